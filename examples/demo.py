@@ -9,7 +9,7 @@ been closed.
 
 import argparse
 import sys
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 from pyflink.common import Duration, Row, Types, WatermarkStrategy
 from pyflink.common.watermark_strategy import TimestampAssigner
@@ -91,7 +91,7 @@ class MinuteTotals(KeyedProcessFunction):
 
 
 def clock_text(time_ms):
-    return f"{datetime.fromtimestamp(time_ms / 1000, timezone.utc):%H:%M:%S}"
+    return f"{datetime.fromtimestamp(time_ms / 1000, UTC):%H:%M:%S}"
 
 
 def total_text(total):

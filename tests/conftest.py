@@ -36,9 +36,13 @@ RUN_FOLDER = "FUNKE_TESTS_FOLDER"
 _building: list[subprocess.Popen[bytes]] = []
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-cases", action="store_true", help="write what SQL cases give into their files")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Lets the programs of a long run start fast, from an archive of this run's own that is made meanwhile."""
-    os.environ["FUNKE_CLASS_ARCHIVE"] = "use"
+    os.environ["FUNKE_CLASS_ARCHIVE"] = os.environ["FUNKE_KERNELS"] = "use"
     if hasattr(config, "workerinput"):  # the processes of pytest-xdist inherit it
         return
     os.environ[RUN_FOLDER] = tempfile.mkdtemp(prefix="funke-tests-")

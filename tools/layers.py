@@ -66,12 +66,13 @@ LAYERS: tuple[Layer, ...] = (
             "funke.engine",
             "funke.engine.types",
             "funke.engine.errors",
+            "funke.engine.kernels",
             "funke.engine.flink_exceptions",
             "funke.engine.trust",
             "funke.alias",
             "funke.passed_on_names",
         ),
-        "types, errors, who may be believed, the `pyflink` alias",
+        "types, errors, compiled kernels, who may be believed, the `pyflink` alias",
     ),
 )
 

@@ -64,7 +64,7 @@ class CountingWriter(SinkWriter):
 
 
 def on_columns(events):
-    return events._transform(BIDS, "Bids", projected_type(BIDS, events.get_type()))
+    return events._add(BIDS, "Bids", projected_type(BIDS, events.get_type()))
 
 
 def on_rows(events):
@@ -89,7 +89,7 @@ def run(form, folder, parallelism):
         schema.add_string_column(name)
     source = FileSource.for_record_stream_format(CsvReaderFormat.for_schema(schema.build()), folder).build()
     events = env.from_source(source, WatermarkStrategy.no_watermarks(), "events")
-    FORMS[form](events)._write(CountingSink(), "count")
+    FORMS[form](events)._add_sink(CountingSink(), "count")
     started = time.perf_counter()
     env.execute(form)
     return time.perf_counter() - started

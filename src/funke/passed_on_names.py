@@ -80,7 +80,7 @@ _NAMES: dict[str, dict[str, str]] = {
     },
     "datastream.stream_execution_environment": {
         # Three of these come from Flink 1.x: RestartStrategies, StateBackend, TimeCharacteristic.
-        "common": "ExecutionConfig RestartStrategies Types WatermarkStrategy",
+        "common": "TypeInformation ExecutionConfig RestartStrategies Types WatermarkStrategy",
         "datastream": (
             "CheckpointConfig CheckpointingMode DataStream RuntimeExecutionMode SlotSharingGroup SourceFunction "
             "StateBackend TimeCharacteristic"

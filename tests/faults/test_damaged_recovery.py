@@ -66,6 +66,8 @@ def refusal(job: KillableJob, *arguments: str) -> str:
     record, before = job.record(), job.outcome().lines
     assert record is not None
     refused = job.command("recover", *arguments, record.job_id)
+    # Whoever looks after it does not try again: it would be the same.
+    assert record.observed_state().is_refused
     assert refused.returncode == 1 and job.outcome().lines == before, refused.stdout + refused.stderr
     return refused.stdout + refused.stderr
 

@@ -60,7 +60,7 @@ class Authority:
         return Identity(key, (self._sign(subject, key, ends_in_days, is_authority=False),))
 
     def _sign(self, subject: x509.Name, key: Key, ends_in_days: int, is_authority: bool) -> x509.Certificate:
-        now = datetime.datetime.now(datetime.timezone.utc)
+        now = datetime.datetime.now(datetime.UTC)
         return (
             x509.CertificateBuilder()
             .subject_name(subject)

@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from types import SimpleNamespace
 from typing import Any
 
-from funke.engine.graph.operations import ColumnOperator, CustomOperator
+from funke.engine.config.settings import Settings
+from funke.engine.connectors.collection import CollectionSource
+from funke.engine.graph.builder import GraphBuilder
+from funke.engine.graph.operations import ReadSource
+from funke.engine.graph.stream_graph import StreamNode
 from funke.engine.sql.binding.relations import Relation
 from funke.engine.sql.functions.values import to_values
+from funke.engine.sql.plan.to_graph import stream_of
 from funke.engine.types.columns.column_batch import ColumnBatch
-from funke.table.relation_streams import stream_of
 from tests.harness.operator_harness import OperatorHarness, Record, Watermark
 from tests.harness.sql_changelogs import Change, changes_of
 
 
 def changes_in(relation: Relation, is_batch: bool = True) -> list[Change]:
     """What a job would give, change by change; as a batch it has no watermarks but the last."""
-    stream = stream_of(LocalEnvironment(is_batch), relation)  # type: ignore[arg-type]
-    return [
-        change for each in stream.elements if isinstance(each, ColumnBatch) for change in changes_of(each, relation)
-    ]
+    builder = GraphBuilder(Settings({"parallelism.default": 1}))
+    last = stream_of(builder, relation)
+    emitted: dict[int, list[Any]] = {}
+    for node in builder.graph.nodes.values():
+        emitted[node.id] = _elements(node, emitted, is_batch)
+    elements = _together([emitted[each.node_id] for each in last.upstreams])
+    return [change for each in elements if isinstance(each, ColumnBatch) for change in changes_of(each, relation)]
 
 
 def rows_of(batch: Any, relation: Relation) -> list[tuple[Any, ...]]:
@@ -29,69 +35,48 @@ def rows_of(batch: Any, relation: Relation) -> list[tuple[Any, ...]]:
     return list(zip(*(to_values(column, each.type) for column, each in zip(batch.columns, relation.columns))))
 
 
-class LocalEnvironment:
-    """As much of an environment as relations need to become streams; there is no graph with operators to be named."""
-
-    _last_id = 0
-    _nodes = SimpleNamespace(nodes={})
-
-    def __init__(self, is_batch: bool = True) -> None:
-        self.is_batch = is_batch
-
-    def _add_source(self, source: Any, name: str, output_type: Any, watermarks: Any = None) -> LocalStream:
-        return LocalStream(list(_read(source)), self)
-
-    def from_collection(self, batches: list[ColumnBatch]) -> LocalStream:
-        return LocalStream([Record(each) for each in batches], self)
-
-
-class LocalStream:
-    """Elements in order: batches, and watermarks between them."""
-
-    _upstreams = ()
-
-    def __init__(self, elements: list[Any], env: LocalEnvironment) -> None:
-        self.elements = elements
-        self._env = env
-
-    def name(self, name: str) -> LocalStream:
-        return self
-
-    def global_(self) -> LocalStream:
-        return self
-
-    def force_non_parallel(self) -> LocalStream:
-        return self
-
-    def _partitioned(self, partitioner: Any) -> LocalStream:
-        return self
-
-    def _most_subtasks(self) -> int:
-        return 1
-
-    def _keeping_parallelism(self, stream: LocalStream) -> LocalStream:
-        return stream
-
-    def union(self, *others: LocalStream) -> LocalStream:
-        # The watermarks of one would run ahead of the rows of another.
-        every = [each for stream in (self, *others) for each in stream.elements]
-        return LocalStream([each for each in every if isinstance(each, ColumnBatch)], self._env)
-
-    def _transform(self, operation: CustomOperator | ColumnOperator, name: str, output_type: Any) -> LocalStream:
-        harness = OperatorHarness(operation, keeps_columns=True, is_batch=self._env.is_batch)
-        for element in self.elements:
-            if isinstance(element, Record):
-                harness.process(element.value)
-            elif isinstance(element, Watermark):
-                harness.watermark(element.timestamp)
-            else:
-                harness.operator.process_columns(element)
-        harness.end_input()
-        harness.close()
-        return LocalStream(harness.elements(), self._env)
+def _elements(node: StreamNode, given: dict[int, list[Any]], is_batch: bool) -> list[Any]:
+    """What a node emits: batches, and watermarks between them."""
+    if isinstance(node.operation, ReadSource):
+        return list(_read(node.operation.source))
+    harness = OperatorHarness(node.operation, keeps_columns=True, is_batch=is_batch)
+    for index, element in _by_input(node, given):
+        if isinstance(element, Record):
+            harness.process(element.value)
+        elif isinstance(element, Watermark):
+            harness.watermark(element.timestamp)
+        else:
+            harness.operator.columns_handler(index)(element)
+    harness.end_input()
+    harness.close()
+    return list(harness.elements())
 
 
-def _read(source: Any) -> Iterator[ColumnBatch]:
+def _by_input(node: StreamNode, given: dict[int, list[Any]]) -> list[tuple[int, Any]]:
+    """What a node gets, each element with the number of its input; those of one input come before the next one's."""
+    inputs = sorted({edge.input_index for edge in node.inputs})
+    streams = [_together([given[edge.source] for edge in node.inputs if edge.input_index == index]) for index in inputs]
+    is_alone = len(inputs) == 1
+    return [
+        (index, each)
+        for index, stream in zip(inputs, streams)
+        for each in stream
+        if is_alone or isinstance(each, ColumnBatch)
+    ]
+
+
+def _together(streams: list[list[Any]]) -> list[Any]:
+    if len(streams) == 1:
+        return streams[0]
+    # The watermarks of one would run ahead of the rows of another.
+    return [each for stream in streams for each in stream if isinstance(each, ColumnBatch)]
+
+
+def _read(source: Any) -> Iterator[Any]:
+    if isinstance(source, CollectionSource):
+        (split,) = source.create_enumerator(1).poll(sys.maxsize)
+        yield from map(Record, split.payload)
+        return
     enumerator, reader = source.create_enumerator(1), source.create_reader()
     while not enumerator.is_finished:
         for split in enumerator.poll(sys.maxsize):

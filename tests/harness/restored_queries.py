@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from funke.datastream import DataStream, StreamExecutionEnvironment
+from funke.engine.config.settings import Settings
+from funke.engine.connectors.collection import CollectionSource
+from funke.engine.graph.builder import GraphBuilder, StreamRef
 from funke.engine.graph.operations import ColumnOperator
 from funke.engine.graph.stream_graph import StreamNode
 from funke.engine.jobs.checkpoints.checkpoints import Checkpoint, OperatorEntry
@@ -23,14 +25,14 @@ from funke.engine.runtime.snapshot_files import SnapshotHandle
 from funke.engine.sql.binding.query_binder import QueryBinder
 from funke.engine.sql.binding.relations import Column, Relation, Scan
 from funke.engine.sql.binding.time_attributes import TimeAttribute
-from funke.engine.sql.changelog.change_kinds import INSERTS
 from funke.engine.sql.parsing import parse
+from funke.engine.sql.plan.changes import INSERTS
+from funke.engine.sql.plan.to_graph import stream_of
 from funke.engine.sql.statements.job_plans import planned_rows
 from funke.engine.sql.stream_types import row_type_of
 from funke.engine.sql.syntax.statements import QueryStatement
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.row import RowKind
-from funke.table.relation_streams import stream_of
 from tests.harness.backends import choice_of
 from tests.harness.operator_harness import OperatorHarness, Watermark
 from tests.harness.sql_changelogs import Change, batch_of, changes_of
@@ -51,9 +53,10 @@ class FedTable:
     kinds: frozenset[RowKind] = INSERTS
     primary_key: tuple[str, ...] = ()
 
-    def stream(self, env: StreamExecutionEnvironment, columns: Sequence[Column]) -> DataStream:
+    def add_to(self, builder: GraphBuilder, columns: Sequence[Column], uid_prefix: str) -> StreamRef:
         """A source, in whose place the test feeds rows."""
-        return env.from_collection([], row_type_of(columns)).name(self.name)
+        source, uid = CollectionSource([]), builder.new_uid(uid_prefix)
+        return builder.add_source(source, name=self.name, type_info=row_type_of(columns), uid=uid)
 
     def scan(self) -> Scan:
         """Its rows."""
@@ -112,9 +115,9 @@ class Query:
         session: Any = SimpleNamespace(is_streaming=True, settings=settings or {})
         scans = {(name,): table.scan() for name, table in tables.items()}
         self.relation = wrap(planned_rows(session, QueryBinder(scans.get).bind(statement.query)))
-        env = StreamExecutionEnvironment()
-        self._last = [each.node_id for each in stream_of(env, self.relation)._upstreams]
-        self._nodes: dict[int, StreamNode] = env._nodes.nodes
+        builder = GraphBuilder(Settings({"parallelism.default": 2}))
+        self._last = [each.node_id for each in stream_of(builder, self.relation).upstreams]
+        self._nodes: dict[int, StreamNode] = builder.graph.nodes
         stateful = {n.uid: n.operation for n in self._nodes.values() if _is_operator(n) and n.uid is not None}
         self.meanings = {uid: _meaning(operation) for uid, operation in stateful.items()}
         moves = {}
@@ -141,7 +144,7 @@ class Query:
         """Rows of tables, then a watermark; all changes that come out."""
         sent: dict[int, list[ColumnBatch]] = {}
         for number, node in self._nodes.items():
-            given = [batch for edge in node.inputs for batch in sent[edge.source]]
+            given = [(edge.input_index, batch) for edge in node.inputs for batch in sent[edge.source]]
             if node.name in self._tables:
                 columns = [each for each in node.output_type.get_field_names()]  # type: ignore[union-attr]
                 own = rows.get(node.name, ())
@@ -149,7 +152,7 @@ class Query:
             elif number in self._harnesses:
                 sent[number] = list(_through(self._harnesses[number], given, watermark))
             else:
-                sent[number] = given
+                sent[number] = [batch for _, batch in given]
         return [change for each in self._last for batch in sent[each] for change in changes_of(batch, self.relation)]
 
     def savepoint(self) -> Savepoint:
@@ -178,9 +181,11 @@ def _meaning(operation: Any) -> str | None:
     return None if operation.meaning is None else operation.meaning.to_text()
 
 
-def _through(harness: OperatorHarness, batches: list[ColumnBatch], watermark: int | None) -> Iterator[ColumnBatch]:
-    for batch in batches:
-        harness.operator.process_columns(batch)
+def _through(
+    harness: OperatorHarness, given: list[tuple[int, ColumnBatch]], watermark: int | None
+) -> Iterator[ColumnBatch]:
+    for index, batch in given:
+        harness.operator.columns_handler(index)(batch)
     if watermark is not None:
         harness.watermark(watermark)
     yield from (each for each in harness.elements() if not isinstance(each, Watermark))

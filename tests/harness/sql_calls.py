@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from funke.engine.operators.clock import ManualClock
 from funke.engine.sql.functions.catalog import FUNCTIONS
 from funke.engine.sql.functions.evaluation import column_function, mapped_body
 from funke.engine.sql.functions.function import Argument, BoundCall, Session, SymbolType, bind, constant, symbol
@@ -34,7 +35,9 @@ class Word(str):
 
 def call(name: str, *given: Any, zone: str = "UTC") -> tuple[Any, str]:
     """Return the value of a call and the text of its type; all ways to evaluate it must agree."""
-    bound = bind(FUNCTIONS[name], [to_argument(each) for each in given], Session(ZoneInfo(zone)))
+    # A clock that stands still, so that two ways to evaluate a call see the same time.
+    session = Session(ZoneInfo(zone), clock=ManualClock(1_700_000_000_000))
+    bound = bind(FUNCTIONS[name], [to_argument(each) for each in given], session)
     columns = [to_column(each) for each in bound.arguments]
     values = [to_values(make(bound)(columns, 2), bound.result) for make in (column_function, mapped_body)]
     if bound.function.is_deterministic:

@@ -12,22 +12,22 @@ import pyarrow as pa
 
 from funke.engine.graph.operations import ColumnOperator
 from funke.engine.sql.binding.query_binder import QueryBinder
-from funke.engine.sql.binding.relations import Aggregation, Calculation, Column, Expansion, Relation, Scan
+from funke.engine.sql.binding.relations import Aggregation, Calculation, Column, Relation, Scan
 from funke.engine.sql.binding.table_aggregations import TableAggregation
-from funke.engine.sql.changelog.change_kinds import ALL_KINDS, INSERTS, has_retractions
-from funke.engine.sql.changelog.requirements import ChangeSettings, for_consumer
 from funke.engine.sql.functions.values import from_values, to_values
-from funke.engine.sql.operators.aggregate import Aggregate
-from funke.engine.sql.operators.calculate import Calculate, schema_of
-from funke.engine.sql.operators.expand import Expand
-from funke.engine.sql.operators.table_aggregate import TableAggregate
+from funke.engine.sql.operators.calculate import schema_of
 from funke.engine.sql.parsing import parse
-from funke.engine.sql.rules.unused_columns import without_unused
+from funke.engine.sql.plan.changelog_mode import for_consumer
+from funke.engine.sql.plan.changes import ALL_KINDS, INSERTS, ChangeSettings
+from funke.engine.sql.plan.lower import lower
+from funke.engine.sql.plan.node import as_node
+from funke.engine.sql.plan.pruning import without_unused
 from funke.engine.sql.syntax.statements import QueryStatement
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.logical.sql_text import from_sql_text
 from funke.engine.types.row import RowKind
 from tests.harness.operator_harness import OperatorHarness
+from tests.harness.plan_nodes import factories_of
 
 # A kind as its sign (+I, -U, +U, -D), and the values.
 Change = tuple[str, tuple[Any, ...]]
@@ -45,7 +45,7 @@ def bound_query(
     table = tuple(Column(name, from_sql_text(each)) for name, each in columns.items())
     scan = Scan(table, None, ("t",), ALL_KINDS if has_changes else INSERTS)
     relation = QueryBinder({("t",): scan}.get).bind(statement.query)
-    return for_consumer(without_unused(relation), ALL_KINDS, settings)
+    return for_consumer(without_unused(lower(relation)), ALL_KINDS, settings)
 
 
 class RunningQuery:
@@ -55,11 +55,11 @@ class RunningQuery:
         self.relation = relation
         restored = harness.pop("restored", None)
         self._harnesses = []
-        for each in _operators_of(relation):
-            own = restored if isinstance(each, (Aggregate, TableAggregate)) else None
+        for is_stateful, each in _operators_of(relation):
+            own = restored if is_stateful else None
             made = OperatorHarness(ColumnOperator(each), keeps_columns=True, restored=own, **harness)
             self._harnesses.append(made)
-            if isinstance(each, (Aggregate, TableAggregate)):
+            if is_stateful:
                 self.stateful = made
         self._columns = _scan_of(relation).columns
 
@@ -105,7 +105,7 @@ def one_by_one(relation: Relation, changes: Sequence[Change]) -> list[Change]:
     assert isinstance(relation, Calculation) and isinstance(relation.input, Aggregation)
     aggregation = relation.input
     given = RunningQuery(aggregation.input).feed(changes)
-    keeps_counts = has_retractions(aggregation.input)
+    keeps_counts = as_node(aggregation.input).has_retractions
     bodies = [replace(each.call, has_retractions=keeps_counts).body for each in aggregation.aggregates]
     groups: dict[Any, list[Any]] = {}
     results: list[Change] = []
@@ -136,7 +136,7 @@ def one_by_one(relation: Relation, changes: Sequence[Change]) -> list[Change]:
         elif before != after:
             results += [("-U", key + before), ("+U", key + after)]
     batch = batch_of(results, aggregation.columns)
-    last = RunningQuery(replace(relation, input=Scan(aggregation.columns, None)))
+    last = RunningQuery(replace(relation, input=lower(Scan(aggregation.columns, None))))
     return [change for each in last.run([batch]) for change in changes_of(each, relation)]
 
 
@@ -156,16 +156,12 @@ def inserts(rows: Sequence[tuple[Any, ...]]) -> list[Change]:
     return [("+I", row) for row in rows]
 
 
-def _operators_of(relation: Any) -> list[Any]:
+def _operators_of(relation: Any) -> list[tuple[bool, Any]]:
+    """What makes the operators, and whether they keep state."""
     if isinstance(relation, Scan):
         return []
-    make: Any = {
-        Calculation: Calculate.of,
-        Aggregation: Aggregate.of,
-        Expansion: Expand.of,
-        TableAggregation: TableAggregate.of,
-    }[type(relation)]
-    return [*_operators_of(relation.input), make(relation)]
+    is_stateful = isinstance(relation, (Aggregation, TableAggregation))
+    return [*_operators_of(relation.input), *((is_stateful, each) for each in factories_of(relation))]
 
 
 def _scan_of(relation: Any) -> Scan:

@@ -11,47 +11,22 @@ import pyarrow as pa
 
 from funke.engine.graph.operations import ColumnOperator
 from funke.engine.operators.clock import ManualClock
-from funke.engine.sql.binding.changelog_functions import FromChangelog
-from funke.engine.sql.binding.correlations import Correlation
-from funke.engine.sql.binding.final_rows import FinalRows
 from funke.engine.sql.binding.query_binder import QueryBinder
-from funke.engine.sql.binding.ranks import Deduplication, Rank
 from funke.engine.sql.binding.relations import (
-    Aggregation,
-    Calculation,
     Column,
     Constants,
-    Expansion,
-    Limit,
     Relation,
     Scan,
-    Sort,
     UnionAll,
 )
-from funke.engine.sql.binding.semi_joins import SemiJoin
 from funke.engine.sql.binding.time_attributes import TimeAttribute
-from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
-from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation, WindowTable
-from funke.engine.sql.operators.aggregate import Aggregate
-from funke.engine.sql.operators.assign_watermarks import AssignWatermarks
-from funke.engine.sql.operators.calculate import Calculate
-from funke.engine.sql.operators.changelog_rows import ReadKinds
-from funke.engine.sql.operators.correlate import Correlate
-from funke.engine.sql.operators.expand import Expand
-from funke.engine.sql.operators.final_rows import KeepFinalRows
-from funke.engine.sql.operators.rank_rows import first_rows, one_of_each
-from funke.engine.sql.operators.semi_join import KeepMatches
-from funke.engine.sql.operators.sort_limit import LimitRows, SortRows
-from funke.engine.sql.operators.windows.over_aggregate import OverAggregate
-from funke.engine.sql.operators.windows.partial_aggregate import PartialAggregate, can_be_partial
-from funke.engine.sql.operators.windows.session_table import AddSessions
-from funke.engine.sql.operators.windows.window_aggregate import WindowAggregate
-from funke.engine.sql.operators.windows.window_table import AddWindows
 from funke.engine.sql.parsing import parse
+from funke.engine.sql.plan.semi_join import SemiJoin
 from funke.engine.sql.statements.job_plans import planned_rows
 from funke.engine.sql.syntax.statements import QueryStatement
 from funke.engine.types.columns.column_batch import ColumnBatch
 from tests.harness.operator_harness import OperatorHarness, Watermark
+from tests.harness.plan_nodes import factories_of, join_harness, joined
 from tests.harness.sql_changelogs import Change, batch_of, changes_of, inserts
 
 Rows = Sequence[tuple[Any, ...]]
@@ -104,9 +79,11 @@ def _elements(relation: Any, size: int) -> Iterator[Any]:
     elif isinstance(relation, UnionAll):
         for each in relation.inputs:
             yield from (found for found in _elements(each, size) if isinstance(found, ColumnBatch))
+    elif isinstance(relation, SemiJoin):
+        yield from joined(relation, [_elements(each, size) for each in relation.inputs])
     else:
         elements = _elements(relation.input, size)
-        for create in _OPERATORS[type(relation)](relation):
+        for create in factories_of(relation):
             elements = _through(OperatorHarness(ColumnOperator(create), keeps_columns=True), elements)
         yield from elements
 
@@ -133,9 +110,12 @@ class RunningPlan:
             return [batch_of(inserts(relation.rows), relation.columns)]
         if isinstance(relation, UnionAll):
             return [element for each in relation.inputs for element in self._elements(each, rows)]
+        if isinstance(relation, SemiJoin):
+            harness = self._harnesses.setdefault(id(relation), [join_harness(relation)])[0]
+            return joined(relation, [self._elements(each, rows) for each in relation.inputs], harness)
         elements = self._elements(relation.input, rows)
         if id(relation) not in self._harnesses:
-            made = map(ColumnOperator, _OPERATORS[type(relation)](relation))
+            made = map(ColumnOperator, factories_of(relation))
             self._harnesses[id(relation)] = [
                 OperatorHarness(each, keeps_columns=True, clock=self._clock) for each in made
             ]
@@ -160,29 +140,3 @@ def _through(harness: OperatorHarness, elements: Iterator[Any]) -> Iterator[Any]
     harness.end_input()
     yield from harness.elements()
     harness.close()
-
-
-def _window_aggregates(relation: WindowAggregation) -> list[Any]:
-    if can_be_partial(relation):
-        return [PartialAggregate.of(relation), WindowAggregate.of_entries(relation)]
-    return [WindowAggregate.of(relation)]
-
-
-# As funke/table/relation_streams.py has them.
-_OPERATORS: dict[type[Relation], Any] = {
-    WatermarkAssigner: lambda relation: [AssignWatermarks.of(relation)],
-    Calculation: lambda relation: [Calculate.of(relation)],
-    Correlation: lambda relation: [Correlate.of(relation)],
-    Expansion: lambda relation: [Expand.of(relation)],
-    FromChangelog: lambda relation: [ReadKinds.of(relation)],
-    SemiJoin: lambda relation: [KeepMatches.of(relation)],
-    Aggregation: lambda relation: [Aggregate.of(relation)],
-    FinalRows: lambda relation: [KeepFinalRows(relation.columns, relation.otherwise)],
-    Sort: lambda relation: [SortRows(relation.columns, relation.keys, relation.offset, relation.limit)],
-    Limit: lambda relation: [LimitRows(relation.columns, relation.offset, relation.limit)],
-    Rank: lambda relation: [first_rows(relation)],
-    Deduplication: lambda relation: [one_of_each(relation)],
-    OverAggregation: lambda relation: [OverAggregate.of(relation)],
-    WindowAggregation: _window_aggregates,
-    WindowTable: lambda relation: [(AddSessions if relation.windows.kind == "session" else AddWindows).of(relation)],
-}

@@ -19,14 +19,14 @@ from funke.engine.jobs.attempts.attempt import Attempt
 from funke.engine.jobs.attempts.job_executions import JobExecutions
 from funke.engine.jobs.attempts.job_sinks import JobCommits
 from funke.engine.jobs.attempts.stream_coordinator import StreamCoordinator
-from funke.engine.jobs.checkpoints.checkpoint_keeper import CheckpointKeeper
+from funke.engine.jobs.checkpoints.checkpoint_keeper import CheckpointedJob, CheckpointKeeper
 from funke.engine.jobs.checkpoints.checkpoint_settings import CheckpointSettings
 from funke.engine.jobs.checkpoints.checkpoint_store import CheckpointStore
 from funke.engine.jobs.checkpoints.checkpoints import Checkpoint
-from funke.engine.jobs.sources.job_sources import JobSources, create_feed
+from funke.engine.jobs.sources.job_sources import JobSources
 from funke.engine.jobs.submission.job_code import pack_plan
 from funke.engine.planner.chaining import to_job_graph
-from funke.engine.planner.segments import Plan, to_plan
+from funke.engine.planner.plan import Plan, to_plan
 from funke.engine.runtime.block_codec import decode, encode
 from funke.engine.runtime.checkpoint_order import CheckpointOrder, SnapshotAck
 from funke.engine.runtime.flame_samples import SampledStack, SampledThread, SampleOrder, take_samples
@@ -167,13 +167,12 @@ def run_stream(
         network=network or NetworkSettings(),
         restore=start.located() if start is not None else (),
     )
-    segments = [segment for segment in plan.segments if segment.is_source]
-    sources = JobSources([create_feed(segment, None, start, True) for segment in segments])  # type: ignore[arg-type]
+    sources = JobSources(list(JobSources.of_plan(plan, None, start, True)))  # type: ignore[arg-type]
     settings = settings or CheckpointSettings()
     store = CheckpointStore(tempfile.mkdtemp(), settings.retained)
     store.make_folders()
-    keeper = CheckpointKeeper("job", settings, store)
-    keeper.fingerprint = plan.fingerprint
+    job = CheckpointedJob("job", fingerprint=plan.fingerprint)
+    keeper = CheckpointKeeper(job, settings, store, store.highest_id())
     collected: list[Any] = []
     commits = JobCommits(job_graph, lambda: None, 0)  # type: ignore[arg-type,return-value]
     if start is not None:

@@ -8,20 +8,19 @@ from typing import Any
 import cloudpickle
 import pytest
 
-from funke.engine.sql.binding.spark_rows import SparkRows
+from funke.engine.sql.plan.spark_rows import SparkRows
 from funke.engine.sql.spark_plans.carried_columns import from_carried
 from funke.engine.sql.spark_plans.spark_frames import frame_of
 from funke.engine.sql.spark_plans.task_code import PlanSettings
 from tests.harness import batch_queries
-from tests.harness.batch_queries import BITMAPS, OF_SPARK, OVER, RANKS, differences
+from tests.harness.batch_queries import BITMAPS, OF_SPARK, OVER, RANKS, WINDOW_QUERIES, differences
 from tests.harness.local_jobs import rows_of
-from tests.unit.sql.operators.test_window_queries import QUERIES as WINDOW_QUERIES
 
 pytestmark = pytest.mark.spark
 
 
 # Others need nothing of Spark that these do not: tests without it have all of them.
-WINDOWS = [WINDOW_QUERIES[name] for name in ("session", "sessionrows", "over")]
+WINDOWS = [query for query in WINDOW_QUERIES if "SESSION(" in query or "COUNT(*) OVER" in query]
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ def parquet_source(folder: Path) -> Any:
 
 
 def on_columns(bids: DataStream) -> DataStream:
-    return bids._transform(EXPENSIVE, "Expensive", EURO).key_by(ColumnKey(("auction", "channel"))).process(Sum())
+    return bids._add(EXPENSIVE, "Expensive", EURO).key_by(ColumnKey(("auction", "channel"))).process(Sum())
 
 
 def on_rows(bids: DataStream) -> DataStream:
@@ -95,6 +95,6 @@ def test_columns_give_what_rows_give(tmp_path: Path, write_files: Any, exchange:
 
 def test_rows_of_a_function_meet_columns_and_functions_again(env: StreamExecutionEnvironment) -> None:
     bids = env.from_collection([Row(*bid) for bid in BIDS[:200]], BID)
-    projected = bids.map(lambda bid: bid, BID).rebalance()._transform(EXPENSIVE, "Expensive", EURO)
+    projected = bids.map(lambda bid: bid, BID).rebalance()._add(EXPENSIVE, "Expensive", EURO)
     euros = sorted(collect(projected.map(lambda bid: (bid.channel, bid.auction, bid.euro))))
     assert euros == sorted((c, a, 2 * p) for a, p, c in BIDS[:200] if p > 50 and c is not None)

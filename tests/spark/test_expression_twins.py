@@ -34,7 +34,7 @@ from tests.harness.sql_calls import bound_call
 pytestmark = pytest.mark.spark
 
 NOON = datetime.datetime(2024, 2, 29, 12, 0, 0, 123456)
-UTC = datetime.timezone.utc
+UTC = datetime.UTC
 MANY_YEARS = datetime.datetime(9000, 1, 1) - datetime.datetime(1, 1, 1)
 # By type: values at its edges, and those that other types have too.
 EDGES: dict[str, list[Any]] = {

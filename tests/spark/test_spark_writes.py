@@ -17,7 +17,7 @@ from funke.table.udf import udf
 
 pytestmark = pytest.mark.spark
 
-UTC = datetime.timezone.utc
+UTC = datetime.UTC
 NOON = datetime.datetime(2024, 2, 29, 12, 0, 0, 123000)
 KINDS = (
     "i INT, b BIGINT, s STRING, ts TIMESTAMP(3), moment TIMESTAMP_LTZ(6), p DECIMAL(20, 3), d DATE, f DOUBLE, "

@@ -278,7 +278,7 @@ def test_tables_become_streams_and_streams_tables(
     with t_env.from_data_stream(stamped, schema).execute().collect() as rows:
         assert sorted(map(tuple, rows)) == [(2, "a"), (4, "b"), (6, "a")]
     plain = t_env.to_data_stream(table.select(col("item"), col("twice"), col("rt")))
-    moment = datetime.datetime(1970, 1, 1, 0, 0, 3, tzinfo=datetime.timezone.utc)
+    moment = datetime.datetime(1970, 1, 1, 0, 0, 3, tzinfo=datetime.UTC)
     assert sorted(map(tuple, plain.execute_and_collect()))[1] == ("a", 6, moment)
     counted = table.group_by(col("item")).select(col("item"), col("id").count.alias("n"))
     pairs = t_env.to_retract_stream(counted, Types.ROW([Types.STRING(), Types.LONG()]))

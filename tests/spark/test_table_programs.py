@@ -266,6 +266,105 @@ def rows_with_times(batch: TableEnvironment) -> Table:
     )
 
 
+MILLISECONDS = (10, 11, 12, 13, 14, 27)
+WINDOWS_OF_NUMBERS: dict[str, tuple[Any, list[tuple[int, int, int]]]] = {
+    "tumble": (Tumble.over(lit(2).milli), [(10, 12, 4), (12, 14, 4), (14, 16, 8), (26, 28, 3)]),
+    "slide": (
+        Slide.over(lit(4).milli).every(lit(2).milli),
+        [(8, 12, 4), (10, 14, 8), (12, 16, 12), (14, 18, 8), (24, 28, 3), (26, 30, 3)],
+    ),
+    # Flink has no sessions in batch mode.
+    "session": (Session.with_gap(lit(2).milli), [(10, 16, 16), (27, 29, 3)]),
+}
+
+
+@pytest.mark.parametrize("kind", WINDOWS_OF_NUMBERS)
+def test_windows_of_batches_go_by_milliseconds(batch: TableEnvironment, kind: str) -> None:
+    fields = [DataTypes.FIELD("n", DataTypes.BIGINT()), DataTypes.FIELD("v", DataTypes.INT())]
+    rows = [*zip(MILLISECONDS, (1, 3, 2, 2, 8, 3)), (None, 7)]
+    window, expected = WINDOWS_OF_NUMBERS[kind]
+    bounds = (col("w").start.alias("first"), col("w").end.alias("last"))
+    table = batch.from_elements(rows, DataTypes.ROW(fields))
+    sums = table.window(window.on(col("n")).alias("w")).group_by(col("w")).select(*bounds, col("v").sum.alias("total"))
+    assert sums.get_schema().get_field_data_types()[:2] == [DataTypes.TIMESTAMP(3)] * 2
+    epoch = datetime.datetime(1970, 1, 1)
+    ends = [
+        (*((bound - epoch) // datetime.timedelta(milliseconds=1) for bound in row[1:3]), row[3])
+        for row in rows_of(sums)
+    ]
+    assert sorted(ends) == expected
+
+
+INTERVAL_CASTS = [
+    # A constant counts whole units, what is computed milliseconds or months.
+    (lit(90).minutes, DataTypes.BIGINT(), 5400),
+    (lit(1999).milli, DataTypes.INT(), 2),
+    (lit(1).year, DataTypes.INT(), 12),
+    (lit(2).hours, DataTypes.DECIMAL(10, 2), Decimal("7200.00")),
+    (lit(90).minutes * 2, DataTypes.BIGINT(), 10_800_000),
+    (col("d"), DataTypes.BIGINT(), 3_456_000_000),
+    # As Java narrows a long.
+    (col("d"), DataTypes.INT(), -838_967_296),
+    (col("n").cast(DataTypes.INTERVAL(DataTypes.SECOND(3))), DataTypes.STRING(), "+0 00:00:00.005"),
+    (col("n").cast(DataTypes.INTERVAL(DataTypes.MONTH())), DataTypes.STRING(), "+0-05"),
+]
+
+
+def test_intervals_are_cast_to_numbers(batch: TableEnvironment) -> None:
+    interval = DataTypes.INTERVAL(DataTypes.SECOND(3))
+    fields = [DataTypes.FIELD("d", interval), DataTypes.FIELD("n", DataTypes.INT())]
+    table = batch.from_elements([(datetime.timedelta(days=40), 5)], DataTypes.ROW(fields))
+    casts = [value.cast(data_type) for value, data_type, _ in INTERVAL_CASTS]
+    assert rows_of(table.select(*casts, lit(2).hours.try_cast(DataTypes.INT()))) == [
+        ("+I", *(expected for *_, expected in INTERVAL_CASTS), 7_200_000)
+    ]
+    days = "SELECT CAST(CAST(5 AS INTERVAL DAY) AS STRING), CAST(CAST(n AS INTERVAL DAY) AS STRING) FROM t"
+    batch.create_temporary_view("t", table)
+    assert rows_of(batch.sql_query(days)) == [("+I", "+5 00:00:00.000", "+0 00:00:00.005")]
+
+
+INTERVAL_INSERTS = {
+    "INTERVAL '1' DAY": 1,
+    "INTERVAL '3' WEEK": 21,
+    "INTERVAL '1-3' YEAR TO MONTH": 15,
+    "INTERVAL '7' YEAR * 3": 21,
+    "INTERVAL '1 2:03' DAY TO MINUTE": 1563,
+    "INTERVAL '90' MINUTE * 3": 270,
+    # Rounded, because it is a constant; others are cut.
+    "INTERVAL '-1 2:03:04.567' DAY TO SECOND(3)": -93785,
+    "d": -7,
+    "(b - a) DAY": 2,
+    "(b - a) HOUR": 49,
+    "CAST(NULL AS INTERVAL DAY)": None,
+}
+
+
+def test_intervals_are_inserted_as_whole_units(batch: TableEnvironment, tmp_path: Path) -> None:
+    start, end = datetime.datetime(2020, 1, 1), datetime.datetime(2020, 1, 3, 1, 2, 3)
+    times = [DataTypes.FIELD(name, DataTypes.TIMESTAMP(3)) for name in "ab"]
+    interval = DataTypes.FIELD("d", DataTypes.INTERVAL(DataTypes.SECOND(3)))
+    back = datetime.timedelta(seconds=-7, milliseconds=-999)
+    batch.create_temporary_view("t", batch.from_elements([(back, start, end)], DataTypes.ROW([interval, *times])))
+    columns = ", ".join(f"c{place} {('BIGINT', 'INT')[place % 2]}" for place in range(len(INTERVAL_INSERTS)))
+    batch.execute_sql(
+        f"CREATE TABLE s ({columns}) WITH ('connector' = 'filesystem', 'path' = '{tmp_path}', 'format' = 'json')"
+    )
+    batch.execute_sql(f"INSERT INTO s SELECT {', '.join(INTERVAL_INSERTS)} FROM t").wait()
+    assert rows_of(batch.from_path("s")) == [("+I", *INTERVAL_INSERTS.values())]
+
+
+def test_collected_bytes_are_bytearrays(batch: TableEnvironment) -> None:
+    seen = udf(lambda value: type(value).__name__, result_type=DataTypes.STRING())
+    table = batch.from_elements(
+        [(bytearray(b"abc"),)], DataTypes.ROW([DataTypes.FIELD("a", DataTypes.BYTES())])
+    ).select(col("a"), seen(col("a")))
+    assert rows_of(table) == [("+I", bytearray(b"abc"), "bytes")]
+    assert [type(value) for value in table.to_pandas()["a"]] == [bytes]
+    ((_, *values),) = rows_of(batch.sql_query("SELECT x'01', ARRAY[x'02'], ROW(x'03', 1), MAP['a', x'04']"))
+    assert values == [bytearray(b"\x01"), [bytearray(b"\x02")], Row(bytearray(b"\x03"), 1), {"a": bytearray(b"\x04")}]
+    assert [type(each) for each in (values[0], values[1][0], values[2][0], values[3]["a"])] == [bytearray] * 4
+
+
 @pytest.mark.parametrize("kind", WINDOWS_OF_BATCHES)
 def test_windows_of_batches_go_by_any_timestamp(rows_with_times: Table, kind: str) -> None:
     """There are no watermarks that could find rows late."""

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import datetime
 from pathlib import Path
 
 import pytest
 
 from funke.datastream import StreamExecutionEnvironment
-from funke.table import StreamTableEnvironment
+from funke.engine.sql.connectors.external_text import external_text
+from funke.table import DataTypes, StreamTableEnvironment
+from tests.harness.case_files import read_case_file
 from tests.harness.sql_changelogs import folded
-from tests.unit.sql.operators.test_window_queries import QUERIES, RESULTS, ROWS, START, shown
 
 pytestmark = pytest.mark.spark
 
 
+CASES = list(read_case_file(Path(__file__).parents[1] / "sql" / "cases" / "window_queries.case").cases())
+
+
 def test_windows_run_on_slots(env: StreamExecutionEnvironment, tmp_path: Path) -> None:
-    moments = [START + datetime.timedelta(seconds=seconds) for _, seconds, _ in ROWS]
-    lines = [
-        f"{name},{moment.isoformat(' ', 'milliseconds')},{'' if amount is None else amount}"
-        for (name, _, amount), moment in zip(ROWS, moments)
-    ]
+    lines = [",".join("" if cell == "null" else cell for cell in step.cells) for step in CASES[0].steps]
     (tmp_path / "clicks.csv").write_text("\n".join(lines) + "\n")
     t_env = StreamTableEnvironment.create(env)
     t_env.execute_sql(f"""
@@ -31,14 +30,17 @@ def test_windows_run_on_slots(env: StreamExecutionEnvironment, tmp_path: Path) -
             'csv.null-literal' = ''
         )
     """)
-    names = ["hop", "session", "attached", "over"]
-    text = " UNION ALL ".join(f"SELECT '{name}', * FROM ({QUERIES[name]})" for name in names)
+    # A hopping window, a session, windows of windows and an OVER window.
+    words = ("TABLE(HOP(", "TABLE(SESSION(", "MAX(total)", "COUNT(*) OVER w")
+    cases = [next(case for case in CASES if word in case.record.body) for word in words]
+    text = " UNION ALL ".join(f"SELECT {number}, * FROM ({case.record.body})" for number, case in enumerate(cases))
+    time = external_text(DataTypes.TIMESTAMP(3))
+    found = []
     with t_env.execute_sql(text).collect() as results:
-        found = [
-            (query, name, shown(start), shown(end), *rest) for query, name, start, end, *rest in map(tuple, results)
-        ]
-    wanted = [(name, *row) for name in names for row in RESULTS[name]]
-    assert sorted(found, key=str) == sorted(wanted, key=str)
+        for number, name, start, end, count, total in map(tuple, results):
+            shown = "null" if total is None else total
+            found.append((number, f"+I[{name}, {time(start)}, {time(end)}, {count}, {shown}]"))
+    assert sorted(found) == sorted((number, line) for number, case in enumerate(cases) for line in case.record.expected)
 
 
 def test_windows_of_groups_in_the_order_of_values_run_on_slots(env: StreamExecutionEnvironment) -> None:

@@ -98,7 +98,7 @@ def _async_wait(
     operation = AsyncWait(async_function, timeout_ms, capacity, async_retry_strategy, output_mode is OutputMode.ORDERED)
     # As in PyFlink, the function sees the elements of a keyed stream as rows of key and element.
     elements = data_stream._rows_with_key() if isinstance(data_stream, KeyedStream) else data_stream
-    return elements._transform(operation, "async wait operator", declared_type(output_type))
+    return elements._add(operation, "async wait operator", declared_type(output_type))
 
 
 def _validate(

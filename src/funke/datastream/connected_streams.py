@@ -65,7 +65,7 @@ class ConnectedStreams:
         return None if key1 is None or key2 is None else (key1, key2)
 
     def _apply(self, operation: op.Operation, name: str, output_type: OutputType) -> DataStream:
-        return self.stream1._connected(operation, name, declared_type(output_type), [self.stream2])
+        return self.stream1._add(operation, name, declared_type(output_type), self.stream2)
 
 
 class BroadcastStream:
@@ -110,6 +110,6 @@ class BroadcastConnectedStream:
             raise TypeError(f"process() of {kind} needs a {needed.__name__}, got {type(func).__name__}")
         operation = op.BroadcastProcess(func, tuple(self.broadcast_state_descriptors), key)
         name = "Co-Process-Broadcast" if key is None else "Keyed-Co-Process-Broadcast"
-        return self.non_broadcast_stream._connected(
-            operation, name, declared_type(output_type), [self.broadcast_stream.input_stream]
+        return self.non_broadcast_stream._add(
+            operation, name, declared_type(output_type), self.broadcast_stream.input_stream
         )

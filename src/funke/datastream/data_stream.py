@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import itertools
 import uuid
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NoReturn, overload
 
@@ -19,7 +18,6 @@ from funke.datastream.output_selector import OutputSelector, Selected
 from funke.datastream.refused_settings import RefusedSettings
 from funke.datastream.stream_ends import to_engine_sink, to_engine_sink_function
 from funke.datastream.stream_types import OutputType, declared_type, keyed_type, reported_type
-from funke.datastream.upstream import Upstream
 from funke.datastream.windowed_stream import AllWindowedStream, WindowedStream, time_windows
 from funke.engine.connectors.feedback import FeedbackSink, FeedbackSource
 from funke.engine.connectors.print_sink import PrintSink
@@ -27,6 +25,7 @@ from funke.engine.connectors.sink import Sink as EngineSink
 from funke.engine.errors import ConfigurationError, GraphError, TypeMismatchError, at_user_line
 from funke.engine.graph import operations as op
 from funke.engine.graph import partitioners
+from funke.engine.graph.builder import CURRENT, OF_INPUT, Parallelism, StreamRef
 from funke.engine.graph.stream_graph import ChainingStrategy, StreamNode
 from funke.engine.operators.aggregations import FieldAggregation, Kind, identity, projection
 from funke.engine.operators.folding import FoldFunction, RunningFold
@@ -81,13 +80,12 @@ class DataStream(OperatorSettings):
     def __init__(
         self,
         env: StreamExecutionEnvironment,
-        upstreams: Sequence[Upstream],
-        type_info: TypeInformation | None,
+        ref: StreamRef,
         node: StreamNode | None = None,
     ) -> None:
         self._env = env
-        self._upstreams = tuple(upstreams)
-        self._type_info = type_info
+        self._ref = ref
+        # What setters change; None if the stream is no operator of its own (after rebalance(), union() and the like).
         self._node = node
 
     def __getattr__(self, name: str) -> NoReturn:
@@ -151,24 +149,24 @@ class DataStream(OperatorSettings):
     def map(self, func: Callable[..., Any] | MapFunction, output_type: OutputType = None) -> DataStream:
         """Replace every element by the function's result."""
         _require_function(func, MapFunction, "map()")
-        return self._transform(op.Map(func, self._key), "Map", declared_type(output_type))
+        return self._add(op.Map(func, self._key), "Map", declared_type(output_type))
 
     def flat_map(self, func: Callable[..., Any] | FlatMapFunction, output_type: OutputType = None) -> DataStream:
         """Replace every element by any number of elements."""
         _require_function(func, FlatMapFunction, "flat_map()")
-        return self._transform(op.FlatMap(func, self._key), "FlatMap", declared_type(output_type))
+        return self._add(op.FlatMap(func, self._key), "FlatMap", declared_type(output_type))
 
     def filter(self, func: Callable[..., Any] | FilterFunction) -> DataStream:
         """Keep the elements for which the function is true."""
         _require_function(func, FilterFunction, "filter()")
-        return self._transform(op.Filter(func, self._key), "Filter", self._type_info)
+        return self._add(op.Filter(func, self._key), "Filter", self._type_info)
 
     def process(self, func: ProcessFunction | KeyedProcessFunction, output_type: OutputType = None) -> DataStream:
         """Apply a process function, which sees timestamps and can emit to side outputs."""
         # As in PyFlink, a KeyedProcessFunction will do as long as it uses neither state nor timers.
         if not isinstance(func, (ProcessFunction, KeyedProcessFunction)):
             raise TypeError(f"process() needs a ProcessFunction, got {type(func).__name__}")
-        return self._transform(op.Process(func), "PROCESS", declared_type(output_type))
+        return self._add(op.Process(func), "PROCESS", declared_type(output_type))
 
     def key_by(
         self, key_selector: Callable[..., Any] | KeySelector, key_type: TypeInformation | None = None
@@ -195,14 +193,12 @@ class DataStream(OperatorSettings):
 
     def union(self, *streams: DataStream) -> DataStream:
         """Merge this stream with others of the same type."""
-        united = [self, *streams]
         other = next((stream for stream in streams if _value_type(stream) != _value_type(self)), None)
         if other is not None:
             raise TypeMismatchError(
                 at_user_line(f"union() needs streams of one type, got {_value_type(self)} and {_value_type(other)}")
             )
-        upstreams = [upstream for stream in united for upstream in stream._upstreams]
-        return DataStream(self._env, upstreams, self._type_info)
+        return DataStream(self._env, self._ref.union(*(each._ref for each in streams)))
 
     @overload
     def connect(self, ds: DataStream) -> ConnectedStreams: ...
@@ -240,7 +236,7 @@ class DataStream(OperatorSettings):
                 at_user_line(f"project() needs positions from 0 to {len(fields) - 1}, got {list(field_indexes)}")
             )
         output_type = TupleTypeInfo([fields[index] for index in field_indexes])
-        return self._values()._transform(op.BuiltInMap(projection(field_indexes)), "Projection", output_type)
+        return self._values()._add(op.BuiltInMap(projection(field_indexes)), "Projection", output_type)
 
     def rescale(self) -> DataStream:
         """Send elements in turn to the subtasks that belong to the sending one."""
@@ -286,9 +282,10 @@ class DataStream(OperatorSettings):
     def assign_timestamps_and_watermarks(self, watermark_strategy: WatermarkStrategy) -> DataStream:
         """Give elements event times, and the stream watermarks."""
         spec = watermark_strategy.to_spec()
-        stream = self._values()._transform(op.AssignTimestamps(spec), "Timestamps/Watermarks", self._type_info)
         # PyFlink takes timestamps from elements in an operator of its own, with the parallelism of the environment.
-        return stream if spec.timestamp_assigner is not None else self._keeping_parallelism(stream)
+        parallelism = OF_INPUT if spec.timestamp_assigner is None else CURRENT
+        operation, name = op.AssignTimestamps(spec), "Timestamps/Watermarks"
+        return self._values()._add(operation, name, self._type_info, parallelism=parallelism)
 
     def partition_custom(
         self, partitioner: Callable[..., Any] | UserPartitioner, key_selector: Callable[..., Any] | KeySelector
@@ -297,24 +294,24 @@ class DataStream(OperatorSettings):
         rule = partitioners.Custom(partition_function(partitioner), key_function(key_selector))
         opened = self._opening("_partition_custom_map_operator", rule.partition, rule.key_selector)
         # An operator of its own, as in PyFlink; the partitioner counts the subtasks of the one that follows.
-        partitioned = opened._partitioned(rule)._transform(op.Map(identity), "Partition", self._type_info)
+        partitioned = opened._partitioned(rule)._add(op.Map(identity), "Partition", self._type_info)
         partitioned._settable("partition_custom()").follows_receiver = True
         return partitioned
 
     def add_sink(self, sink_func: Any) -> DataStreamSink:
         """Write the stream to a sink function."""
-        return self._write(to_engine_sink_function(sink_func), "Unnamed")
+        return self._add_sink(to_engine_sink_function(sink_func), "Unnamed")
 
     def sink_to(self, sink: Any) -> DataStreamSink:
         """Write the stream to a sink."""
         get_transformer = getattr(sink, "get_transformer", None)
         transformer = get_transformer() if get_transformer is not None else None
         stream = self if transformer is None else transformer.apply(self)
-        return stream._write(to_engine_sink(sink), "Writer")
+        return stream._add_sink(to_engine_sink(sink), "Writer")
 
     def print(self, sink_identifier: str | None = None) -> DataStreamSink:
         """Print every element on the standard output, with the subtask's number when there are several."""
-        return self._write(PrintSink(sink_identifier), "Print to Std. Out")
+        return self._add_sink(PrintSink(sink_identifier), "Print to Std. Out")
 
     def execute_and_collect(
         self, job_execution_name: str | None = None, limit: int | None = None
@@ -322,7 +319,7 @@ class DataStream(OperatorSettings):
         """Run the job that computes this stream and return its elements: an iterator, or a list of at most `limit`."""
         if limit is not None and limit < 1:
             raise ConfigurationError(f"execute_and_collect() needs a limit of at least 1, got {limit}")
-        results = self._env._collect(self._upstreams, self._type_info, job_execution_name)
+        results = self._env._collect(self._ref, job_execution_name)
         if limit is None:
             return results
         with results:
@@ -331,25 +328,27 @@ class DataStream(OperatorSettings):
     def get_side_output(self, output_tag: OutputTag) -> DataStream:
         """Return the stream of elements that the operator emits with the given tag."""
         self._settable("get_side_output()").has_side_outputs = True
-        tagged = [replace(upstream, tag=output_tag) for upstream in self._upstreams]
         # An operator of its own, as in PyFlink: elements are made to fit the tag's type, and it can be named.
-        side = DataStream(self._env, tagged, output_tag.type_info)
-        return side._transform(op.Map(identity), "Map", output_tag.type_info)
+        side = DataStream(self._env, self._ref.side_output(output_tag))
+        return side._add(op.Map(identity), "Map", output_tag.type_info)
 
     def cache(self) -> CachedDataStream:
         """Keep the elements of this bounded stream when a job computes them, for later jobs to read."""
         node = self._settable("cache()")
         self._env._cache(node)
-        return CachedDataStream(self._env, self._upstreams, self._type_info, node)
+        return CachedDataStream(self._env, self._ref, node)
 
     _key: KeyFunction | None = None
+
+    @property
+    def _type_info(self) -> TypeInformation | None:
+        return self._ref.type_info
 
     def _values(self) -> DataStream:
         return self
 
     def _partitioned(self, partitioner: partitioners.Partitioner | None) -> DataStream:
-        upstreams = [replace(upstream, partitioner=partitioner) for upstream in self._upstreams]
-        return DataStream(self._env, upstreams, self._type_info)
+        return DataStream(self._env, self._ref.partitioned(partitioner))
 
     def _opening(self, name: str, *functions: Callable[..., Any]) -> DataStream:
         """This stream; behind an operator that opens the functions if any of them must be opened."""
@@ -357,39 +356,23 @@ class DataStream(OperatorSettings):
         if opener is None:
             return self
         # Like PyFlink's operator of this name: chained to the one before it, whatever its parallelism.
-        return self._keeping_parallelism(self._values()._transform(op.Map(opener), name, self._type_info))
+        return self._values()._add(op.Map(opener), name, self._type_info, parallelism=OF_INPUT)
 
-    def _keeping_parallelism(self, stream: DataStream) -> DataStream:
-        """The given stream, whose operator reads this one, with the same parallelism unless records are sent around."""
-        if stream._node is not None and any(each.partitioner is None for each in self._upstreams):
-            stream._node.parallelism = self._most_subtasks()
-        return stream
-
-    def _most_subtasks(self) -> int | None:
-        """The parallelism of what makes the elements; of several operators, the highest."""
-        found = [self._env._nodes.nodes[each.node_id].parallelism for each in self._upstreams]
-        if len(found) == 1:
-            return found[0]
-        return max(each or self._env.get_parallelism() for each in found)
-
-    def _transform(self, operation: op.Operation, name: str, output_type: TypeInformation | None) -> DataStream:
-        return self._connected(operation, name, output_type, ())
-
-    def _connected(
+    def _add(
         self,
         operation: op.Operation,
         name: str,
         output_type: TypeInformation | None,
-        others: Sequence[DataStream],
+        *others: DataStream,
+        parallelism: Parallelism = CURRENT,
     ) -> DataStream:
-        """The result of an operation whose first input is this stream."""
-        inputs = [self._upstreams, *(stream._upstreams for stream in others)]
-        node = self._env._append(operation, name, inputs, output_type)
-        return DataStream(self._env, [Upstream(node.id)], output_type, node)
+        """The stream of a new node that reads this stream, as its first input, and others."""
+        builder, inputs = self._env._builder, [self._ref, *(each._ref for each in others)]
+        ref = builder.add(operation, inputs, name=name, type_info=output_type, parallelism=parallelism)
+        return DataStream(self._env, ref, builder.node(ref))
 
-    def _write(self, sink: EngineSink, name: str) -> DataStreamSink:
-        node = self._env._append(op.WriteSink(sink), name, [self._upstreams], self._type_info)
-        return DataStreamSink(node)
+    def _add_sink(self, sink: EngineSink, name: str) -> DataStreamSink:
+        return DataStreamSink(self._env._builder.add_sink(sink, self._ref, name=name))
 
 
 class IterativeStream(DataStream):
@@ -409,19 +392,17 @@ class IterativeStream(DataStream):
         env = input_stream._env
         self._feedback_id = uuid.uuid4().hex
         self._is_closed = False
-        type_info = input_stream._type_info
-        head = env._append(op.ReadSource(FeedbackSource(self._feedback_id)), "Iteration", [], type_info)
-        head.parallelism = 1
-        head.is_parallelism_fixed = True
-        super().__init__(env, [*input_stream._upstreams, Upstream(head.id)], type_info)
+        source = op.ReadSource(FeedbackSource(self._feedback_id))
+        head = env._builder.add(source, name="Iteration", type_info=input_stream._type_info, parallelism=1)
+        env._builder.node(head).is_parallelism_fixed = True
+        super().__init__(env, input_stream._ref.union(head))
 
     def close_with(self, feedback_stream: DataStream) -> DataStream:
         """Feed a stream of the same type back to the head; returns it."""
         if self._is_closed:
             raise GraphError(at_user_line("this iteration is closed already; use union() to feed back several streams"))
         self._is_closed = True
-        sink = op.WriteSink(FeedbackSink(self._feedback_id))
-        self._env._append(sink, "Feedback", [feedback_stream._upstreams], feedback_stream._type_info)
+        feedback_stream._add_sink(FeedbackSink(self._feedback_id), "Feedback")
         return feedback_stream
 
 
@@ -429,7 +410,7 @@ class SplitStream(DataStream):
     """A stream whose elements have the names of outputs; `select` picks those of some names."""
 
     def __init__(self, stream: DataStream, output_selector: Callable[..., Any] | OutputSelector) -> None:
-        super().__init__(stream._env, stream._upstreams, stream._type_info, stream._node)
+        super().__init__(stream._env, stream._ref, stream._node)
         self._output_selector = output_selector
 
     def select(self, *output_names: str) -> DataStream:
@@ -452,8 +433,7 @@ class KeyedStream(RefusedSettings, DataStream):
         SUM = 5
 
     def __init__(self, origin_stream: DataStream, key: KeyFunction, key_type: TypeInformation | None = None) -> None:
-        partitioned = origin_stream._partitioned(partitioners.Hash(key))
-        super().__init__(origin_stream._env, partitioned._upstreams, origin_stream._type_info)
+        super().__init__(origin_stream._env, origin_stream._ref.partitioned(partitioners.Hash(key)))
         self._origin_stream = origin_stream
         self._key = key
         self._key_type = key_type
@@ -466,12 +446,12 @@ class KeyedStream(RefusedSettings, DataStream):
         """Combine each element with the result so far of its key, and emit the new result."""
         _require_function(func, ReduceFunction, "reduce()")
         assert self._key is not None
-        return self._transform(op.Reduce(func, self._key), "Reduce", self._type_info)
+        return self._add(op.Reduce(func, self._key), "Reduce", self._type_info)
 
     def fold(self, initial_value: Any, func: Callable[..., Any] | FoldFunction) -> DataStream:
         """Fold each element into the value of its key and emit it, as in Flink 1.x; goes beyond PyFlink."""
         _require_function(func, FoldFunction, "fold()")
-        return self._transform(op.Process(RunningFold(initial_value, func), self._key), "Fold", None)
+        return self._add(op.Process(RunningFold(initial_value, func), self._key), "Fold", None)
 
     def sum(self, position_to_sum: int | str = 0) -> DataStream:
         """Emit the running sum of a field per key."""
@@ -506,7 +486,7 @@ class KeyedStream(RefusedSettings, DataStream):
         """Apply a process function with state and timers per key."""
         if not isinstance(func, KeyedProcessFunction):
             raise TypeError(f"process() of a keyed stream needs a KeyedProcessFunction, got {type(func).__name__}")
-        return self._transform(op.Process(func, self._key), "KEYED PROCESS", declared_type(output_type))
+        return self._add(op.Process(func, self._key), "KEYED PROCESS", declared_type(output_type))
 
     def window(self, window_assigner: WindowAssigner[Any, Any]) -> WindowedStream:
         """Group the elements of each key into windows."""
@@ -554,18 +534,18 @@ class KeyedStream(RefusedSettings, DataStream):
         self, job_execution_name: str | None = None, limit: int | None = None
     ) -> CloseableIterator | list[Any]:
         """Run the job that computes this stream and return rows of key and element, in the order of the elements."""
-        with self._env._temporary_nodes():
+        with self._env._builder.temporary_nodes():
             # Nothing has to meet where the program collects: elements stay where they were made, in their order.
             made = self._values()._partitioned(None)
-            rows = made._keeping_parallelism(made._transform(*self._keyed_rows()))
+            rows = made._add(*self._keyed_rows(), parallelism=OF_INPUT)
             return rows.execute_and_collect(job_execution_name, limit)
 
     def _values(self) -> DataStream:
         """The same elements where their keys put them, as a stream without keys."""
-        return DataStream(self._env, self._upstreams, self._type_info)
+        return DataStream(self._env, self._ref)
 
     def _rows_with_key(self) -> DataStream:
-        return self._values()._transform(*self._keyed_rows())
+        return self._values()._add(*self._keyed_rows())
 
     def _keyed_rows(self) -> tuple[op.BuiltInMap, str, TypeInformation | None]:
         """The operation that makes rows of key and element, its name, and their type."""

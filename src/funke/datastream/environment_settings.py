@@ -16,20 +16,12 @@ from funke.datastream.slot_sharing_group import SlotSharingGroup, name_in_use
 from funke.datastream.state_backend import StateBackend
 from funke.datastream.time_characteristic import TimeCharacteristic
 from funke.engine.config import flink_options as options
-from funke.engine.config.config_option import choice_option
 from funke.engine.config.settings import Settings
 from funke.engine.errors import ConfigurationError, at_user_line
 from funke.engine.types.enum_members import require_member
 from funke.engine.types.time import Duration
 
 _T = TypeVar("_T", bound="EnvironmentSettings")
-
-TIME_CHARACTERISTIC = choice_option(
-    "pipeline.time-characteristic",
-    "EventTime",
-    tuple(characteristic.name for characteristic in TimeCharacteristic),
-    "Which time a program of Flink 1.x works with.",
-)
 
 
 def available_cores() -> int:
@@ -221,13 +213,13 @@ class EnvironmentSettings:
     def set_stream_time_characteristic(self, characteristic: TimeCharacteristic) -> None:
         """Choose the time of the program: with ingestion time, elements get the time at which they are read."""
         require_member(TimeCharacteristic, characteristic, "set_stream_time_characteristic()")
-        self._settings.set(TIME_CHARACTERISTIC, characteristic.name)
+        self._settings.set(options.TIME_CHARACTERISTIC, characteristic.name)
         is_processing_time = characteristic is TimeCharacteristic.ProcessingTime
         self._config.set_auto_watermark_interval(0 if is_processing_time else 200)
 
     def get_stream_time_characteristic(self) -> TimeCharacteristic:
         """Return the time of the program."""
-        return TimeCharacteristic[self._settings.get(TIME_CHARACTERISTIC)]
+        return TimeCharacteristic[self._settings.get(options.TIME_CHARACTERISTIC)]
 
     def set_state_backend(self: _T, state_backend: StateBackend) -> _T:
         """Choose how state is kept."""

@@ -10,14 +10,12 @@ from funke.datastream.connectors.base import BatchedSource
 from funke.datastream.data_stream import DataStream
 from funke.datastream.environment_graph import EnvironmentGraph
 from funke.datastream.stream_ends import to_engine_source
-from funke.datastream.time_characteristic import TimeCharacteristic
-from funke.datastream.upstream import Upstream
 from funke.engine.connectors.collection import CollectionSource
 from funke.engine.connectors.sequence import SequenceSource
 from funke.engine.connectors.socket import SocketSource
 from funke.engine.connectors.source import Source
-from funke.engine.graph.operations import CustomOperator, ReadSource
-from funke.engine.operators.ingestion_time import INGESTION_TIME
+from funke.engine.graph.builder import OF_INPUT
+from funke.engine.graph.operations import CustomOperator
 from funke.engine.types.type_catalog import Types
 from funke.engine.types.type_information import TypeInformation
 from funke.engine.types.watermark_spec import WatermarkSpec
@@ -60,8 +58,8 @@ class EnvironmentSources(EnvironmentGraph):
         from funke.engine.sql.operators.batch_elements import unpack_batches
 
         batches = self._add_source(source.engine_source, name, None)
-        rows = batches._transform(CustomOperator(unpack_batches), f"{name} Rows", source.row_type)
-        return batches._keeping_parallelism(rows)
+        operation = CustomOperator(unpack_batches)
+        return batches._add(operation, f"{name} Rows", source.row_type, parallelism=OF_INPUT)
 
     def add_source(
         self, source_func: Any, source_name: str = "Custom Source", type_info: TypeInformation | None = None
@@ -93,13 +91,5 @@ class EnvironmentSources(EnvironmentGraph):
     def _add_source(
         self, source: Source, name: str, output_type: TypeInformation | None, watermarks: WatermarkSpec | None = None
     ) -> DataStream:
-        # Ingestion time belongs to Flink 1.x; a strategy that makes watermarks itself goes before it.
-        if self.get_stream_time_characteristic() is TimeCharacteristic.IngestionTime and (
-            watermarks is None or watermarks.kind == "none"
-        ):
-            watermarks = INGESTION_TIME
-        node = self._append(ReadSource(source, watermarks), name, (), output_type)
-        if source.fixed_parallelism is not None:
-            node.parallelism = source.fixed_parallelism
-            node.is_parallelism_fixed = source.fixed_parallelism == 1
-        return DataStream(cast("StreamExecutionEnvironment", self), [Upstream(node.id)], output_type, node)
+        stream = self._builder.add_source(source, name=name, type_info=output_type, watermarks=watermarks)
+        return DataStream(cast("StreamExecutionEnvironment", self), stream, self._builder.node(stream))

@@ -107,7 +107,7 @@ class IntervalJoined:
             self._left_late_tag,
             self._right_late_tag,
         )
-        return self._left._connected(operation, "Interval Join", declared_type(output_type), [self._right])
+        return self._left._add(operation, "Interval Join", declared_type(output_type), self._right)
 
 
 def _bound_ms(bound: Duration | Time, name: str) -> int:

@@ -85,7 +85,7 @@ class _PairedWindows(_Step):
             allowed_lateness_ms=windows._allowed_lateness,
             evictor=windows._evictor,
         )
-        return first._connected(operation, name, declared_type(output_type), [second])
+        return first._add(operation, name, declared_type(output_type), second)
 
 
 class JoinedWindows(_PairedWindows):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from funke.common.configuration import Configuration
@@ -15,16 +14,14 @@ from funke.datastream.environment_sources import EnvironmentSources
 from funke.datastream.interrupts import cancelled_by_interrupt
 from funke.datastream.job_submission import submit
 from funke.datastream.rocksdb_options_factory import with_packed_factory
-from funke.datastream.upstream import Upstream
 from funke.engine.config.job_defaults import job_defaults
 from funke.engine.connectors.collect_sink import CollectSink
 from funke.engine.errors import GraphError, at_user_line
-from funke.engine.graph.operations import WriteSink
+from funke.engine.graph.builder import StreamRef
 from funke.engine.graph.plan_json import to_plan_json
 from funke.engine.graph.stream_graph import StreamGraph, StreamNode
 from funke.engine.jobs.submission.cached_results import CachedResults
 from funke.engine.jobs.submission.job_building import DEFAULT_JOB_NAME, job_graph_of, job_settings_of
-from funke.engine.types.type_information import TypeInformation
 from funke.passed_on_names import pass_on_names
 
 if TYPE_CHECKING:
@@ -79,17 +76,17 @@ class StreamExecutionEnvironment(EnvironmentSources):
         self._cached_results.clear()
 
     def _pending_graph(self, job_name: str | None) -> StreamGraph:
-        if not self._pending:
+        if not self._builder.pending:
             raise GraphError(at_user_line("there is nothing to execute: add operators and sinks to a stream first"))
-        return self._graph_of(self._pending, job_name)
+        return self._graph_of(self._builder.pending, job_name)
 
     def _take_graph(self, job_name: str | None) -> StreamGraph:
         graph = self._pending_graph(job_name)
-        self._pending.clear()
+        self._builder.pending.clear()
         return graph
 
     def _graph_of(self, roots: set[int], job_name: str | None) -> StreamGraph:
-        nodes = self._cached_results.with_cached_sources(self._nodes)
+        nodes = self._cached_results.with_cached_sources(self._builder.graph)
         return job_graph_of(nodes, roots, self._settings, job_name)
 
     def _submit(self, graph: StreamGraph) -> SubmittedJob:
@@ -99,20 +96,19 @@ class StreamExecutionEnvironment(EnvironmentSources):
         self._cached_results.fill_from(job, graph)
         return job
 
-    def _collect(
-        self, upstreams: Sequence[Upstream], type_info: TypeInformation | None, job_name: str | None
-    ) -> CloseableIterator:
+    def _collect(self, stream: StreamRef, job_name: str | None) -> CloseableIterator:
         """Run the job that a stream needs, and nothing else, and hand out the stream's elements."""
         channel = uuid.uuid4().hex
-        with self._temporary_nodes():
-            sink = self._append(WriteSink(CollectSink(channel)), "Collect", [upstreams], type_info)
-            sink.parallelism = self._nodes.nodes[upstreams[0].node_id].parallelism
+        builder = self._builder
+        with builder.temporary_nodes():
+            first = builder.graph.nodes[stream.upstreams[0].node_id]
+            sink = builder.add_sink(CollectSink(channel), stream, name="Collect", parallelism=first.parallelism)
             graph = self._graph_of({sink.id}, job_name)
-        self._pending.difference_update(graph.nodes)
-        return CloseableIterator(self._submit(graph), channel, type_info)
+        builder.pending.difference_update(graph.nodes)
+        return CloseableIterator(self._submit(graph), channel, stream.type_info)
 
     def _cache(self, node: StreamNode) -> None:
-        graph = self._nodes.with_only_ancestors_of({node.id})
+        graph = self._builder.graph.with_only_ancestors_of({node.id})
         self._cached_results.add(node, graph)
 
     def _forget_cached(self, node: StreamNode) -> None:

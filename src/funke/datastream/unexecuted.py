@@ -27,7 +27,8 @@ def watch_unexecuted(env: EnvironmentGraph) -> None:
         atexit.register(tell_unexecuted)
     _watched.add(env)
     # It may be gone before the program ends: what it has gathered is looked at then.
-    weakref.finalize(env, _note, env._nodes, env._pending, env._submissions).atexit = False
+    builder = env._builder
+    weakref.finalize(env, _note, builder.graph, builder.pending, env._submissions).atexit = False
 
 
 def _note(nodes: StreamGraph, pending: set[int], submissions: list[str]) -> None:
@@ -42,7 +43,7 @@ def _note(nodes: StreamGraph, pending: set[int], submissions: list[str]) -> None
 def tell_unexecuted() -> None:
     """Says, once, what was never run."""
     for env in list(_watched):
-        _note(env._nodes, env._pending, env._submissions)
+        _note(env._builder.graph, env._builder.pending, env._submissions)
     # Somebody who types, or tests, may well look at a job without running it; a program that fails has said why.
     is_program = not hasattr(sys, "ps1") and not {"pytest", "IPython"} & set(sys.modules)
     if _lines and is_program and getattr(sys, "last_value", None) is None:
@@ -58,4 +59,4 @@ def forget_unexecuted() -> None:
     """Nothing is said: the program has failed, or was only looked at."""
     _lines.clear()
     for env in list(_watched):
-        env._pending.clear()
+        env._builder.pending.clear()

@@ -124,7 +124,7 @@ class _Windows:
         )
         functions = ", ".join(type(each).__name__ for each in (reduce, aggregate, function) if each is not None)
         description = f"{self._plan_name}({self._window_assigner!r}, {type(trigger).__name__}, {functions})"
-        stream = self._keyed_stream._transform(operation, type(self._window_assigner).__name__, output_type)
+        stream = self._keyed_stream._add(operation, type(self._window_assigner).__name__, output_type)
         return stream.set_description(description)
 
     def _reduced(self, reduce_function: Any, window_function: Any, output_type: OutputType) -> DataStream:

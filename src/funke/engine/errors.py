@@ -14,6 +14,7 @@
     ├── SourceError                a source cannot be opened or read
     ├── SinkError                  a sink cannot be opened, written or committed
     ├── StateError                 state or a snapshot cannot be read, written or restored
+    │   ├── RecoveryRefusedError     a job's checkpoints or record are damaged, and somebody decides how it goes on
     │   └── StorageUnavailableError  the place where it is cannot be reached, which says nothing about what is there
     ├── JavaException              what Flink's tables and catalogs report, by PyFlink's names: flink_exceptions.py
     ├── UntrustedError             a file, folder or process of somebody else's stands where one's own is expected;
@@ -39,6 +40,7 @@ __all__ = [
     "JobCancelledError",
     "JobExecutionError",
     "LeaseLostError",
+    "RecoveryRefusedError",
     "SerializationError",
     "SinkError",
     "SlotLostError",
@@ -128,6 +130,10 @@ class SinkError(FunkeError):
 
 class StateError(FunkeError):
     """State or a snapshot cannot be read, written or restored."""
+
+
+class RecoveryRefusedError(StateError):
+    """A job does not go on by itself, because its checkpoints or its record are damaged: somebody has to decide."""
 
 
 class StorageUnavailableError(StateError):

@@ -11,13 +11,13 @@ from typing import Any
 from funke.datastream.job_submission import submit
 from funke.datastream.rocksdb_options_factory import with_packed_factory
 from funke.datastream.stream_execution_environment import StreamExecutionEnvironment
-from funke.datastream.upstream import Upstream
 from funke.engine.config import flink_options as options
 from funke.engine.config.config_option import ConfigOption
 from funke.engine.config.settings import Settings
 from funke.engine.connectors.collect_sink import CollectSink
 from funke.engine.errors import GraphError, at_user_line
-from funke.engine.graph.operations import CustomOperator, ReadSource, WriteSink
+from funke.engine.graph.builder import StreamRef
+from funke.engine.graph.operations import CustomOperator, ReadSource
 from funke.engine.graph.stream_graph import StreamGraph
 from funke.engine.jobs.checkpoints.checkpoints import OperatorEntry
 from funke.engine.jobs.submission.job_building import job_graph_of, job_settings_of
@@ -91,7 +91,7 @@ def _run(
     settings = _job_settings(env._settings, configuration)
     graph = _graph(env, operators, folder, channel, settings)
     graph.key_hash = key_hash
-    env._pending.difference_update(graph.nodes)
+    env._builder.pending.difference_update(graph.nodes)
     job = submit(graph, job_settings_of(graph, with_packed_factory(settings), env._cached_files))
     handles = list(chain.from_iterable(job.collected(channel)))
     job.result()
@@ -101,18 +101,23 @@ def _run(
 def _graph(
     env: StreamExecutionEnvironment, operators: list[NewOperator], folder: str, channel: str, settings: Settings
 ) -> StreamGraph:
-    with env._temporary_nodes():
-        upstreams: list[Upstream] = []
+    builder = env._builder
+    with builder.temporary_nodes():
+        snapshots: list[StreamRef] = []
         for operator in operators:
             made = operator.transformation
             bootstrap = Bootstrap(made.operation, operator.identifier.operator_id, folder, made.input_index)
-            stream = made.stream._transform(CustomOperator(bootstrap), f"State of {operator.identifier}", None)
-            assert stream._node is not None
-            stream._node.parallelism, stream._node.max_parallelism = operator.parallelism, operator.max_parallelism
-            upstreams.extend(stream._upstreams)
-        sink = env._append(WriteSink(CollectSink(channel)), "Snapshots", [upstreams], None)
-        sink.parallelism = 1
-        nodes = env._cached_results.with_cached_sources(env._nodes)
+            state = builder.add(
+                CustomOperator(bootstrap),
+                [made.stream._ref],
+                name=f"State of {operator.identifier}",
+                parallelism=operator.parallelism,
+                max_parallelism=operator.max_parallelism,
+            )
+            snapshots.append(state)
+        first, *others = snapshots
+        sink = builder.add_sink(CollectSink(channel), first.union(*others), name="Snapshots", parallelism=1)
+        nodes = env._cached_results.with_cached_sources(builder.graph)
         graph = job_graph_of(nodes, {sink.id}, settings, _JOB_NAME)
     for node in graph.nodes.values():
         if isinstance(node.operation, ReadSource) and not node.operation.source.is_bounded:

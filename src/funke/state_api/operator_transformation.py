@@ -183,7 +183,7 @@ class WindowedStateTransformation:
 
     def _made(self, windows: Callable[[], DataStream]) -> StateBootstrapTransformation:
         # The job's own methods know how to describe the operation; their node is not wanted.
-        with self._stream.get_execution_environment()._temporary_nodes():
+        with self._stream.get_execution_environment()._builder.temporary_nodes():
             node = windows()._node
         assert node is not None
         return StateBootstrapTransformation(self._stream, node.operation, self._max_parallelism)

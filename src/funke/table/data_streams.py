@@ -1,55 +1,39 @@
-"""Streams as tables and tables as streams."""
+"""Tables as streams."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from funke.engine.errors import UnsupportedFeatureError
-from funke.engine.flink_exceptions import TableException, ValidationException
+from funke.engine.flink_exceptions import ValidationException
+from funke.engine.graph.builder import OF_INPUT, GraphBuilder, StreamRef
 from funke.engine.graph.operations import BuiltInMap, ColumnOperator
-from funke.engine.sql.binding.expressions import BoundColumn
-from funke.engine.sql.binding.relations import Calculation, Column, Relation, Scan
-from funke.engine.sql.binding.time_attributes import TimeAttribute
-from funke.engine.sql.binding.watermark_assigner import EVERY_WATERMARK
+from funke.engine.sql.binding.relations import Column, Relation
 from funke.engine.sql.catalog.objects import SchemaDefinition
-from funke.engine.sql.changelog.change_kinds import ALL_KINDS, INSERTS
-from funke.engine.sql.connectors.table_option import OptionValues
-from funke.engine.sql.connectors.table_scan import with_computed, with_event_time
-from funke.engine.sql.operators.stream_columns import StreamColumns, TimestampedRows
+from funke.engine.sql.operators.stream_columns import TimestampedRows
+from funke.engine.sql.plan.changes import INSERTS
+from funke.engine.sql.plan.to_graph import stream_of
+from funke.engine.sql.plan.watermarks import EVERY_WATERMARK
 from funke.engine.sql.statements.conflicts import Target
 from funke.engine.sql.statements.insert_plans import cast_rows
 from funke.engine.sql.statements.job_plans import planned_rows, planned_stream
-from funke.engine.sql.statements.resolved_table import ResolvedColumn, ResolvedWatermark, resolved
-from funke.engine.sql.statements.table_scans import binder_factory, idle_timeout_ms, written_schema
+from funke.engine.sql.statements.resolved_table import ResolvedColumn, resolved
 from funke.engine.sql.statements.table_session import TableSession
-from funke.engine.sql.stream_types import data_type_of, row_type_of
-from funke.engine.sql.syntax import expressions as syntax
-from funke.engine.sql.syntax import queries
+from funke.engine.sql.stream_types import data_type_of, row_type_of, value_type_of
 from funke.engine.sql.syntax.statements import ColumnDefinition
 from funke.engine.types.composite_types import RowTypeInfo, TupleTypeInfo
-from funke.engine.types.logical.families import with_nullable
 from funke.engine.types.row import Row, RowKind
 from funke.engine.types.type_catalog import Types
-from funke.engine.types.type_information import ExternalTypeInfo, TypeInformation
-from funke.table.expression import Expression
-from funke.table.relation_streams import stream_of
+from funke.engine.types.type_information import TypeInformation
 from funke.table.schema import Schema
-from funke.table.string_expressions import expressions_of
-from funke.table.types import DataTypes
 
 if TYPE_CHECKING:
-    from funke.datastream.data_stream import DataStream
-    from funke.datastream.stream_execution_environment import StreamExecutionEnvironment
     from funke.table.changelog_mode import ChangelogMode
 
 __all__ = [
     "append_stream",
-    "changelog_relation",
     "plain_stream",
     "retract_stream",
-    "stream_relation",
     "typed_stream",
 ]
 
@@ -57,69 +41,27 @@ _ROWTIME = "rowtime"
 _STREAM_SINK = "*anonymous_datastream_sink$1*"
 
 
-@dataclass(frozen=True, eq=False)
-class StreamTable:
-    """A stream as the table of a scan; `fields` are the places of its columns, None is event time."""
-
-    source: DataStream
-    fields: tuple[int | None, ...]
-
-    def stream(self, env: StreamExecutionEnvironment, columns: Sequence[Column]) -> DataStream:
-        operation = ColumnOperator(StreamColumns(tuple(columns), self.fields))
-        made = self.source._transform(operation, "StreamToTable", row_type_of(columns))
-        return self.source._keeping_parallelism(made)
-
-
-def stream_relation(
-    session: TableSession, stream: DataStream, fields_or_schema: Sequence[Expression[Any] | str | Schema]
-) -> Relation:
-    """The rows of a stream: with all fields, with some of them, or with the columns of a schema."""
-    source, names, types = _fields_of(stream)
-    if not fields_or_schema:
-        columns = tuple(map(Column, names, types))
-        return Scan(columns, StreamTable(source, tuple(range(len(columns)))))
-    if isinstance(fields_or_schema[0], Schema):
-        return _with_schema(session, source, names, types, fields_or_schema[0], INSERTS)
-    return _with_fields(session, source, names, types, expressions_of(fields_or_schema))
-
-
-def changelog_relation(
-    session: TableSession, stream: DataStream, schema: Schema | None, mode: ChangelogMode | None
-) -> Relation:
-    """The rows of a stream of changes."""
-    source, names, types = _fields_of(stream)
-    # As in PyFlink the mode counts beside a schema only.
-    kinds = ALL_KINDS if mode is None or schema is None else mode._kinds
-    given = schema or Schema.new_builder().build()
-    if RowKind.UPDATE_AFTER in kinds and RowKind.UPDATE_BEFORE not in kinds and not given._definition.primary_key:
-        raise TableException(
-            "Table '*anonymous_datastream_source$1*' produces a changelog stream that contains UPDATE_AFTER but no "
-            "UPDATE_BEFORE. This requires defining a primary key constraint on the table."
-        )
-    return _with_schema(session, source, names, types, given, kinds)
-
-
-def plain_stream(session: TableSession, env: StreamExecutionEnvironment, relation: Relation) -> DataStream:
+def plain_stream(session: TableSession, builder: GraphBuilder, relation: Relation) -> StreamRef:
     """The stream of a table whose rows are only added."""
     consumer = f"Table sink '{_STREAM_SINK}'"
-    return stream_of(env, planned_rows(session, relation, INSERTS, consumer, EVERY_WATERMARK))
+    return stream_of(builder, planned_rows(session, relation, INSERTS, consumer, EVERY_WATERMARK))
 
 
 def append_stream(
-    session: TableSession, env: StreamExecutionEnvironment, relation: Relation, type_info: TypeInformation
-) -> DataStream:
+    session: TableSession, builder: GraphBuilder, relation: Relation, type_info: TypeInformation
+) -> StreamRef:
     """The same with elements of a type."""
-    rows = stream_of(env, planned_rows(session, relation, INSERTS, "toAppendStream", EVERY_WATERMARK))
-    return _typed(session, rows, relation, type_info)
+    rows = stream_of(builder, planned_rows(session, relation, INSERTS, "toAppendStream", EVERY_WATERMARK))
+    return _typed(session, builder, rows, relation, type_info)
 
 
 def typed_stream(
     session: TableSession,
-    env: StreamExecutionEnvironment,
+    builder: GraphBuilder,
     relation: Relation,
     schema: Schema | None,
     mode: ChangelogMode | None,
-) -> DataStream:
+) -> StreamRef:
     """The stream of a table's changes, with the columns of a schema if one is given."""
     key: tuple[int, ...] = ()
     rowtime: int | None = None
@@ -130,8 +72,8 @@ def typed_stream(
             rowtime = _written_rowtime(columns.persisted)
         key = tuple(place for place, each in enumerate(relation.columns) if each.name in columns.primary_key)
     target = Target(_STREAM_SINK, key, lambda kinds: kinds if mode is None else mode._kinds)
-    rows = stream_of(env, planned_stream(session, relation, target))
-    return rows if rowtime is None else _timestamped(rows, relation.columns, rowtime)
+    rows = stream_of(builder, planned_stream(session, relation, target))
+    return rows if rowtime is None else _timestamped(builder, rows, relation.columns, rowtime)
 
 
 def _written_rowtime(columns: Sequence[ResolvedColumn]) -> int | None:
@@ -148,19 +90,21 @@ def _written_rowtime(columns: Sequence[ResolvedColumn]) -> int | None:
     return None
 
 
-def _timestamped(rows: DataStream, columns: Sequence[Column], rowtime: int) -> DataStream:
+def _timestamped(builder: GraphBuilder, rows: StreamRef, columns: Sequence[Column], rowtime: int) -> StreamRef:
     operation = ColumnOperator(TimestampedRows(tuple(columns), rowtime))
     left = [each for place, each in enumerate(columns) if place != rowtime]
-    return rows._keeping_parallelism(rows._transform(operation, "StreamRecordTimestampInserter", row_type_of(left)))
+    name, type_info = "StreamRecordTimestampInserter", row_type_of(left)
+    return builder.add(operation, [rows], name=name, type_info=type_info, parallelism=OF_INPUT)
 
 
 def retract_stream(
-    session: TableSession, env: StreamExecutionEnvironment, relation: Relation, type_info: TypeInformation
-) -> DataStream:
+    session: TableSession, builder: GraphBuilder, relation: Relation, type_info: TypeInformation
+) -> StreamRef:
     """The stream of pairs: whether a row is added or taken back, and the row."""
-    rows = _typed(session, stream_of(env, planned_rows(session, relation, step=EVERY_WATERMARK)), relation, type_info)
+    changes = stream_of(builder, planned_rows(session, relation, step=EVERY_WATERMARK))
+    rows = _typed(session, builder, changes, relation, type_info)
     pair_type = Types.TUPLE([Types.BOOLEAN(), type_info])
-    return rows._keeping_parallelism(rows._transform(BuiltInMap(_as_pair), "Retract", pair_type))
+    return builder.add(BuiltInMap(_as_pair), [rows], name="Retract", type_info=pair_type, parallelism=OF_INPUT)
 
 
 def _as_pair(row: Row) -> tuple[bool, Row]:
@@ -169,9 +113,11 @@ def _as_pair(row: Row) -> tuple[bool, Row]:
     return is_added, row
 
 
-def _typed(session: TableSession, stream: DataStream, relation: Relation, type_info: TypeInformation) -> DataStream:
+def _typed(
+    session: TableSession, builder: GraphBuilder, stream: StreamRef, relation: Relation, type_info: TypeInformation
+) -> StreamRef:
     """The elements that a type describes: rows with its names, tuples, or the only value."""
-    wanted = _value_type(type_info)
+    wanted = value_type_of(type_info)
     assert wanted is not None
     is_row = isinstance(wanted, RowTypeInfo)
     types = wanted.get_field_types() if isinstance(wanted, (RowTypeInfo, TupleTypeInfo)) else [wanted]
@@ -179,7 +125,8 @@ def _typed(session: TableSession, stream: DataStream, relation: Relation, type_i
     sink = [ColumnDefinition(name, data_type_of(each)) for name, each in zip(names, types) if each is not None]
     cast_rows(session, relation, resolved(SchemaDefinition(tuple(sink)), session.binder()).persisted, "null")
     convert = _as_row if is_row else _as_tuple if isinstance(wanted, TupleTypeInfo) else _only_value
-    return stream._keeping_parallelism(stream._transform(BuiltInMap(convert), "SinkConversion", type_info))
+    operation, name = BuiltInMap(convert), "SinkConversion"
+    return builder.add(operation, [stream], name=name, type_info=type_info, parallelism=OF_INPUT)
 
 
 def _as_row(row: Row) -> Row:
@@ -193,183 +140,3 @@ def _as_tuple(row: Row) -> tuple[Any, ...]:
 
 def _only_value(row: Row) -> Any:
     return row[0]
-
-
-def _fields_of(stream: DataStream) -> tuple[DataStream, list[str], list[Any]]:
-    """A stream of rows with the names and types of their fields; single values become rows of one field."""
-    value_type = _value_type(stream._type_info)
-    if isinstance(value_type, RowTypeInfo):
-        return stream, list(value_type.get_field_names()), [data_type_of(e) for e in value_type.get_field_types()]
-    if isinstance(value_type, TupleTypeInfo):
-        types = value_type.get_field_types()
-        return stream, [f"f{place}" for place in range(len(types))], [data_type_of(each, True) for each in types]
-    if value_type is None:
-        raise UnsupportedFeatureError(
-            "a table of a stream without a type", "declare it, such as output_type=Types.ROW_NAMED([…], […])"
-        )
-    row_type = Types.ROW_NAMED(["f0"], [value_type])
-    rows = stream._keeping_parallelism(stream._transform(BuiltInMap(Row), "Row", row_type))
-    return rows, ["f0"], [data_type_of(value_type, True)]
-
-
-def _value_type(type_info: TypeInformation | None) -> TypeInformation | None:
-    return _value_type(type_info._type_info) if isinstance(type_info, ExternalTypeInfo) else type_info
-
-
-def _with_schema(
-    session: TableSession,
-    source: DataStream,
-    names: list[str],
-    types: list[Any],
-    schema: Schema,
-    kinds: frozenset[RowKind],
-) -> Relation:
-    """The columns of a schema; one without physical columns adds to those of the stream.
-
-    What it computes may be of fields that it does not name.
-    """
-    definition, shown = _with_stream_columns(schema, names, types)
-    columns = resolved(definition, session.binder())
-    scanned: list[Column] = []
-    fields: list[int | None] = []
-    for column in columns.columns:
-        if column.is_computed:
-            continue
-        if column.definition.is_metadata:
-            if column.metadata_key != _ROWTIME:
-                raise ValidationException(
-                    f"Invalid metadata key '{column.metadata_key}' in column '{column.name}' of table. The "
-                    "DynamicTableSource class 'ExternalDynamicSource' supports the following metadata keys for "
-                    "reading:\nrowtime"
-                )
-            fields.append(None)
-        else:
-            fields.append(_field_place(column.name, names, len(scanned)))
-        scanned.append(Column(column.name, column.type))
-    scan = Scan(tuple(scanned), StreamTable(source, tuple(fields)), kinds=kinds, primary_key=columns.primary_key)
-    written = written_schema(definition, columns)
-    relation = with_computed(written, scan, binder_factory(session))
-    if columns.watermark is not None:
-        relation = _with_event_time(session, relation, columns.watermark)
-    return relation if shown == len(relation.columns) else _first_columns(relation, shown)
-
-
-def _first_columns(relation: Relation, count: int) -> Relation:
-    columns = relation.columns[:count]
-    return Calculation(columns, relation, tuple(BoundColumn(c.type, place, c.name) for place, c in enumerate(columns)))
-
-
-def _with_event_time(session: TableSession, relation: Relation, watermark: ResolvedWatermark) -> Relation:
-    expression = watermark.expression
-    if isinstance(expression, syntax.Call) and expression.name == "source_watermark":
-        # The stream's own watermarks pass on; the column must be its event time.
-        return replace(
-            relation,
-            columns=tuple(
-                replace(each, time=TimeAttribute.ROWTIME) if each.name == watermark.column else each
-                for each in relation.columns
-            ),
-        )
-    make = binder_factory(session)
-    return with_event_time(relation, watermark.column, expression, OptionValues({}), make, idle_timeout_ms(session))
-
-
-def _field_place(name: str, names: list[str], place: int) -> int:
-    if name in names:
-        return names.index(name)
-    raise ValidationException(
-        f"Unable to find a field named '{name}' in the physical data type derived from the given type information for "
-        "schema declaration. Make sure that the type information is not a generic raw type. Currently available "
-        f"fields are: [{', '.join(names)}]"
-    )
-
-
-def _with_stream_columns(schema: Schema, names: list[str], types: list[Any]) -> tuple[Any, int]:
-    """A schema with the columns of the stream that it does not name, and how many columns are seen."""
-    definition = schema._definition
-    given = definition.columns
-    is_derived = all(each.expression is not None or each.is_metadata for each in given)
-    if not is_derived and all(each.expression is None for each in given) and definition.watermark is None:
-        return definition, len(given)
-    missing = [place for place, name in enumerate(names) if is_derived or name not in {each.name for each in given}]
-    fields = Schema.new_builder().from_fields([names[each] for each in missing], [types[each] for each in missing])
-    physical = fields.build()._definition.columns
-    columns = (*physical, *given) if is_derived else (*given, *physical)
-    return replace(definition, columns=columns), len(columns) if is_derived else len(given)
-
-
-def _with_fields(
-    session: TableSession, source: DataStream, names: list[str], types: list[Any], fields: Sequence[syntax.Expression]
-) -> Relation:
-    """Fields by their names, in any order and renamed; by their places if none of them is known."""
-    plain = [each for each in fields if not _is_time(each)]
-    by_name = any(_field_name(each) in names for each in plain) or (
-        isinstance(_value_type(source._type_info), RowTypeInfo)
-        and any(isinstance(each, syntax.Alias) for each in plain)
-    )
-    columns: list[Column] = []
-    places: list[int | None] = []
-    proctimes: list[tuple[int, str]] = []
-    number = 0
-    for position, field in enumerate(fields):
-        if _is_time(field):
-            name, kind = _time_name(field)
-            if kind == "proctime":
-                proctimes.append((position, name))
-                continue
-            # As in Flink 1.x: a column of that name is replaced by the stream's event time.
-            columns.append(Column(name, DataTypes.TIMESTAMP(3), TimeAttribute.ROWTIME))
-            places.append(None)
-            continue
-        place = _place_by_name(field, names) if by_name else number
-        if place >= len(names):
-            raise ValidationException(
-                f"Table field list exceeds the number of fields of the stream: [{', '.join(names)}]"
-            )
-        number += 1
-        # Unlike columns of a schema they may be NULL, also where numbers of the stream may not.
-        columns.append(Column(_new_name(field), with_nullable(types[place], True)))
-        places.append(place)
-    scan = Scan(tuple(columns), StreamTable(source, tuple(places)))
-    return _with_proctimes(session, scan, proctimes)
-
-
-def _with_proctimes(session: TableSession, scan: Scan, proctimes: list[tuple[int, str]]) -> Relation:
-    if not proctimes:
-        return scan
-    items: list[syntax.Expression] = [syntax.Name((each.name,)) for each in scan.columns]
-    for position, name in proctimes:
-        items.insert(position, syntax.Alias(syntax.Call("proctime"), (name,)))
-    return session.bind(queries.Select(tuple(items), queries.InlineTable(scan)))
-
-
-def _is_time(field: syntax.Expression) -> bool:
-    inner = field.operand if isinstance(field, syntax.Alias) else field
-    return isinstance(inner, syntax.Call) and inner.name in ("rowtime", "proctime")
-
-
-def _time_name(field: syntax.Expression) -> tuple[str, str]:
-    inner = field.operand if isinstance(field, syntax.Alias) else field
-    assert isinstance(inner, syntax.Call)
-    (column,) = inner.arguments
-    assert isinstance(column, syntax.Name)
-    return (field.names[0] if isinstance(field, syntax.Alias) else column.parts[-1]), inner.name
-
-
-def _field_name(field: syntax.Expression) -> str | None:
-    inner = field.operand if isinstance(field, syntax.Alias) else field
-    return inner.parts[-1] if isinstance(inner, syntax.Name) else None
-
-
-def _new_name(field: syntax.Expression) -> str:
-    name = field.names[0] if isinstance(field, syntax.Alias) else _field_name(field)
-    if name is None:
-        raise ValidationException(f"a field of a stream is given by its name, got {Expression(field)}")
-    return name
-
-
-def _place_by_name(field: syntax.Expression, names: list[str]) -> int:
-    name = _field_name(field)
-    if name not in names:
-        raise ValidationException(f"{name} is not a field of the stream; its fields are [{', '.join(names)}]")
-    return names.index(name)

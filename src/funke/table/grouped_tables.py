@@ -110,7 +110,7 @@ class WindowGroupedTable:
 
     def _function(self) -> syntax.Call:
         """The window as SQL groups by it: TUMBLE(time, size) and its kin."""
-        return syntax.Call(self._window.kind, (self._window.time, *self._window.sizes))
+        return syntax.Call(self._window.kind.name, (self._window.time, *self._window.sizes))
 
 
 class OverWindowedTable:
@@ -247,7 +247,7 @@ def _with_window_functions(expression: Any, window: GroupWindow) -> Any:
     if isinstance(expression, syntax.Call) and expression.arguments == (syntax.Name((window.alias,)),):
         part = _WINDOW_PROPERTIES.get(expression.name)
         if part is not None:
-            return syntax.Call(f"{window.kind}_{part}", (window.time, *window.sizes))
+            return syntax.Call(f"{window.kind.name}_{part}", (window.time, *window.sizes))
     changes = {
         each.name: _with_window_functions(getattr(expression, each.name), window) for each in fields_of(expression)
     }

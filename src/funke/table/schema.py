@@ -54,7 +54,7 @@ class Schema:
 
         def __init__(self) -> None:
             self._columns: list[ColumnDefinition] = []
-            self._typed_by_text: set[str] = set()
+            self._type_texts: dict[str, str] = {}
             self._watermark: WatermarkDefinition | None = None
             self._primary_key: tuple[str, ...] = ()
             self._primary_key_name = ""
@@ -63,7 +63,7 @@ class Schema:
             """Take over everything from another schema."""
             definition = unresolved_schema._definition
             self._columns += definition.columns
-            self._typed_by_text |= definition.typed_by_text
+            self._type_texts |= dict(definition.type_texts)
             if definition.watermark is not None:
                 self._set_watermark(definition.watermark)
             if definition.primary_key:
@@ -139,13 +139,13 @@ class Schema:
                 self._watermark,
                 self._primary_key,
                 self._primary_key_name,
-                frozenset(self._typed_by_text),
+                tuple(self._type_texts.items()),
             )
             return Schema(definition)
 
         def _data_type(self, column_name: str, data_type: str | DataType) -> DataType:
             if isinstance(data_type, str):
-                self._typed_by_text.add(column_name)
+                self._type_texts[column_name] = data_type
             return _data_type(data_type)
 
         def _add(self, column: ColumnDefinition) -> Schema.Builder:

@@ -69,8 +69,16 @@ class Table(QuerySource):
     ['y']
     """
 
-    def __init__(self, relation: Relation, t_env: TableEnvironment, declared: ResolvedTable | None = None) -> None:
+    def __init__(
+        self,
+        relation: Relation,
+        t_env: TableEnvironment,
+        declared: ResolvedTable | None = None,
+        query: queries.Query | None = None,
+    ) -> None:
         self._relation = relation
+        # What made it, for plans that are stored; None for rows of the program.
+        self._query = query
         # How the columns were declared, as long as they are those of a table of the catalog.
         self._declared = declared
         self._t_env = t_env
@@ -365,7 +373,7 @@ class Table(QuerySource):
         return queries.Select((syntax.Star(),), self._source())
 
     def _source(self) -> queries.Relation:
-        return queries.InlineTable(self._relation)
+        return queries.InlineTable(self._relation, self._query)
 
     def _sets(self, other_names: frozenset[str] = frozenset()) -> ColumnSets:
         return ColumnSets(self._relation.columns, self._type_of, other_names, self._is_user_function)
@@ -377,10 +385,10 @@ class Table(QuerySource):
         return self._bound(queries.Select(items, self._source()))
 
     def _bound(self, query: queries.Query) -> Table:
-        return Table(self._t_env._session.bind(query), self._t_env)
+        return Table(self._t_env._session.bind(query), self._t_env, query=query)
 
     def _of_same_columns(self, query: queries.Query) -> Table:
-        return Table(self._t_env._session.bind(query), self._t_env, self._declared)
+        return Table(self._t_env._session.bind(query), self._t_env, self._declared, query)
 
     def _limited(self, offset: int, limit: int | None) -> Table:
         return Table(limited(self._relation, offset, limit), self._t_env, self._declared)

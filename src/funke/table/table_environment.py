@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from funke.common.configuration import Configuration
 from funke.common.java_handles import JavaConfiguration
 from funke.datastream.data_stream import DataStream
 from funke.datastream.stream_execution_environment import StreamExecutionEnvironment
-from funke.engine.errors import ConfigurationError, UnsupportedFeatureError, at_user_line, unsupported
+from funke.engine.errors import ConfigurationError, at_user_line, unsupported
 from funke.engine.flink_exceptions import TableException, ValidationException
+from funke.engine.graph.builder import StreamRef
 from funke.engine.graph.plan_json import to_plan_json
 from funke.engine.sql.binding.relations import Relation
 from funke.engine.sql.catalog.objects import CatalogFunction, CatalogTable, CatalogView
@@ -23,22 +25,24 @@ from funke.engine.sql.statements.insert_plans import plan_insert, plan_rows
 from funke.engine.sql.statements.job_plans import planned_inserts, planned_rows
 from funke.engine.sql.statements.outcome import InsertPlan, Inserts, Outcome, QueryRows, text_outcome
 from funke.engine.sql.statements.statement_executor import execute_statement
-from funke.engine.sql.statements.stored_plans import StoredPlan, insert_in
+from funke.engine.sql.statements.stored_plans import StoredPlan, insert_in, written_insert
+from funke.engine.sql.statements.stream_tables import changelog_relation, stream_relation
 from funke.engine.sql.statements.table_session import TableSession
 from funke.engine.sql.statements.table_statements import check_table
 from funke.engine.sql.statements.view_statements import schema_of_relation
 from funke.engine.sql.syntax import statements as syntax
+from funke.engine.sql.syntax.expressions import Star
 from funke.engine.sql.syntax.path_text import format_path, parse_path
+from funke.engine.sql.syntax.queries import Select, TableRef
+from funke.engine.sql.table_elements import elements_relation, frame_relation, to_frame, values_query
 from funke.engine.types.near_names import did_you_mean
 from funke.passed_on_names import pass_on_names
 from funke.table.catalog import Catalog, CatalogDescriptor, UserCatalog
 from funke.table.compiled_plan import CompiledPlan
 from funke.table.data_streams import (
     append_stream,
-    changelog_relation,
     plain_stream,
     retract_stream,
-    stream_relation,
     typed_stream,
 )
 from funke.table.environment_settings import EnvironmentSettings
@@ -50,10 +54,10 @@ from funke.table.result_content import InsertCounts, JobRows, ReadyRows, left_ro
 from funke.table.schema import Schema
 from funke.table.session_settings import ConfigSettings
 from funke.table.statement_set import StatementSet
+from funke.table.string_expressions import expressions_of
 from funke.table.table import Table
 from funke.table.table_config import TableConfig
 from funke.table.table_descriptor import TableDescriptor
-from funke.table.table_elements import elements_relation, frame_relation, to_frame, values_query
 from funke.table.table_jobs import (
     attach_inserts,
     collecting_graph,
@@ -290,7 +294,9 @@ class TableEnvironment:
             missing = self._session.missing_part(path)
             hint = did_you_mean(missing.name, missing.known, begin=" Did")
             raise ValidationException(f"Table {format_path(path)} was not found.{hint}")
-        return Table(relation, self, self._session.find_declared(path))
+        identifier = self._session.catalogs.qualify(path)
+        named = TableRef((identifier.catalog, identifier.database, identifier.name))
+        return Table(relation, self, self._session.find_declared(path), Select((Star(),), named))
 
     def sql_update(self, stmt: str) -> None:
         """Run a statement, as in Flink 1.x; an INSERT waits for `execute()`."""
@@ -375,7 +381,7 @@ class TableEnvironment:
         (statement,) = _parsed(query)
         if not isinstance(statement, syntax.QueryStatement):
             raise ValidationException(_QUERY_ONLY)
-        return Table(self._session.bind(statement.query), self)
+        return Table(self._session.bind(statement.query), self, query=statement.query)
 
     def execute_sql(self, stmt: str) -> TableResult:
         """Run one statement."""
@@ -411,7 +417,7 @@ class TableEnvironment:
         listed = list(elements)
         are_expressions = [isinstance(each, Expression) for each in listed]
         if listed and all(are_expressions):
-            return Table(self._session.bind(values_query(listed, schema)), self)
+            return Table(self._session.bind(values_query([each._syntax for each in listed], schema)), self)
         if any(are_expressions):
             raise ValueError("It doesn't support part of the elements are Expression, while the others are not.")
         return Table(elements_relation(listed, schema, verify_schema), self)
@@ -440,11 +446,8 @@ class TableEnvironment:
         return self.load_plan(plan_reference).execute()
 
     def _compiled(self, plans: Sequence[InsertPlan]) -> CompiledPlan:
-        if not all(plan.text for plan in plans):
-            raise UnsupportedFeatureError(
-                "a plan of rows that no SQL statement gives", "compile INSERT INTO … of views: compile_plan_sql()"
-            )
-        return CompiledPlan(StoredPlan.of(self._session, [insert_in(plan.text) for plan in plans]), self)
+        inserts = [insert_in(plan.text or written_insert(self._session, plan)) for plan in plans]
+        return CompiledPlan(StoredPlan.of(self._session, inserts), self)
 
     # What tables ask of their environment
 
@@ -498,7 +501,7 @@ class TableEnvironment:
             )
 
     def _attach_inserts(self, plans: Sequence[InsertPlan]) -> None:
-        attach_inserts(self._env, planned_inserts(self._session, plans), self._reuse)
+        attach_inserts(self._env._builder, planned_inserts(self._session, plans), self._reuse)
 
     def _insert_plan(self, stmt: str) -> InsertPlan:
         (statement,) = _parsed(stmt)
@@ -522,7 +525,8 @@ class TableEnvironment:
         found = self._session.catalogs.get(identifier)
         if isinstance(found, CatalogView):
             raise ValidationException(f"the view {identifier} cannot be written to")
-        return plan_rows(self._session, identifier, found, table._relation, is_overwrite=overwrite)
+        plan = plan_rows(self._session, identifier, found, table._relation, is_overwrite=overwrite)
+        return replace(plan, query=table._query, is_overwrite=overwrite)
 
     def _taken(self, plan: InsertPlan) -> InsertPlan:
         """A plan that is run otherwise than by `execute()` of this environment."""
@@ -603,31 +607,43 @@ class StreamTableEnvironment(TableEnvironment):
 
     def from_data_stream(self, data_stream: DataStream, *fields_or_schema: Expression[Any] | str | Schema) -> Table:
         """Make a table of a stream, with the columns of its type, some of them, or those of a schema."""
-        return Table(stream_relation(self._session, data_stream, fields_or_schema), self)
+        session, builder, stream = self._session, self._env._builder, data_stream._ref
+        if fields_or_schema and isinstance(fields_or_schema[0], Schema):
+            schema = fields_or_schema[0]._definition
+            return Table(stream_relation(session, builder, stream, schema=schema), self)
+        return Table(stream_relation(session, builder, stream, expressions_of(fields_or_schema)), self)
 
     def from_changelog_stream(
         self, data_stream: DataStream, schema: Schema | None = None, changelog_mode: ChangelogMode | None = None
     ) -> Table:
         """Make a table of a stream of rows that are changes."""
-        return Table(changelog_relation(self._session, data_stream, schema, changelog_mode), self)
+        builder, stream = self._env._builder, data_stream._ref
+        definition = None if schema is None else schema._definition
+        kinds = None if changelog_mode is None else changelog_mode._kinds
+        return Table(changelog_relation(self._session, builder, stream, definition, kinds), self)
 
     def to_data_stream(self, table: Table) -> DataStream:
         """Make a stream of a table whose rows are only added."""
-        return plain_stream(self._session, self._env, table._relation)
+        return self._data_stream(plain_stream(self._session, self._env._builder, table._relation))
 
     def to_changelog_stream(
         self, table: Table, target_schema: Schema | None = None, changelog_mode: ChangelogMode | None = None
     ) -> DataStream:
         """Make a stream of rows that are changes."""
-        return typed_stream(self._session, self._env, table._relation, target_schema, changelog_mode)
+        rows = typed_stream(self._session, self._env._builder, table._relation, target_schema, changelog_mode)
+        return self._data_stream(rows)
 
     def to_append_stream(self, table: Table, type_info: TypeInformation) -> DataStream:
         """Make a stream of a table whose rows are only added, as in Flink 1.x."""
-        return append_stream(self._session, self._env, table._relation, type_info)
+        return self._data_stream(append_stream(self._session, self._env._builder, table._relation, type_info))
 
     def to_retract_stream(self, table: Table, type_info: TypeInformation) -> DataStream:
         """Make a stream of pairs: whether a row is added or taken back, and the row."""
-        return retract_stream(self._session, self._env, table._relation, type_info)
+        return self._data_stream(retract_stream(self._session, self._env._builder, table._relation, type_info))
+
+    def _data_stream(self, rows: StreamRef) -> DataStream:
+        is_operator = len(rows.upstreams) == 1 and rows.upstreams[0].partitioner is None
+        return DataStream(self._env, rows, self._env._builder.node(rows) if is_operator else None)
 
     def _view_of(self, table: Table | DataStream, *fields_or_schema: Any) -> CatalogView:
         if isinstance(table, DataStream):

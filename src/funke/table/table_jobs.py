@@ -8,26 +8,26 @@ from typing import TYPE_CHECKING
 from funke.engine.config.secret_keys import masked_sql
 from funke.engine.connectors.collect_sink import CollectSink
 from funke.engine.flink_exceptions import TableException
+from funke.engine.graph.builder import OF_INPUT, GraphBuilder, StreamRef
 from funke.engine.graph.column_key import ColumnKey
-from funke.engine.graph.operations import ColumnOperator, WriteSink
+from funke.engine.graph.operations import ColumnOperator
 from funke.engine.graph.partitioners import Hash
-from funke.engine.graph.stream_graph import StatementText, StreamGraph
-from funke.engine.sql.binding.materialization import Materialization
+from funke.engine.graph.stream_graph import StatementText, StreamGraph, StreamNode
 from funke.engine.sql.binding.relations import Relation
-from funke.engine.sql.binding.spark_rows import SparkRows
-from funke.engine.sql.changelog.change_kinds import INSERTS, kinds_of
 from funke.engine.sql.connectors.table_sink import TableSink
 from funke.engine.sql.operators.batch_elements import pack_batches
+from funke.engine.sql.plan.changes import INSERTS
+from funke.engine.sql.plan.node import as_node
+from funke.engine.sql.plan.sink_materialize import SinkMaterialize
+from funke.engine.sql.plan.spark_rows import SparkRows
+from funke.engine.sql.plan.to_graph import shared_streams, stream_of, written_stream
 from funke.engine.sql.rules.shared_relations import Reuse
 from funke.engine.sql.statements.explanations import plan_text
 from funke.engine.sql.statements.outcome import InsertPlan
-from funke.table.relation_streams import shared_streams, stream_of, written_stream
-from funke.table.state_ids import state_ids
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from funke.datastream.data_stream import DataStream
     from funke.datastream.stream_execution_environment import StreamExecutionEnvironment
     from funke.engine.jobs.job import SubmittedJob
 
@@ -50,12 +50,13 @@ def collecting_graph(
     env: StreamExecutionEnvironment, relation: Relation, channel: str, reuse: Reuse, text: str = ""
 ) -> StreamGraph:
     """The graph of the job that computes rows."""
-    with env._temporary_nodes(), shared_streams(reuse):
-        rows = stream_of(env, relation)
-        packed = rows._keeping_parallelism(rows._transform(ColumnOperator(pack_batches), "Collect", None))
-        sink = env._append(WriteSink(CollectSink(channel)), "Collect table sink", [packed._upstreams], None)
-        sink.statement = _statement(text, plan_text(relation))
-        sink.parallelism = packed._most_subtasks()
+    builder = env._builder
+    with builder.temporary_nodes(), shared_streams(reuse):
+        rows = stream_of(builder, relation)
+        packed = builder.add(ColumnOperator(pack_batches), [rows], name="Collect", parallelism=OF_INPUT)
+        statement = _statement(text, plan_text(relation))
+        name = "Collect table sink"
+        sink = builder.add_sink(CollectSink(channel), packed, name=name, parallelism=OF_INPUT, statement=statement)
         return env._graph_of({sink.id}, "collect")
 
 
@@ -70,52 +71,50 @@ def inserting_graph(
     env: StreamExecutionEnvironment, plans: Sequence[InsertPlan], reuse: Reuse, job_name: str | None = None
 ) -> StreamGraph:
     """The graph of the job that writes rows to tables."""
-    with env._temporary_nodes():
-        first = env._last_id + 1
-        attach_inserts(env, plans, reuse)
-        written = {number for number in range(first, env._last_id + 1) if number in env._pending}
+    with env._builder.temporary_nodes():
+        sinks = attach_inserts(env._builder, plans, reuse)
         name = job_name or f"insert-into_{','.join(plan.name for plan in plans)}"
-        return env._graph_of(written, name)
+        return env._graph_of({sink.id for sink in sinks}, name)
 
 
 def _submitted(env: StreamExecutionEnvironment, graph: StreamGraph) -> SubmittedJob:
-    env._pending.difference_update(graph.nodes)
+    env._builder.pending.difference_update(graph.nodes)
     return env._submit(graph)
 
 
-def attach_inserts(env: StreamExecutionEnvironment, plans: Sequence[InsertPlan], reuse: Reuse) -> None:
-    """Add what writes rows to tables to an environment; what is equal among them is computed once."""
+def attach_inserts(builder: GraphBuilder, plans: Sequence[InsertPlan], reuse: Reuse) -> list[StreamNode]:
+    """Add what writes rows to tables to a graph; return the sinks. What is equal among them is computed once."""
     with shared_streams(reuse):
-        for plan in plans:
-            _attach_insert(env, plan)
+        return [_attach_insert(builder, plan) for plan in plans]
 
 
-def _attach_insert(env: StreamExecutionEnvironment, plan: InsertPlan) -> None:
-    rows, sink = _rows_and_sink(env, plan)
-    subtasks = rows._most_subtasks()
-    given = subtasks or env.get_parallelism()
-    with state_ids(env, f"Sink {plan.name}"):
-        sink.write(_spread(rows, plan, given), plan.relation.columns, kinds_of(plan.relation), plan.primary_key)
-    # Its sink is what was added last.
-    written = env._nodes.nodes[env._last_id]
-    written.statement = _statement(plan.text, plan_text(plan.relation, plan))
-    if sink.parallelism is None:
-        # Changes arrive in the order in which they were made.
-        written.parallelism = subtasks
+def _attach_insert(builder: GraphBuilder, plan: InsertPlan) -> StreamNode:
+    rows, sink = _rows_and_sink(builder, plan)
+    subtasks = builder.parallelism_of(rows)
+    spread = _spread(rows, plan, subtasks or builder.parallelism)
+    return builder.add_sink(
+        sink.create_sink(plan.relation.columns, plan.primary_key),
+        spread if sink.partitioner is None else spread.partitioned(sink.partitioner),
+        name=f"{sink.summary} Sink",
+        uid=builder.new_uid(f"Sink {plan.name}"),
+        # By default changes arrive in the order in which they were made.
+        parallelism=subtasks if sink.parallelism is None else sink.parallelism,
+        statement=_statement(plan.text, plan_text(plan.relation, plan)),
+    )
 
 
-def _rows_and_sink(env: StreamExecutionEnvironment, plan: InsertPlan) -> tuple[DataStream, TableSink]:
+def _rows_and_sink(builder: GraphBuilder, plan: InsertPlan) -> tuple[StreamRef, TableSink]:
     if not plan.is_written_by_spark:
-        return stream_of(env, plan.relation), plan.sink
+        return stream_of(builder, plan.relation), plan.sink
     assert isinstance(plan.relation, SparkRows)
-    rows, frame = written_stream(env, plan.relation)
+    rows, frame = written_stream(builder, plan.relation)
     return rows, plan.sink.with_frame(frame)
 
 
-def _spread(rows: DataStream, plan: InsertPlan, given: int) -> DataStream:
+def _spread(rows: StreamRef, plan: InsertPlan, given: int) -> StreamRef:
     """Rows for the subtasks that write: those of a key stay together if these are others than have made them."""
     subtasks = plan.sink.parallelism or given
-    is_same, has_changes = subtasks == given, kinds_of(plan.relation) != INSERTS
+    is_same, has_changes = subtasks == given, as_node(plan.relation).changelog() != INSERTS
     if not is_same and has_changes and not plan.primary_key:
         raise TableException(
             f"The sink for table '{plan.name}' has a configured parallelism of {plan.sink.parallelism}, while the "
@@ -125,11 +124,11 @@ def _spread(rows: DataStream, plan: InsertPlan, given: int) -> DataStream:
     if not plan.primary_key or not _is_by_key(plan, is_same, subtasks):
         return rows
     names = tuple(plan.relation.columns[place].name for place in plan.primary_key)
-    return rows._partitioned(Hash(ColumnKey(names)))
+    return rows.partitioned(Hash(ColumnKey(names)))
 
 
 def _is_by_key(plan: InsertPlan, is_same: bool, subtasks: int) -> bool:
-    if isinstance(plan.relation, Materialization):
+    if isinstance(plan.relation, SinkMaterialize):
         # Made by key, by default in as many subtasks.
         return not is_same
     return {"AUTO": not is_same, "FORCE": subtasks != 1}.get(plan.keyed_shuffle, False)

@@ -6,6 +6,7 @@ from typing import Any
 
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import windows
+from funke.engine.sql.window_kinds import HoppingWindows, SessionWindows, TumblingWindows
 from funke.table.expression import Expression
 from funke.table.expression_members.operands import to_syntax
 from funke.table.string_expressions import expression_of, expressions_of
@@ -64,7 +65,7 @@ class TumbleWithSize:
 
     def on(self, time_field: Expression[Any] | str) -> TumbleWithSizeOnTime:
         """Set the column of time."""
-        return TumbleWithSizeOnTime(windows.GroupWindow("tumble", (self._size,), expression_of(time_field)))
+        return TumbleWithSizeOnTime(windows.GroupWindow(TumblingWindows, (self._size,), expression_of(time_field)))
 
 
 class Session:
@@ -84,7 +85,7 @@ class SessionWithGap:
 
     def on(self, time_field: Expression[Any] | str) -> SessionWithGapOnTime:
         """Set the column of time."""
-        return SessionWithGapOnTime(windows.GroupWindow("session", (self._gap,), expression_of(time_field)))
+        return SessionWithGapOnTime(windows.GroupWindow(SessionWindows, (self._gap,), expression_of(time_field)))
 
 
 class Slide:
@@ -115,7 +116,7 @@ class SlideWithSizeAndSlide:
 
     def on(self, time_field: Expression[Any] | str) -> SlideWithSizeAndSlideOnTime:
         """Set the column of time."""
-        return SlideWithSizeAndSlideOnTime(windows.GroupWindow("hop", self._sizes, expression_of(time_field)))
+        return SlideWithSizeAndSlideOnTime(windows.GroupWindow(HoppingWindows, self._sizes, expression_of(time_field)))
 
 
 class OverWindow:

@@ -298,7 +298,7 @@ def json_rows() -> list[dict[str, Any]]:
 def python_values(name: str) -> list[Any]:
     """The values of a column as Python has them."""
     if name == "lz":
-        return [None if each is None else each.replace(tzinfo=datetime.timezone.utc) for each in python_values("ts")]
+        return [None if each is None else each.replace(tzinfo=datetime.UTC) for each in python_values("ts")]
     data_type, values = COLUMNS[name]
     return [None if each is None else _python_value(data_type, each) for each in values]
 

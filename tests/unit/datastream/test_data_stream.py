@@ -244,7 +244,7 @@ class TestPartitioning:
 
         upstream = pairs.map(lambda pair: pair).set_parallelism(3)
         (edge,) = node_of(upstream.key_by(Second()).reduce(max)).inputs
-        opener = upstream._env._nodes.nodes[edge.source]
+        opener = upstream._env._builder.graph.nodes[edge.source]
         assert isinstance(opener.operation, op.Map) and isinstance(opener.operation.function, FunctionOpener)
         assert (opener.name, opener.parallelism) == ("_stream_key_by_map_operator", 3)
 

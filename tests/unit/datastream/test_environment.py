@@ -373,7 +373,7 @@ class TestCollecting:
         keyed = env.from_collection([1], Types.INT()).key_by(lambda n: n % 2)
         keyed.execute_and_collect()
         assert engine.titles() == ["Source: Collection Source", "Key", "Sink: Collect"]
-        assert len(env._nodes.nodes) == 1
+        assert len(env._builder.graph.nodes) == 1
 
 
 class TestCache:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 
 from funke.engine.graph.operations import Map
-from funke.engine.operators.ingestion_time import INGESTION_TIME
 from funke.engine.operators.operator import Output, TaskInfo
 from funke.engine.operators.timestamps import SplitWatermarks
+from funke.engine.types.ingestion_time import INGESTION_TIME
 from funke.engine.types.operator_place import OperatorPlace
 from tests.harness.operator_harness import OperatorHarness, Record, Recorder, Watermark
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from funke.engine.operators.block_parts import RecordsPart, StatusPart, WatermarkPart
 from funke.engine.operators.input_gate import InputGate
 from funke.engine.operators.operator import MIN_WATERMARK, Operator
 from funke.engine.types.operator_place import OperatorPlace
@@ -33,12 +34,12 @@ def gate_with_two_inputs() -> tuple[InputGate, Recording]:
 def test_the_slowest_input_decides_and_time_never_goes_back() -> None:
     gate, head = gate_with_two_inputs()
     assert gate.current_watermark == MIN_WATERMARK
-    gate.receive(1, 0, [("w", 10)])
+    gate.receive(1, 0, [WatermarkPart(10)])
     assert head.seen == []
-    gate.receive(1, 1, [("w", 5)])
-    gate.receive(1, 1, [("w", 3)])
-    gate.receive(1, 0, [("w", 20)])
-    gate.receive(1, 1, [("w", 30)])
+    gate.receive(1, 1, [WatermarkPart(5)])
+    gate.receive(1, 1, [WatermarkPart(3)])
+    gate.receive(1, 0, [WatermarkPart(20)])
+    gate.receive(1, 1, [WatermarkPart(30)])
     assert head.seen == [("watermark", 5), ("watermark", 20)]
     assert gate.current_watermark == 20
 
@@ -46,42 +47,42 @@ def test_the_slowest_input_decides_and_time_never_goes_back() -> None:
 def test_records_and_watermarks_keep_their_order() -> None:
     head = Recording()
     gate = InputGate(head, OperatorPlace("head"), [(7, 0, 0)])
-    gate.receive(7, 0, [("r", ["a"], [1]), ("w", 1), ("r", ["b"], [2]), ("w", 2)])
+    gate.receive(7, 0, [RecordsPart(["a"], [1]), WatermarkPart(1), RecordsPart(["b"], [2]), WatermarkPart(2)])
     assert head.seen == ["a", ("watermark", 1), "b", ("watermark", 2)]
     assert gate.records_in == 2
 
 
 def test_an_idle_input_does_not_hold_time_back_and_counts_again_when_it_speaks() -> None:
     gate, head = gate_with_two_inputs()
-    gate.receive(1, 0, [("w", 10)])
-    gate.receive(1, 1, [("s", True)])
+    gate.receive(1, 0, [WatermarkPart(10)])
+    gate.receive(1, 1, [StatusPart(True)])
     assert head.seen == [("watermark", 10)]
-    gate.receive(1, 1, [("s", False)])
-    gate.receive(1, 0, [("w", 50)])
+    gate.receive(1, 1, [StatusPart(False)])
+    gate.receive(1, 0, [WatermarkPart(50)])
     assert head.seen == [("watermark", 10)]
-    gate.receive(1, 1, [("w", 40)])
+    gate.receive(1, 1, [WatermarkPart(40)])
     assert head.seen == [("watermark", 10), ("watermark", 40)]
 
 
 def test_when_all_inputs_are_idle_the_subtask_is() -> None:
     gate, head = gate_with_two_inputs()
-    gate.receive(1, 0, [("s", True)])
-    gate.receive(1, 1, [("s", True)])
-    gate.receive(1, 1, [("s", False)])
+    gate.receive(1, 0, [StatusPart(True)])
+    gate.receive(1, 1, [StatusPart(True)])
+    gate.receive(1, 1, [StatusPart(False)])
     assert head.seen == ["idle", "active"]
 
 
 def test_the_event_time_of_each_input_is_told() -> None:
     gate = InputGate(Recording(), OperatorPlace("head"), [(1, 0, 0), (1, 1, 0), (2, 0, 1)])
     assert gate.input_metrics() == {"currentInput1Watermark": MIN_WATERMARK, "currentInput2Watermark": MIN_WATERMARK}
-    gate.receive(1, 0, [("w", 10)])
-    gate.receive(2, 0, [("w", 7)])
+    gate.receive(1, 0, [WatermarkPart(10)])
+    gate.receive(2, 0, [WatermarkPart(7)])
     assert gate.input_metrics() == {"currentInput1Watermark": MIN_WATERMARK, "currentInput2Watermark": 7}
-    gate.receive(1, 1, [("w", 5)])
+    gate.receive(1, 1, [WatermarkPart(5)])
     assert gate.input_metrics() == {"currentInput1Watermark": 5, "currentInput2Watermark": 7}
-    gate.receive(1, 1, [("s", True)])
-    gate.receive(2, 0, [("s", True)])
+    gate.receive(1, 1, [StatusPart(True)])
+    gate.receive(2, 0, [StatusPart(True)])
     assert gate.input_metrics() == {"currentInput1Watermark": 10, "currentInput2Watermark": 7}
-    gate.receive(1, 1, [("w", 6)])
+    gate.receive(1, 1, [WatermarkPart(6)])
     assert gate.input_metrics()["currentInput1Watermark"] == 10, "it does not go back"
     assert gate_with_two_inputs()[0].input_metrics() == {}, "two channels of one input"

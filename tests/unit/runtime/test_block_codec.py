@@ -8,12 +8,15 @@ import threading
 from collections import OrderedDict, namedtuple
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
 from funke.engine.errors import SerializationError
-from funke.engine.runtime.block_codec import decode, encode
+from funke.engine.operators.block_parts import ColumnsPart, RecordsPart, StatusPart, WatermarkPart
+from funke.engine.runtime.block_codec import decode, decode_block, encode, encode_block
+from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.row import Row, RowKind
 
 values = some.recursive(
@@ -26,7 +29,22 @@ Point = namedtuple("Point", ["x", "y"])
 
 @given(some.lists(values))
 def test_records_come_back_as_they_were(records: list[Any]) -> None:
-    assert decode(encode([("r", records, None)])) == [("r", records, None)]
+    assert decode_block(encode_block([RecordsPart(records)])) == [RecordsPart(records)]
+
+
+def test_a_block_is_written_as_earlier_versions_have_stored_it() -> None:
+    batch = ColumnBatch(pa.record_batch({"id": [1, 2]}))
+    stored = [("r", [1, 2], [7, 8]), ("w", 9), ("c", batch), ("s", True)]
+    parts = [RecordsPart([1, 2], [7, 8]), WatermarkPart(9), ColumnsPart(batch), StatusPart(True)]
+    assert encode_block(parts) == encode(stored)
+    first, watermark, columns, status = decode_block(encode(stored))
+    assert [first, watermark, status] == [parts[0], parts[1], parts[3]]
+    assert isinstance(columns, ColumnsPart) and columns.batch.data.equals(batch.data)
+
+
+def test_an_unknown_part_is_an_error() -> None:
+    with pytest.raises(SerializationError, match="a block with a part of unknown kind 'x'; expected one of r, c, w, s"):
+        decode_block(encode([("x", 1)]))
 
 
 @pytest.mark.parametrize(
@@ -34,7 +52,7 @@ def test_records_come_back_as_they_were(records: list[Any]) -> None:
     [
         Point(1, 2),
         OrderedDict(b=1, a=2),
-        datetime.datetime(2024, 2, 29, 12, tzinfo=datetime.timezone.utc),
+        datetime.datetime(2024, 2, 29, 12, tzinfo=datetime.UTC),
         decimal.Decimal("1.10"),
         {1, 2},
         range(3),
@@ -70,7 +88,7 @@ def test_an_object_of_a_local_class() -> None:
 
 def test_many_frozensets() -> None:
     records = [(number, frozenset({number})) for number in range(200)]
-    assert decode(encode([("r", records, None)])) == [("r", records, None)]
+    assert decode_block(encode_block([RecordsPart(records)])) == [RecordsPart(records)]
 
 
 def test_a_lambda() -> None:

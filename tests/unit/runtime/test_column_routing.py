@@ -22,7 +22,8 @@ from funke.engine.graph.partitioners import (
     Rescale,
     Shuffle,
 )
-from funke.engine.runtime.block_codec import decode, encode
+from funke.engine.operators.block_parts import ColumnsPart, RecordsPart
+from funke.engine.runtime.block_codec import decode_block, encode_block
 from funke.engine.runtime.router import Router, create_router
 from funke.engine.types import Row, Types
 from funke.engine.types.columns.column_batch import ColumnBatch
@@ -50,8 +51,8 @@ def router_to(partitioner: Partitioner, receivers: int = 3) -> tuple[Router, Blo
     blocks: Blocks = []
 
     def send(receiver: int, parts: list[Any]) -> int:
-        payload = encode(parts)
-        blocks.append((receiver, decode(payload)))
+        payload = encode_block(parts)
+        blocks.append((receiver, decode_block(payload)))
         return len(payload)
 
     return create_router(partitioner, 1, 2, receivers, KeyGroups(128), send, FORMS), blocks
@@ -62,9 +63,11 @@ def elements(blocks: Blocks) -> dict[int, list[Any]]:
     found: dict[int, list[Any]] = {}
     for receiver, parts in blocks:
         for part in parts:
-            if part[0] in ("r", "c"):
-                values, stamps = part[1:] if part[0] == "r" else FORMS.rows_of(part[1])
-                found.setdefault(receiver, []).extend(zip(values, stamps or [None] * len(values), strict=True))
+            if isinstance(part, ColumnsPart):
+                part = RecordsPart(*FORMS.rows_of(part.batch))
+            if isinstance(part, RecordsPart):
+                stamps = part.timestamps or [None] * len(part.values)
+                found.setdefault(receiver, []).extend(zip(part.values, stamps, strict=True))
             else:
                 found.setdefault(receiver, []).append(part)
     return found
@@ -110,7 +113,8 @@ def test_forms_and_timestamps_may_change_on_the_way() -> None:
     router.process_columns(FORMS.columns_of(rows([4]), None))
     router.process_batch(rows([5]), [50])
     router.flush()
-    assert [part[0] for _, parts in blocks for part in parts] == ["c", "r", "c", "c", "r"]
+    kinds = [type(part) for _, parts in blocks for part in parts]
+    assert kinds == [ColumnsPart, RecordsPart, ColumnsPart, ColumnsPart, RecordsPart]
     assert [row.id for row, _ in elements(blocks)[1]] == [1, 2, 3, 4, 5]
 
 
@@ -119,7 +123,7 @@ def test_batches_are_joined_into_blocks_of_some_size() -> None:
     for _ in range(40):
         router.process_columns(FORMS.columns_of(rows(list(range(1_000))), None))
     router.flush()
-    sizes = [len(part[1]) for _, parts in blocks for part in parts]
+    sizes = [len(part.batch) for _, parts in blocks for part in parts]
     assert sum(sizes) == 40_000 and 2 <= len(sizes) <= 6
 
 
@@ -144,7 +148,7 @@ def test_blocks_of_columns_have_no_more_bytes_than_their_receiver_wants() -> Non
     router.bound(0, 4_000)
     router.process_columns(FORMS.columns_of(rows(list(range(2_000))), None))
     router.flush()
-    lengths = [len(part[1]) for _, parts in blocks for part in parts]
+    lengths = [len(part.batch) for _, parts in blocks for part in parts]
     assert sum(lengths) == 2_000 and 100 < max(lengths) < 300
     assert [row for row, _ in elements(blocks)[0]] == rows(list(range(2_000)))
 

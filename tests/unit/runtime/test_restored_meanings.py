@@ -28,9 +28,9 @@ from funke.engine.runtime.chain_snapshot import ChainSnapshot
 from funke.engine.runtime.checkpoint_order import CheckpointOrder
 from funke.engine.runtime.snapshot_files import SnapshotHandle
 from funke.engine.runtime.state_restore import Place, restore_chain
-from funke.engine.sql.operators.aggregate import Aggregate
 from tests.harness.backends import choice_of
 from tests.harness.operator_harness import OperatorHarness
+from tests.harness.plan_nodes import factory_of, meaning_of_node
 from tests.harness.sql_changelogs import batch_of, bound_query, changes_of, inserts
 
 BACKENDS = ("hashmap", "rocksdb")
@@ -195,14 +195,14 @@ def test_accumulators_are_moved_whatever_files_they_come_in(tmp_path: Path, back
     """Files of RocksDB's own cannot be used as they are."""
     before = aggregation("SUM(v), COUNT(DISTINCT i), COUNT(*)")
     after = aggregation("COUNT(*), SUM(v)")
-    first = OperatorHarness(ColumnOperator(Aggregate.of(before)), keeps_columns=True, backend=choice_of(backend))
+    first = OperatorHarness(ColumnOperator(factory_of(before)), keeps_columns=True, backend=choice_of(backend))
     rows = [(str(number % 7), number, number % 3) for number in range(100)]
     keyed = _by_name(before)
     first.operator.process_columns(batch_of(inserts([keyed(row) for row in rows]), before.input.columns))
     handle = written(first, tmp_path, is_incremental)
-    moves = moves_between(Aggregate.meaning(before), Aggregate.meaning(after))
+    moves = moves_between(meaning_of_node(before), meaning_of_node(after))
     assert moves
-    operation = ColumnOperator(Aggregate.of(after))
+    operation = ColumnOperator(factory_of(after))
     second = restored(operation, handle, tmp_path, backend, moves, keeps_columns=True)
     second.operator.process_columns(batch_of(inserts([_by_name(after)(("0", 1000, 1))]), after.input.columns))
     (batch,) = second.elements()

@@ -19,6 +19,7 @@ from funke.engine.graph.partitioners import (
     Rescale,
     Shuffle,
 )
+from funke.engine.operators.block_parts import RecordsPart, WatermarkPart
 from funke.engine.runtime.router import create_router, rescale_receivers, senders_to
 from funke.engine.types.key_groups import KeyGroups
 
@@ -37,7 +38,7 @@ def routed(
 
     def send(receiver: int, parts: list[Any]) -> int:
         for part in parts:
-            found[receiver] += part[1] if part[0] == "r" else [f"watermark {part[1]}"]
+            found[receiver] += part.values if isinstance(part, RecordsPart) else [f"watermark {part.timestamp}"]
         return 100
 
     router = create_router(partitioner, subtask, parallelism, receivers, KeyGroups(128), send)
@@ -145,7 +146,7 @@ def bounded_blocks(batches: list[list[Any]], most_bytes: int) -> list[list[Any]]
 
     def send(receiver: int, parts: list[Any]) -> int:
         blocks.append(parts)
-        return sum(sum(map(len, part[1])) for part in parts if part[0] == "r")
+        return sum(sum(map(len, part.values)) for part in parts if isinstance(part, RecordsPart))
 
     router = create_router(Global(), 0, 1, 1, KeyGroups(128), send)
     router.bound(0, most_bytes)
@@ -160,15 +161,16 @@ def bounded_blocks(batches: list[list[Any]], most_bytes: int) -> list[list[Any]]
 def test_blocks_for_a_receiver_have_no_more_bytes_than_it_wants() -> None:
     records = ["x" * 10 for _ in range(95)]
     blocks = bounded_blocks([records], 100)
-    sizes = [len(part[1]) for block in blocks for part in block if part[0] == "r"]
+    runs = [part for block in blocks for part in block if isinstance(part, RecordsPart)]
+    sizes = [len(part.values) for part in runs]
     assert sum(sizes) == 95 and max(sizes) == 10 and len(sizes) <= 12
-    assert [stamp for block in blocks for part in block if part[0] == "r" for stamp in part[2]] == list(range(95))
-    assert [part[0] for part in blocks[-1]] == ["r", "w"] and len(blocks[-1][0][1]) == 95 % 10 - 1
+    assert [stamp for part in runs for stamp in part.timestamps] == list(range(95))
+    assert [*map(type, blocks[-1])] == [RecordsPart, WatermarkPart] and len(blocks[-1][0].values) == 95 % 10 - 1
 
 
 def test_a_record_that_is_too_long_has_a_block_of_its_own() -> None:
     blocks = bounded_blocks([["x" * 1000, "y" * 1000, "z" * 1000]], 100)
-    assert [len(part[1]) for block in blocks for part in block if part[0] == "r"] == [1, 1, 1]
+    assert [len(part.values) for block in blocks for part in block if isinstance(part, RecordsPart)] == [1, 1, 1]
 
 
 def test_the_key_that_most_records_have_is_known_to_whoever_sends_them() -> None:

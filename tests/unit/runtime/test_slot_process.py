@@ -22,9 +22,10 @@ from funke.engine.errors import ConfigurationError, UntrustedError
 from funke.engine.graph.operations import WriteSink
 from funke.engine.graph.partitioners import Rebalance
 from funke.engine.jobs.submission.job_code import pack_plan
+from funke.engine.operators.block_parts import RecordsPart
 from funke.engine.planner.chaining import to_job_graph
-from funke.engine.planner.segments import Plan, to_plan
-from funke.engine.runtime.block_codec import decode, encode
+from funke.engine.planner.plan import Plan, to_plan
+from funke.engine.runtime.block_codec import decode, encode_block
 from funke.engine.runtime.delivery import connect, consumed_at, deliver, end_slots, start_slot
 from funke.engine.runtime.flame_samples import SLOT_LOOP, WAITING, SampleOrder
 from funke.engine.runtime.frames import RESULT, Frame, FrameSocket
@@ -80,12 +81,12 @@ class SlotUnderTest:
     def __init__(self, marker: Path) -> None:
         self.marker = marker
         self.plan = counting_plan(str(marker))
-        self.exchange = self.plan.exchanges[0].id
+        self.exchange = self.plan.graph.edges[0].id
         package = JobPackage("job", "job", 0, SECRET, pack_plan(self.plan))
         self.address: SlotAddress = start_slot(0, package)
 
     def frame(self, *values: int) -> Frame:
-        return Frame(0, self.exchange, 0, encode([("r", list(values), None)]))
+        return Frame(0, self.exchange, 0, encode_block([RecordsPart(list(values), None)]))
 
     def deliver(self, epoch: int, *values: int, is_final: bool = False) -> list[Any]:
         """Everything that comes back, as objects."""
@@ -216,7 +217,7 @@ def test_from_host_to_host_a_slot_speaks_tls_alone(tmp_path: Path) -> None:
     plan = counting_plan(str(tmp_path / "closed"))
     address = start_slot(0, JobPackage("job", "job", 0, credentials, pack_plan(plan)))
     over_tcp = replace(address, path="/nowhere")
-    frame = Frame(0, plan.exchanges[0].id, 0, encode([("r", [1] * 100_000, None)]))
+    frame = Frame(0, plan.graph.edges[0].id, 0, encode_block([RecordsPart([1] * 100_000, None)]))
     answers = deliver(over_tcp, credentials, Delivery(EpochHeader(1), 1), consumed_at(plan, 1), iter([frame] * 5))
     assert len(collected([decode(frame.payload) for frame in answers])) == 500_000
     with socket.create_connection((address.host, address.port or 0), 10) as plain:
@@ -301,7 +302,7 @@ def test_what_a_function_has_started_ends_also_when_the_slots_watcher_is_killed(
     builder._add(WriteSink(CollectSink("out")), "out", [started])
     plan = to_plan(to_job_graph(builder.graph))
     address = start_slot(0, JobPackage("job", "job", 0, SECRET, pack_plan(plan), driver_host=open_nursery()))
-    frame = Frame(0, plan.exchanges[0].id, 0, encode([("r", [1], None)]))
+    frame = Frame(0, plan.graph.edges[0].id, 0, encode_block([RecordsPart([1], None)]))
     answers = deliver(address, SECRET, Delivery(EpochHeader(1), 1), consumed_at(plan, 1), iter([frame]))
     (sleeper,) = collected([decode(answer.payload) for answer in answers])
     assert Path(f"/proc/{sleeper}").exists()
@@ -316,7 +317,7 @@ def test_nothing_is_left_of_a_restore_that_failed(tmp_path: Path) -> None:
     builder.sink(builder.reduce(builder.source()))
     plan = to_plan(to_job_graph(builder.graph))
     (operator_id,) = {
-        spec.operator_id for segment in plan.segments for spec in segment.operators if spec.name == "Reduce"
+        spec.operator_id for vertex in plan.graph.vertices for spec in vertex.operators if spec.name == "Reduce"
     }
     damaged = SnapshotHandle((operator_id,), 0, 1, str(tmp_path / "missing"), 3)
     backend = BackendChoice("rocksdb", local_directories=(str(tmp_path / "fast"),))

@@ -19,9 +19,10 @@ import pytest
 from funke.engine.config.slot_memory import MemoryLimit
 from funke.engine.graph.partitioners import Rebalance
 from funke.engine.jobs.submission.job_code import pack_plan
+from funke.engine.operators.block_parts import RecordsPart
 from funke.engine.planner.chaining import to_job_graph
-from funke.engine.planner.segments import to_plan
-from funke.engine.runtime.block_codec import decode, encode
+from funke.engine.planner.plan import to_plan
+from funke.engine.runtime.block_codec import decode, encode_block
 from funke.engine.runtime.delivery import consumed_at, deliver, end_slots, start_slot
 from funke.engine.runtime.frames import Frame
 from funke.engine.runtime.memory_watch import own_bytes_of
@@ -56,7 +57,7 @@ class SlotUnderTest:
     def deliver(self, *values: Any) -> list[Any]:
         """Everything that comes back, as objects."""
         self.epoch += 1
-        frame = Frame(0, self.plan.exchanges[0].id, 0, encode([("r", list(values), None)]))
+        frame = Frame(0, self.plan.graph.edges[0].id, 0, encode_block([RecordsPart(list(values), None)]))
         consumed = consumed_at(self.plan, 1)
         answers = deliver(self.address, SECRET, Delivery(EpochHeader(self.epoch), 1), consumed, iter([frame]))
         return [decode(answer.payload) for answer in answers]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from funke.engine.errors import FunkeError, UnsupportedFeatureError
 from funke.engine.flink_exceptions import TableException
-from funke.table import EnvironmentSettings, PlanReference, TableEnvironment
+from funke.table import EnvironmentSettings, PlanReference, Table, TableDescriptor, TableEnvironment
+from funke.table.expressions import col, lit
+from funke.table.udf import udf
 
 INSERT = "INSERT INTO results SELECT k, c FROM counts WHERE k <> ''"
 EXPLAINED = """== Optimized Execution Plan ==
@@ -76,8 +79,9 @@ def test_secrets_and_temporary_tables_are_not_stored(t_env: TableEnvironment) ->
 def test_statement_sets_are_compiled(t_env: TableEnvironment) -> None:
     statements = t_env.create_statement_set().add_insert_sql(INSERT).add_insert_sql(INSERT)
     assert json.loads(statements.compile_plan().as_json_string())["statements"] == [INSERT, INSERT]
-    with pytest.raises(UnsupportedFeatureError, match="a plan of rows that no SQL statement gives"):
-        t_env.from_path("counts").insert_into("results").compile_plan()
+    statements.add(t_env.from_path("counts").insert_into("results"))
+    *_, last = json.loads(statements.compile_plan().as_json_string())["statements"]
+    assert last == "INSERT INTO `default_catalog`.`shop`.`results` SELECT * FROM `default_catalog`.`shop`.`counts`"
 
 
 def test_plans_by_statements(t_env: TableEnvironment, tmp_path: Path) -> None:
@@ -88,6 +92,52 @@ def test_plans_by_statements(t_env: TableEnvironment, tmp_path: Path) -> None:
     assert file.read_text() == before
     with pytest.raises(TableException, match="Cannot overwrite the plan file"):
         t_env.execute_sql(f"COMPILE PLAN '{file}' FOR {INSERT}")
+
+
+SALES = "`default_catalog`.`shop`.`sales`"
+# What pipelines of the Table API are stored as.
+PIPELINES: dict[str, tuple[Callable[[Table], Table], str]] = {
+    "columns": (
+        lambda sales: sales.where(col("v") > 1).select(col("k").upper_case.alias("k"), lit(1)),
+        f"SELECT UPPER(`k`) AS `k`, 1 AS `_c1` FROM (SELECT * FROM {SALES} WHERE `v` > 1)",
+    ),
+    "groups": (
+        lambda sales: sales.group_by(col("k")).select(col("k"), col("v").count.alias("c")),
+        f"SELECT `k`, COUNT(`v`) AS `c` FROM {SALES} GROUP BY `k`",
+    ),
+    "sets": (
+        lambda sales: sales.union_all(sales.distinct()),
+        f"(SELECT * FROM {SALES}) UNION ALL (SELECT * FROM (SELECT DISTINCT * FROM {SALES}))",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", PIPELINES)
+def test_pipelines_are_stored_as_statements(t_env: TableEnvironment, kind: str) -> None:
+    step, text = PIPELINES[kind]
+    pipeline = step(t_env.from_path("sales")).insert_into("results")
+    assert str(pipeline) == "TablePipeline with sink table '`default_catalog`.`shop`.`results`'"
+    plan = pipeline.compile_plan()
+    assert json.loads(plan.as_json_string())["statements"] == [f"INSERT INTO `default_catalog`.`shop`.`results` {text}"]
+    whole = pipeline.explain()
+    assert (
+        environment().load_plan(PlanReference.from_json_string(plan.as_json_string())).explain()
+        == whole[whole.index("== Optimized Execution Plan ==") :]
+    )
+
+
+def test_pipelines_that_no_statement_says(t_env: TableEnvironment) -> None:
+    unnamed = TableDescriptor.for_connector("print").build()
+    double = udf(lambda value: value * 2, result_type="INT")
+    sales = t_env.from_path("sales")
+    for pipeline in (
+        t_env.from_elements([("a", 1)], ["k", "c"]).insert_into("results"),
+        sales.insert_into(unnamed),
+        sales.select(col("k"), double(col("v"))).insert_into("results"),
+        sales.order_by(col("k")).fetch(3).insert_into("results"),
+    ):
+        with pytest.raises(UnsupportedFeatureError, match="a stored plan of"):
+            pipeline.compile_plan()
 
 
 @pytest.mark.parametrize("text", ["SELECT 1", "USE shop"])

@@ -108,7 +108,7 @@ def test_times_are_local() -> None:
 
 
 def test_timestamps_with_a_zone_are_instants() -> None:
-    moment = datetime.datetime(1970, 1, 1, 0, 0, 1, tzinfo=datetime.timezone.utc)
+    moment = datetime.datetime(1970, 1, 1, 0, 0, 1, tzinfo=datetime.UTC)
 
     assert DataTypes.TIMESTAMP().to_sql_type(moment) == 1_000_000
 

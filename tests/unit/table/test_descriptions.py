@@ -51,6 +51,12 @@ from funke.util.exceptions import FunctionNotExistException, TableNotExistExcept
 INT, STRING = DataTypes.INT(), DataTypes.STRING()
 
 
+def test_a_type_that_is_a_text_is_shown_as_it_was_given() -> None:
+    schema = Schema.new_builder().column("id", INT.not_null()).column("payload", "ROW<name STRING, age INT>").build()
+    copied = Schema.new_builder().from_schema(schema).build()
+    assert str(schema) == str(copied) == "(\n  `id` INT NOT NULL,\n  `payload` [ROW<name STRING, age INT>]\n)"
+
+
 def test_a_schema_is_what_a_statement_would_declare() -> None:
     watermark = col("ts") - lit(5).seconds
     schema = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -118,7 +118,7 @@ def test_syntax(expression: TableExpression[Any], syntax: Expression) -> None:
         (Decimal("1E+3"), DataTypes.DECIMAL(4, 0, False)),
         (datetime(2020, 1, 1), DataTypes.TIMESTAMP(0, False)),
         (datetime(2020, 1, 1, microsecond=120_000), DataTypes.TIMESTAMP(2, False)),
-        (datetime(2020, 1, 1, tzinfo=timezone.utc), DataTypes.TIMESTAMP_LTZ(0, False)),
+        (datetime(2020, 1, 1, tzinfo=UTC), DataTypes.TIMESTAMP_LTZ(0, False)),
     ],
 )
 def test_a_constant_has_the_type_of_its_class(value: Any, data_type: DataType) -> None:

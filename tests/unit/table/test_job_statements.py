@@ -10,7 +10,7 @@ from funke.datastream.job_submission import submitting_with
 from funke.engine.jobs.views.job_view import StatementView
 from funke.engine.jobs.views.view_making import planned_view
 from funke.engine.planner.chaining import to_job_graph
-from funke.engine.planner.segments import to_plan
+from funke.engine.planner.plan import to_plan
 from funke.table import EnvironmentSettings, TableEnvironment
 from tests.unit.datastream.fake_jobs import FakeEngine
 

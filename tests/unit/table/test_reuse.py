@@ -46,9 +46,9 @@ def execution_plan(t_env: TableEnvironment, *inserts: str) -> str:
 
 def source_count(t_env: TableEnvironment, *inserts: str) -> int:
     env = t_env._env
-    before = set(env._nodes.nodes)
+    before = set(env._builder.graph.nodes)
     t_env._attach_inserts([t_env._insert_plan(each) for each in inserts])
-    added = [env._nodes.nodes[number] for number in env._nodes.nodes if number not in before]
+    added = [env._builder.graph.nodes[number] for number in env._builder.graph.nodes if number not in before]
     return sum(isinstance(node.operation, ReadSource) for node in added)
 
 

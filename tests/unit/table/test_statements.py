@@ -312,7 +312,7 @@ def test_the_job_of_a_plan_is_shown(t_env: TableEnvironment) -> None:
         assert node_types(text)[-1] == "Sink: Collect table sink"
     assert JOB not in t_env.explain_sql(insert)
     # Nothing of what was shown is part of the next job.
-    assert not t_env._env._pending
+    assert not t_env._env._builder.pending
 
 
 def test_advice_is_given_where_an_option_helps(t_env: TableEnvironment) -> None:

@@ -10,7 +10,6 @@ import pytest
 
 from funke.common import Row, Types
 from funke.datastream import StreamExecutionEnvironment
-from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.flink_exceptions import ValidationException
 from funke.engine.sql.syntax.text_form import summary
 from funke.table import DataTypes, EnvironmentSettings, StreamTableEnvironment, Table, TableEnvironment
@@ -292,8 +291,8 @@ def test_joins_with_texts(t_env: TableEnvironment, table: Table) -> None:
     right = t_env.from_elements([(1, "x")], ["d", "e"])
     left = table.select("a, b")
     for join in (left.join, left.left_outer_join, left.right_outer_join, left.full_outer_join):
-        with pytest.raises(UnsupportedFeatureError, match="Join"):
-            join(right, "a = d && b = e")
+        by_objects = join(right, (col("a") == col("d")) & (col("b") == col("e")))
+        assert join(right, "a = d && b = e").explain() == by_objects.explain()
         with pytest.raises(ValidationException, match="Could not parse expression at column 4"):
             join(right, "a =")
         with pytest.raises(ValidationException, match=r"Cannot resolve field \[x\]"):

@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 
 from funke.engine.sql.binding.relations import Column
+from funke.engine.sql.table_elements import frame_relation, to_frame
 from funke.engine.types.logical.data_type import DataType
 from funke.table import DataTypes
-from funke.table.table_elements import frame_relation, to_frame
 
-UTC = datetime.timezone.utc
+UTC = datetime.UTC
 COLUMNS: dict[str, DataType] = {
     "tiny": DataTypes.TINYINT(),
     "small": DataTypes.SMALLINT(),

@@ -14,11 +14,13 @@ from funke.table import (
     AggregateFunction,
     AsyncScalarFunction,
     DataTypes,
+    EnvironmentSettings,
     FunctionContext,
     ListView,
     MapView,
     ScalarFunction,
     TableAggregateFunction,
+    TableEnvironment,
 )
 from funke.table.expressions import call, col
 from funke.table.udf import udaf, udf, udtaf, udtf
@@ -109,6 +111,15 @@ def test_kinds(wrapper: Any, name: str, kind: str) -> None:
 
     assert (function.name, function.kind) == (name, kind)
     assert call(wrapper, col("a"))._syntax == Call(name.lower(), (Name(("a",)),), path=(name,))
+
+
+def test_plans_name_what_calls_functions_of_the_program() -> None:
+    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    table = t_env.from_elements([(1, "x")], ["a", "c"])
+    assert "PythonCalc(select=[" in table.select(call(udf(Doubled(), result_type=BIGINT), col("a"))).explain()
+    groups = table.group_by(col("c")).select(call(udaf(Total()), col("a")), col("c"))
+    assert "PythonGroupAggregate(groupBy=[c], " in groups.explain()
+    assert "Python" not in table.group_by(col("c")).select(col("a").sum, col("c")).explain()
 
 
 def test_types() -> None:

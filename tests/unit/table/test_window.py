@@ -7,6 +7,7 @@ import pytest
 from funke.engine.errors import GraphError
 from funke.engine.sql.syntax.expressions import Literal, Name, OrderItem, OverWindow, WindowBound
 from funke.engine.sql.syntax.windows import GroupWindow
+from funke.engine.sql.window_kinds import HoppingWindows, SessionWindows, TumblingWindows
 from funke.table import DataTypes
 from funke.table.expressions import CURRENT_RANGE, CURRENT_ROW, UNBOUNDED_RANGE, UNBOUNDED_ROW, col, lit, row_interval
 from funke.table.window import Over, Session, Slide, Tumble
@@ -21,9 +22,9 @@ def test_group_windows() -> None:
     slide = Slide.over(lit(1).hours).every(lit(1).minutes).on(col("ts")).alias("w")
     session = Session.with_gap(lit(1).minutes).on(col("ts")).alias("w")
 
-    assert tumble._window == GroupWindow("tumble", (HOUR,), TIME, "w")
-    assert slide._window == GroupWindow("hop", (MINUTE, HOUR), TIME, "w")
-    assert session._window == GroupWindow("session", (MINUTE,), TIME, "w")
+    assert tumble._window == GroupWindow(TumblingWindows, (HOUR,), TIME, "w")
+    assert slide._window == GroupWindow(HoppingWindows, (MINUTE, HOUR), TIME, "w")
+    assert session._window == GroupWindow(SessionWindows, (MINUTE,), TIME, "w")
 
 
 def test_over_windows() -> None:

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation, Windows
+from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation
+from funke.engine.sql.window_kinds import HoppingWindows, SessionWindows, TumblingWindows, Windows
 from funke.table import EnvironmentSettings, Table, TableEnvironment
 from funke.table.expressions import CURRENT_RANGE, UNBOUNDED_RANGE, col, lit, row_interval
 from funke.table.window import Over, Session, Slide, Tumble
@@ -32,9 +33,9 @@ def node_of(table: Table, kind: type[Any]) -> Any:
 @pytest.mark.parametrize(
     ("window", "wanted"),
     [
-        (Tumble.over(lit(10).seconds).on(col("ts")), Windows("tumble", 10_000)),
-        (Slide.over(lit(10).seconds).every(lit(4).seconds).on(col("ts")), Windows("hop", 10_000, 4_000)),
-        (Session.with_gap(lit(1).minutes).on(col("p")), Windows("session", 60_000)),
+        (Tumble.over(lit(10).seconds).on(col("ts")), TumblingWindows(10_000)),
+        (Slide.over(lit(10).seconds).every(lit(4).seconds).on(col("ts")), HoppingWindows(10_000, 4_000)),
+        (Session.with_gap(lit(1).minutes).on(col("p")), SessionWindows(60_000)),
     ],
 )
 def test_group_windows(clicks: Table, window: Any, wanted: Windows) -> None:

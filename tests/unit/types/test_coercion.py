@@ -151,7 +151,7 @@ def test_a_float_beyond_32_bits_is_infinite() -> None:
 
 
 def test_times_keep_milliseconds_and_lose_their_zone() -> None:
-    value = datetime.time(12, 3, 4, 123456, datetime.timezone.utc)
+    value = datetime.time(12, 3, 4, 123456, datetime.UTC)
     assert coerce(T.SQL_TIME(), value) == datetime.time(12, 3, 4, 123000)
 
 

@@ -50,7 +50,7 @@ class Point:
 
 
 Pair = namedtuple("Pair", "a b")
-UTC = datetime.timezone.utc
+UTC = datetime.UTC
 PLUS_TWO = datetime.timezone(datetime.timedelta(hours=2))
 
 EXAMPLES = """[1, -1, 2**70, 1.5, True, None, "user-1", "ü", b"ab", ("a", 1), frozenset([1, "a", (2,)]),

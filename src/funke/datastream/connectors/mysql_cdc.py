@@ -103,7 +103,7 @@ class MySqlSourceBuilder:
 
     def database_list(self, *databases: str) -> MySqlSourceBuilder:
         """Set patterns that whole names of databases match."""
-        return self._with("database_pattern", "|".join(f"(?:{each})" for each in databases))
+        return self._with("schema_pattern", "|".join(f"(?:{each})" for each in databases))
 
     def table_list(self, *tables: str) -> MySqlSourceBuilder:
         """Set patterns that whole names of tables match, with or without their databases."""
@@ -147,7 +147,7 @@ class MySqlSourceBuilder:
 
     def build(self) -> MySqlSource:
         """Return the source."""
-        needed = {"fields": "row_type", "database_pattern": "database_list", "table_pattern": "table_list"}
+        needed = {"fields": "row_type", "schema_pattern": "database_list", "table_pattern": "table_list"}
         missing = [method for name, method in needed.items() if name not in self._values]
         missing += [] if "user" in self._connection else ["username"]
         if missing:

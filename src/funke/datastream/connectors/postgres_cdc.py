@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from funke.datastream.connectors.base import BatchedSource
 from funke.engine.connectors.jdbc.database import PostgresDatabase
-from funke.engine.connectors.postgres_cdc.settings import CdcSettings
+from funke.engine.connectors.postgres_cdc.settings import PostgresCdcSettings
 from funke.engine.connectors.postgres_cdc.source import PostgresCdcSource
 from funke.engine.errors import ConfigurationError
 from funke.engine.formats.table.table_format import row_type_info
@@ -126,5 +126,5 @@ class PostgresSourceBuilder:
         missing += [name for name, key in (("database", "dbname"), ("username", "user")) if key not in self._connection]
         if missing:
             raise ConfigurationError(f"a PostgresSource needs {', '.join(f'{each}()' for each in missing)}")
-        settings = CdcSettings(PostgresDatabase(dict(self._connection)), **self._values)
+        settings = PostgresCdcSettings(PostgresDatabase(dict(self._connection)), **self._values)
         return PostgresSource(PostgresCdcSource(settings), row_type_info(settings.fields))

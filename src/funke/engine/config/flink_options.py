@@ -27,6 +27,12 @@ MAX_PARALLELISM = integer_option("pipeline.max-parallelism", -1, "Number of key 
 RUNTIME_MODE = choice_option(
     "execution.runtime-mode", "STREAMING", ("STREAMING", "BATCH", "AUTOMATIC"), "How results of bounded inputs appear."
 )
+TIME_CHARACTERISTIC = choice_option(
+    "pipeline.time-characteristic",
+    "EventTime",
+    ("ProcessingTime", "IngestionTime", "EventTime"),
+    "Which time a program of Flink 1.x works with.",
+)
 JOB_NAME = string_option("pipeline.name", None, "Name of the job.")
 GLOBAL_JOB_PARAMETERS = map_option("pipeline.global-job-parameters", "Parameters that every function can read.")
 OBJECT_REUSE = without_effect(

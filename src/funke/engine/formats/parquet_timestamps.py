@@ -68,7 +68,7 @@ def _from_local_time(column: Any) -> Any:
     if _is_utc():
         return column
     values = column.cast(_DATE_AND_TIME, safe=False).to_pylist()
-    utc = datetime.timezone.utc
+    utc = datetime.UTC
     moments = [None if each is None else each.astimezone(utc).replace(tzinfo=None) for each in values]
     return pa.chunked_array([pa.array(moments, _DATE_AND_TIME)])
 

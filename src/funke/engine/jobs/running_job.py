@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from funke.engine.config.settings import Settings
-from funke.engine.errors import JobCancelledError, LeaseLostError, StateError
+from funke.engine.errors import JobCancelledError, LeaseLostError, RecoveryRefusedError, StateError
 from funke.engine.graph.execution_graph import ExecutionVertex
 from funke.engine.graph.stream_graph import StreamGraph
 from funke.engine.jobs.attempts.job_attempts import JobAttempts, SuspendedError
@@ -103,7 +103,7 @@ class RunningJob:
         self._end(JobStatus.SUSPENDED if self._planned.is_recovered else JobStatus.FAILED, failure)
 
     def _final_status(self, failure: BaseException) -> JobStatus:
-        if isinstance(failure, (LeaseLostError, SuspendedError)):
+        if isinstance(failure, (LeaseLostError, RecoveryRefusedError, SuspendedError)):
             return JobStatus.SUSPENDED
         return JobStatus.CANCELED if self._attempts.is_cancelling else JobStatus.FAILED
 
@@ -226,14 +226,14 @@ class RunningJob:
 
     def savepoint(self, folder: str | None = None, afterwards: Afterwards = "go on") -> Future[str]:
         """Asks for a savepoint; the future ends with its path, and the job goes on or ends as `afterwards` says."""
-        if self._planned.plan.is_batch:
+        if self._planned.graph.is_batch:
             raise StateError("a job in batch mode has no savepoints: it starts anew after a failure")
         configured = self._keeper.settings.savepoint_folder
         return self._keeper.requests.ask(begin_savepoint(self.job_id, folder, configured, afterwards))
 
     def checkpoint(self, is_full: bool = False) -> Future[int]:
         """Asks for a checkpoint now; the future ends with its number."""
-        if self._planned.plan.is_batch:
+        if self._planned.graph.is_batch:
             raise StateError("a job in batch mode has no checkpoints: it starts anew after a failure")
         return self._keeper.ask_checkpoint(CheckpointRequest(is_full))
 

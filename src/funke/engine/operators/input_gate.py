@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from funke.engine.operators.block_parts import ColumnsPart, Part, RecordsPart, WatermarkPart
 from funke.engine.operators.operator import MIN_WATERMARK, Operator, OperatorFailure
 from funke.engine.operators.slice_pacer import SlicePacer
 from funke.engine.operators.turn import turn
@@ -15,9 +16,6 @@ from funke.engine.types.operator_place import OperatorPlace
 if TYPE_CHECKING:
     from funke.engine.types.columns.column_batch import ColumnBatch
     from funke.engine.types.type_information import TypeInformation
-
-# What a block holds, in order: ("r", values, timestamps) | ("c", column batch) | ("w", watermark) | ("s", is_idle)
-Part = tuple[Any, ...]
 
 
 class InputGate:
@@ -86,32 +84,35 @@ class InputGate:
         return left
 
     def _receive_part(self, exchange_id: int, upstream: int, part: Part, until: float) -> Part | None:
-        kind, done = part[0], 0
-        if kind == "r":
-            handle = self._handlers[exchange_id]
-            for values, timestamps in self._pacer.slices(part[1], part[2], until):
-                handle(values, timestamps)
-                self._between_slices()
-                done += len(values)
-            self.records_in += done
-            if done < len(part[1]):
-                return "r", part[1][done:], None if part[2] is None else part[2][done:]
-        elif kind == "w":
-            self._on_watermark((exchange_id, upstream), part[1])
-        elif kind == "c":
-            handle_columns = self._columns_handlers[exchange_id]
-            for batch in self._pacer.column_slices(part[1], until):
-                handle_columns(batch)
-                self._between_slices()
-                done += len(batch)
-            self.records_in += done
-            if done < len(part[1]):
-                return "c", part[1].slice(done)
-        elif kind == "s":
-            self._on_status((exchange_id, upstream), part[1])
+        if isinstance(part, RecordsPart):
+            return self._receive_records(exchange_id, part, until)
+        if isinstance(part, ColumnsPart):
+            return self._receive_columns(exchange_id, part, until)
+        if isinstance(part, WatermarkPart):
+            self._on_watermark((exchange_id, upstream), part.timestamp)
         else:
-            raise ValueError(f"a block with a part of unknown kind {kind!r}")
+            self._on_status((exchange_id, upstream), part.is_idle)
         return None
+
+    def _receive_records(self, exchange_id: int, part: RecordsPart, until: float) -> RecordsPart | None:
+        handle, done = self._handlers[exchange_id], 0
+        for values, timestamps in self._pacer.slices(part.values, part.timestamps, until):
+            handle(values, timestamps)
+            self._between_slices()
+            done += len(values)
+        self.records_in += done
+        if done == len(part.values):
+            return None
+        return RecordsPart(part.values[done:], None if part.timestamps is None else part.timestamps[done:])
+
+    def _receive_columns(self, exchange_id: int, part: ColumnsPart, until: float) -> ColumnsPart | None:
+        handle, done = self._columns_handlers[exchange_id], 0
+        for batch in self._pacer.column_slices(part.batch, until):
+            handle(batch)
+            self._between_slices()
+            done += len(batch)
+        self.records_in += done
+        return None if done == len(part.batch) else ColumnsPart(part.batch.slice(done))
 
     def _on_watermark(self, channel: tuple[int, int], watermark: int) -> None:
         self._watermarks[channel] = max(self._watermarks[channel], watermark)

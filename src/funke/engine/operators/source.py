@@ -25,7 +25,7 @@ __all__ = ["ReadOrder", "ReadReport", "SourceOperator"]
 class ReadOrder:
     """What a source subtask is told: what there is to read, and whether anything will follow."""
 
-    segment_id: int
+    vertex_id: int
     subtask: int
     splits: tuple[Split, ...] = ()
     # By position in `splits`: records that an earlier attempt has read already; none when left out.

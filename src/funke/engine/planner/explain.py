@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from funke.engine.graph.job_graph import JobEdge, JobVertex
 from funke.engine.planner.exchange_mode import ExchangeMode
-from funke.engine.planner.segments import SOURCE_LEVEL, Exchange, Plan, Segment
+from funke.engine.planner.plan import SOURCE_LEVEL, Plan
 
 
 def explain(plan: Plan, mode: ExchangeMode) -> str:
-    """Levels with their segments and exchanges, and how blocks travel between them."""
-    kind = "batch" if plan.is_batch else "streaming"
+    """Levels with their vertices and edges, and how blocks travel between them."""
+    kind = "batch" if plan.graph.is_batch else "streaming"
     lines = [f"Plan ({kind}): {_count(plan.levels + 1, 'level')}, {_count(plan.slots, 'slot')}"]
     for level in range(plan.levels + 1):
         lines.append(f"  level {level}{' (sources)' if level == SOURCE_LEVEL else ''}")
-        for segment in plan.segments:
-            if segment.level == level:
-                lines.extend(_segment_lines(plan, segment))
+        for vertex in plan.graph.vertices:
+            if plan.placements[vertex.id].level == level:
+                lines.extend(_vertex_lines(plan, vertex))
     lines.append(f"Exchange {mode}")
     if mode.is_pipelined:
         lines.append("  one Spark job whose tasks stay with the slots, which push blocks to each other")
@@ -23,21 +24,21 @@ def explain(plan: Plan, mode: ExchangeMode) -> str:
     return "\n".join(lines)
 
 
-def _segment_lines(plan: Plan, segment: Segment) -> list[str]:
-    names = ", ".join(operator.name for operator in segment.operators)
-    lines = [f"    segment {segment.id}: {names}  [{_place(segment)}]"]
-    lines.extend(f"      -> {_exchange_text(exchange)}" for exchange in plan.outputs_of(segment.id))
+def _vertex_lines(plan: Plan, vertex: JobVertex) -> list[str]:
+    names = ", ".join(operator.name for operator in vertex.operators)
+    slots = _slots_text(plan.placements[vertex.id].first_slot, vertex.parallelism)
+    lines = [f"    segment {vertex.id}: {names}  [{slots}]"]
+    lines.extend(f"      -> {_edge_text(edge)}" for edge in plan.outputs_of(vertex.id))
     return lines
 
 
-def _place(segment: Segment) -> str:
-    last = segment.first_slot + segment.parallelism - 1
-    return f"slot {last}" if segment.parallelism == 1 else f"slots {segment.first_slot} to {last}"
+def _slots_text(first: int, count: int) -> str:
+    return f"slot {first}" if count == 1 else f"slots {first} to {first + count - 1}"
 
 
-def _exchange_text(exchange: Exchange) -> str:
-    side = f", side output '{exchange.tag.tag_id}'" if exchange.tag is not None else ""
-    return f"segment {exchange.target_segment} {exchange.partitioner.label}{side}"
+def _edge_text(edge: JobEdge) -> str:
+    side = f", side output '{edge.tag.tag_id}'" if edge.tag is not None else ""
+    return f"segment {edge.target_vertex} {edge.partitioner.label}{side}"
 
 
 def _stages(plan: Plan) -> list[str]:

@@ -52,7 +52,7 @@ def _unpack_tar(archive: str, folder: Path) -> None:
     with tarfile.open(archive) as content:
         for member in content:
             _check(archive, member, folder)
-            # Python's own filter, which patch releases of 3.10 and 3.11 before June 2023 do not have, looks after modes
+            # Python's own filter, which patch releases of 3.11 before June 2023 do not have, looks after modes
             # and owners as well.
             if hasattr(tarfile, "data_filter"):
                 content.extract(member, folder, filter="data")

@@ -16,7 +16,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 
 from funke.engine.errors import SlotLostError
-from funke.engine.planner.segments import Plan
+from funke.engine.planner.plan import Plan
 from funke.engine.runtime.block_codec import encode
 from funke.engine.runtime.cached_files import placed_files
 from funke.engine.runtime.checkpoint_order import CheckpointNews
@@ -268,4 +268,4 @@ def lost_slot(address: SlotAddress, error: BaseException) -> Failure:
 
 def consumed_at(plan: Plan, level: int) -> frozenset[int]:
     """The exchanges whose blocks are processed at a level."""
-    return frozenset(exchange.id for exchange in plan.exchanges if plan.by_id[exchange.target_segment].level == level)
+    return frozenset(edge.id for edge in plan.graph.edges if plan.placements[edge.target_vertex].level == level)

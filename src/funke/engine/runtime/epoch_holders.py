@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from funke.engine.planner.segments import Plan
+from funke.engine.planner.plan import Plan
 
 if TYPE_CHECKING:
     from funke.engine.runtime.spark_session import OnSpark
@@ -28,11 +28,13 @@ def epoch_holders(spark: OnSpark, plan: Plan, group: str) -> str:
 
 def subtasks_at(plan: Plan, level: int, slot: int) -> list[str]:
     """What the task of a stage, whose number is that of its slot, works on."""
-    return [
-        f"'{segment.name}' (subtask {slot - segment.first_slot}, slot {slot})"
-        for segment in plan.segments
-        if segment.level == level and slot - segment.first_slot in range(segment.parallelism)
-    ]
+    subtasks = []
+    for vertex in plan.graph.vertices:
+        placement = plan.placements[vertex.id]
+        subtask = slot - placement.first_slot
+        if placement.level == level and 0 <= subtask < vertex.parallelism:
+            subtasks.append(f"'{vertex.name}' (subtask {subtask}, slot {slot})")
+    return subtasks
 
 
 def _unfinished(spark: OnSpark, plan: Plan, group: str) -> Iterator[tuple[int, int]]:

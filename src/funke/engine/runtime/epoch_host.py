@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from funke.engine.operators.turn import turn
-from funke.engine.planner.segments import Plan
+from funke.engine.planner.plan import Plan
 from funke.engine.runtime.block_codec import decode
 from funke.engine.runtime.checkpoint_order import CheckpointNews
 from funke.engine.runtime.frames import RESULT, Frame, FrameSocket
@@ -69,8 +69,8 @@ class EpochHost(SlotHost[Slot]):
         refusal = self._startup_failure or (_BROKEN if self._is_broken else None)
         if refusal is None and delivery.step > self._last:
             self._last, self._kept = delivery.step, {}
-        elif refusal is None and (delivery.step < self._last or delivery.segment_id in self._kept):
-            kept = self._kept.get(delivery.segment_id) if delivery.step == self._last else None
+        elif refusal is None and (delivery.step < self._last or delivery.vertex_id in self._kept):
+            kept = self._kept.get(delivery.vertex_id) if delivery.step == self._last else None
             if kept is not None:
                 self._answer(connection, kept)
                 return
@@ -78,7 +78,7 @@ class EpochHost(SlotHost[Slot]):
         if refusal is not None or self._slot is None:
             self._answer(connection, [Frame(0, RESULT, 0, pickle.dumps(refusal, 5))])
             return
-        self._kept[delivery.segment_id] = None
+        self._kept[delivery.vertex_id] = None
         self._run(self._slot, connection, delivery)
 
     def _run(self, slot: Slot, connection: FrameSocket, delivery: Delivery) -> None:
@@ -100,7 +100,7 @@ class EpochHost(SlotHost[Slot]):
         except Exception:
             self._is_broken = True
         if left >= 0 and not self._is_broken:
-            self._kept[delivery.segment_id] = kept
+            self._kept[delivery.vertex_id] = kept
         self._send_end(connection)
 
     def _tell(self, connection: FrameSocket, news: CheckpointNews) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from funke.engine.errors import SlotLostError
 from funke.engine.operators.source import ReadOrder
-from funke.engine.planner.segments import SOURCE_LEVEL, Plan
+from funke.engine.planner.plan import SOURCE_LEVEL, Plan
 from funke.engine.runtime.block_codec import decode, encode
 from funke.engine.runtime.checkpoint_order import CheckpointNews
 from funke.engine.runtime.delivery import consumed_at, deliver, end_slots, order_reading, start_slot, tell_news
@@ -101,7 +101,7 @@ class EpochRunner:
     ) -> list[Any]:
         """Runs one epoch; returns reports, messages and failures.
 
-        `frames_of` holds, by segment, the DataFrame whose rows its subtasks read.
+        `frames_of` holds, by vertex, the DataFrame whose rows its subtasks read.
         """
         self._enter_group(f"epoch {header.epoch}")
         self._is_idle.clear()
@@ -121,8 +121,8 @@ class EpochRunner:
     def _read(self, header: EpochHeader, orders: list[ReadOrder], frames_of: Mapping[int, DataFrame]) -> RDD[Any]:
         """Level 0: all slots are told what to read; the rows that Spark reads are brought to theirs."""
         inputs: list[RDD[Any]] = []
-        for segment_id, frame in frames_of.items():
-            own = [order for order in orders if order.segment_id == segment_id]
+        for vertex_id, frame in frames_of.items():
+            own = [order for order in orders if order.vertex_id == vertex_id]
             rows = self._read_rows(header, own, frame.coalesce(len(own)))
             # Spark plans a DataFrame, and may run parts of it, each time that it is asked how many partitions it has.
             fed = own[: rows.getNumPartitions()]
@@ -153,7 +153,7 @@ class EpochRunner:
         credentials = self._credentials
         addresses = [self.addresses[self._slot_of(order)] for order in orders]
         deliveries = [
-            Delivery(header, SOURCE_LEVEL, encode((replace(order, has_rows=True),)), order.segment_id)
+            Delivery(header, SOURCE_LEVEL, encode((replace(order, has_rows=True),)), order.vertex_id)
             for order in orders
         ]
 
@@ -166,7 +166,7 @@ class EpochRunner:
         return spark_frames(rows, read)
 
     def _slot_of(self, order: ReadOrder) -> int:
-        return self._plan.by_id[order.segment_id].first_slot + order.subtask
+        return self._plan.placements[order.vertex_id].first_slot + order.subtask
 
     def _deliver(self, header: EpochHeader, level: int, frames: RDD[Any]) -> RDD[Any]:
         addresses, credentials = self.addresses, self._credentials

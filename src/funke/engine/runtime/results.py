@@ -41,9 +41,9 @@ class Failure:
 
 @dataclass(frozen=True)
 class SubtaskReport:
-    """How a subtask of a segment stands after the epoch."""
+    """How a subtask of a vertex stands after the epoch."""
 
-    segment_id: int
+    vertex_id: int
     subtask: int
     records_in: int
     records_out: int

@@ -1,4 +1,4 @@
-"""A slot's work: hosts one subtask of every segment of its slot sharing group, and runs them level by level."""
+"""A slot's work: hosts one subtask of every vertex of its slot sharing group, and runs them level by level."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from funke.engine.connectors.source import Split
 from funke.engine.errors import JobExecutionError
+from funke.engine.graph.job_graph import JobEdge
+from funke.engine.operators.block_parts import Part
 from funke.engine.operators.source import ReadOrder
 from funke.engine.operators.turn import turn
-from funke.engine.planner.segments import SOURCE_LEVEL, Exchange, Plan
-from funke.engine.runtime.block_codec import decode, encode
+from funke.engine.planner.plan import SOURCE_LEVEL, Plan
+from funke.engine.runtime.block_codec import decode_block, encode, encode_block
 from funke.engine.runtime.checkpoint_order import CheckpointNews, CheckpointOrder
 from funke.engine.runtime.fault_points import reach
 from funke.engine.runtime.frames import RESULT, Frame
@@ -54,7 +55,7 @@ class Delivery:
     # Encoded: the slot reads them when the user's classes are there.
     orders: bytes = b""
     # The source that this is for, if Spark reads its rows.
-    segment_id: int | None = None
+    vertex_id: int | None = None
 
     @property
     def step(self) -> tuple[int, int]:
@@ -78,12 +79,12 @@ class Slot:
         """Builds and opens all subtasks that belong to this slot."""
         self._subtasks.open()
         for subtask in self._subtasks.all:
-            for exchange in self._plan.inputs_of(subtask.segment.id):
+            for exchange in self._plan.inputs_of(subtask.vertex.id):
                 self._by_exchange[exchange.id] = subtask
 
-    def _carry(self, exchange: Exchange, sender: int, receiver: int, parts: list[Any]) -> int:
-        payload = encode(parts)
-        slot = self._plan.by_id[exchange.target_segment].first_slot + receiver
+    def _carry(self, exchange: JobEdge, sender: int, receiver: int, parts: list[Part]) -> int:
+        payload = encode_block(parts)
+        slot = self._plan.placements[exchange.target_vertex].first_slot + receiver
         self._outbox.append(Frame(slot, exchange.id, sender, payload))
         return len(payload)
 
@@ -100,11 +101,12 @@ class Slot:
         orders: tuple[ReadOrder, ...] = (),
     ) -> None:
         """Processes what is delivered at one level, blocks or orders to read, and ends that part of the epoch."""
-        told = {order.segment_id for order in orders}
+        told = {order.vertex_id for order in orders}
         active = [
             subtask
             for subtask in self._subtasks.all
-            if subtask.segment.level == level and (level > SOURCE_LEVEL or subtask.segment.id in told)
+            if self._plan.placements[subtask.vertex.id].level == level
+            and (level > SOURCE_LEVEL or subtask.vertex.id in told)
         ]
         before = [subtask.busy_s for subtask in active]
         try:
@@ -136,7 +138,7 @@ class Slot:
         """Does the work of a level; yields whenever what came of it may be sent."""
         for order in orders:
             reach("before-reading")
-            yield from self._read(next(each for each in active if each.segment.id == order.segment_id), order, frames)
+            yield from self._read(next(each for each in active if each.vertex.id == order.vertex_id), order, frames)
             reach("after-reading")
         for frame in frames:
             self._process(frame)
@@ -169,7 +171,7 @@ class Slot:
             raise JobExecutionError(f"slot {self.number} got a block of unknown exchange {frame.exchange_id}")
         subtask = self._by_exchange[frame.exchange_id]
         started = time.perf_counter()
-        subtask.gate.receive(frame.exchange_id, frame.upstream, decode(frame.payload))
+        subtask.gate.receive(frame.exchange_id, frame.upstream, decode_block(frame.payload))
         subtask.busy_s += time.perf_counter() - started
 
     def _end_epoch(self, subtask: Subtask, header: EpochHeader) -> None:

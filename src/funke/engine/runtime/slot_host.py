@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
-from funke.engine.planner.segments import Plan
+from funke.engine.planner.plan import Plan
 from funke.engine.runtime.fault_points import reach
 from funke.engine.runtime.flame_samples import SampledThread, SampleOrder, take_samples
 from funke.engine.runtime.frames import FrameSocket

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from funke.engine.graph.job_graph import JobVertex
 from funke.engine.operators.chain import OperatorChain
 from funke.engine.operators.clock import SystemClock
 from funke.engine.operators.factory import create_operator
 from funke.engine.operators.input_gate import InputGate
 from funke.engine.operators.operator import TaskInfo
 from funke.engine.operators.source import SourceOperator
-from funke.engine.planner.segments import Plan, Segment
+from funke.engine.planner.plan import Plan
 from funke.engine.runtime.chain_snapshot import ChainSnapshot, write_in_flight
 from funke.engine.runtime.checkpoint_order import CheckpointNews, CheckpointOrder
 from funke.engine.runtime.counter_rates import CounterRates
@@ -36,13 +37,13 @@ InFlight = Callable[[], tuple[Any, int]]
 
 @dataclass
 class Subtask:
-    """One subtask of a segment: its operators, its input and its exits."""
+    """One subtask of a vertex: its operators, its input and its exits."""
 
-    segment: Segment
+    vertex: JobVertex
     index: int
     chain: OperatorChain
     gate: InputGate
-    # By the segment that each leads to.
+    # By the vertex that each leads to.
     routers: list[Router]
     receivers: list[int]
     busy_s: float = 0.0
@@ -91,7 +92,7 @@ class Subtask:
         """How it stands."""
         chain = self.chain
         return SubtaskReport(
-            self.segment.id,
+            self.vertex.id,
             self.index,
             self.gate.records_in,
             sum(output.records_out for output in chain.outputs.values()),
@@ -132,32 +133,32 @@ class Subtasks:
 
     def open(self) -> None:
         """Builds and opens all subtasks that belong to this slot."""
-        for segment in self._plan.segments:
-            index = self._slot - segment.first_slot
-            if 0 <= index < segment.parallelism:
-                self._add(segment, index)
+        for vertex in self._plan.graph.vertices:
+            index = self._slot - self._plan.placements[vertex.id].first_slot
+            if 0 <= index < vertex.parallelism:
+                self._add(vertex, index)
 
-    def _add(self, segment: Segment, index: int) -> None:
-        routers, exits = make_exits(self._plan, segment, index, self._carry)
-        chain = OperatorChain(segment.operators, exits, self._task_info(segment, index), create_operator)
-        head = segment.operators[0]
-        inputs = self._plan.inputs_of(segment.id)
+    def _add(self, vertex: JobVertex, index: int) -> None:
+        routers, exits = make_exits(self._plan, vertex, index, self._carry)
+        chain = OperatorChain(vertex.operators, exits, self._task_info(vertex, index), create_operator)
+        head = vertex.operators[0]
+        inputs = self._plan.inputs_of(vertex.id)
         channels = [
             (exchange.id, sender, exchange.input_index)
             for exchange in inputs
             for sender in senders_to(
                 exchange.partitioner,
                 index,
-                self._plan.by_id[exchange.source_segment].parallelism,
-                segment.parallelism,
+                self._plan.by_id[exchange.source_vertex].parallelism,
+                vertex.parallelism,
             )
         ]
         types = {exchange.id: self._plan.type_of(exchange) for exchange in inputs}
         gate = InputGate(chain.head, chain.places[head.node_id], channels, partial(self.fire_timers, chain), types)
-        receivers = [exchange.target_segment for exchange in self._plan.outputs_of(segment.id)]
+        receivers = [exchange.target_vertex for exchange in self._plan.outputs_of(vertex.id)]
         # Before anything fails: it is closed with them.
-        self.all.append(Subtask(segment, index, chain, gate, routers, receivers))
-        place = Place(index, segment.parallelism, segment.max_parallelism)
+        self.all.append(Subtask(vertex, index, chain, gate, routers, receivers))
+        place = Place(index, vertex.parallelism, vertex.max_parallelism)
         is_restored = restore_chain(
             chain, self._package.restore, place, self._folder, self._copies, self._package.state_moves
         )
@@ -166,17 +167,17 @@ class Subtasks:
             for operator in chain.operators.values():
                 operator.announce()
 
-    def _task_info(self, segment: Segment, index: int) -> TaskInfo:
+    def _task_info(self, vertex: JobVertex, index: int) -> TaskInfo:
         package = self._package
         return TaskInfo(
             job_id=package.job_id,
             job_name=package.job_name,
-            task_name=segment.name,
-            vertex_id=segment.id,
+            task_name=vertex.name,
+            vertex_id=vertex.id,
             subtask=index,
-            parallelism=segment.parallelism,
-            max_parallelism=segment.max_parallelism,
-            key_hash=self._plan.key_hash,
+            parallelism=vertex.parallelism,
+            max_parallelism=vertex.max_parallelism,
+            key_hash=self._plan.graph.key_hash,
             attempt=package.attempt,
             restored_checkpoint_id=package.restored_checkpoint_id,
             is_batch=package.is_batch,
@@ -211,11 +212,11 @@ class Subtasks:
         # Savepoints are not kept where checkpoints are.
         limit = self._package.backend.max_state_bytes if order.kind == "checkpoint" else None
         for subtask in self.all:
-            segment = subtask.segment
+            vertex = subtask.vertex
             # With the attempt in its name, no other driver or slot ever writes this file.
-            name = f"{segment.id}-{subtask.index}-{self._package.attempt}"
+            name = f"{vertex.id}-{subtask.index}-{self._package.attempt}"
             snapshot = ChainSnapshot(order, folder, name, known, limit)
-            handle = snapshot.write(subtask.chain, subtask.index, segment.parallelism)
+            handle = snapshot.write(subtask.chain, subtask.index, vertex.parallelism)
             states.add(snapshot.states.all())
             reach("in-snapshot")
             if handle is not None:

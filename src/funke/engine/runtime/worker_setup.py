@@ -16,7 +16,7 @@ from funke.engine.config.log_levels import LogLevels
 from funke.engine.config.slot_memory import MemoryLimit
 from funke.engine.connectors.remote.access import StorageAccess, install_access, installed_access
 from funke.engine.graph.state_meaning import StateMoves
-from funke.engine.planner.segments import Plan
+from funke.engine.planner.plan import Plan
 from funke.engine.runtime.cached_files import CachedFile
 from funke.engine.runtime.fault_points import arm
 from funke.engine.runtime.pipelined.network_settings import NetworkSettings

@@ -19,9 +19,9 @@ from funke.engine.types.logical.interval_types import DayTimeIntervalType, YearM
 from funke.engine.types.logical.row_type import RowField, RowType
 from funke.engine.types.logical.time_types import TimestampType
 from funke.engine.types.type_catalog import Types
-from funke.engine.types.type_information import TypeInformation
+from funke.engine.types.type_information import ExternalTypeInfo, TypeInformation
 
-__all__ = ["data_type_of", "row_type_of"]
+__all__ = ["data_type_of", "row_type_of", "value_type_of"]
 
 
 def row_type_of(columns: Sequence[Column]) -> RowTypeInfo:
@@ -61,3 +61,8 @@ def _nullable_type_of(type_info: TypeInformation) -> DataType:
         # Streams count nanoseconds.
         return DataTypes.TIMESTAMP(9)
     return found
+
+
+def value_type_of(type_info: TypeInformation | None) -> TypeInformation | None:
+    """The type of a stream's elements without the wrapper of types that come from tables."""
+    return value_type_of(type_info._type_info) if isinstance(type_info, ExternalTypeInfo) else type_info

@@ -12,6 +12,7 @@ from funke.engine.types.logical.atomic_types import BitmapType, DecimalType, Flo
 from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
 from funke.engine.types.logical.data_type import DataType, UserDefinedType
 from funke.engine.types.logical.element_types import to_fields
+from funke.engine.types.logical.families import BINARY
 from funke.engine.types.logical.interval_types import DayTimeIntervalType
 from funke.engine.types.logical.row_type import RowType
 from funke.engine.types.logical.time_types import DateType
@@ -31,8 +32,9 @@ Convert = Callable[[Any], Any]
 def to_user_value(data_type: DataType, is_collected: bool = False) -> Convert | None:
     """Return what turns a value of the engine's into a program's: rows are Rows, lengths of time are timedeltas.
 
-    None if they are the same. As in PyFlink, fields of collected rows have no names, those of arguments have; and a
-    collected FLOAT has its shortest digits (0.1), an argument those of its 32 bits (0.10000000149011612).
+    None if they are the same. As in PyFlink, fields of collected rows have no names, those of arguments have; a
+    collected FLOAT has its shortest digits (0.1), an argument those of its 32 bits (0.10000000149011612); and collected
+    BYTES are a bytearray.
     """
     if isinstance(data_type, RowType):
         names = None if is_collected else data_type.names
@@ -45,6 +47,8 @@ def to_user_value(data_type: DataType, is_collected: bool = False) -> Convert | 
         return _map_convert(data_type, is_collected)
     if isinstance(data_type, FloatType):
         return _or_none(shortest_float32) if is_collected else None
+    if isinstance(data_type, BINARY):
+        return _or_none(bytearray) if is_collected else None
     if isinstance(data_type, VariantType):
         return _or_none(shown_text)
     if isinstance(data_type, DayTimeIntervalType):
@@ -53,10 +57,10 @@ def to_user_value(data_type: DataType, is_collected: bool = False) -> Convert | 
 
 
 def _map_convert(data_type: MapType | MultisetType, is_collected: bool) -> Convert | None:
-    if isinstance(data_type, MultisetType):
-        key, value = to_user_value(data_type.element_type, is_collected), None
-    else:
-        key, value = (to_user_value(each, is_collected) for each in (data_type.key_type, data_type.value_type))
+    key_type = data_type.element_type if isinstance(data_type, MultisetType) else data_type.key_type
+    # A bytearray cannot be a key.
+    key = to_user_value(key_type, is_collected and not isinstance(key_type, BINARY))
+    value = None if isinstance(data_type, MultisetType) else to_user_value(data_type.value_type, is_collected)
     if key is None and value is None:
         return None
     return _or_none(

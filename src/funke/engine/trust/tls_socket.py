@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from funke.engine.errors import UntrustedError
 
 if TYPE_CHECKING:
-    from typing_extensions import Buffer, Self
+    from typing import Self
+
+    from typing_extensions import Buffer
 
 __all__ = ["TlsSocket", "require_fingerprint"]
 

@@ -45,11 +45,11 @@ def from_arrow_value(type_info: TypeInformation) -> Converter | None:
 
 def _instant_to_datetime(value: Instant) -> datetime.datetime:
     since_epoch = datetime.timedelta(seconds=value.seconds, microseconds=value.nanos // 1000)
-    return datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc) + since_epoch
+    return datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC) + since_epoch
 
 
 def _datetime_to_instant(value: datetime.datetime) -> Instant:
-    since_epoch = value - datetime.datetime(1970, 1, 1, tzinfo=value.tzinfo and datetime.timezone.utc)
+    since_epoch = value - datetime.datetime(1970, 1, 1, tzinfo=value.tzinfo and datetime.UTC)
     return Instant(since_epoch.days * 86400 + since_epoch.seconds, since_epoch.microseconds * 1000)
 
 

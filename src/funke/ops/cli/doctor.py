@@ -81,7 +81,7 @@ def findings(settings: Settings) -> list[Finding]:
 
 
 def _python() -> tuple[bool, str]:
-    return sys.version_info >= (3, 10), f"{platform.python_version()} ({sys.executable})"
+    return sys.version_info >= (3, 11), f"{platform.python_version()} ({sys.executable})"
 
 
 def _java() -> tuple[bool, str]:

@@ -15,7 +15,7 @@ from funke.engine.jobs.settings import JobSettings
 from funke.engine.planner.chaining import to_job_graph
 from funke.engine.planner.exchange_mode import exchange_mode
 from funke.engine.planner.explain import explain
-from funke.engine.planner.segments import to_plan
+from funke.engine.planner.plan import to_plan
 
 __all__ = ["describe_job", "first_job", "info"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import threading
-import time
 from collections.abc import Sequence
 
 from funke.engine.config.flink_options import ON_DAMAGE
@@ -13,7 +12,7 @@ from funke.engine.config.job_defaults import hidden_options
 from funke.engine.errors import ConfigurationError, JobExecutionError, StateError
 from funke.engine.jobs.checkpoints.checkpoints import METADATA
 from funke.engine.jobs.records.job_record import JobRecord
-from funke.engine.jobs.records.recovery import interrupted_runs, recovery_command
+from funke.engine.jobs.records.recovery import RecoveryTries, interrupted_runs, recovery_command
 from funke.engine.runtime.snapshot_files import file_size, join_path, local_path
 from funke.ops.cli.job_commands import home_of, job_parser
 from funke.ops.cli.known_jobs import find_job
@@ -22,8 +21,6 @@ from funke.ops.cli.terminal import finish, say
 __all__ = ["recover", "watch"]
 
 _WATCH_S = 1.0
-# Longer than a program takes to claim its jobs.
-_PAUSE_S = 30.0
 
 
 def recover(arguments: list[str]) -> None:
@@ -87,15 +84,13 @@ def _run_all(records: list[JobRecord], properties: list[str], on_damage: str | N
 
 def watch(home: str, stopped: threading.Event, properties: Sequence[str] = (), on_damage: str | None = None) -> None:
     """A standby: starts every program whose driver is gone, until told to stop; the programs go on then."""
-    started: dict[str, float] = {}
+    tries = RecoveryTries()
     children: list[subprocess.Popen[bytes]] = []
     while not stopped.wait(_WATCH_S):
         # Asking each child whether it has ended also lets the system forget it.
         children = [child for child in children if child.poll() is None]
-        for run_id, records in interrupted_runs(home).items():
-            # A program that ends at once is not tried again at once.
-            if time.monotonic() - started.get(run_id, -_PAUSE_S) >= _PAUSE_S:
-                started[run_id] = time.monotonic()
+        for records in interrupted_runs(home).values():
+            if tries.begins(records[0]):
                 children.append(_start(records[0], properties, on_damage))
 
 

@@ -183,5 +183,5 @@ async def read_body(receive: Receive, limit: int, limit_s: float = _BODY_S) -> b
 
     try:
         return await asyncio.wait_for(read(), limit_s)
-    except asyncio.TimeoutError:
+    except TimeoutError:
         raise BodyError(408, f"The request was not complete after {limit_s:g} s") from None

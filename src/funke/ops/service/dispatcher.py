@@ -17,9 +17,10 @@ from funke.engine.config import rest_options
 from funke.engine.config.secret_keys import masked_command
 from funke.engine.config.settings import Settings
 from funke.engine.errors import ConfigurationError, FunkeError, JobExecutionError, StateError
+from funke.engine.graph.execution_graph import ExecutionState
 from funke.engine.jobs.attempts.slot_pool import SlotPool
-from funke.engine.jobs.records.job_record import JobRecord
-from funke.engine.jobs.records.recovery import recovery_command
+from funke.engine.jobs.records.job_record import JobRecord, OwnedRecord
+from funke.engine.jobs.records.recovery import RecoveryTries, recovery_command
 from funke.engine.jobs.views.job_view import JobView
 from funke.engine.types.job_status import JobStatus
 from funke.ops.cli.arguments import ProgramCall, parse_program_call
@@ -35,7 +36,7 @@ from funke.ops.service.warm_driver import IdleDriver
 __all__ = ["Dispatcher", "slots_of"]
 
 _LOG = logging.getLogger(__name__)
-# A program that ends at once is not started again at once.
+# A driver that waits for its program and has died is not followed by another one at once.
 _PAUSE_S = 30.0
 _FIRST_JOB_S = 120.0
 # A driver that has just been started has the processors to itself until then.
@@ -47,8 +48,6 @@ _FREE_LOOKS = 3
 _SETTLED_BUSY_S = 300.0
 _CANCEL_S = 60.0
 _RETRY_S = 0.2
-# A job that is there to stay, or was so short that it is over.
-_GOING_ON = (JobStatus.RUNNING, JobStatus.FINISHED)
 _FUNKE_RUN = ["-m", "funke", "run"]
 _WARM_DRIVER = "funke.ops.service.warm_driver"
 # Without a setting: each slot is a process, most of which wait most of the time.
@@ -61,6 +60,10 @@ def slots_of(settings: Settings) -> int:
     if settings.is_set(options.TASK_SLOTS):
         return int(settings.get(options.TASK_SLOTS))
     return max(_FEWEST_SLOTS, _SLOTS_PER_CORE * (os.cpu_count() or 1))
+
+
+class _NotEndedError(JobExecutionError):
+    """A job that does not start cannot be ended either: another one in its stead would write the same."""
 
 
 @dataclass
@@ -78,7 +81,7 @@ class Dispatcher:
         self.rescales = RescaleHistory(self.service.of("rescales"), self.settings.get(rest_options.RESCALE_HISTORY))
         self.stopping = threading.Event()
         self._is_cancelling = True
-        self._tried: dict[str, float] = {}
+        self._tries = RecoveryTries()
         self._idle: IdleDriver | None = None
         self._idle_lock = threading.Lock()
         self._is_announced = False
@@ -209,6 +212,8 @@ class Dispatcher:
             wanted = {options.PARALLELISM.key: str(parallelism)}
             try:
                 record.goes_on_as(self._start_from(job.record, replace(call, options={**changed, **wanted}), python))
+            except _NotEndedError:
+                raise
             except FunkeError as error:
                 record.goes_on_as(self._go_back(job.record, replace(call, options=changed), python, path, error))
                 raise JobExecutionError(
@@ -235,23 +240,54 @@ class Dispatcher:
             )
 
     def _start_from(self, record: JobRecord, call: ProgramCall, python: str) -> str:
-        """Starts a program once more; returns the id of its job when that runs."""
+        """Starts a program once more; returns the id of its job when all its subtasks run."""
         own = {rest_options.SLOT_POOL.key, *self._places()}
         anew = replace(call, options={key: value for key, value in call.options.items() if key not in own})
         run_id = self.start(anew.to_arguments(), record.working_folder, python)
         job_id = self.first_job(run_id)
+        try:
+            self._await_begin(run_id, job_id)
+        except FunkeError as error:
+            self._end_for_good(job_id, error)
+            raise
+        return job_id
+
+    def _await_begin(self, run_id: str, job_id: str) -> None:
         end = time.monotonic() + _FIRST_JOB_S
-        while (job := self.jobs.find(job_id)) is None or job.seen.status not in _GOING_ON:
-            if job is not None and job.seen.status.is_globally_terminal_state():
-                raise JobExecutionError(_why_ended(job))
-            if not self.runs.is_alive(run_id):
-                raise JobExecutionError(f"its program ended:\n{self.runs.log_end(run_id)}".rstrip())
+        while not self._has_begun(run_id, job_id):
             if time.monotonic() > end:
-                if job is not None:
-                    job.commanded().cancel().result(_CANCEL_S)
                 raise JobExecutionError(f"it has not begun to run within {_FIRST_JOB_S:g} s")
             self.stopping.wait(0.1)
-        return job_id
+
+    def _has_begun(self, run_id: str, job_id: str) -> bool:
+        """Whether a new job runs or is over; JobExecutionError when it has failed, which a restart may go on to do."""
+        is_alive, job = self.runs.is_alive(run_id), self.jobs.find(job_id)
+        if job is not None:
+            view = job.view()
+            if view.status is JobStatus.FINISHED:
+                return True
+            if view.exceptions or view.status.is_globally_terminal_state():
+                raise JobExecutionError(_why_ended(view))
+            if view.status is JobStatus.RUNNING and _all_run(view):
+                return True
+        if not is_alive:
+            raise JobExecutionError(f"its program ended:\n{self.runs.log_end(run_id)}".rstrip())
+        return False
+
+    def _end_for_good(self, job_id: str, reason: FunkeError) -> None:
+        """Ends a job that has not begun: neither a restart of its own nor this service goes on with it."""
+        job = self.jobs.find(job_id)
+        if job is None or job.seen.status.is_globally_terminal_state():
+            return
+        try:
+            if job.is_driven:
+                job.commanded().cancel().result(_CANCEL_S)
+            else:
+                owned = OwnedRecord.take(job.record)
+                owned.put_status(JobStatus.CANCELED)
+                owned.release()
+        except (FunkeError, TimeoutError) as error:
+            raise _NotEndedError(f"{reason}; and its job {job_id} could not be cancelled: {error}") from error
 
     def _go_back(self, record: JobRecord, call: ProgramCall, python: str, savepoint: str, reason: FunkeError) -> str:
         """The job goes on as it was before."""
@@ -269,8 +305,7 @@ class Dispatcher:
         """One look: which programs have ended, and which jobs have lost their driver."""
         self.runs.note_ends()
         for run_id, record in self._lost().items():
-            if time.monotonic() - self._tried.get(run_id, -_PAUSE_S) >= _PAUSE_S:
-                self._tried[run_id] = time.monotonic()
+            if self._tries.begins(record):
                 self._recover(run_id, record)
         self._forget_oldest()
 
@@ -332,9 +367,14 @@ class Dispatcher:
             time.sleep(_RETRY_S)
 
 
-def _why_ended(job: KnownJob) -> str:
-    failures = job.view().exceptions
-    return failures[0].message if failures else f"its job has ended: {job.seen.status.name}"
+def _why_ended(view: JobView) -> str:
+    return view.exceptions[0].message if view.exceptions else f"its job has ended: {view.status.name}"
+
+
+def _all_run(view: JobView) -> bool:
+    """Whether the functions of all subtasks are open; the job counts as running before."""
+    states = view.state_counts
+    return bool(states) and states.keys() <= {ExecutionState.RUNNING, ExecutionState.FINISHED}
 
 
 def _program_of(record: JobRecord) -> tuple[ProgramCall, str]:

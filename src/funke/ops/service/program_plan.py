@@ -71,7 +71,7 @@ def main(arguments: Sequence[str]) -> int:
     """Writes the plan of a program to a file that is open; returns the exit code."""
     from funke.engine.jobs.views.view_making import planned_view
     from funke.engine.planner.chaining import to_job_graph
-    from funke.engine.planner.segments import to_plan
+    from funke.engine.planner.plan import to_plan
     from funke.ops.cli.arguments import parse_program_call
     from funke.ops.cli.error_report import print_error
     from funke.ops.cli.info import first_job

@@ -16,7 +16,7 @@ from funke.engine.connectors.file_sink.part_name import OutputFileConfig, part_n
 from funke.engine.connectors.file_sink.storage import to_absolute_path
 from funke.engine.errors import ConfigurationError
 
-MOMENT = datetime.datetime(2024, 3, 9, 15, 5, 7, 123456, tzinfo=datetime.timezone.utc)
+MOMENT = datetime.datetime(2024, 3, 9, 15, 5, 7, 123456, tzinfo=datetime.UTC)
 MOMENT_MS = int(MOMENT.timestamp() * 1000)
 
 

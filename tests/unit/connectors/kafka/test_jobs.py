@@ -81,7 +81,7 @@ def stream_of(env: StreamExecutionEnvironment, builder: KafkaSourceBuilder) -> D
 
 
 def run(env: StreamExecutionEnvironment, **options: Any) -> StreamRun:
-    return run_stream(env._nodes, **options)
+    return run_stream(env._builder.graph, **options)
 
 
 def read(env: StreamExecutionEnvironment, builder: KafkaSourceBuilder) -> list[Any]:
@@ -329,8 +329,8 @@ def test_event_time_lag_and_commits_of_partitions(env: StreamExecutionEnvironmen
         reports = coordinator.figures.subtasks.values()
         figures: dict[str, Any] = {}
         for report in reports:
-            if report.segment_id == first.segment.id:
-                figures = report.metrics[first.segment.operators[0].node_id]
+            if report.vertex_id == first.vertex.id:
+                figures = report.metrics[first.vertex.operators[0].node_id]
         if not seen:
             put(topic, 10_000, 0), put(topic, 5_000, 1), put(slow, 5_000)
             seen.append("begun")

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
 
-from funke.datastream import StreamExecutionEnvironment
+from funke.engine.config.settings import Settings
 from funke.engine.connectors.collect_sink import CollectSink
+from funke.engine.connectors.collection import CollectionSource
 from funke.engine.connectors.sink import WriterContext
 from funke.engine.errors import JobExecutionError
 from funke.engine.flink_exceptions import ValidationException
+from funke.engine.graph.builder import GraphBuilder
 from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.catalog.objects import Identifier
 from funke.engine.sql.connectors.table_factories import create_table_sink, create_table_source
@@ -51,24 +53,25 @@ def table(kafka: KafkaBroker, topic: str, primary_key: tuple[str, ...] = (), **o
 
 
 def rows_of(context: TableContext, metadata: list[tuple[str, str]] | None = None) -> list[Any]:
-    env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(1)
+    builder = GraphBuilder(Settings({"parallelism.default": 1}))
     source = create_table_source(context)
     if metadata:
         source = source.with_metadata(metadata)
-    source.stream(env, source.columns).sink_to(CollectSink("out"))
-    return run_stream(env._nodes).collected
+    builder.add_sink(CollectSink("out"), source.add_to(builder, source.columns, "Scan t"), name="out")
+    return run_stream(builder.graph).collected
 
 
 def write(
     context: TableContext, rows: list[Row], metadata: tuple[str, ...] = (), extra: tuple[Column, ...] = ()
 ) -> None:
-    env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(1)
+    builder = GraphBuilder(Settings({"parallelism.default": 1}))
     sink = create_table_sink(context)
     if metadata:
         sink = sink.with_metadata(metadata)
-    stream = env.from_collection(rows, row_type_of((*COLUMNS, *extra)))
-    sink.write(stream, (*COLUMNS, *extra), frozenset(RowKind))
-    run_stream(env._nodes)
+    row_type = row_type_of((*COLUMNS, *extra))
+    stream = builder.add_source(CollectionSource(rows, row_type), name="rows", type_info=row_type)
+    builder.add_sink(sink.create_sink((*COLUMNS, *extra)), stream, name="Kafka")
+    run_stream(builder.graph)
 
 
 def test_json_values_become_rows_with_metadata(kafka: KafkaBroker) -> None:
@@ -118,7 +121,7 @@ def test_keys_of_raw_values_of_avro_metadata_and_a_partitioner_of_the_program(ka
     }
     context = table(kafka, topic, **options)
     extra = (Column("at", LocalZonedTimestampType(3)), Column("hs", MapType(TEXT, VarBinaryType(2**31 - 1))))
-    at = datetime(2020, 1, 2, 3, 4, 5, 678000, timezone.utc)
+    at = datetime(2020, 1, 2, 3, 4, 5, 678000, UTC)
     rows = [Row(1, "a", 5, at, {"h": b"x"}), Row(2, None, 6, None, None), Row(3, "c", None, at, {})]
     write(context, rows, ("timestamp", "headers"), extra)
     found = sorted(kafka.records(topic, 3), key=lambda message: message.key())

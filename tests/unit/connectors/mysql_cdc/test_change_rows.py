@@ -131,7 +131,7 @@ def test_rows_of_blocks(made, has_seam, cut):
 
 
 def test_a_record_is_full_by_what_it_holds_alone(monkeypatch):
-    monkeypatch.setattr("funke.engine.connectors.mysql_cdc.change_rows._BYTES_IN_RECORD", 60)
+    monkeypatch.setattr(ChangeRows, "max_bytes", 60)
     rows = ChangeRows(MySqlCdcSettings(MySqlDatabase(), "d", ".*", FIELDS, 1), TABLES, Asked())
     rows.relate(described(7, TABLES[0]))
     found, expected, size = [], [], 0

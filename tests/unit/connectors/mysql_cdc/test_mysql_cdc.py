@@ -11,6 +11,7 @@ import pytest
 
 from funke.engine.connectors.jdbc.mysql_database import MySqlDatabase
 from funke.engine.connectors.mysql_cdc import consistent_read
+from funke.engine.connectors.mysql_cdc.change_rows import ChangeRows
 from funke.engine.connectors.mysql_cdc.gtids import GtidSet
 from funke.engine.connectors.mysql_cdc.log_position import LogPosition
 from funke.engine.connectors.mysql_cdc.settings import MySqlCdcSettings
@@ -185,13 +186,13 @@ KINDS = {
         "datetime",
         "'2020-07-02 03:04:05'",
         DataTypes.TIMESTAMP_LTZ(3),
-        datetime.datetime(2020, 7, 2, 1, 4, 5, tzinfo=datetime.timezone.utc),
+        datetime.datetime(2020, 7, 2, 1, 4, 5, tzinfo=datetime.UTC),
     ),
     "stamp": (
         "timestamp(6) null",
         "'2020-01-02 03:04:05.123456'",
         DataTypes.TIMESTAMP_LTZ(6),
-        datetime.datetime(2020, 1, 2, 3, 4, 5, 123456, datetime.timezone.utc),
+        datetime.datetime(2020, 1, 2, 3, 4, 5, 123456, datetime.UTC),
     ),
     "local": (
         "timestamp null",
@@ -341,7 +342,7 @@ def test_what_was_rolled_back_does_not_come(shop):
 
 
 def test_a_big_transaction_is_cut_into_records_and_goes_on_in_the_middle(shop, monkeypatch):
-    monkeypatch.setattr("funke.engine.connectors.mysql_cdc.change_rows._BYTES_IN_RECORD", 4_000)
+    monkeypatch.setattr(ChangeRows, "max_bytes", 4_000)
     run = following(shop, parallelism=1)
     shop.run("insert into items select seq, 'n' from seq_1_to_2500", "update items set name = 'm'")
     while not run.changes:
@@ -419,7 +420,7 @@ def test_several_tables_with_what_is_told_of_them(shop):
     told = (("table_name", "t"), ("op_ts", "at"), ("database_name", "d"), ("row_kind", "k"))
     run = shop.start(table_pattern="items.*", metadata=told)
     run.run_until(lambda: len(run.changes) == 2)
-    began = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
+    began = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
     assert sorted(run.changes) == [
         ("+I", (1, "a", "items", began, shop.name, "+I")),
         ("+I", (1, "b", "items2", began, shop.name, "+I")),
@@ -435,7 +436,7 @@ def test_several_tables_with_what_is_told_of_them(shop):
         (1, "d", "items2", "+U"),
     ]
     at = run.changes[-1][1][3]
-    assert abs(at - datetime.datetime.now(datetime.timezone.utc)) < datetime.timedelta(hours=1)
+    assert abs(at - datetime.datetime.now(datetime.UTC)) < datetime.timedelta(hours=1)
 
 
 def test_a_truncated_table_is_an_error_unless_it_may_be_ignored(shop):

@@ -11,7 +11,7 @@ from funke.engine.connectors.change_capture.seam import Seam
 from funke.engine.connectors.jdbc.database import PostgresDatabase
 from funke.engine.connectors.postgres_cdc.change_rows import ChangeRows
 from funke.engine.connectors.postgres_cdc.pgoutput import Begin, LogRelation
-from funke.engine.connectors.postgres_cdc.settings import CdcSettings, Chunk, FinishedChunk, SourceTable
+from funke.engine.connectors.postgres_cdc.settings import Chunk, FinishedChunk, PostgresCdcSettings, SourceTable
 from funke.engine.connectors.postgres_cdc.visibility import Visibility
 from funke.engine.types.logical.data_types import DataTypes
 from funke.engine.types.logical.row_type import RowField
@@ -104,7 +104,7 @@ def test_rows_of_blocks(made, is_upsert, has_seam, cut):
     database = PostgresDatabase({"dbname": "d"})
     told = (("table_name", "t"),)
     rows = ChangeRows(
-        CdcSettings(database, "s", ".*", FIELDS, "s", is_upsert=is_upsert, metadata=told), TABLES, Asked()
+        PostgresCdcSettings(database, "s", ".*", FIELDS, "s", is_upsert=is_upsert, metadata=told), TABLES, Asked()
     )
     rows.meet(Seam(chunks, Visibility.from_text) if has_seam else None)
     for each in RELATIONS:
@@ -135,7 +135,7 @@ def test_rows_of_blocks(made, is_upsert, has_seam, cut):
 
 
 def test_values_that_the_log_does_not_hold_are_asked_for():
-    made = CdcSettings(PostgresDatabase({}), "s", ".*", FIELDS, "s", is_upsert=True)
+    made = PostgresCdcSettings(PostgresDatabase({}), "s", ".*", FIELDS, "s", is_upsert=True)
     rows = ChangeRows(made, TABLES, Asked())
     rows.relate(RELATIONS[0])
     rows.begin(Begin(0, 0, 1))
@@ -147,12 +147,12 @@ def test_values_that_the_log_does_not_hold_are_asked_for():
 
 
 def test_a_record_is_full_at_the_same_place_however_messages_come(monkeypatch):
-    monkeypatch.setattr("funke.engine.connectors.postgres_cdc.change_rows.CHANGES_IN_RECORD", 4)
-    monkeypatch.setattr("funke.engine.connectors.postgres_cdc.change_rows._BYTES_IN_RECORD", 300)
+    monkeypatch.setattr(ChangeRows, "max_changes", 4)
+    monkeypatch.setattr(ChangeRows, "max_bytes", 300)
     messages = [message("I", RELATIONS[0], None, [str(number), "x" * (number * 37 % 200)]) for number in range(40)]
     cuts = []
     for step in (1, 3, 40):
-        rows = ChangeRows(CdcSettings(PostgresDatabase({}), "s", ".*", FIELDS, "s"), TABLES, Asked())
+        rows = ChangeRows(PostgresCdcSettings(PostgresDatabase({}), "s", ".*", FIELDS, "s"), TABLES, Asked())
         rows.relate(RELATIONS[0])
         rows.begin(Begin(0, 0, 1))
         found, at = [], 0
@@ -166,7 +166,7 @@ def test_a_record_is_full_at_the_same_place_however_messages_come(monkeypatch):
 
 
 def test_a_table_that_gets_another_column_in_the_middle():
-    made = CdcSettings(PostgresDatabase({}), "s", ".*", FIELDS, "s")
+    made = PostgresCdcSettings(PostgresDatabase({}), "s", ".*", FIELDS, "s")
     rows = ChangeRows(made, TABLES, Asked())
     rows.relate(RELATIONS[0])
     rows.begin(Begin(0, 0, 1))

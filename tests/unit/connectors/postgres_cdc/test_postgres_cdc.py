@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from funke.engine.connectors.jdbc.jdbc_url import database_of
-from funke.engine.connectors.postgres_cdc.settings import CdcSettings
+from funke.engine.connectors.postgres_cdc.settings import PostgresCdcSettings
 from funke.engine.connectors.postgres_cdc.source import PostgresCdcSource
 from funke.engine.errors import SourceError
 from funke.engine.types.logical.data_types import DataTypes
@@ -36,7 +36,7 @@ class Database:
     def source(self, fields=FIELDS, **changes):
         database = database_of(self.server.jdbc_url, USER, PASSWORD)
         made = {"table_pattern": "items", "slot": self.name, "publication": self.name, "chunk_rows": 7, **changes}
-        return PostgresCdcSource(CdcSettings(database, self.name, fields=fields, **made))
+        return PostgresCdcSource(PostgresCdcSettings(database, self.name, fields=fields, **made))
 
     def start(self, fields=FIELDS, parallelism=2, seed=0, **changes):
         self.runs.append(CdcRun(self.source(fields, **changes), parallelism, seed))
@@ -81,7 +81,7 @@ class Database:
 def _told(value):
     """A value as the source tells it."""
     if isinstance(value, datetime.datetime):
-        return value.astimezone(datetime.timezone.utc)
+        return value.astimezone(datetime.UTC)
     return str(value) if isinstance(value, uuid.UUID) else value
 
 
@@ -293,7 +293,7 @@ def test_values_of_many_types(full):
     assert rows[1] == (
         Decimal("1.01"),
         b"\x00\xff",
-        datetime.datetime(2019, 12, 31, 22, 0, 0, 123000, datetime.timezone.utc),
+        datetime.datetime(2019, 12, 31, 22, 0, 0, 123000, datetime.UTC),
         datetime.datetime(2020, 1, 1, 1, 2, 3, 400000),
         datetime.date(1969, 12, 31),
         datetime.time(1, 2, 3, 456000),
@@ -319,7 +319,8 @@ def test_a_database_with_another_encoding(postgres):
         with database.connect() as other:
             other.execute("create table items (id bigint primary key, name text)")
             other.execute("insert into items values (1, 'ä')")
-        run = CdcRun(PostgresCdcSource(CdcSettings(database, "public", "items", FIELDS, "latin", is_upsert=True)))
+        settings = PostgresCdcSettings(database, "public", "items", FIELDS, "latin", is_upsert=True)
+        run = CdcRun(PostgresCdcSource(settings))
         run.run_until(lambda: len(run.changes) == 1)
         with database.connect() as other:
             other.execute("insert into items values (2, 'ö')")
@@ -345,7 +346,7 @@ def test_several_tables_with_what_is_told_of_them(full):
     told = (("table_name", "t"), ("op_ts", "at"), ("database_name", "d"), ("schema_name", "s"), ("row_kind", "k"))
     run = full.start(table_pattern="items.*", metadata=told)
     run.run_until(lambda: len(run.changes) == 2)
-    began = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
+    began = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
     assert sorted(run.changes) == [
         ("+I", (1, "a", "items", began, "postgres", full.name, "+I")),
         ("+I", (1, "b", "items2", began, "postgres", full.name, "+I")),
@@ -354,7 +355,7 @@ def test_several_tables_with_what_is_told_of_them(full):
     run.run_until(lambda: len(run.changes) == 4)
     (_, (*row, at, _, _, kind)) = run.changes[-1]
     assert (row, kind) == ([1, "c", "items2"], "+U")
-    assert abs(at - datetime.datetime.now(datetime.timezone.utc)) < datetime.timedelta(hours=1)
+    assert abs(at - datetime.datetime.now(datetime.UTC)) < datetime.timedelta(hours=1)
 
 
 def test_a_truncated_table_is_an_error_unless_it_may_be_ignored(full):
@@ -430,7 +431,9 @@ def test_what_cannot_work_is_refused(shop):
 def test_what_the_user_may_not_do_is_told(shop):
     def refused(told, **changes):
         database = database_of(shop.server.jdbc_url, shop.name, "weak")
-        settings = CdcSettings(database, shop.name, "items", FIELDS, shop.name, shop.name, is_upsert=True, **changes)
+        settings = PostgresCdcSettings(
+            database, shop.name, "items", FIELDS, shop.name, shop.name, is_upsert=True, **changes
+        )
         with pytest.raises(SourceError, match=told):
             PostgresCdcSource(settings).create_enumerator(1)
 
@@ -447,7 +450,7 @@ def test_what_the_user_may_not_do_is_told(shop):
 
 def test_a_wrong_password_is_told_without_it(shop):
     database = database_of(shop.server.jdbc_url, USER, "not it")
-    settings = CdcSettings(database, "public", "items", FIELDS, "s")
+    settings = PostgresCdcSettings(database, "public", "items", FIELDS, "s")
     with pytest.raises(
         SourceError, match=r"the database cannot be reached: .*password authentication failed"
     ) as refused:

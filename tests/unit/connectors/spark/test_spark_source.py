@@ -21,7 +21,7 @@ BATCH = pa.RecordBatch.from_pylist(
         {
             "id": 1,
             "name": "a",
-            "at": datetime.datetime(2020, 1, 1, tzinfo=datetime.timezone.utc),
+            "at": datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC),
             "price": Decimal("1.50"),
             "inner": {"x": 1, "days": [datetime.date(2020, 1, 2)]},
             "entries": [("k", 1)],

@@ -53,7 +53,7 @@ VALUES = [
     datetime.date(2020, 1, 2),
     datetime.time(1, 2, 3, 4000),
     datetime.datetime(2020, 1, 2, 3, 4, 5, 678000),
-    datetime.datetime(1970, 1, 1, 0, 0, 5, 1000, datetime.timezone.utc),
+    datetime.datetime(1970, 1, 1, 0, 0, 5, 1000, datetime.UTC),
     [1, 2],
     {"a": Decimal("7.5")},
     Row(x=7),
@@ -118,7 +118,7 @@ def in_shanghai(monkeypatch: pytest.MonkeyPatch) -> Iterator[datetime.timezone]:
 def test_timestamps_with_a_zone_are_datetimes_of_the_zone(
     tmp_path: Path, in_shanghai: datetime.timezone, is_utc: bool, hour: int
 ) -> None:
-    noon = datetime.datetime(1970, 2, 3, 12, 5, 6, 700000, datetime.timezone.utc)
+    noon = datetime.datetime(1970, 2, 3, 12, 5, 6, 700000, datetime.UTC)
     row_type = DataTypes.ROW([DataTypes.FIELD("t", DataTypes.TIMESTAMP_LTZ(3))])
     path = tmp_path / "rows.parquet"
     since_epoch = Instant.of_epoch_milli(round(noon.timestamp() * 1000))
@@ -134,7 +134,7 @@ def test_timestamps_with_a_zone_are_datetimes_of_the_zone(
 
 def test_zoned_timestamps_keep_milliseconds_between_operators() -> None:
     coerce: Any = ZonedTimestampTypeInfo().coercer()
-    moment = datetime.datetime(2020, 1, 2, 3, 4, 5, 678901, datetime.timezone.utc)
+    moment = datetime.datetime(2020, 1, 2, 3, 4, 5, 678901, datetime.UTC)
 
     assert coerce(moment) == moment.replace(microsecond=678000)
     assert coerce(None) is None

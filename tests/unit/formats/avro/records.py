@@ -19,7 +19,7 @@ def record(name: str, *fields: tuple[str, Any]) -> dict[str, Any]:
     return {"type": "record", "name": name, "fields": [{"name": field, "type": kind} for field, kind in fields]}
 
 
-UTC = datetime.timezone.utc
+UTC = datetime.UTC
 ITEM = record("item", ("int", "int"), ("double", "double"))
 
 # By name: the schema of one field, and values of it.

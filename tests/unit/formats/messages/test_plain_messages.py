@@ -96,7 +96,7 @@ MANY = (
 LONGS = st.integers(-(2**63), 2**63 - 1) | st.integers(-200, 200)
 MOMENT = st.datetimes(datetime.datetime(1, 1, 1), datetime.datetime(9999, 1, 1))
 SECONDS = MOMENT.map(lambda moment: moment.replace(microsecond=moment.microsecond // 1000 * 1000))
-ZONED = MOMENT.map(lambda moment: moment.replace(tzinfo=datetime.timezone.utc))
+ZONED = MOMENT.map(lambda moment: moment.replace(tzinfo=datetime.UTC))
 VALUES = {
     "big": LONGS,
     "tiny": st.integers(-128, 127),
@@ -251,7 +251,7 @@ def test_moments_of_another_schema(registry):
     Registry.schemas.append(json.dumps(schema))
     out = io.BytesIO(b"\x00\x00\x00\x00\x02")
     out.seek(5)
-    moment = datetime.datetime(2020, 1, 2, 3, 4, 5, 678000, datetime.timezone.utc)
+    moment = datetime.datetime(2020, 1, 2, 3, 4, 5, 678000, datetime.UTC)
     fastavro.schemaless_writer(out, fastavro.parse_schema(schema), {"a": moment, "b": moment, "number": None})
     columns = [RowField(name, DataTypes.TIMESTAMP(6)) for name in "ab"]
     columns.append(RowField("number", DataTypes.BIGINT()))

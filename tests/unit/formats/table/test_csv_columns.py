@@ -59,7 +59,7 @@ def read(folder: Path, types: list[DataType], text: str | bytes, **cells: Any) -
         ([DataTypes.TIMESTAMP(3)], {}, "1960-01-02 03:04:05.999\n",
          [(datetime.datetime(1960, 1, 2, 3, 4, 5, 999000),)]),
         ([DataTypes.TIMESTAMP_LTZ(3)], {}, "2020-01-02 03:04:05.123Z\n",
-         [(datetime.datetime(2020, 1, 2, 3, 4, 5, 123000, datetime.timezone.utc),)]),
+         [(datetime.datetime(2020, 1, 2, 3, 4, 5, 123000, datetime.UTC),)]),
         ([DataTypes.DATE()], {}, "2020-01-02\n2020-1-2\n2020-02-30\n",
          [(datetime.date(2020, 1, 2),), (datetime.date(2020, 1, 2),), (datetime.date(2020, 3, 1),)]),
         ([DataTypes.TIME()], {}, "03:04:05\n03:04\n03:04:05.6\n",

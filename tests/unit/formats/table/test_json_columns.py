@@ -19,7 +19,7 @@ from funke.engine.types.logical.row_type import RowField
 
 INT, STRING = DataTypes.INT(), DataTypes.STRING()
 XY = DataTypes.ROW([DataTypes.FIELD("x", INT), DataTypes.FIELD("y", STRING)])
-UTC = datetime.timezone.utc
+UTC = datetime.UTC
 
 
 def read(folder: Path, types: list[DataType], text: str, **settings: Any) -> list[tuple[Any, ...]]:

@@ -10,7 +10,7 @@ import pytest
 from funke.engine.errors import JobExecutionError
 from funke.engine.jobs.attempts.epoch_watch import EpochWatch
 from funke.engine.planner.chaining import to_job_graph
-from funke.engine.planner.segments import to_plan
+from funke.engine.planner.plan import to_plan
 from funke.engine.runtime.epoch_holders import epoch_holders, subtasks_at
 from tests.unit.graph.sample_graphs import GraphBuilder
 
@@ -64,7 +64,7 @@ def test_subtasks_are_named() -> None:
     builder = GraphBuilder(2)
     builder.reduce(builder.map(builder.source()))
     plan = to_plan(to_job_graph(builder.graph))
-    reading, reducing = (segment.name for segment in plan.segments if segment.parallelism == 2)
+    reading, reducing = (vertex.name for vertex in plan.graph.vertices if vertex.parallelism == 2)
     assert subtasks_at(plan, 0, 1) == [f"'{reading}' (subtask 1, slot 1)"]
     assert subtasks_at(plan, 1, 1) == [f"'{reducing}' (subtask 1, slot 1)"]
     assert subtasks_at(plan, 1, 7) == [] and subtasks_at(plan, 0, 7) == []

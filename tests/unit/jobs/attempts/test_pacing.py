@@ -7,19 +7,18 @@ from typing import Any, cast
 import pytest
 
 from funke.engine.connectors.sequence import SequenceSource
-from funke.engine.graph.job_graph import ChainedOperator
+from funke.engine.graph.job_graph import ChainedOperator, JobVertex
 from funke.engine.graph.operations import ReadSource
 from funke.engine.jobs.attempts.attempt import Attempt
 from funke.engine.jobs.attempts.epoch_coordinator import EpochCoordinator
 from funke.engine.jobs.attempts.epoch_pacer import EpochPacer
-from funke.engine.jobs.checkpoints.checkpoint_keeper import CheckpointKeeper
+from funke.engine.jobs.checkpoints.checkpoint_keeper import CheckpointedJob, CheckpointKeeper
 from funke.engine.jobs.checkpoints.checkpoint_settings import CheckpointSettings
 from funke.engine.jobs.checkpoints.checkpoint_store import CheckpointStore
 from funke.engine.jobs.sources.job_sources import JobSources
 from funke.engine.jobs.sources.source_feed import SourceFeed
 from funke.engine.operators import slice_pacer
 from funke.engine.operators.slice_pacer import SlicePacer
-from funke.engine.planner.segments import Segment
 
 
 class FakeTime:
@@ -121,8 +120,8 @@ def test_nothing_is_known_before_the_first_record() -> None:
 def test_slow_functions_make_sources_read_less_and_fast_ones_more() -> None:
     source = SequenceSource(0, 10**9)
     head = ChainedOperator(1, "numbers", ReadSource(source), None, "id", False, None)
-    feed = SourceFeed(Segment(1, "numbers", 0, 1, 128, 0, (head,)), source, source.create_enumerator(1), None)
-    keeper = CheckpointKeeper("job", CheckpointSettings(), CheckpointStore("/nowhere"))
+    feed = SourceFeed(JobVertex(1, (head,), 1, 128, "default"), 0, source, source.create_enumerator(1), None)
+    keeper = CheckpointKeeper(CheckpointedJob("job"), CheckpointSettings(), CheckpointStore("/nowhere"), 0)
     nobody = cast(Any, None)
     attempt = Attempt(nobody, JobSources([feed]), keeper, nobody, nobody, nobody)
     coordinator = EpochCoordinator(attempt, nobody, {}, 0, nobody, nobody)

@@ -13,7 +13,7 @@ from pyarrow import ArrowException
 from funke.engine.config import Settings
 from funke.engine.errors import JobExecutionError, LeaseLostError, StateError
 from funke.engine.jobs.checkpoints import checkpoint_keeper
-from funke.engine.jobs.checkpoints.checkpoint_keeper import CheckpointKeeper
+from funke.engine.jobs.checkpoints.checkpoint_keeper import CheckpointedJob, CheckpointKeeper
 from funke.engine.jobs.checkpoints.checkpoint_settings import CheckpointSettings
 from funke.engine.jobs.checkpoints.checkpoint_store import CheckpointStore
 from funke.engine.jobs.checkpoints.checkpoints import read_checkpoint
@@ -48,7 +48,9 @@ class Job:
         configured = {"execution.checkpointing.interval": "1 s", "state.checkpoints.dir": str(folder), **keys}
         settings = CheckpointSettings.of(Settings(configured))
         self.store = CheckpointStore(f"{settings.folder}/job-1", settings.retained)
-        self.keeper = CheckpointKeeper("job-1", settings, self.store, clock=clock)
+        self.keeper = CheckpointKeeper(
+            CheckpointedJob("job-1"), settings, self.store, self.store.highest_id(), clock=clock
+        )
         self.epoch = 0
         self.committed: list[tuple[int, dict[str, list[Any]]]] = []
 
@@ -701,7 +703,9 @@ def test_checkpoints_go_and_savepoints_stay(tmp_path: Path, clock: MovedClock) -
 def test_without_a_place_checkpoints_live_as_long_as_the_job(clock: MovedClock) -> None:
     settings = CheckpointSettings.of(Settings({"execution.checkpointing.interval": "1 s"}))
     assert settings.is_temporary and Path(settings.folder).is_dir()
-    keeper = CheckpointKeeper("job-1", settings, CheckpointStore(f"{settings.folder}/job-1"), clock=clock)
+    keeper = CheckpointKeeper(
+        CheckpointedJob("job-1"), settings, CheckpointStore(f"{settings.folder}/job-1"), 0, clock=clock
+    )
     keeper.remove_unneeded(is_cancelled=True, has_failed=False)
     assert not Path(settings.folder).exists()
 

@@ -9,7 +9,7 @@ import pytest
 
 from funke.engine.config import Settings
 from funke.engine.errors import JobExecutionError, LeaseLostError, StateError
-from funke.engine.jobs.checkpoints.checkpoint_keeper import CheckpointKeeper
+from funke.engine.jobs.checkpoints.checkpoint_keeper import CheckpointedJob, CheckpointKeeper
 from funke.engine.jobs.checkpoints.checkpoint_settings import CheckpointSettings
 from funke.engine.jobs.checkpoints.checkpoint_store import CheckpointStore
 from funke.engine.runtime.checkpoint_order import CheckpointOrder, SnapshotAck
@@ -47,7 +47,9 @@ class Job:
         self.lease = Lease()
         store = CheckpointStore(f"{folder}/job-1", settings.retained)
         self.now = 0.0
-        self.keeper = CheckpointKeeper("job-1", settings, store, guard=self.lease, clock=lambda: self.now)
+        self.keeper = CheckpointKeeper(
+            CheckpointedJob("job-1"), settings, store, store.highest_id(), guard=self.lease, clock=lambda: self.now
+        )
 
     def begin(self, *names: str) -> CheckpointOrder:
         """A checkpoint whose slot has written some shared files."""

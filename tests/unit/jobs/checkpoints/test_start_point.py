@@ -13,7 +13,7 @@ from funke.engine.graph.stream_graph import StreamGraph
 from funke.engine.jobs.checkpoints.checkpoints import Checkpoint
 from funke.engine.jobs.checkpoints.start_point import matched_graph, operator_entries
 from funke.engine.planner.chaining import to_job_graph
-from funke.engine.planner.segments import to_plan
+from funke.engine.planner.plan import to_plan
 from funke.engine.runtime.snapshot_files import SnapshotHandle
 from funke.engine.types.key_groups import FIRST_KEY_HASH, NEWEST_KEY_HASH
 from tests.unit.graph.sample_graphs import GraphBuilder
@@ -61,11 +61,11 @@ def test_the_number_of_key_groups_is_taken_over_if_the_program_sets_none() -> No
 def test_the_hash_of_the_state_is_taken_over() -> None:
     graph = program()
     job_graph = to_job_graph(graph)
-    assert (job_graph.key_hash, to_plan(job_graph).key_hash) == (NEWEST_KEY_HASH, NEWEST_KEY_HASH)
+    assert (job_graph.key_hash, to_plan(job_graph).graph.key_hash) == (NEWEST_KEY_HASH, NEWEST_KEY_HASH)
     matched = matched_graph(job_graph, graph, saved(job_graph, key_hash=FIRST_KEY_HASH), False)
     plan = to_plan(matched)
-    assert plan.key_hash == FIRST_KEY_HASH
-    assert plan.with_operations(lambda operator: operator.operation).key_hash == FIRST_KEY_HASH
+    assert plan.graph.key_hash == FIRST_KEY_HASH
+    assert plan.with_operations(lambda operator: operator.operation).graph.key_hash == FIRST_KEY_HASH
 
 
 def test_another_number_of_key_groups_is_refused_if_the_program_sets_it() -> None:

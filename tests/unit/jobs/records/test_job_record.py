@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 
 from funke.engine.config.settings import Settings
-from funke.engine.errors import ConfigurationError, JobExecutionError, LeaseLostError, StateError
+from funke.engine.errors import ConfigurationError, JobExecutionError, LeaseLostError, RecoveryRefusedError, StateError
 from funke.engine.jobs.records.job_record import JobRecord, OwnedRecord, home_folder, read_records, remove_oldest
 from funke.engine.jobs.records.recorded_job import EndedJob
 from funke.engine.jobs.records.recovery import (
     RUN_VARIABLE,
     ProgramRun,
+    RecoveryTries,
     admit_if_asked,
     interrupted_runs,
     recovery_command,
@@ -240,3 +241,44 @@ def test_a_state_that_is_gone_is_remembered_until_there_is_a_checkpoint(home: st
     assert owned.is_state_lost and owned.checkpoint is None
     owned.put_checkpoint("/checkpoints/chk-6")
     assert not owned.is_state_lost
+
+
+def test_who_is_tried_again_and_when(home: str, tmp_path: Path) -> None:
+    now = [1000.0]
+    tries = RecoveryTries(lambda: now[0])
+    owned = submit(ProgramRun(COMMAND, str(tmp_path)))
+    owned.put_checkpoint("/checkpoints/chk-1")
+    crash(owned)
+
+    def pause() -> float:
+        """How long it takes until the run is tried again."""
+        began = now[0]
+        while not tries.begins(only(home)):
+            now[0] += 1
+        return now[0] - began
+
+    # Its program may fail for a reason that goes away: a storage, a database, a file.
+    assert [pause() for _ in range(8)] == [0, 30, 60, 120, 240, 480, 600, 600]
+    again = submit(ProgramRun(COMMAND, str(tmp_path), owned.record.run_id))
+    again.put_checkpoint("/checkpoints/chk-2")
+    crash(again)
+    assert [pause() for _ in range(3)] == [600, 30, 60], "it has got further"
+
+    # Damage does not go away by itself.
+    refused = submit(ProgramRun(COMMAND, str(tmp_path), owned.record.run_id))
+    refused.give_up(RecoveryRefusedError("chk-2 is damaged"))
+    now[0] += 10_000
+    assert only(home).state().status is JobStatus.SUSPENDED and not tries.begins(only(home))
+    assert RecoveryTries().begins(only(home)), "whoever begins to look after it tries once"
+    # Somebody has decided.
+    decided = submit(ProgramRun(COMMAND, str(tmp_path), owned.record.run_id, "repeat"))
+    crash(decided)
+    assert tries.begins(only(home))
+
+
+def test_a_record_that_is_damaged_is_not_tried_again(home: str, tmp_path: Path) -> None:
+    owned = submit(ProgramRun(COMMAND, str(tmp_path)))
+    crash(owned)
+    Path(owned.record.folder, "state-0.json").write_text("{}")
+    tries = RecoveryTries(iter((0.0, 1e9)).__next__)
+    assert tries.begins(only(home)) and not tries.begins(only(home))

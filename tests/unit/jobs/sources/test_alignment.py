@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from funke.engine.connectors.collection import CollectionSource
-from funke.engine.graph.job_graph import ChainedOperator
+from funke.engine.graph.job_graph import ChainedOperator, JobVertex
 from funke.engine.graph.operations import ReadSource
 from funke.engine.jobs.sources.job_sources import JobSources
 from funke.engine.jobs.sources.source_feed import SourceFeed
-from funke.engine.planner.segments import Segment
 from funke.engine.types.watermark_spec import WatermarkSpec
 
 ALIGNED = WatermarkSpec("monotonous", alignment_group="orders", alignment_drift_ms=1000)
@@ -16,8 +15,8 @@ ALIGNED = WatermarkSpec("monotonous", alignment_group="orders", alignment_drift_
 def feed(number: int, watermark: int, spec: WatermarkSpec | None = ALIGNED) -> SourceFeed:
     source = CollectionSource([1, 2, 3])
     head = ChainedOperator(number, f"source {number}", ReadSource(source), None, f"id {number}", False, None)
-    segment = Segment(number, head.name, 0, 1, 128, 0, (head,))
-    return SourceFeed(segment, source, source.create_enumerator(1), spec, watermarks={0: watermark})
+    vertex = JobVertex(number, (head,), 1, 128, "default")
+    return SourceFeed(vertex, 0, source, source.create_enumerator(1), spec, watermarks={0: watermark})
 
 
 def who_reads(*feeds: SourceFeed) -> list[bool]:

@@ -14,7 +14,6 @@ from funke.engine.jobs.sources.source_feed import SourceFeed, SourceState
 from funke.engine.operators.operator import MIN_WATERMARK
 from funke.engine.operators.source import ReadReport
 from funke.engine.planner.chaining import to_job_graph
-from funke.engine.planner.segments import to_plan
 from funke.engine.runtime.block_codec import decode
 from funke.engine.types.driver_messages import FeedbackRecords
 from tests.unit.graph.sample_graphs import GraphBuilder
@@ -27,8 +26,8 @@ class Head:
         builder = GraphBuilder(2)
         source = FeedbackSource("loop")
         builder.map(builder._add(ReadSource(source), "head", [], parallelism=1))
-        segment = to_plan(to_job_graph(builder.graph)).segments[0]
-        self.feed = SourceFeed(segment, source, source.create_enumerator(1))
+        vertex = to_job_graph(builder.graph).vertices[0]
+        self.feed = SourceFeed(vertex, 0, source, source.create_enumerator(1))
         self.circulation = Circulation([self.feed], range(2))
 
     def take(self, slot: int, *values: Any) -> None:

@@ -13,7 +13,6 @@ from funke.engine.jobs.sources.source_feed import SourceFeed
 from funke.engine.operators.operator import MIN_WATERMARK
 from funke.engine.operators.source import ReadReport
 from funke.engine.planner.chaining import to_job_graph
-from funke.engine.planner.segments import to_plan
 from tests.unit.graph.sample_graphs import GraphBuilder
 
 
@@ -34,8 +33,8 @@ class Remembering(SplitEnumerator):
 def feed() -> SourceFeed:
     builder = GraphBuilder(parallelism=2)
     builder.map(builder.source(parallelism=2))
-    segment = to_plan(to_job_graph(builder.graph)).segments[0]
-    return SourceFeed(segment, object(), Remembering())  # type: ignore[arg-type]
+    vertex = to_job_graph(builder.graph).vertices[0]
+    return SourceFeed(vertex, 0, object(), Remembering())  # type: ignore[arg-type]
 
 
 def accept(
@@ -156,7 +155,7 @@ def unfinished_feed(feed: SourceFeed) -> SourceFeed:
 
 
 def restarted(feed: SourceFeed, parallelism: int) -> SourceFeed:
-    new = SourceFeed(replace(feed.segment, parallelism=parallelism), object(), feed.enumerator)  # type: ignore[arg-type]
+    new = SourceFeed(replace(feed.vertex, parallelism=parallelism), 0, object(), feed.enumerator)  # type: ignore[arg-type]
     feed.enumerator.snapshot = lambda: None  # type: ignore[method-assign]
     new.restore(feed.snapshot())
     return new
@@ -203,3 +202,11 @@ def test_splits_without_an_end_keep_nobody_from_getting_more(feed: SourceFeed) -
     assert feed.is_hungry and not feed.has_leftovers
     ids(feed, [Split(name, None) for name in "efgh"])
     assert not feed.is_hungry and feed.has_leftovers
+
+
+def test_what_a_subtask_says_before_it_has_an_order_does_not_count(feed: SourceFeed) -> None:
+    """It knows nothing of what the attempt before had read: records would come twice."""
+    again = restarted(unfinished_feed(feed), 2)
+    for subtask in range(2):
+        accept(again, subtask)
+    assert left(again) == [[("a", 5), ("c", 0)], [("b", 6), ("d", 0)]]

@@ -8,11 +8,12 @@ from typing import Any
 
 from funke.engine.config.settings import Settings
 from funke.engine.jobs.views.flame_graph import FlameGraphs
+from funke.engine.planner.plan import Placement
 from funke.engine.runtime.flame_samples import WAITING, SampledStack, SampleOrder
 
 # Vertex 7 has two subtasks, in slots 1 and 2; vertex 8 one, in slot 1.
-SEGMENTS = {7: SimpleNamespace(name="map", parallelism=2, first_slot=1)}
-PLAN: Any = SimpleNamespace(by_id=SEGMENTS)
+VERTICES = {7: SimpleNamespace(name="map", parallelism=2)}
+PLAN: Any = SimpleNamespace(by_id=VERTICES, placements={7: Placement(1, 1)})
 TAKEN = {
     1: (
         SampledStack(7, ("process map.py", "slow job.py:3"), True, 6),

@@ -21,7 +21,7 @@ from funke.engine.jobs.views.job_view import CheckpointsView, CheckpointView, Ex
 from funke.engine.jobs.views.metric_names import metrics_by_name
 from funke.engine.jobs.views.view_making import planned_view, with_executions, with_status
 from funke.engine.planner.chaining import to_job_graph
-from funke.engine.planner.segments import Plan, to_plan
+from funke.engine.planner.plan import Plan, to_plan
 from funke.engine.runtime.results import SubtaskReport
 from funke.engine.types.job_status import JobStatus
 from funke.engine.types.json_form import from_json, to_json
@@ -151,17 +151,17 @@ def test_a_view_is_bounded_however_often_the_job_restarts() -> None:
     assert len(json.dumps(to_json(view))) < 600_000
 
 
-def report(segment_id: int, subtask: int, busy_ms: float, metrics: dict[int, dict[str, Any]]) -> SubtaskReport:
-    return SubtaskReport(segment_id, subtask, 0, 0, 0, None, busy_ms, metrics)
+def report(vertex_id: int, subtask: int, busy_ms: float, metrics: dict[int, dict[str, Any]]) -> SubtaskReport:
+    return SubtaskReport(vertex_id, subtask, 0, 0, 0, None, busy_ms, metrics)
 
 
 def measured(plan: Plan) -> JobFigures:
     figures = JobFigures(records_read=5, epochs=2)
     figures.epoch_ms.append(1000.0)
-    for segment in plan.segments:
-        for subtask in range(segment.parallelism):
-            counts = {each.node_id: {"numRecordsIn": 10 * each.node_id + subtask} for each in segment.operators}
-            figures.subtasks[segment.id, subtask] = report(segment.id, subtask, 100.0 * segment.id, counts)
+    for vertex in plan.graph.vertices:
+        for subtask in range(vertex.parallelism):
+            counts = {each.node_id: {"numRecordsIn": 10 * each.node_id + subtask} for each in vertex.operators}
+            figures.subtasks[vertex.id, subtask] = report(vertex.id, subtask, 100.0 * vertex.id, counts)
     return figures
 
 

@@ -7,6 +7,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 
 from funke.engine.config.settings import Settings
 from funke.engine.errors import ConfigurationError, JobExecutionError
+from funke.engine.jobs.records.recovery import RecoveryTries
 from funke.engine.types.job_status import JobStatus
 from funke.ops.cli.arguments import parse_program_call
 from funke.ops.cli.cluster_commands import run_in_service, start_cluster, stop_cluster
@@ -71,6 +73,10 @@ def is_running(dispatcher: Dispatcher, job_id: str) -> bool:
     return job is not None and job.is_driven and job.seen.status is JobStatus.RUNNING
 
 
+def running_of(dispatcher: Dispatcher, job_ids: set[str]) -> set[str]:
+    return {job_id for job_id in job_ids if is_running(dispatcher, job_id)}
+
+
 def test_a_program_runs_and_is_found_again_by_another_service(home: str, tmp_path: Path) -> None:
     first = opened(home)
     run_id = start(first, tmp_path, "-Dsecret.password=x")
@@ -100,6 +106,25 @@ def test_a_job_that_loses_its_driver_goes_on(dispatcher: Dispatcher, tmp_path: P
     dispatcher.look()
     eventually(lambda: is_running(dispatcher, job_id))
     assert dispatcher.runs.all()[0].pid != before and len(dispatcher.jobs.all()) == 1
+
+
+def test_a_job_that_refuses_to_go_on_is_tried_once(dispatcher: Dispatcher, tmp_path: Path) -> None:
+    run_id = start(dispatcher, tmp_path)
+    job_id = dispatcher.first_job(run_id)
+    eventually(lambda: is_running(dispatcher, job_id))
+    (tmp_path / "damaged").touch()
+    os.kill(dispatcher.runs.all()[0].pid, signal.SIGKILL)
+    eventually(lambda: not dispatcher.runs.is_alive(run_id))
+    now = [1000.0]
+    dispatcher._tries = RecoveryTries(lambda: now[0])
+    dispatcher.look()
+    eventually(lambda: not dispatcher.runs.is_alive(run_id) and dispatcher.runs.log_end(run_id).count("runs") == 2)
+    now[0] += 1e6
+    dispatcher.look()
+    assert not dispatcher.runs.is_alive(run_id) and dispatcher.runs.log_end(run_id).count("the program runs") == 2
+    # It is there to be decided about.
+    job = dispatcher.jobs.find(job_id)
+    assert job is not None and job.seen.status is JobStatus.SUSPENDED and job.record.observed_state().is_refused
 
 
 def test_jobs_wait_for_slots(dispatcher: Dispatcher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,12 +183,31 @@ def test_a_job_goes_back_to_its_parallelism_when_it_does_not_start_with_another(
     assert kept.phases[-1].failure is not None and "it does not start" in kept.phases[-1].failure
 
 
+def test_a_job_whose_driver_dies_with_another_parallelism_is_not_gone_on_with(
+    dispatcher: Dispatcher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_UNSTARTABLE", "2")
+    monkeypatch.setenv("FAKE_DEATH", "1")
+    job_id = dispatcher.first_job(start(dispatcher, tmp_path, "-p", "1"))
+    eventually(lambda: is_running(dispatcher, job_id))
+    with pytest.raises(JobExecutionError, match=r"parallelism of 2: its program ended"):
+        dispatcher.rescale(job_id, 2)
+    # Else two of them would write the same.
+    dispatcher.look()
+    (goes_on,) = (job for job in dispatcher.jobs.all() if not job.seen.status.is_globally_terminal_state())
+    assert is_running(dispatcher, goes_on.job_id) and goes_on.record.configuration["parallelism.default"] == "1"
+
+
 def test_many_short_jobs_leave_nothing_behind(dispatcher: Dispatcher, tmp_path: Path) -> None:
     runs = [start(dispatcher, tmp_path) for _ in range(6)]
-    for run_id in runs:  # two slots: they run one after the other
-        job_id = dispatcher.first_job(run_id)
-        eventually(lambda job_id=job_id: is_running(dispatcher, job_id))  # type: ignore[misc]
-        dispatcher.jobs.find(job_id).commanded().cancel().result(30)  # type: ignore[union-attr]
+    waiting = {dispatcher.first_job(run_id) for run_id in runs}
+    while waiting:
+        # Two slots: they run two at a time, in the order in which their processes, not their programs, came for slots.
+        running = eventually(partial(running_of, dispatcher, waiting))
+        assert len(running) <= 2
+        for job_id in running:
+            dispatcher.jobs.find(job_id).commanded().cancel().result(30)  # type: ignore[union-attr]
+        waiting -= running
     eventually(lambda: not any(map(dispatcher.runs.is_alive, runs)))
     # Processes may not be gone yet, though they have given their locks back.
     eventually(lambda: (dispatcher.look(), all(run.ended_ms is not None for run in dispatcher.runs.all()))[1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -62,8 +63,20 @@ def test_a_program_without_a_plan_says_why(program: Write, tmp_path: Path, text:
 
 @pytest.mark.skipif(not Path("/proc").exists(), reason="looks into /proc")
 def test_a_program_that_does_not_come_to_its_job_is_ended_with_what_it_has_started(
-    program: Write, tmp_path: Path
+    program: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    class Child(subprocess.Popen[bytes]):
+        """Its time is up when it has started what goes with it, however long that takes."""
+
+        def wait(self, timeout: float | None = None) -> int:
+            if timeout is None:
+                return super().wait()
+            while not ((tmp_path / "pid").exists() and (tmp_path / "pid").read_text().endswith("\n")):
+                assert self.poll() is None
+                time.sleep(0.05)
+            raise subprocess.TimeoutExpired(self.args, timeout)
+
+    monkeypatch.setattr(subprocess, "Popen", Child)
     waits = (
         "import subprocess\nprint('waits', flush=True)\nsubprocess.run(['sh', '-c', 'echo $$ > pid; exec sleep 60'])"
     )

@@ -8,7 +8,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from funke.engine.runtime.block_codec import encode
+from funke.engine.operators.block_parts import RecordsPart
+from funke.engine.runtime.block_codec import encode_block
 from funke.engine.runtime.pipelined.channels import BufferPool, InChannel, LocalOut, RemoteOut
 from funke.engine.runtime.pipelined.connection import CREDIT, Connection
 
@@ -67,11 +68,11 @@ def test_everything_arrives_in_order_within_the_buffers(
     def take(number: int) -> None:
         if pair.ins[number].queue:
             _, parts = processed(pair.ins[number])
-            taken[number].append(parts[0][1][0])
+            taken[number].append(parts[0].values[0])
 
     for step, (number, action) in enumerate(steps):
         if action < 2:
-            pair.outs[number].send([("r", [step], None)])
+            pair.outs[number].send([RecordsPart([step], None)])
             sent[number].append(step)
         elif action == 2:
             take(number)
@@ -91,11 +92,11 @@ def test_a_subtask_that_takes_nothing_stops_only_its_own_senders() -> None:
     changes: list[int] = []
     pair.outs[0].on_full = changes.append
     for number in range(20):
-        pair.outs[0].send([("r", [number], None)])
+        pair.outs[0].send([RecordsPart([number], None)])
         pair.transfer()
     assert changes == [1], "it has no room any more"
     for number in range(20):
-        pair.outs[1].send([("r", [number], None)])
+        pair.outs[1].send([RecordsPart([number], None)])
         pair.transfer()
         processed(pair.ins[1])
         pair.transfer()
@@ -105,7 +106,7 @@ def test_a_subtask_that_takes_nothing_stops_only_its_own_senders() -> None:
 def test_a_long_block_takes_several_buffers() -> None:
     pair = Pair(1, exclusive=2, floating=0)
     for _ in range(3):
-        pair.outs[0].send([("r", ["x" * 1000], None)])
+        pair.outs[0].send([RecordsPart(["x" * 1000], None)])
     pair.transfer()
     assert (pair.waiting, len(pair.outs[0].queue)) == (1, 2)
     for _ in range(3):
@@ -121,7 +122,7 @@ def pressed_by_a_stall(exclusive: int, floating: int, blocks: int) -> list[int]:
     changes: list[int] = []
     pair.outs[0].on_full = changes.append
     for number in range(blocks):
-        pair.outs[0].send([("r", [number], None)])
+        pair.outs[0].send([RecordsPart([number], None)])
     for _ in range(2 * blocks):
         pair.transfer()
         if pair.ins[0].queue:
@@ -141,7 +142,7 @@ def test_many_buffers_absorb_a_short_stall_and_few_press_back_at_once() -> None:
 def test_who_uses_which_buffers() -> None:
     pair = Pair(2, exclusive=2, floating=4)
     for number in range(9):
-        pair.outs[0].send([("r", [number], None)])
+        pair.outs[0].send([RecordsPart([number], None)])
         pair.transfer()
     processed(pair.ins[0])
     for _ in range(4):
@@ -162,7 +163,7 @@ def test_a_size_is_announced_with_or_without_credit() -> None:
     pair.outs[0].on_announced = announced.append
     pair.ins[0].announce(500)
     pair.transfer()
-    pair.outs[0].send([("r", [1], None)])
+    pair.outs[0].send([RecordsPart([1], None)])
     pair.transfer()
     processed(pair.ins[0])
     pair.ins[0].announce(100_000)
@@ -173,18 +174,18 @@ def test_a_size_is_announced_with_or_without_credit() -> None:
 def test_records_for_the_same_slot_are_no_longer_the_senders() -> None:
     target = InChannel(0, 0, 0, BufferPool(0), 1, SEGMENT)
     record = {"count": 1}
-    LocalOut(target, 4).send([("r", [record], None)])
+    LocalOut(target, 4).send([RecordsPart([record], None)])
     record["count"] = 2
-    assert target.take()[1] == [("r", [{"count": 1}], None)]
+    assert target.take()[1] == [RecordsPart([{"count": 1}], None)]
 
 
 def test_a_block_takes_its_buffer_until_all_of_it_is_processed() -> None:
     pair = Pair(1, exclusive=1, floating=0)
-    pair.outs[0].send([("r", [1, 2, 3], None)])
+    pair.outs[0].send([RecordsPart([1, 2, 3], None)])
     pair.transfer()
     for left in ([2, 3], [3]):
-        assert pair.ins[0].take()[1][0][1] == [left[0] - 1, *left]
-        pair.ins[0].put_back([("r", left, None)])
+        assert pair.ins[0].take()[1][0].values == [left[0] - 1, *left]
+        pair.ins[0].put_back([RecordsPart(left, None)])
         pair.transfer()
         assert (pair.outs[0].credit, pair.ins[0].used_buffers) == (0, 1)
     processed(pair.ins[0])
@@ -194,7 +195,7 @@ def test_a_block_takes_its_buffer_until_all_of_it_is_processed() -> None:
 
 def test_what_comes_from_a_checkpoint_takes_no_buffer() -> None:
     pair = Pair(1, exclusive=1, floating=0)
-    pair.ins[0].restore([encode([("r", [1], None)]), encode([("r", [2], None)])])
-    assert [processed(pair.ins[0])[1] for _ in range(2)] == [[("r", [1], None)], [("r", [2], None)]]
+    pair.ins[0].restore([encode_block([RecordsPart([1], None)]), encode_block([RecordsPart([2], None)])])
+    assert [processed(pair.ins[0])[1] for _ in range(2)] == [[RecordsPart([1], None)], [RecordsPart([2], None)]]
     pair.transfer()
     assert pair.outs[0].credit == 1

@@ -127,7 +127,7 @@ class Stream:
         self.blocks: list[int] = []
 
     def _send(self, to: int, parts: list[Any]) -> int:
-        self.made += len(parts[0][1])
+        self.made += len(parts[0].values)
         return self.sender.send(parts)
 
     def run(self, seconds: float) -> None:
@@ -137,7 +137,7 @@ class Stream:
                 self.router.process_batch([self.RECORD] * 20, None)
                 self.pair.transfer()
             _, parts = processed(self.receiver)
-            self.blocks.append(len(parts[0][1]))
+            self.blocks.append(len(parts[0].values))
             self.clock.now += self.blocks[-1] * self.cost_s
             if self.debloater is not None and self.clock.now - sampled_at >= 0.2:
                 sampled_at = self.clock.now

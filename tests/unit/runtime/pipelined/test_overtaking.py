@@ -29,7 +29,7 @@ from funke.engine.jobs.checkpoints.checkpoints import Checkpoint, read_checkpoin
 from funke.engine.jobs.checkpoints.savepoints import SavepointRequest
 from funke.engine.jobs.checkpoints.start_point import require_same_channels
 from funke.engine.planner.chaining import to_job_graph
-from funke.engine.planner.segments import to_plan
+from funke.engine.planner.plan import to_plan
 from funke.engine.runtime.pipelined.network_settings import NetworkSettings
 from funke.engine.runtime.snapshot_files import open_snapshot_file
 from funke.engine.runtime.snapshot_taking import SnapshotTaker

@@ -17,7 +17,6 @@ from funke.engine.runtime.starting.class_archive import (
     SWITCH,
     ClassArchive,
     Installation,
-    archive_folder,
     find_archive,
     is_due,
     note_of,
@@ -25,6 +24,7 @@ from funke.engine.runtime.starting.class_archive import (
 )
 from funke.engine.runtime.starting.early_start import start_early, take_gateway
 from funke.engine.runtime.starting.spark_process import SparkProcess, _spark_arguments
+from funke.engine.trust.code_folder import code_folder
 from tests.harness.stranger import give_away
 
 OPTIONS = {"spark.master": "local[1]"}
@@ -61,7 +61,7 @@ def executable(path: Path, script: str) -> Path:
 
 
 def kept_archive(installation: Installation) -> tuple[str, ClassArchive]:
-    folder = archive_folder()
+    folder = code_folder()
     assert folder is not None
     path = Path(folder, f"classes-{installation.key}-1.jsa")
     path.write_bytes(b"classes")
@@ -72,45 +72,45 @@ def kept_archive(installation: Installation) -> tuple[str, ClassArchive]:
 
 
 def test_archives_are_kept_in_a_folder_of_the_users_own(cache: Path) -> None:
-    assert archive_folder() == str(cache / "funke")
+    assert code_folder() == str(cache / "funke")
     assert stat.S_IMODE((cache / "funke").stat().st_mode) == 0o700
 
 
 def test_without_a_variable_it_is_in_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert archive_folder() == str(tmp_path / ".cache" / "funke")
+    assert code_folder() == str(tmp_path / ".cache" / "funke")
 
 
 def test_a_folder_that_somebody_else_made_is_not_used(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (cache / "funke").mkdir(parents=True, mode=0o700)
     give_away(cache / "funke", monkeypatch)
-    assert archive_folder() is None
+    assert code_folder() is None
 
 
 def test_a_folder_that_others_may_enter_or_that_is_a_link_is_not_used(cache: Path, tmp_path: Path) -> None:
     (cache / "funke").mkdir(parents=True)
     (cache / "funke").chmod(0o755)
-    assert archive_folder() is None
+    assert code_folder() is None
     (cache / "funke").rmdir()
     (tmp_path / "elsewhere").mkdir(mode=0o700)
     (cache / "funke").symlink_to(tmp_path / "elsewhere")
-    assert archive_folder() is None
+    assert code_folder() is None
 
 
 def test_a_folder_in_a_place_that_others_may_change_is_not_used(cache: Path) -> None:
     cache.mkdir()
     cache.chmod(0o777)
-    assert archive_folder() is None
+    assert code_folder() is None
     cache.chmod(0o1777)  # like /tmp: only the owner may rename
-    assert archive_folder() is not None
+    assert code_folder() is not None
 
 
 def test_no_place_for_archives_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: list[bool]) -> None:
     for place in ("relative/folder", "/proc/nothing/here", str(tmp_path / "file" / "below")):
         (tmp_path / "file").write_text("")
         monkeypatch.setenv("XDG_CACHE_HOME", place)
-        assert archive_folder() is None and take_gateway(OPTIONS) is None
+        assert code_folder() is None and take_gateway(OPTIONS) is None
     assert wanted == []
 
 
@@ -160,7 +160,7 @@ def test_a_note_that_says_nothing_is_not_an_error(cache: Path, installation: Ins
 
 
 def test_what_could_not_be_made_is_tried_again_a_day_later(cache: Path, installation: Installation) -> None:
-    folder = archive_folder()
+    folder = code_folder()
     assert folder is not None and is_due(folder, installation)
     remember(note_of(folder, installation), None)
     assert not is_due(folder, installation)

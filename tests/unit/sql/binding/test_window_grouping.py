@@ -10,9 +10,12 @@ import pytest
 from funke.engine.errors import SqlValidationError, UnsupportedFeatureError
 from funke.engine.sql.binding.relations import Aggregation, Calculation, Relation
 from funke.engine.sql.binding.time_attributes import TimeAttribute
-from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation, Windows, WindowTable
-from funke.engine.sql.changelog.node_text import node_text
-from funke.engine.sql.rules.unused_columns import without_unused
+from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation, WindowTable
+from funke.engine.sql.plan.explain_text import PREFIX
+from funke.engine.sql.plan.lower import lower
+from funke.engine.sql.plan.node import as_node
+from funke.engine.sql.plan.pruning import without_unused
+from funke.engine.sql.window_kinds import HoppingWindows, SessionWindows, TumblingWindows, Windows
 from funke.engine.types.logical.sql_text import to_sql_text
 from tests.unit.sql.binding.test_window_tables import bound
 
@@ -35,32 +38,32 @@ def shown(relation: Relation) -> list[tuple[str, str, TimeAttribute | None]]:
 @pytest.mark.parametrize(
     ("text", "windows", "keys"),
     [
-        (f"SELECT window_start, COUNT(*) FROM {TUMBLE} GROUP BY window_start, window_end", Windows("tumble", 5_000), 0),
+        (f"SELECT window_start, COUNT(*) FROM {TUMBLE} GROUP BY window_start, window_end", TumblingWindows(5_000), 0),
         (
             f"SELECT id, SUM(id + 1) AS s FROM {TUMBLE} WHERE id > 1 GROUP BY id, window_end, window_start",
-            Windows("tumble", 5_000),
+            TumblingWindows(5_000),
             1,
         ),
         (
             f"SELECT t, window_end, COUNT(*) FROM (SELECT id * 2 AS t, * FROM {TUMBLE}) "
             "GROUP BY window_start, window_end, t HAVING COUNT(*) > 1",
-            Windows("tumble", 5_000),
+            TumblingWindows(5_000),
             1,
         ),
-        (f"SELECT COUNT(*) FROM {SESSION} GROUP BY id, window_start, window_end", Windows("session", 5_000), 1),
+        (f"SELECT COUNT(*) FROM {SESSION} GROUP BY id, window_start, window_end", SessionWindows(5_000), 1),
         (
             f"SELECT id, COUNT(*) FROM {TUMBLE} GROUP BY window_start, window_end, GROUPING SETS ((id), ())",
-            Windows("tumble", 5_000),
+            TumblingWindows(5_000),
             2,
         ),
-        ("SELECT COUNT(*) FROM clicks GROUP BY TUMBLE(ts, INTERVAL '5' SECOND)", Windows("tumble", 5_000), 0),
+        ("SELECT COUNT(*) FROM clicks GROUP BY TUMBLE(ts, INTERVAL '5' SECOND)", TumblingWindows(5_000), 0),
         (
             "SELECT id, COUNT(*) FROM clicks WHERE id > 1 "
             "GROUP BY id, HOP(ts, INTERVAL '2' SECOND, INTERVAL '5' SECOND)",
-            Windows("hop", 5_000, 2_000),
+            HoppingWindows(5_000, 2_000),
             1,
         ),
-        ("SELECT COUNT(*) FROM clicks GROUP BY id + 1, SESSION(pt, INTERVAL '5' SECOND)", Windows("session", 5_000), 1),
+        ("SELECT COUNT(*) FROM clicks GROUP BY id + 1, SESSION(pt, INTERVAL '5' SECOND)", SessionWindows(5_000), 1),
     ],
 )
 def test_groups_are_windows(text: str, windows: Windows, keys: int) -> None:
@@ -110,7 +113,7 @@ def test_the_time_of_a_window_is_time_again() -> None:
         f"SELECT window_end, SUM(n) FROM TABLE(TUMBLE(({inner}), DESCRIPTOR(t), INTERVAL '1' MINUTE)) "
         "GROUP BY window_start, window_end"
     )
-    assert node_of(outer, WindowAggregation).windows == Windows("tumble", 60_000, is_table_function=True)
+    assert node_of(outer, WindowAggregation).windows == TumblingWindows(60_000, is_table_function=True)
 
 
 def test_the_functions_of_group_windows() -> None:
@@ -137,7 +140,7 @@ def test_the_clock_itself_is_the_time_of_a_window() -> None:
     )
     assert [name for name, _, _ in shown(relation)] == ["id", "n", "e"]
     aggregation = node_of(relation, WindowAggregation)
-    assert aggregation.windows == Windows("hop", 5_000, 1_000)
+    assert aggregation.windows == HoppingWindows(5_000, 1_000)
     assert not aggregation.time.is_event_time
 
 
@@ -222,13 +225,13 @@ def test_frames_of_over(frame: str, is_rows: bool, preceding: int | None) -> Non
 
 
 def test_only_what_is_looked_at_is_computed_and_carried() -> None:
-    over = node_of(without_unused(bound("SELECT SUM(id) OVER (ORDER BY ts) FROM clicks")), OverAggregation)
+    over = node_of(without_unused(lower(bound("SELECT SUM(id) OVER (ORDER BY ts) FROM clicks"))), OverAggregation)
     assert [column.name for column in over.input.columns] == ["id", "ts"]
     text = f"SELECT COUNT(*) AS n, SUM(id) AS s FROM {TUMBLE} GROUP BY window_start, window_end"
-    windows = node_of(without_unused(bound(f"SELECT n FROM ({text})")), WindowAggregation)
+    windows = node_of(without_unused(lower(bound(f"SELECT n FROM ({text})"))), WindowAggregation)
     assert len(windows.aggregates) == 1
     assert [column.time for column in windows.input.columns] == [TimeAttribute.ROWTIME]
-    table = node_of(without_unused(bound(f"SELECT window_end FROM {SESSION}")), WindowTable)
+    table = node_of(without_unused(lower(bound(f"SELECT window_end FROM {SESSION}"))), WindowTable)
     assert [column.name for column in table.columns] == [
         *(column.name for column in table.input.columns),
         "window_start",
@@ -260,4 +263,4 @@ def test_only_what_is_looked_at_is_computed_and_carried() -> None:
     ],
 )
 def test_plans_name_windows_as_flink_does(text: str, kind: type[Any], wanted: str) -> None:
-    assert node_text(node_of(without_unused(bound(text)), kind)) == wanted
+    assert as_node(node_of(without_unused(lower(bound(text))), kind)).title(PREFIX) == wanted

@@ -11,10 +11,11 @@ from funke.engine.errors import SqlValidationError
 from funke.engine.sql.binding.query_binder import QueryBinder
 from funke.engine.sql.binding.relations import Calculation, Column, Relation, Scan
 from funke.engine.sql.binding.time_attributes import TimeAttribute
-from funke.engine.sql.binding.window_relations import Windows, WindowTable
+from funke.engine.sql.binding.window_relations import WindowTable
 from funke.engine.sql.functions.function import Session
 from funke.engine.sql.parsing import parse
 from funke.engine.sql.syntax.statements import QueryStatement
+from funke.engine.sql.window_kinds import CumulativeWindows, HoppingWindows, SessionWindows, TumblingWindows, Windows
 from funke.engine.types.logical.sql_text import to_sql_text
 from funke.table.types import DataTypes
 
@@ -46,23 +47,23 @@ def table_of(text: str, zone: str = "UTC") -> WindowTable:
 @pytest.mark.parametrize(
     ("text", "windows"),
     [
-        ("TABLE(TUMBLE(TABLE clicks, DESCRIPTOR(ts), INTERVAL '5' SECOND))", Windows("tumble", 5_000)),
+        ("TABLE(TUMBLE(TABLE clicks, DESCRIPTOR(ts), INTERVAL '5' SECOND))", TumblingWindows(5_000)),
         (
             "TUMBLE(DATA => TABLE clicks, TIMECOL => DESCRIPTOR(ts), SIZE => INTERVAL '1' DAY, "
             "`OFFSET` => INTERVAL '8' HOUR)",
-            Windows("tumble", 86_400_000, 0, 28_800_000),
+            TumblingWindows(86_400_000, offset_ms=28_800_000),
         ),
         (
             "TABLE(HOP((SELECT * FROM clicks WHERE id > 1), DESCRIPTOR(ts), INTERVAL '1' SECOND, INTERVAL '5' SECOND))",
-            Windows("hop", 5_000, 1_000),
+            HoppingWindows(5_000, 1_000),
         ),
         (
             "TABLE(CUMULATE(TABLE clicks, DESCRIPTOR(pt), INTERVAL '1' MINUTE, INTERVAL '1' HOUR))",
-            Windows("cumulate", 3_600_000, 60_000),
+            CumulativeWindows(3_600_000, 60_000),
         ),
         (
             "TABLE(SESSION(TABLE clicks PARTITION BY id, DESCRIPTOR(ts), INTERVAL '9' SECOND))",
-            Windows("session", 9_000),
+            SessionWindows(9_000),
         ),
     ],
 )

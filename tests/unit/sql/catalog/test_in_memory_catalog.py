@@ -134,6 +134,8 @@ def test_partitions(catalog: InMemoryCatalog) -> None:
         catalog.create_partition("db", "t", {"day": "1"}, CatalogPartition(), ignore_if_exists=False)
     with pytest.raises(PartitionNotExistException):
         catalog.drop_partition("db", "t", {"day": "2", "hour": "2"}, ignore_if_not_exists=False)
+    catalog.create_partition("db", "t", {"day": "1", "hour": "2"}, CatalogPartition({"k": "v"}), ignore_if_exists=True)
+    assert catalog.get_partition("db", "t", {"day": "1", "hour": "2"}) == CatalogPartition({"k": "v"})
     catalog.create_table("db", "plain", TABLE, ignore_if_exists=False)
     with pytest.raises(TableNotPartitionedException, match=r"^Table db.plain in catalog c is not partitioned\.$"):
         catalog.list_partitions("db", "plain")

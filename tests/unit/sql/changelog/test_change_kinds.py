@@ -6,9 +6,10 @@ import pytest
 
 from funke.engine.flink_exceptions import TableException
 from funke.engine.sql.binding.relations import Relation
-from funke.engine.sql.changelog.change_kinds import ALL_KINDS, INSERTS, kinds_of
-from funke.engine.sql.changelog.requirements import for_consumer, require_kinds
-from funke.engine.sql.changelog.upsert_keys import upsert_key_of
+from funke.engine.sql.plan.changelog_mode import for_consumer, require_kinds
+from funke.engine.sql.plan.changes import ALL_KINDS, INSERTS
+from funke.engine.sql.plan.node import as_node
+from funke.engine.sql.plan.upsert_keys import smallest_key
 from funke.engine.types.row import RowKind
 from tests.harness.sql_changelogs import SIGNS, bound_query
 
@@ -21,7 +22,7 @@ def query(text: str, has_changes: bool = False) -> Relation:
 
 
 def signs_of(relation: Relation) -> str:
-    return " ".join(sign for sign, kind in SIGNS.items() if kind in kinds_of(relation))
+    return " ".join(sign for sign, kind in SIGNS.items() if kind in as_node(relation).changelog())
 
 
 @pytest.mark.parametrize(
@@ -56,7 +57,7 @@ def test_kinds(text: str, has_changes: bool, to_all: str, to_upserts: str) -> No
     ],
 )
 def test_keys_of_updates(text: str, key: tuple[int, ...] | None) -> None:
-    assert upsert_key_of(query(text)) == key
+    assert smallest_key(as_node(query(text)).upsert_keys()) == key
 
 
 def test_a_sink_that_takes_inserts_refuses_updates() -> None:

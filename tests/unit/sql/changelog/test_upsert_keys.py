@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from funke.engine.sql.changelog.upsert_keys import upsert_keys_of
+from funke.engine.sql.plan.node import as_node
 from funke.engine.sql.statements.job_plans import _for_mode
 from funke.table import EnvironmentSettings, TableEnvironment
 
@@ -105,5 +105,7 @@ def t_env() -> TableEnvironment:
 )
 def test_keys(t_env: TableEnvironment, query: str, keys: str | None) -> None:
     relation = _for_mode(t_env._session, t_env.sql_query(query)._relation)
-    found = sorted(" ".join(sorted(relation.columns[place].name for place in key)) for key in upsert_keys_of(relation))
+    found = sorted(
+        " ".join(sorted(relation.columns[place].name for place in key)) for key in as_node(relation).upsert_keys()
+    )
     assert found == ([] if keys is None else keys.split(" | "))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from funke.engine.flink_exceptions import ValidationException
-from funke.engine.sql.connectors.datagen.datagen_connector import DatagenTableSource
+from funke.engine.sql.connectors.datagen.datagen_factory import DatagenTableSource
 from funke.engine.types.logical.column_types import to_column_type
 from funke.engine.types.logical.data_type import DataType
 from tests.harness.sql_tables import source_of
@@ -93,9 +93,9 @@ def test_a_sequence_counts_and_ends_the_table() -> None:
 
 
 def test_timestamps_lie_in_the_past() -> None:
-    before = datetime.datetime.now(datetime.timezone.utc)
+    before = datetime.datetime.now(datetime.UTC)
     found = rows("t TIMESTAMP_LTZ(3)", ", 'fields.t.max-past' = '1 h'")
-    after = datetime.datetime.now(datetime.timezone.utc)
+    after = datetime.datetime.now(datetime.UTC)
     hour = datetime.timedelta(hours=1, milliseconds=1)
     assert all(before - hour <= row[0] <= after for row in found)
     assert len(set(found)) > 1

@@ -31,7 +31,7 @@ TYPES = (
     "a ARRAY<INT>, m MAP<STRING, INT>, r ROW<x INT, y STRING>"
 )
 MOMENT = datetime.datetime(2020, 1, 2, 3, 4, 5)
-UTC = datetime.timezone.utc
+UTC = datetime.UTC
 VALUES: tuple[Any, ...] = (
     True, 1, 2, 3, 4, 1.5, 1e10, Decimal("100.50"), "ab ", 'he said "hi", ok', b"hi", MOMENT.date(),
     MOMENT.time(), MOMENT, MOMENT.replace(microsecond=120000), MOMENT.replace(microsecond=123456),

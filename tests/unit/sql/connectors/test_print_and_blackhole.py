@@ -23,7 +23,7 @@ from funke.engine.types.logical.data_types import DataTypes
 from funke.engine.types.row import Row
 from tests.harness.sql_tables import sink_of
 
-UTC = datetime.timezone.utc
+UTC = datetime.UTC
 ROW = DataTypes.ROW([DataTypes.FIELD("x", DataTypes.INT()), DataTypes.FIELD("y", DataTypes.STRING())])
 
 

@@ -11,7 +11,7 @@ from funke.engine.flink_exceptions import ValidationException
 from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.catalog.objects import Identifier
 from funke.engine.sql.connectors import table_factories as factories
-from funke.engine.sql.connectors.blackhole_connector import BlackholeTableSink
+from funke.engine.sql.connectors.blackhole_factory import BlackholeTableSink
 from funke.engine.sql.connectors.table_factories import create_table_sink, create_table_source
 from funke.engine.sql.connectors.table_factory import TableContext, TableFactory
 from funke.engine.sql.connectors.table_option import TableOption
@@ -107,3 +107,10 @@ def test_unknown_options_list_those_there_are() -> None:
 def test_a_value_that_cannot_be_read_names_its_key() -> None:
     with pytest.raises(ValidationException, match="Could not parse value 'many' for key 'number-of-rows'"):
         create_table_source(context(connector="datagen", number_of_rows="many"))
+
+
+@pytest.mark.parametrize("name", sorted({*factories.table_factories()} - {"upsert-kafka"}))
+def test_the_file_of_a_connector_has_its_name(name: str) -> None:
+    module = type(factories.table_factories()[name]).__module__
+    if module.startswith("funke."):
+        assert module.rpartition(".")[2] == f"{name.replace('-', '_')}_factory"

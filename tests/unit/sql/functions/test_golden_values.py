@@ -22,7 +22,7 @@ NULL_STRING = Of("STRING", None)
 
 
 def ltz(*fields: int) -> Of:
-    return Of("TIMESTAMP_LTZ(3) NOT NULL", TS(*fields, tzinfo=datetime.timezone.utc))  # type: ignore[misc, arg-type]
+    return Of("TIMESTAMP_LTZ(3) NOT NULL", TS(*fields, tzinfo=datetime.UTC))  # type: ignore[misc, arg-type]
 
 
 OPERATORS = [

@@ -93,7 +93,7 @@ def times(kind: str, step: int) -> st.SearchStrategy[Any]:
 
     if kind == "TIME":
         return st.times().map(cut)
-    zones = st.just(datetime.timezone.utc) if kind == "TIMESTAMP_LTZ" else st.none()
+    zones = st.just(datetime.UTC) if kind == "TIMESTAMP_LTZ" else st.none()
     moments = st.datetimes(datetime.datetime(1600, 1, 1), datetime.datetime(2400, 1, 1))
     return st.builds(lambda moment, zone: cut(moment).replace(tzinfo=zone), moments, zones)
 

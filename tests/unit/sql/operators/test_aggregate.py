@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from funke.engine.sql.changelog.requirements import ChangeSettings
+from funke.engine.sql.plan.changes import ChangeSettings
 from funke.engine.types.key_groups import KeyGroups
 from tests.harness.backends import choice_of
 from tests.harness.sql_changelogs import Change, RunningQuery, bound_query, folded, inserts, one_by_one

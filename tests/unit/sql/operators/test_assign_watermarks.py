@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from funke.engine.graph.operations import ColumnOperator
 from funke.engine.operators.operator import MAX_WATERMARK
-from funke.engine.sql.binding.watermark_assigner import EVERY_WATERMARK, WatermarkAssigner, WatermarkStep
 from funke.engine.sql.functions.values import from_values
-from funke.engine.sql.operators.assign_watermarks import AssignWatermarks
 from funke.engine.sql.operators.calculate import schema_of
+from funke.engine.sql.plan.assign_watermarks import AssignWatermarks
+from funke.engine.sql.plan.lower import lower
+from funke.engine.sql.plan.watermarks import EVERY_WATERMARK, WatermarkStep
 from funke.engine.types.columns.column_batch import ColumnBatch
 from tests.harness.operator_harness import OperatorHarness, Status, Watermark
 from tests.harness.sql_tables import relation_of
@@ -38,10 +39,11 @@ class Columns(OperatorHarness):
         **settings: Any,
     ) -> None:
         relation = relation_of(TABLE.format(expression=expression, options=options))
-        assert isinstance(relation, WatermarkAssigner)
-        relation = replace(relation, step=step)
+        node = lower(relation)
+        assert isinstance(node, AssignWatermarks)
+        relation = replace(node, step=step)
         self.columns = relation.input.columns
-        super().__init__(ColumnOperator(AssignWatermarks.of(relation)), **settings)
+        super().__init__(ColumnOperator(relation.detached().create), **settings)
         self.recorder.takes_columns = True
         self.operator.output._main._by_columns = list(self.operator.output._main.wires)
         self.operator.output._main._only_by_rows = []

@@ -7,7 +7,7 @@ together, in any order); dealt out by key, they are the same changes; and what t
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -19,51 +19,29 @@ from hypothesis import strategies as st
 
 from funke.engine.graph.operations import ColumnOperator
 from funke.engine.operators.operator import MAX_WATERMARK
-from funke.engine.sql.binding.correlations import Correlation
 from funke.engine.sql.binding.query_binder import QueryBinder
-from funke.engine.sql.binding.ranks import Deduplication, Rank
 from funke.engine.sql.binding.relations import (
-    Aggregation,
-    Calculation,
     Column,
-    Expansion,
-    Limit,
-    Relation,
     Scan,
     UnionAll,
 )
-from funke.engine.sql.binding.semi_joins import SemiJoin
-from funke.engine.sql.binding.table_aggregations import TableAggregation
 from funke.engine.sql.binding.time_attributes import TimeAttribute
-from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation, WindowTable
-from funke.engine.sql.changelog.change_kinds import ALL_KINDS, INSERTS
-from funke.engine.sql.changelog.requirements import ChangeSettings, for_consumer
-from funke.engine.sql.operators.aggregate import Aggregate
-from funke.engine.sql.operators.calculate import Calculate
-from funke.engine.sql.operators.correlate import Correlate
-from funke.engine.sql.operators.expand import Expand
-from funke.engine.sql.operators.rank_rows import first_rows, one_of_each
-from funke.engine.sql.operators.semi_join import KeepMatches
-from funke.engine.sql.operators.sort_limit import LimitRows
-from funke.engine.sql.operators.table_aggregate import TableAggregate
-from funke.engine.sql.operators.windows.firing_windows import FireWindows
-from funke.engine.sql.operators.windows.over_aggregate import OverAggregate
-from funke.engine.sql.operators.windows.partial_aggregate import PartialAggregate, can_be_partial
-from funke.engine.sql.operators.windows.session_table import AddSessions
-from funke.engine.sql.operators.windows.window_aggregate import WindowAggregate
-from funke.engine.sql.operators.windows.window_table import AddWindows
 from funke.engine.sql.parsing import parse
+from funke.engine.sql.plan.changelog_mode import for_consumer
+from funke.engine.sql.plan.changes import ALL_KINDS, INSERTS, ChangeSettings
+from funke.engine.sql.plan.lower import lower
+from funke.engine.sql.plan.pruning import without_unused
+from funke.engine.sql.plan.semi_join import SemiJoin
 from funke.engine.sql.rules.ranks import with_ranks
 from funke.engine.sql.rules.set_comparisons import with_set_comparisons
 from funke.engine.sql.rules.stream_orders import with_stream_orders
-from funke.engine.sql.rules.unused_columns import without_unused
-from funke.engine.sql.rules.window_firing import with_firing
 from funke.engine.sql.syntax.statements import QueryStatement
 from funke.engine.sql.syntax.user_function import UserFunction
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.logical.sql_text import from_sql_text
 from funke.table import TableAggregateFunction
 from tests.harness.operator_harness import OperatorHarness, Watermark
+from tests.harness.plan_nodes import factories_of, joined
 from tests.harness.sql_changelogs import Change, batch_of, changes_of, folded
 
 COLUMNS = (
@@ -73,7 +51,7 @@ COLUMNS = (
     Column("ts", from_sql_text("TIMESTAMP(3)"), TimeAttribute.ROWTIME),
 )
 EPOCH = datetime.datetime(2024, 1, 1)
-EPOCH_MS = int(EPOCH.replace(tzinfo=datetime.timezone.utc).timestamp() * 1000)
+EPOCH_MS = int(EPOCH.replace(tzinfo=datetime.UTC).timestamp() * 1000)
 SECOND = "INTERVAL '1' SECOND"
 FRAME = "OVER (PARTITION BY k ORDER BY ts {} BETWEEN {} PRECEDING AND CURRENT ROW)"
 
@@ -142,27 +120,6 @@ BY_KEY = {*CHANGING, *STAYING} - {
 IN_ANY_ORDER = {"one of two", "both", "not on the other side", "as often"}
 EARLY = {"table.exec.emit.early-fire.enabled": "true", "table.exec.emit.early-fire.delay": "0 ms"}
 
-OPERATORS: dict[type[Relation], Callable[[Any], list[Any]]] = {
-    Calculation: lambda relation: [Calculate.of(relation)],
-    Expansion: lambda relation: [Expand.of(relation)],
-    Correlation: lambda relation: [Correlate.of(relation)],
-    Aggregation: lambda relation: [Aggregate.of(relation)],
-    TableAggregation: lambda relation: [TableAggregate.of(relation)],
-    Rank: lambda relation: [first_rows(relation)],
-    SemiJoin: lambda relation: [KeepMatches.of(relation)],
-    Deduplication: lambda relation: [one_of_each(relation)],
-    Limit: lambda relation: [LimitRows(relation.columns, relation.offset, relation.limit)],
-    OverAggregation: lambda relation: [OverAggregate.of(relation)],
-    WindowTable: lambda relation: [(AddSessions if relation.windows.kind == "session" else AddWindows).of(relation)],
-    WindowAggregation: lambda relation: (
-        [FireWindows.of(relation)]
-        if relation.firing is not None
-        else [PartialAggregate.of(relation), WindowAggregate.of_entries(relation)]
-        if can_be_partial(relation)
-        else [WindowAggregate.of(relation)]
-    ),
-}
-
 
 class Query:
     """The operators of a query over the table t."""
@@ -172,10 +129,9 @@ class Query:
         assert isinstance(statement, QueryStatement)
         scan = Scan(COLUMNS, None, ("t",), ALL_KINDS if has_changes else INSERTS)
         bound = QueryBinder({("t",): scan}.get).bind(with_function(statement.query))
-        if text == STAYING["early windows"]:
-            bound = with_firing(bound, EARLY)
-        bound = with_stream_orders(with_ranks(with_set_comparisons(bound, is_streaming=True)))
-        self.relation = for_consumer(without_unused(bound), ALL_KINDS, ChangeSettings(is_folded))
+        lowered = lower(bound, EARLY if text == STAYING["early windows"] else None)
+        bound = with_stream_orders(with_ranks(with_set_comparisons(lowered, is_streaming=True)))
+        self.relation = for_consumer(without_unused(lower(bound)), ALL_KINDS, ChangeSettings(is_folded))
 
     def run(self, elements: Iterable[Any]) -> list[Any]:
         """The changes that come out of batches and watermarks, and the watermarks."""
@@ -220,8 +176,11 @@ def _through(relation: Any, elements: Iterable[Any]) -> Iterable[Any]:
     if isinstance(relation, UnionAll):
         every = list(elements)
         return [each for side in relation.inputs for each in _through(side, every) if isinstance(each, ColumnBatch)]
+    if isinstance(relation, SemiJoin):
+        every = list(elements)
+        return joined(relation, [_through(side, every) for side in relation.inputs])
     elements = _through(relation.input, elements)
-    for create in OPERATORS[type(relation)](relation):
+    for create in factories_of(relation):
         harness = OperatorHarness(ColumnOperator(create), keeps_columns=True)
         for each in elements:
             if isinstance(each, ColumnBatch):

@@ -14,19 +14,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from funke.engine.flink_exceptions import TableException
-from funke.engine.sql.binding.window_relations import Firing, Windows
-from funke.engine.sql.operators.windows.firing_windows import FireWindows
+from funke.engine.sql.plan.changes import ALL_KINDS
+from funke.engine.sql.plan.group_window_aggregate import Firing, GroupWindowAggregate
 from funke.engine.sql.statements.job_plans import planned_rows
+from funke.engine.sql.window_kinds import HoppingWindows, TumblingWindows, Windows
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.row import RowKind
 from funke.table import EnvironmentSettings, ExplainDetail, TableEnvironment
 from tests.harness.backends import choice_of
 from tests.harness.local_jobs import changes_in
 from tests.harness.operator_harness import OperatorHarness
-from tests.unit.sql.operators.test_window_aggregate import aggregation, batch_of, harness_of
+from tests.harness.plan_nodes import rows_of
+from tests.unit.sql.operators.test_window_aggregate import INPUTS, aggregation, batch_of, harness_of
 
 SIGNS = {RowKind.INSERT: "+I", RowKind.UPDATE_BEFORE: "-U", RowKind.UPDATE_AFTER: "+U", RowKind.DELETE: "-D"}
-TUMBLE, HOP = Windows("tumble", 10), Windows("hop", 10, 5)
+TUMBLE, HOP = TumblingWindows(10), HoppingWindows(10, 5)
 # Early and late with every row, some time after the first one, with the same delay and with different ones.
 FIRINGS = [
     Firing(early_ms=0),
@@ -52,15 +54,16 @@ class Pane:
 class Model:
     """Flink's triggers: the timer of a delay stands under that delay, so that early and late may share it."""
 
-    def __init__(self, windows: Windows, firing: Firing) -> None:
+    def __init__(self, windows: TumblingWindows | HoppingWindows, firing: Firing) -> None:
         self._windows, self._firing = windows, firing
         self._watermark, self._now = -1000, 0
         self._panes: dict[tuple[int, Any], Pane] = {}
         self.changes: list[Any] = []
 
     def row(self, key: Any, time: int, value: Any) -> None:
-        step = self._windows.slide_ms or self._windows.size_ms
-        end = time // step * step + self._windows.size_ms
+        windows = self._windows
+        step = windows.slide_ms if isinstance(windows, HoppingWindows) else windows.size_ms
+        end = time // step * step + windows.size_ms
         while end > time:
             if end - 1 + self._firing.lateness_ms > self._watermark:
                 self._take_in(key, end, value)
@@ -119,8 +122,8 @@ def changes_of(harness: OperatorHarness) -> list[Any]:
     return found
 
 
-def spec_of(windows: Windows, firing: Firing) -> FireWindows:
-    return FireWindows.of(replace(aggregation(windows), firing=firing))
+def spec_of(windows: Windows, firing: Firing) -> GroupWindowAggregate:
+    return GroupWindowAggregate(**vars(aggregation(windows)), firing=firing)
 
 
 ROW = st.tuples(st.sampled_from(["a", "b", None]), st.integers(0, 30), st.none() | st.integers(-3, 3))
@@ -173,7 +176,7 @@ def test_changes_are_those_of_a_row_by_row_model(
 
 
 def test_windows_of_the_clock_tell_early_and_once_at_their_ends() -> None:
-    spec = FireWindows.of(replace(aggregation(TUMBLE, False), firing=Firing(early_ms=4)))
+    spec = GroupWindowAggregate(**vars(aggregation(TUMBLE, False)), firing=Firing(early_ms=4))
     harness = harness_of(spec)
     harness.set_processing_time(101)
     harness.operator.process_columns(batch_of([("a", 0, 1), ("a", 0, 2)]))
@@ -190,7 +193,7 @@ def test_windows_of_the_clock_tell_early_and_once_at_their_ends() -> None:
 
 def test_a_row_that_is_taken_back() -> None:
     """The last row of a window goes: so does what was told."""
-    spec = replace(spec_of(TUMBLE, Firing(early_ms=0)), has_retractions=True)
+    spec = replace(spec_of(TUMBLE, Firing(early_ms=0)), input=rows_of(INPUTS, ALL_KINDS))
     harness = harness_of(spec)
     rows = batch_of([("a", 1, 1), ("a", 2, 2), ("a", 1, 1), ("a", 2, 2), ("a", 3, 4)])
     kinds = np.array([0, 0, RowKind.DELETE.value, RowKind.DELETE.value, 0], np.int8)

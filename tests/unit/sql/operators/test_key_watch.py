@@ -9,12 +9,14 @@ import pytest
 
 from funke.engine.operators.key_watch import KeyWatch
 from funke.engine.sql.binding.relations import SortKey
-from funke.engine.sql.binding.window_relations import Windows, WindowTime
-from funke.engine.sql.operators.windows.over_aggregate import OverAggregate
-from funke.engine.sql.operators.windows.sorted_aggregate import SortedAggregate
+from funke.engine.sql.binding.window_relations import WindowTime
+from funke.engine.sql.plan.over_aggregate import OverAggregate
+from funke.engine.sql.plan.sorted_over_aggregate import SortedOverAggregate
+from funke.engine.sql.window_kinds import SessionWindows, TumblingWindows
+from tests.harness.plan_nodes import rows_of
 from tests.harness.sql_changelogs import RunningQuery, bound_query, inserts
 from tests.unit.sql.operators.test_over_aggregate import RESULTS
-from tests.unit.sql.operators.test_window_aggregate import INPUTS, aggregate, batch_of, harness_of, use
+from tests.unit.sql.operators.test_window_aggregate import INPUTS, aggregation, batch_of, harness_of, use
 
 HOT = ["EU" if number % 10 < 6 else f"other {number}" for number in range(3_000)]
 
@@ -55,12 +57,12 @@ def test_group_aggregates() -> None:
 
 
 OVER = OverAggregate(
-    INPUTS, RESULTS, (0,), (use("count"), use("sum", 2), use("max", 2)), WindowTime(1, True), True, None
+    RESULTS, rows_of(INPUTS), (0,), WindowTime(1, True), True, None, (use("count"), use("sum", 2), use("max", 2))
 )
-BY_VALUE = SortedAggregate(INPUTS, RESULTS[:4], (0,), SortKey(2), True, (use("count"),))
+BY_VALUE = SortedOverAggregate(RESULTS[:4], rows_of(INPUTS), (0,), SortKey(2), True, (use("count"),))
 
 
-@pytest.mark.parametrize("spec", [aggregate(Windows("tumble", 10)), aggregate(Windows("session", 4)), OVER, BY_VALUE])
+@pytest.mark.parametrize("spec", [aggregation(TumblingWindows(10)), aggregation(SessionWindows(4)), OVER, BY_VALUE])
 def test_windows_and_over(spec: Any) -> None:
     harness = harness_of(spec)
     harness.operator.process_columns(batch_of([(key, 5, 1) for key in HOT]))

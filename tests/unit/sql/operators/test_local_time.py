@@ -12,8 +12,8 @@ from funke.engine.sql.operators.windows.local_time import LocalTime
 HOUR = 3_600_000
 BERLIN = LocalTime(ZoneInfo("Europe/Berlin"))
 # 2024-10-27 03:00 in Berlin is 02:00 once more; 2024-03-31 02:00 is 03:00.
-SET_BACK = int(datetime.datetime(2024, 10, 27, 1, tzinfo=datetime.timezone.utc).timestamp() * 1000)
-SET_FORWARD = int(datetime.datetime(2024, 3, 31, 1, tzinfo=datetime.timezone.utc).timestamp() * 1000)
+SET_BACK = int(datetime.datetime(2024, 10, 27, 1, tzinfo=datetime.UTC).timestamp() * 1000)
+SET_FORWARD = int(datetime.datetime(2024, 3, 31, 1, tzinfo=datetime.UTC).timestamp() * 1000)
 
 
 def test_local_times_and_back() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,9 @@ from hypothesis import strategies as st
 from funke.engine.errors import FunkeError
 from funke.engine.graph.operations import ColumnOperator
 from funke.engine.operators.clock import ManualClock
-from funke.engine.sql.binding.materialization import Materialization
 from funke.engine.sql.binding.relations import Column, Relation, Scan
-from funke.engine.sql.operators.materialize import Materialize
+from funke.engine.sql.plan.changes import ALL_KINDS
+from funke.engine.sql.plan.sink_materialize import SinkMaterialize
 from funke.engine.sql.statements.insert_plans import plan_insert
 from funke.engine.sql.statements.job_plans import planned_inserts
 from funke.engine.sql.statements.stored_plans import insert_in
@@ -25,6 +26,7 @@ from funke.table import DataTypes, EnvironmentSettings, TableEnvironment
 from tests.harness.backends import choice_of
 from tests.harness.local_jobs import changes_in
 from tests.harness.operator_harness import OperatorHarness
+from tests.harness.plan_nodes import rows_of
 from tests.harness.sql_changelogs import Change, batch_of, changes_of
 
 RECORDED = json.loads((Path(__file__).parent / "reference_conflicts.json").read_text())
@@ -68,7 +70,7 @@ def name_of(case: dict[str, Any]) -> str:
 def test_a_table_gets_what_flink_writes(folder: Path, case: dict[str, Any]) -> None:
     relation = planned(environment(folder, case), case)
     found = [[sign, [str(each) for each in row]] for sign, row in changes_in(relation, is_batch=False)]
-    if isinstance(relation, Materialization) and relation.strategy != "deduplicate":
+    if isinstance(relation, SinkMaterialize) and relation.strategy != "deduplicate":
         # Keys that change at the same watermark are told in any order.
         assert by_key(found, relation.keys) == by_key(case["changes"], relation.keys)
     else:
@@ -134,7 +136,7 @@ LAWFUL = [
 def test_the_table_has_rows_of_the_query(folder: Path, case: dict[str, Any]) -> None:
     """One for each primary key that the query has in the end, as a batch tells it, and no other."""
     relation = planned(environment(folder, case), case)
-    assert isinstance(relation, Materialization)
+    assert isinstance(relation, SinkMaterialize)
     found = last_rows(changes_in(relation, is_batch=False), relation.keys)
     in_batch = environment(folder, case, EnvironmentSettings.in_batch_mode())
     in_batch.get_config().set("funke.table.batch-plan", "slots")
@@ -150,16 +152,17 @@ COLUMNS = (
     Column("day", DataTypes.DATE()),
     Column("many", DataTypes.ARRAY(DataTypes.INT())),
 )
-BY_NAME = Materialize(COLUMNS, (0,), (1,))
-WHOLE = Materialize(COLUMNS, (0,))
+INPUT = rows_of(COLUMNS, ALL_KINDS)
+BY_NAME = SinkMaterialize(COLUMNS, INPUT, (0,), (1,))
+WHOLE = SinkMaterialize(COLUMNS, INPUT, (0,))
 
 
 class Running:
     """One subtask, on a state backend, which may begin with the state of another."""
 
-    def __init__(self, spec: Materialize, backend: str, restored: list[bytes] | None = None, **more: Any) -> None:
+    def __init__(self, node: SinkMaterialize, backend: str, restored: list[bytes] | None = None, **more: Any) -> None:
         self.harness = OperatorHarness(
-            ColumnOperator(spec), keeps_columns=True, backend=choice_of(backend), restored=restored, **more
+            ColumnOperator(node.create), keeps_columns=True, backend=choice_of(backend), restored=restored, **more
         )
 
     def feed(self, changes: Sequence[Change]) -> list[Change]:
@@ -181,17 +184,17 @@ ROWS = st.builds(row, st.sampled_from([None, "a", "b"]), st.sampled_from([None, 
 CHANGES = st.lists(st.tuples(st.sampled_from(["+I", "-U", "+U", "-D"]), ROWS), max_size=12)
 
 
-@pytest.mark.parametrize("spec", [BY_NAME, WHOLE], ids=["by key", "whole rows"])
+@pytest.mark.parametrize("node", [BY_NAME, WHOLE], ids=["by key", "whole rows"])
 @settings(max_examples=25, deadline=None)
 @given(changes=CHANGES, cut=st.integers(0, 12))
-def test_cuts_and_backends_change_nothing(spec: Materialize, changes: list[Change], cut: int) -> None:
+def test_cuts_and_backends_change_nothing(node: SinkMaterialize, changes: list[Change], cut: int) -> None:
     """A row at a time in one go gives what two batches give with a restart on the other backend between them."""
-    whole = Running(spec, "hashmap")
+    whole = Running(node, "hashmap")
     wanted = [found for each in changes for found in whole.feed([each])]
     first, second = ("hashmap", "rocksdb") if cut % 2 else ("rocksdb", "hashmap")
-    before = Running(spec, first)
+    before = Running(node, first)
     found = before.feed(changes[:cut])
-    behind = Running(spec, second, before.ended())
+    behind = Running(node, second, before.ended())
     assert repr(found + behind.feed(changes[cut:])) == repr(wanted)
     last_rows(wanted, (0,))
     whole.ended()
@@ -222,7 +225,7 @@ def test_rows_with_a_key_replace_each_other_where_they_stand() -> None:
 
 def test_what_is_not_known_is_not_taken_back(caplog: pytest.LogCaptureFixture) -> None:
     clock = ManualClock()
-    running = Running(Materialize(COLUMNS, (0,), (1,), ttl_ms=1000), "hashmap", clock=clock)
+    running = Running(replace(BY_NAME, ttl_ms=1000), "hashmap", clock=clock)
     assert running.feed([("+I", row("a"))]) == [("+I", row("a"))]
     clock.set(1001)
     with caplog.at_level(logging.WARNING):

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from funke.engine.errors import ConfigurationError
 from funke.engine.graph.operations import ColumnOperator
 from funke.engine.operators.operator import MAX_WATERMARK
-from funke.engine.sql.binding.relations import Aggregation, Calculation, MiniBatch, Scan
-from funke.engine.sql.changelog.requirements import ChangeSettings
-from funke.engine.sql.operators.aggregate import Aggregate
-from funke.engine.sql.operators.local_aggregate import LocalAggregate, can_be_local
+from funke.engine.sql.binding.relations import Aggregation, Calculation, Scan
+from funke.engine.sql.plan.changes import ChangeSettings, MiniBatch
+from funke.engine.sql.plan.lower import lower
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.table import EnvironmentSettings, TableEnvironment
 from tests.harness.operator_harness import OperatorHarness, Watermark
+from tests.harness.plan_nodes import factories_of, factory_of
 from tests.harness.sql_changelogs import batch_of, bound_query, changes_of, folded, inserts
 
 COLUMNS = {"k": "INT", "v": "BIGINT"}
@@ -32,7 +32,7 @@ def aggregation_of(text: str = QUERY, size: int = 3) -> Aggregation:
     while isinstance(relation, Calculation):
         relation = relation.input
     assert isinstance(relation, Aggregation)
-    return replace(relation, input=Scan(relation.input.columns, None))
+    return replace(relation, input=lower(Scan(relation.input.columns, None)))
 
 
 class Running(OperatorHarness):
@@ -40,7 +40,7 @@ class Running(OperatorHarness):
 
     def __init__(self, aggregation: Aggregation, operation: Any = None) -> None:
         self.aggregation = aggregation
-        super().__init__(ColumnOperator(operation or Aggregate.of(aggregation)), keeps_columns=True)
+        super().__init__(ColumnOperator(operation or factory_of(aggregation)), keeps_columns=True)
 
     def feed(self, rows: list[Any]) -> list[Any]:
         self.operator.process_columns(self.batch(rows))
@@ -125,9 +125,9 @@ def test_nothing_waits_behind_a_barrier_or_the_end(how: str) -> None:
 )
 def test_two_steps_give_what_one_gives(rows: list[Any], size: int, cut: int, parallelism: int) -> None:
     aggregation = aggregation_of(size=size)
-    assert can_be_local(aggregation)
-    locals_ = [Running(aggregation, LocalAggregate.of(aggregation)) for _ in range(parallelism)]
-    together = Running(aggregation, Aggregate.of_entries(aggregation))
+    local, together_in = factories_of(aggregation)
+    locals_ = [Running(aggregation, local) for _ in range(parallelism)]
+    together = Running(aggregation, together_in)
     for number, start in enumerate(range(0, len(rows), cut)):
         first = locals_[number % parallelism]
         first.operator.process_columns(first.batch(rows[start : start + cut]))
@@ -141,8 +141,8 @@ def test_two_steps_give_what_one_gives(rows: list[Any], size: int, cut: int, par
 
 
 def test_accumulators_that_are_no_numbers_stay_where_they_are() -> None:
-    assert not can_be_local(aggregation_of("SELECT k, COUNT(DISTINCT v) FROM t GROUP BY k"))
-    assert not can_be_local(aggregation_of("SELECT k, LISTAGG(CAST(v AS STRING)) FROM t GROUP BY k"))
+    assert len(factories_of(aggregation_of("SELECT k, COUNT(DISTINCT v) FROM t GROUP BY k"))) == 1
+    assert len(factories_of(aggregation_of("SELECT k, LISTAGG(CAST(v AS STRING)) FROM t GROUP BY k"))) == 1
 
 
 @pytest.mark.parametrize(("strategy", "is_local"), [("AUTO", True), ("TWO_PHASE", True), ("ONE_PHASE", False)])

@@ -23,7 +23,7 @@ from funke.table.expressions import (
 )
 from tests.harness.sql_plans import RunningPlan
 
-UTC = datetime.timezone.utc
+UTC = datetime.UTC
 NOON = datetime.datetime(2024, 5, 1, 12, tzinfo=UTC)
 NOON_MS = int(NOON.timestamp() * 1000)
 LOCAL_NOON = NOON.replace(tzinfo=None)

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.binding.window_relations import WindowTime
-from funke.engine.sql.operators.windows.over_aggregate import OverAggregate
+from funke.engine.sql.plan.over_aggregate import OverAggregate
 from funke.table.types import DataTypes
 from tests.harness.backends import choice_of
 from tests.harness.operator_harness import OperatorHarness
+from tests.harness.plan_nodes import rows_of
 from tests.unit.sql.operators.test_window_aggregate import (
     INPUT,
     INPUTS,
@@ -36,7 +37,7 @@ RESULTS = (
 
 def over(is_rows: bool, preceding: int | None, is_event_time: bool = True) -> OverAggregate:
     uses = (use("count"), use("sum", 2), use("max", 2))
-    return OverAggregate(INPUTS, RESULTS, (0,), uses, WindowTime(1, is_event_time), is_rows, preceding)
+    return OverAggregate(RESULTS, rows_of(INPUTS), (0,), WindowTime(1, is_event_time), is_rows, preceding, uses)
 
 
 class Model:

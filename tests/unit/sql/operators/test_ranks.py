@@ -17,15 +17,18 @@ from hypothesis import strategies as st
 from funke.engine.errors import FunkeError
 from funke.engine.graph.operations import ColumnOperator
 from funke.engine.operators.clock import ManualClock
-from funke.engine.sql.binding.ranks import RankStrategy
-from funke.engine.sql.binding.relations import Column, Scan, SortKey
-from funke.engine.sql.operators.keep_one_row import KeepOneRow
-from funke.engine.sql.operators.rank_rows import RankRows
+from funke.engine.sql.binding.relations import Column, Relation, Scan, SortKey
+from funke.engine.sql.plan.changelog_normalize import ChangelogNormalize
+from funke.engine.sql.plan.changes import ALL_KINDS
+from funke.engine.sql.plan.deduplicate import Deduplicate
+from funke.engine.sql.plan.rank import Rank
+from funke.engine.sql.plan.rank_strategy import RankStrategy
 from funke.engine.sql.statements.job_plans import planned_rows
 from funke.table import DataTypes, EnvironmentSettings, TableEnvironment
 from tests.harness.backends import choice_of
 from tests.harness.local_jobs import changes_in
 from tests.harness.operator_harness import OperatorHarness
+from tests.harness.plan_nodes import factory_of, rows_of
 from tests.harness.sql_changelogs import Change, batch_of, changes_of, folded
 
 RECORDED = json.loads((Path(__file__).parent / "reference_ranks.json").read_text())
@@ -100,13 +103,14 @@ COLUMNS = (
     Column("day", DataTypes.DATE()),
 )
 BY_NAME = (SortKey(1, False, False), SortKey(2))
-SPECS = {
-    "last": KeepOneRow(COLUMNS, (0,), (SortKey(3, False),), wins_ties=True),
-    "best": KeepOneRow(COLUMNS, (0,), BY_NAME, sends_before=False),
-    "first": KeepOneRow(COLUMNS, (0,), keeps_first=True),
-    "updates": KeepOneRow(COLUMNS, (0,), has_retractions=True, skips_same=True),
-    "rows that stay": RankRows(COLUMNS, COLUMNS, (0,), BY_NAME, 1, 2, False, RankStrategy.APPEND, (), True),
-    "rows that go": RankRows(COLUMNS, COLUMNS, (), BY_NAME, 2, 3, False, RankStrategy.RETRACT, (), True),
+INPUT, CHANGES = rows_of(COLUMNS), rows_of(COLUMNS, ALL_KINDS)
+NODES = {
+    "last": Deduplicate(COLUMNS, INPUT, (0,), 3, keeps_last=True),
+    "best": Rank(COLUMNS, INPUT, (0,), BY_NAME, 1, 1, sends_before=False),
+    "first": Deduplicate(COLUMNS, INPUT, (0,), None, keeps_last=False),
+    "updates": ChangelogNormalize(COLUMNS, CHANGES, (0,)),
+    "rows that stay": Rank(COLUMNS, INPUT, (0,), BY_NAME, 1, 2),
+    "rows that go": Rank(COLUMNS, CHANGES, (), BY_NAME, 2, 3, strategy=RankStrategy.RETRACT),
 }
 TAKING_BACK = ("updates", "rows that go")
 ROWS = st.tuples(
@@ -120,11 +124,11 @@ ROWS = st.tuples(
 class Running:
     """One subtask, on a state backend, which may begin with the state of another."""
 
-    def __init__(self, spec: Any, backend: str, restored: list[bytes] | None = None, **more: Any) -> None:
-        self._results = Scan(spec.columns, None)
-        choice = choice_of(backend)
+    def __init__(self, relation: Relation, backend: str, restored: list[bytes] | None = None, **more: Any) -> None:
+        self._results = Scan(relation.columns, None)
+        choice, create = choice_of(backend), factory_of(relation)
         self.harness = OperatorHarness(
-            ColumnOperator(spec), keeps_columns=True, backend=choice, restored=restored, **more
+            ColumnOperator(create), keeps_columns=True, backend=choice, restored=restored, **more
         )
 
     def feed(self, changes: Sequence[Change]) -> list[str]:
@@ -139,7 +143,7 @@ class Running:
         return [state]
 
 
-@pytest.mark.parametrize("name", SPECS)
+@pytest.mark.parametrize("name", NODES)
 @settings(max_examples=10, deadline=None)
 @given(rows=st.lists(ROWS, max_size=12), cut=st.integers(0, 12), signs=st.lists(st.booleans(), min_size=12))
 def test_state_moves_between_backends(name: str, rows: list[Any], cut: int, signs: list[bool]) -> None:
@@ -149,12 +153,12 @@ def test_state_moves_between_backends(name: str, rows: list[Any], cut: int, sign
         changes.append(("+I", row))
         if is_gone and name in TAKING_BACK:
             changes.append(("-D", changes[len(changes) // 2][1]))
-    whole = Running(SPECS[name], "hashmap")
+    whole = Running(NODES[name], "hashmap")
     wanted = [found for each in changes for found in whole.feed([each])]
     first, second = ("hashmap", "rocksdb") if cut % 2 else ("rocksdb", "hashmap")
-    before = Running(SPECS[name], first)
+    before = Running(NODES[name], first)
     found = before.feed(changes[:cut])
-    behind = Running(SPECS[name], second, before.ended())
+    behind = Running(NODES[name], second, before.ended())
     assert found + behind.feed(changes[cut:]) == wanted
     whole.ended()
     behind.ended()
@@ -163,7 +167,7 @@ def test_state_moves_between_backends(name: str, rows: list[Any], cut: int, sign
 @pytest.mark.parametrize("name", ["updates", "rows that stay"])
 def test_state_that_nobody_touches_is_forgotten(name: str) -> None:
     clock = ManualClock()
-    running = Running(replace(SPECS[name], ttl_ms=1000), "hashmap", clock=clock)
+    running = Running(replace(NODES[name], ttl_ms=1000), "hashmap", clock=clock)
     row = (1, "a", 0.5, None)
     assert [each[2:4] for each in running.feed([("+I", row)])] == ["+I"]
     clock.set(1001)

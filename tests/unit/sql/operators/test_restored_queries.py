@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from funke.engine.errors import StateError
-from funke.engine.sql.binding.materialization import Materialization
 from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.binding.time_attributes import TimeAttribute
-from funke.engine.sql.changelog.change_kinds import ALL_KINDS
+from funke.engine.sql.plan.changes import ALL_KINDS
+from funke.engine.sql.plan.sink_materialize import SinkMaterialize
 from funke.engine.types.logical.sql_text import from_sql_text
 from funke.engine.types.row import RowKind
 from tests.harness.restored_queries import FedTable, Query, Rows, Savepoint, Unclaimed
@@ -333,7 +333,7 @@ def test_windows_that_tell_early_results_are_the_same_or_refused(backend: str) -
 
 def materialized(keys: tuple[int, ...], strategy: str = "deduplicate") -> Any:
     """Lets a query have a primary key."""
-    return lambda relation: Materialization(relation.columns, relation, keys, None, 0, strategy)
+    return lambda relation: SinkMaterialize(relation.columns, relation, keys, None, 0, strategy)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

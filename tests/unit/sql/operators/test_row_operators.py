@@ -12,21 +12,25 @@ from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.flink_exceptions import TableException
 from funke.engine.graph.operations import ColumnOperator
 from funke.engine.operators.operator import MAX_WATERMARK
+from funke.engine.sql.binding.correlations import Correlation
 from funke.engine.sql.binding.expressions import BoundColumn
-from funke.engine.sql.binding.relations import Column, SortKey
-from funke.engine.sql.operators.correlate import Correlate
-from funke.engine.sql.operators.enforce_not_null import EnforceNotNull
-from funke.engine.sql.operators.final_rows import KeepFinalRows
-from funke.engine.sql.operators.sort_limit import LimitRows, SortRows
+from funke.engine.sql.binding.relations import Column, Relation, Scan, SortKey
 from funke.engine.sql.operators.stream_columns import StreamColumns
-from funke.engine.sql.operators.windows.partition_aggregate import PartitionAggregate
+from funke.engine.sql.plan.batch_over_aggregate import BatchOverAggregate
+from funke.engine.sql.plan.constraint_enforcer import ConstraintEnforcer
+from funke.engine.sql.plan.final_rows import FinalRows
+from funke.engine.sql.plan.limit import ExecLimit
+from funke.engine.sql.plan.node import PlanNode
+from funke.engine.sql.plan.sort import BatchSort
 from funke.engine.sql.table_rows import to_batches, to_rows
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.logical.data_types import DataTypes
 from funke.table.udf import udtf
 from tests.harness.operator_harness import OperatorHarness, Watermark
+from tests.harness.plan_nodes import factory_of, rows_of
 
 COLUMNS = (Column("id", DataTypes.INT()), Column("name", DataTypes.STRING()))
+INPUT = rows_of(COLUMNS)
 Rows = list[tuple[Any, ...]]
 
 
@@ -39,6 +43,7 @@ def batch(*rows: tuple[Any, ...], kinds: str = "", timestamps: list[int] | None 
 
 def results(create: Any, *batches: ColumnBatch, columns: tuple[Column, ...] = COLUMNS, cut: bool = False) -> Rows:
     """What an operator gives for batches and for their end; `cut` restarts it before the last one."""
+    create = factory_of(create) if isinstance(create, Relation) else create
     harness = OperatorHarness(ColumnOperator(create), keeps_columns=True)
     for each in batches[:-1]:
         harness.operator.process_columns(each)
@@ -56,9 +61,9 @@ def results(create: Any, *batches: ColumnBatch, columns: tuple[Column, ...] = CO
 def test_rows_are_sorted_when_all_have_come(cut: bool) -> None:
     one = batch((2, "b"), (None, "n"), (3, "a"))
     other = batch((2, "a"), (1, None))
-    ascending = SortRows(COLUMNS, (SortKey(0), SortKey(1, is_ascending=False, nulls_first=False)))
+    ascending = BatchSort(COLUMNS, INPUT, (SortKey(0), SortKey(1, is_ascending=False, nulls_first=False)))
     assert results(ascending, one, other, cut=cut) == [(None, "n"), (1, None), (2, "b"), (2, "a"), (3, "a")]
-    last = SortRows(COLUMNS, (SortKey(0, is_ascending=False, nulls_first=False),), offset=1, limit=2)
+    last = BatchSort(COLUMNS, INPUT, (SortKey(0, is_ascending=False, nulls_first=False),), offset=1, limit=2)
     # Rows that are equal keep their order.
     assert results(last, one, other, cut=cut) == [(2, "b"), (2, "a")]
 
@@ -70,44 +75,44 @@ def test_rows_are_sorted_when_all_have_come(cut: bool) -> None:
 def test_nan_is_more_than_any_number(is_ascending: bool, wanted: list[str]) -> None:
     columns = (Column("d", DataTypes.DOUBLE()),)
     (rows,) = to_batches(columns, [(2.0,), (None,), (float("nan"),), (-1.0,)])
-    sort = SortRows(columns, (SortKey(0, is_ascending, nulls_first=is_ascending),))
+    sort = BatchSort(columns, rows_of(columns), (SortKey(0, is_ascending, nulls_first=is_ascending),))
     assert [str(row[0]) for row in results(sort, rows, columns=columns)] == wanted
 
 
 @pytest.mark.parametrize("cut", [False, True])
 def test_the_first_rows_pass(cut: bool) -> None:
     one, other = batch((1, "a"), (2, "b"), (3, "c")), batch((4, "d"), (5, "e"))
-    assert results(LimitRows(COLUMNS, 1, 3), one, other, cut=cut) == [(2, "b"), (3, "c"), (4, "d")]
-    assert results(LimitRows(COLUMNS, 4), one, other, cut=cut) == [(5, "e")]
-    assert results(LimitRows(COLUMNS, 0, 0), one, other, cut=cut) == []
+    assert results(ExecLimit(COLUMNS, INPUT, 1, 3), one, other, cut=cut) == [(2, "b"), (3, "c"), (4, "d")]
+    assert results(ExecLimit(COLUMNS, INPUT, 4), one, other, cut=cut) == [(5, "e")]
+    assert results(ExecLimit(COLUMNS, INPUT, 0, 0), one, other, cut=cut) == []
 
 
 def test_rows_that_are_taken_back_cannot_be_counted() -> None:
     with pytest.raises(UnsupportedFeatureError, match="LIMIT on a table that changes"):
-        results(LimitRows(COLUMNS, 0, 1), batch((1, "a"), (1, "a"), kinds="id"))
+        results(ExecLimit(COLUMNS, INPUT, 0, 1), batch((1, "a"), (1, "a"), kinds="id"))
 
 
 @pytest.mark.parametrize("cut", [False, True])
 def test_what_changes_leave(cut: bool) -> None:
     one = batch((1, "a"), (2, "b"), (1, "a"), (1, "c"), kinds="iiba")
     other = batch((2, "b"), (3, "d"), (3, "d"), (3, "d"), kinds="diid")
-    assert results(KeepFinalRows(COLUMNS), one, other, cut=cut) == [(1, "c"), (3, "d")]
-    assert results(KeepFinalRows(COLUMNS), batch((1, "a"))) == [(1, "a")]
-    otherwise = KeepFinalRows(COLUMNS, (0, None))
+    assert results(FinalRows(COLUMNS, INPUT), one, other, cut=cut) == [(1, "c"), (3, "d")]
+    assert results(FinalRows(COLUMNS, INPUT), batch((1, "a"))) == [(1, "a")]
+    otherwise = FinalRows(COLUMNS, INPUT, (0, None))
     assert results(otherwise, batch((1, "a"), (1, "a"), kinds="id")) == [(0, None)]
 
 
 def test_a_null_where_there_must_be_a_value() -> None:
     rows = batch((1, "a"), (None, "b"))
-    assert results(EnforceNotNull(("id",), (0,), True), rows) == [(1, "a")]
+    assert results(ConstraintEnforcer(COLUMNS, INPUT, (0,), True), rows) == [(1, "a")]
     with pytest.raises(TableException, match="Column 'id' is NOT NULL, however, a null value is being written into it"):
-        results(EnforceNotNull(("id",), (0,), False), rows)
+        results(ConstraintEnforcer(COLUMNS, INPUT, (0,), False), rows)
 
 
 def test_event_time_becomes_a_column() -> None:
     columns = (Column("rt", DataTypes.TIMESTAMP_LTZ(3)), Column("id", DataTypes.BIGINT()))
     create = StreamColumns(columns, (None, 0))
-    moment = datetime.datetime(1970, 1, 1, 0, 0, 1, tzinfo=datetime.timezone.utc)
+    moment = datetime.datetime(1970, 1, 1, 0, 0, 1, tzinfo=datetime.UTC)
     assert results(create, batch((7, "a"), timestamps=[1000]), columns=columns) == [(moment, 7)]
     with pytest.raises(ValueError, match="Rowtime timestamp is not defined"):
         results(create, batch((7, "a")), columns=columns)
@@ -119,9 +124,9 @@ def test_rows_are_made_of_each_row() -> None:
     split = udtf(_parts, result_types=[DataTypes.STRING()])._to_user_function()
     rows = batch((1, "a b"), (2, None), (3, "one"), kinds="iid")
     columns = (*COLUMNS, word)
-    made = Correlate(COLUMNS, columns, split, (name,), False, False)
+    made = factory_of(Correlation(columns, Scan(COLUMNS, None), split, (name,)))
     assert results(made, rows, columns=columns) == [(1, "a b", "a"), (1, "a b", "b"), (3, "one", "ONE")]
-    kept = Correlate(COLUMNS, columns, split, (name,), True, False)
+    kept = factory_of(Correlation(columns, Scan(COLUMNS, None), split, (name,), keeps_all=True))
     assert results(kept, rows, columns=columns)[2] == (2, None, None)
 
 
@@ -132,16 +137,16 @@ def _parts(text: str | None) -> Any:
 
 
 @pytest.mark.parametrize(
-    "create",
+    "node",
     [
-        KeepFinalRows(COLUMNS),
-        SortRows(COLUMNS, (SortKey(0),)),
-        PartitionAggregate(COLUMNS, COLUMNS, (1,), (SortKey(0),), ()),
+        FinalRows(COLUMNS, INPUT),
+        BatchSort(COLUMNS, INPUT, (SortKey(0),)),
+        BatchOverAggregate(COLUMNS, INPUT, (1,), (SortKey(0),), ()),
     ],
-    ids=lambda create: type(create).__name__,
+    ids=lambda node: type(node).__name__,
 )
-def test_what_the_end_gives_is_not_late(create: Any) -> None:
-    harness = OperatorHarness(ColumnOperator(create), keeps_columns=True)
+def test_what_the_end_gives_is_not_late(node: PlanNode) -> None:
+    harness = OperatorHarness(ColumnOperator(factory_of(node)), keeps_columns=True)
     harness.operator.process_columns(batch((1, "a"), (2, "a")))
     harness.watermark(7)
     assert not harness.elements()

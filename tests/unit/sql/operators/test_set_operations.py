@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,16 @@ from hypothesis import strategies as st
 from funke.engine.graph.operations import ColumnOperator
 from funke.engine.operators.clock import ManualClock
 from funke.engine.sql.binding.relations import Column, Scan
-from funke.engine.sql.operators.semi_join import KeepMatches
+from funke.engine.sql.plan.changes import ALL_KINDS
+from funke.engine.sql.plan.node import DetachedInput
+from funke.engine.sql.plan.semi_join import SemiJoin
+from funke.engine.sql.plan.upsert_keys import NO_KEYS
 from funke.engine.sql.statements.job_plans import planned_rows
 from funke.engine.types.logical.data_types import DataTypes
 from funke.table import EnvironmentSettings, ExplainDetail, TableEnvironment
 from tests.harness.backends import choice_of
 from tests.harness.operator_harness import OperatorHarness
+from tests.harness.plan_nodes import factory_of
 from tests.harness.sql_changelogs import Change, batch_of, changes_of, folded
 from tests.harness.sql_plans import RunningPlan, SmallTable, changes_from, planned
 
@@ -123,20 +128,26 @@ def test_distinct_values_that_are_taken_back_in_another_batch(size: int) -> None
     ]
 
 
-SIDES = (*COLUMNS, Column("is_right", DataTypes.BOOLEAN(False)))
 ROWS = st.tuples(st.none() | st.integers(1, 2), st.sampled_from([None, "a"]), st.booleans())
+
+
+def join_of(is_anti: bool = False, ttl_ms: int = 0) -> SemiJoin:
+    side = DetachedInput(COLUMNS, ALL_KINDS, NO_KEYS)
+    return SemiJoin(COLUMNS, side, side, is_anti, ttl_ms)
 
 
 class Running:
     """One subtask of a join, on a state backend, which may begin with the state of another."""
 
-    def __init__(self, spec: KeepMatches, backend: str = "hashmap", **more: Any) -> None:
+    def __init__(self, join: SemiJoin, backend: str = "hashmap", **more: Any) -> None:
         choice = choice_of(backend)
-        self.harness = OperatorHarness(ColumnOperator(spec), keeps_columns=True, backend=choice, **more)
+        self.harness = OperatorHarness(ColumnOperator(factory_of(join)), keeps_columns=True, backend=choice, **more)
 
     def feed(self, changes: Sequence[Change]) -> list[Change]:
-        if changes:
-            self.harness.operator.process_columns(batch_of(changes, SIDES))
+        """Rows that say whether they are of the right side; those of one side that follow each other are a batch."""
+        for is_right, some in groupby(changes, lambda change: change[1][-1]):
+            batch = batch_of([(sign, row[:-1]) for sign, row in some], COLUMNS)
+            self.harness.operator.columns_handler(int(is_right))(batch)
         return [each for batch in self.harness.elements() for each in changes_of(batch, Scan(COLUMNS, None))]
 
     def ended(self) -> list[bytes]:
@@ -159,7 +170,7 @@ def test_state_moves_between_backends(is_anti: bool, rows: list[Any], signs: lis
         changes.append(("+I" if place % 2 else "+U", row))
         if sign:
             changes.append((sign, rows[place // 2]))
-    spec = KeepMatches(SIDES, COLUMNS, is_anti)
+    spec = join_of(is_anti)
     alone = Running(spec)
     wanted = [each for change in changes for each in alone.feed([change])]
     alone.harness.close()
@@ -174,7 +185,7 @@ def test_state_moves_between_backends(is_anti: bool, rows: list[Any], signs: lis
 @pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
 def test_each_side_is_forgotten_by_itself(backend: str) -> None:
     clock = ManualClock(0)
-    running = Running(KeepMatches(SIDES, COLUMNS, ttl_ms=100), backend, clock=clock)
+    running = Running(join_of(ttl_ms=100), backend, clock=clock)
     left, right = (1, "a", False), (1, "a", True)
     assert running.feed([("+I", right)]) == []
     clock.set(60)

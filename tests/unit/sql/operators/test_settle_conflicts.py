@@ -15,25 +15,30 @@ from funke.engine.flink_exceptions import TableException
 from funke.engine.graph.operations import ColumnOperator
 from funke.engine.operators.operator import MAX_WATERMARK, MIN_WATERMARK
 from funke.engine.sql.binding.relations import Column, Scan
-from funke.engine.sql.operators.settle_conflicts import SettleConflicts, StampWatermarks
+from funke.engine.sql.plan.changes import ALL_KINDS
+from funke.engine.sql.plan.sink_materialize import SinkMaterialize
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.table import DataTypes
 from tests.harness.backends import choice_of
 from tests.harness.operator_harness import OperatorHarness
+from tests.harness.plan_nodes import rows_of
 from tests.harness.sql_changelogs import Change, batch_of, changes_of
 
 COLUMNS = (Column("k", DataTypes.INT()), Column("name", DataTypes.STRING()), Column("d", DataTypes.DOUBLE()))
-BY_NAME = SettleConflicts(COLUMNS, (0,), (1,))
-WHOLE = SettleConflicts(COLUMNS, (0,))
+INPUT = rows_of(COLUMNS, ALL_KINDS)
+BY_NAME = SinkMaterialize(COLUMNS, INPUT, (0,), (1,), strategy="nothing")
+WHOLE = SinkMaterialize(COLUMNS, INPUT, (0,), strategy="nothing")
 A, B, C = ((1, name, None) for name in "abc")
 
 
 class Running:
     """One subtask, on a state backend, which may begin with the state of another."""
 
-    def __init__(self, spec: SettleConflicts, backend: str = "hashmap", restored: list[bytes] | None = None) -> None:
+    def __init__(self, node: SinkMaterialize, backend: str = "hashmap", restored: list[bytes] | None = None) -> None:
         choice = choice_of(backend)
-        self.harness = OperatorHarness(ColumnOperator(spec), keeps_columns=True, backend=choice, restored=restored)
+        self.harness = OperatorHarness(
+            ColumnOperator(node.create), keeps_columns=True, backend=choice, restored=restored
+        )
 
     def take(self, *changes: Change, at: int = MIN_WATERMARK) -> None:
         if changes:
@@ -63,9 +68,9 @@ class Running:
         ([("-U", A)], []),
     ],
 )
-@pytest.mark.parametrize("spec", [BY_NAME, WHOLE], ids=["by key", "whole rows"])
-def test_what_comes_before_a_watermark(spec: SettleConflicts, changes: list[Change], told: list[Change]) -> None:
-    running = Running(spec)
+@pytest.mark.parametrize("node", [BY_NAME, WHOLE], ids=["by key", "whole rows"])
+def test_what_comes_before_a_watermark(node: SinkMaterialize, changes: list[Change], told: list[Change]) -> None:
+    running = Running(node)
     running.take(*changes)
     assert running.reach(10) == told
     running.ended()
@@ -97,7 +102,7 @@ def test_rows_wait_for_the_watermark_behind_that_of_their_sender() -> None:
 
 
 def test_a_conflict_fails_the_job_with_its_key() -> None:
-    running = Running(replace(WHOLE, is_failing=True))
+    running = Running(replace(WHOLE, strategy="error"))
     running.take(("+I", A), ("+I", B))
     with pytest.raises(TableException, match=r"Conflicting key: \[k=1\]\. Use ON CONFLICT DO NOTHING to keep"):
         running.reach(10)
@@ -108,18 +113,18 @@ ROWS = st.tuples(st.integers(1, 2), st.sampled_from([None, "a", "b"]), st.sample
 CHANGES = st.lists(st.tuples(st.sampled_from(["+I", "-U", "+U", "-D"]), ROWS), max_size=10)
 
 
-@pytest.mark.parametrize("spec", [BY_NAME, WHOLE], ids=["by key", "whole rows"])
+@pytest.mark.parametrize("node", [BY_NAME, WHOLE], ids=["by key", "whole rows"])
 @settings(max_examples=15, deadline=None)
 @given(parts=st.lists(CHANGES, max_size=3), cut=st.integers(0, 10))
-def test_cuts_and_restarts_change_nothing(spec: SettleConflicts, parts: Sequence[list[Change]], cut: int) -> None:
+def test_cuts_and_restarts_change_nothing(node: SinkMaterialize, parts: Sequence[list[Change]], cut: int) -> None:
     """Rows between two watermarks in one batch give what two batches give with a restart between them."""
-    whole, cuts = Running(spec), Running(spec, "rocksdb")
+    whole, cuts = Running(node), Running(node, "rocksdb")
     backends = ["hashmap", "rocksdb"] * 2
     for number, changes in enumerate(parts):
         at, watermark = number * 10 if number else MIN_WATERMARK, (number + 1) * 10
         whole.take(*changes, at=at)
         cuts.take(*changes[:cut], at=at)
-        cuts = Running(spec, backends[number], cuts.ended())
+        cuts = Running(node, backends[number], cuts.ended())
         cuts.take(*changes[cut:], at=MIN_WATERMARK)
         # Keys are told in any order.
         assert sorted(map(repr, cuts.reach(watermark))) == sorted(map(repr, whole.reach(watermark)))
@@ -128,7 +133,7 @@ def test_cuts_and_restarts_change_nothing(spec: SettleConflicts, parts: Sequence
 
 
 def test_rows_are_stamped_with_the_watermark() -> None:
-    harness = OperatorHarness(ColumnOperator(StampWatermarks()), keeps_columns=True)
+    harness = OperatorHarness(ColumnOperator(BY_NAME.phases()[0].create), keeps_columns=True)
     times: list[Any] = []
     for watermark in (5, MAX_WATERMARK):
         harness.operator.process_columns(batch_of([("+I", A)], COLUMNS))

@@ -21,10 +21,11 @@ from funke.engine.sql.functions.aggregates.catalog import find_aggregate
 from funke.engine.sql.functions.aggregates.ranking import RANKING
 from funke.engine.sql.functions.function import Argument
 from funke.engine.sql.operators.windows import sorted_aggregate
-from funke.engine.sql.operators.windows.sorted_aggregate import SortedAggregate
+from funke.engine.sql.plan.sorted_over_aggregate import SortedOverAggregate
 from funke.engine.sql.statements.job_plans import planned_rows
 from funke.table import EnvironmentSettings, TableEnvironment
 from tests.harness.local_jobs import changes_in
+from tests.harness.plan_nodes import rows_of
 from tests.harness.sql_changelogs import Change, folded
 from tests.unit.sql.operators.test_ranks import COLUMNS, ROWS, Running
 
@@ -114,11 +115,12 @@ def test_plans_say_what_flink_says(t_env: TableEnvironment, query: str) -> None:
     assert window in t_env.explain_sql(query)
 
 
-def over(is_rows: bool, calls: Sequence[tuple[str, int]], **more: Any) -> SortedAggregate:
+def over(is_rows: bool, calls: Sequence[tuple[str, int]], **more: Any) -> SortedOverAggregate:
     """Of rows with the key k, in the order of d."""
     uses = [use(name, place) for name, place in calls]
     results = [Column(f"r{place}", each.call.result) for place, each in enumerate(uses)]
-    return SortedAggregate(COLUMNS, (*COLUMNS, *results), (0,), SortKey(2), is_rows, tuple(uses), **more)
+    columns = (*COLUMNS, *results)
+    return SortedOverAggregate(columns, rows_of(COLUMNS), (0,), SortKey(2), is_rows, tuple(uses), **more)
 
 
 def use(name: str, place: int) -> BoundAggregate:

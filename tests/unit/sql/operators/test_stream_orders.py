@@ -15,13 +15,15 @@ from hypothesis import strategies as st
 from funke.engine.flink_exceptions import TableException
 from funke.engine.graph.operations import ColumnOperator
 from funke.engine.sql.binding.relations import Column, SortKey
-from funke.engine.sql.operators.stream_orders import KeepTopRows, SortByTime
+from funke.engine.sql.plan.rank import Rank
+from funke.engine.sql.plan.sort import TemporalSort
 from funke.engine.sql.statements.job_plans import planned_rows
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.table import DataTypes, EnvironmentSettings, TableEnvironment
 from funke.table.udf import udf
 from tests.harness.local_jobs import changes_in
 from tests.harness.operator_harness import OperatorHarness
+from tests.harness.plan_nodes import rows_of
 
 RECORDED = json.loads((Path(__file__).parent / "reference_orders.json").read_text())
 
@@ -102,6 +104,7 @@ def test_batches_make_no_difference(batches: list[Any], restart: int) -> None:
         watermark = max(watermark, reached)
         steps.append((rows, watermark))
         single += [([row], -1) for row in rows] + [([], watermark)]
-    by_time, top = SortByTime(COLUMNS, (SortKey(0),)), KeepTopRows(COLUMNS, (SortKey(1), SortKey(0, False)), 3)
+    by_time = TemporalSort(COLUMNS, rows_of(COLUMNS), (SortKey(0),)).create
+    top = Rank(COLUMNS, rows_of(COLUMNS), (), (SortKey(1), SortKey(0, False)), 1, 3, is_limit=True).create
     for spec in (by_time, top):
         assert run(spec, steps, restart) == run(spec, single)

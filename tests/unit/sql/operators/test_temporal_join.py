@@ -15,19 +15,22 @@ from funke.engine.flink_exceptions import ValidationException
 from funke.engine.graph.operations import ColumnOperator
 from funke.engine.sql.binding.query_binder import QueryBinder
 from funke.engine.sql.binding.relations import Column, Scan
-from funke.engine.sql.binding.temporal_joins import TemporalJoin
 from funke.engine.sql.binding.time_attributes import TimeAttribute
-from funke.engine.sql.changelog.change_kinds import ALL_KINDS, INSERTS, kinds_of
-from funke.engine.sql.changelog.requirements import for_consumer
-from funke.engine.sql.operators.calculate import Calculate
-from funke.engine.sql.operators.temporal_join import JoinVersions
 from funke.engine.sql.parsing import parse
+from funke.engine.sql.plan.calc import Calc
+from funke.engine.sql.plan.changelog_mode import for_consumer
+from funke.engine.sql.plan.changes import ALL_KINDS, INSERTS
+from funke.engine.sql.plan.lower import lower
+from funke.engine.sql.plan.node import as_node
+from funke.engine.sql.plan.pruning import without_unused
+from funke.engine.sql.plan.temporal_join import TemporalJoin
 from funke.engine.sql.rules.temporal_joins import check_versions
 from funke.engine.sql.statements.job_plans import planned_rows
 from funke.engine.types.logical.data_types import DataTypes
 from funke.table import EnvironmentSettings, TableEnvironment
 from tests.harness.local_jobs import changes_in
 from tests.harness.operator_harness import OperatorHarness
+from tests.harness.plan_nodes import factory_of
 from tests.harness.sql_changelogs import batch_of, changes_of
 
 ROWTIME = TimeAttribute.ROWTIME
@@ -50,6 +53,10 @@ def bound(text, rates=None):
     return QueryBinder({("o",): Scan(ORDERS, None, ("o",)), ("r",): rates}.get).bind(statement.query)
 
 
+def lowered(text, rates=None):
+    return lower(bound(text, rates))
+
+
 def moment(time):
     return None if time is None else datetime.datetime(1970, 1, 1) + datetime.timedelta(milliseconds=time)
 
@@ -58,13 +65,12 @@ class Running:
     """Orders and rates, row by row, and the watermark of both."""
 
     def __init__(self, text, restored=None):
-        top = for_consumer(bound(text), ALL_KINDS)
+        top = for_consumer(without_unused(lower(bound(text))), ALL_KINDS)
         self.relation, join = top, top.input
         assert isinstance(join, TemporalJoin)
-        left, right = join.input.inputs
-        self._sides = [self._made(Calculate.of(each)) for each in (left, right)]
-        self.join = OperatorHarness(ColumnOperator(JoinVersions.of(join)), keeps_columns=True, restored=restored)
-        self._last = self._made(Calculate.of(top))
+        self._sides = [self._made(factory_of(each)) if isinstance(each, Calc) else None for each in join.inputs]
+        self.join = OperatorHarness(ColumnOperator(factory_of(join)), keeps_columns=True, restored=restored)
+        self._last = self._made(factory_of(top))
 
     @staticmethod
     def _made(operator):
@@ -81,9 +87,12 @@ class Running:
 
     def _feed(self, side, changes, columns):
         plain = tuple(Column(each.name, each.type) for each in columns)
-        self._sides[side].operator.process_columns(batch_of(changes, plain))
-        for batch in self._sides[side].elements():
-            self.join.operator.process_columns(batch)
+        batches = [batch_of(changes, plain)]
+        if self._sides[side] is not None:
+            self._sides[side].operator.process_columns(batches[0])
+            batches = self._sides[side].elements()
+        for batch in batches:
+            self.join.operator.columns_handler(side)(batch)
 
     def watermark(self, time):
         self.join.operator.process_watermark(time)
@@ -213,24 +222,24 @@ def test_every_row_meets_the_version_of_its_time_wherever_it_was_restored(steps,
 
 
 def test_kinds_are_those_of_the_left_side():
-    relation = for_consumer(bound(QUERY.format("", "")), ALL_KINDS)
-    assert kinds_of(relation) == INSERTS
+    relation = for_consumer(lowered(QUERY.format("", "")), ALL_KINDS)
+    assert as_node(relation).changelog() == INSERTS
     assert np.all([each.name for each in relation.columns] == ["id", "rate"])
 
 
 def test_what_has_no_versions_is_refused():
     no_key = Scan(RATES, None, ("r",), INSERTS)
     with pytest.raises(ValidationException, match="but no primary key can be found"):
-        check_versions(bound(QUERY.format("", ""), no_key))
+        check_versions(lowered(QUERY.format("", ""), no_key))
     no_time = Scan((*RATES[:2], Column("since", DataTypes.TIMESTAMP(3))), None, ("r",), INSERTS, ("currency",))
     with pytest.raises(ValidationException, match="but no row time attribute can be found"):
-        check_versions(bound(QUERY.format("", ""), no_time))
+        check_versions(lowered(QUERY.format("", ""), no_time))
     other_key = Scan(RATES, None, ("r",), INSERTS, ("currency", "rate"))
     with pytest.raises(ValidationException, match=r"primary key \[currency, rate\] must be included"):
-        check_versions(bound(QUERY.format("", ""), other_key))
+        check_versions(lowered(QUERY.format("", ""), other_key))
     by_number = Scan((Column("currency", DataTypes.BIGINT()), *RATES[1:]), None, ("r",), INSERTS, ("currency",))
     with pytest.raises(UnsupportedFeatureError, match="a temporal join by INT and BIGINT"):
-        check_versions(bound(QUERY.replace("o.currency", "o.id").format("", ""), by_number))
+        check_versions(lowered(QUERY.replace("o.currency", "o.id").format("", ""), by_number))
 
 
 RATE_ROWS = [("EUR", 100, 1), ("EUR", 110, 5), ("USD", 50, 2), ("EUR", 105, 3), ("EUR", 120, 20)]

@@ -10,11 +10,11 @@ import pytest
 from funke.engine.flink_exceptions import TableException
 from funke.engine.graph.operations import ColumnOperator
 from funke.engine.operators.functions.table_functions import DelegatingPandasAggregateFunction
-from funke.engine.sql.binding.final_rows import FinalRows
 from funke.engine.sql.binding.query_binder import QueryBinder
 from funke.engine.sql.binding.relations import Aggregation, Calculation, Column, Scan, inputs_of
-from funke.engine.sql.changelog.change_kinds import ALL_KINDS
-from funke.engine.sql.operators.aggregate import Aggregate
+from funke.engine.sql.plan.changes import ALL_KINDS
+from funke.engine.sql.plan.final_rows import FinalRows
+from funke.engine.sql.plan.lower import lower
 from funke.engine.sql.statements.job_plans import planned_rows
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
@@ -33,6 +33,7 @@ from funke.table import (
 from funke.table.udf import udaf
 from tests.harness.backends import choice_of
 from tests.harness.operator_harness import OperatorHarness
+from tests.harness.plan_nodes import factory_of
 from tests.harness.sql_changelogs import RunningQuery, batch_of, changes_of, inserts
 
 TYPES = {"k": "STRING", "v": "BIGINT", "w": "BIGINT"}
@@ -75,7 +76,7 @@ def query(function: UserFunction) -> Calculation:
         queries.TableRef(("t",)),
         group_by=queries.GroupBy(((syntax.Name(("k",)),),)),
     )
-    relation = QueryBinder({("t",): Scan(COLUMNS, None, ("t",), ALL_KINDS)}.get).bind(select)
+    relation = lower(QueryBinder({("t",): Scan(COLUMNS, None, ("t",), ALL_KINDS)}.get).bind(select))
     assert isinstance(relation, Calculation)
     return relation
 
@@ -138,7 +139,7 @@ def test_changes_as_in_pyflink() -> None:
 def test_accumulators_with_views_survive() -> None:
     aggregation = query(wavg()).input
     assert isinstance(aggregation, Aggregation)
-    operation = ColumnOperator(Aggregate.of(aggregation))
+    operation = ColumnOperator(factory_of(aggregation))
     rows = batch_of(inserts([("x", 5, 1), ("x", 7, 1)]), aggregation.input.columns)
     for before, after in (("hashmap", "rocksdb"), ("rocksdb", "hashmap")):
         first = OperatorHarness(operation, keeps_columns=True, backend=choice_of(before))
@@ -184,7 +185,7 @@ def test_rows_of_a_group() -> None:
         queries.TableRef(("t",)),
         group_by=queries.GroupBy(((syntax.Name(("k",)),),)),
     )
-    relation = QueryBinder({("t",): Scan(COLUMNS, None, ("t",), ALL_KINDS)}.get).bind(select)
+    relation = lower(QueryBinder({("t",): Scan(COLUMNS, None, ("t",), ALL_KINDS)}.get).bind(select))
     assert [column.name for column in relation.columns] == ["k", "value", "place"]
     running = RunningQuery(relation)
     # Recorded with PyFlink.

@@ -11,14 +11,13 @@ from funke.engine.graph.operations import ColumnOperator
 from funke.engine.sql.binding.relations import Calculation
 from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
 from funke.engine.sql.binding.window_relations import WindowAggregation
-from funke.engine.sql.operators.calculate import Calculate
-from funke.engine.sql.operators.windows.window_aggregate import WindowAggregate
 from funke.engine.sql.statements.job_plans import planned_rows
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.table import AggregateFunction, DataTypes, EnvironmentSettings, TableEnvironment
 from funke.table.udf import udaf
 from tests.harness.backends import choice_of
 from tests.harness.operator_harness import OperatorHarness
+from tests.harness.plan_nodes import factory_of
 from tests.harness.sql_changelogs import batch_of, changes_of, inserts
 
 NOON = datetime.datetime(2024, 1, 1, 12)
@@ -88,10 +87,10 @@ def results(
     relation: Any = planned_rows(t_env._session, query._relation)
     while not isinstance(relation, WindowAggregation):
         relation = relation.input
-    makes: list[Any] = [WindowAggregate.of(relation)]
+    makes: list[Any] = [factory_of(relation)]
     inner = relation.input
     while isinstance(inner, Calculation):
-        makes.insert(0, Calculate.of(inner))
+        makes.insert(0, factory_of(inner))
         inner = inner.input
     assert isinstance(inner, WatermarkAssigner)
     harnesses = [

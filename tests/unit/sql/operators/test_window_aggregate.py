@@ -15,17 +15,20 @@ from hypothesis import strategies as st
 from funke.engine.graph.operations import ColumnOperator
 from funke.engine.operators.functions.table_functions import DelegatingPandasAggregateFunction
 from funke.engine.operators.watermark_patience import WATERMARK_MISSING
-from funke.engine.sql.binding.relations import BoundAggregate, Column, Scan
+from funke.engine.sql.binding.relations import BoundAggregate, Column
 from funke.engine.sql.binding.time_attributes import TimeAttribute
-from funke.engine.sql.binding.window_relations import WindowAggregation, Windows, WindowTime
+from funke.engine.sql.binding.window_relations import WindowTime
 from funke.engine.sql.functions.aggregates.aggregate import bind_aggregate
 from funke.engine.sql.functions.aggregates.catalog import find_aggregate
 from funke.engine.sql.functions.function import Argument
 from funke.engine.sql.functions.user_aggregates import as_aggregate
 from funke.engine.sql.operators.calculate import schema_of
-from funke.engine.sql.operators.windows.partial_aggregate import PartialAggregate, can_be_partial
-from funke.engine.sql.operators.windows.window_aggregate import WindowAggregate, WindowAggregateOperator
+from funke.engine.sql.operators.windows.window_aggregate import WindowAggregateOperator
+from funke.engine.sql.plan.changes import ALL_KINDS
+from funke.engine.sql.plan.node import PlanNode
+from funke.engine.sql.plan.window_aggregate import WindowAggregate
 from funke.engine.sql.syntax.user_function import UserFunction
+from funke.engine.sql.window_kinds import CumulativeWindows, HoppingWindows, SessionWindows, TumblingWindows, Windows
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.columns.column_hash import groups_of_columns
 from funke.engine.types.key_groups import KeyGroups
@@ -35,6 +38,7 @@ from funke.table import AggregateFunction, FunctionContext
 from funke.table.types import DataTypes
 from tests.harness.backends import choice_of
 from tests.harness.operator_harness import OperatorHarness
+from tests.harness.plan_nodes import factory_of, rows_of
 from tests.unit.sql.operators.window_model import WindowModel
 
 STAMP = DataTypes.TIMESTAMP(3)
@@ -60,13 +64,9 @@ def use(name: str, *places: int) -> BoundAggregate:
     return BoundAggregate(bind_aggregate(function, [Argument(INPUTS[each].type) for each in places]), places)
 
 
-def aggregation(windows: Windows, is_event_time: bool = True) -> WindowAggregation:
+def aggregation(windows: Windows, is_event_time: bool = True) -> WindowAggregate:
     uses = (use("count"), use("sum", 2), use("max", 2))
-    return WindowAggregation(RESULTS, Scan(INPUTS, None), (0,), uses, windows, WindowTime(1, is_event_time))
-
-
-def aggregate(windows: Windows, is_event_time: bool = True) -> WindowAggregate:
-    return WindowAggregate.of(aggregation(windows, is_event_time))
+    return WindowAggregate(RESULTS, rows_of(INPUTS), (0,), uses, windows, WindowTime(1, is_event_time))
 
 
 def batch_of(rows: list[tuple[Any, int, Any]]) -> ColumnBatch:
@@ -87,19 +87,19 @@ def results_of(harness: OperatorHarness) -> list[tuple[Any, ...]]:
     return found
 
 
-def harness_of(spec: Any, **options: Any) -> OperatorHarness:
-    return OperatorHarness(ColumnOperator(spec), keeps_columns=True, **options)
+def harness_of(spec: PlanNode, **options: Any) -> OperatorHarness:
+    return OperatorHarness(ColumnOperator(factory_of(spec)), keeps_columns=True, **options)
 
 
 WINDOWS = [
-    Windows("tumble", 10),
-    Windows("tumble", 10, offset_ms=3),
-    Windows("hop", 10, 5),
-    Windows("hop", 12, 5, 1),
-    Windows("hop", 3, 7),
-    Windows("cumulate", 12, 4),
-    Windows("cumulate", 12, 3, 2),
-    Windows("session", 4),
+    TumblingWindows(10),
+    TumblingWindows(10, offset_ms=3),
+    HoppingWindows(10, 5),
+    HoppingWindows(12, 5, offset_ms=1),
+    HoppingWindows(3, 7),
+    CumulativeWindows(12, 4),
+    CumulativeWindows(12, 3, offset_ms=2),
+    SessionWindows(4),
 ]
 ROWS = st.lists(
     st.tuples(st.sampled_from(["a", "b", None]), st.integers(-40, 60), st.one_of(st.none(), st.integers(-9, 9))),
@@ -141,8 +141,8 @@ def test_windows_are_those_of_a_row_by_row_model(
 ) -> None:
     first, second = map(choice_of, backends)
     model, relation = WindowModel(windows), aggregation(windows)
-    spec = WindowAggregate.of_entries(relation) if is_partial else WindowAggregate.of(relation)
-    first_step = harness_of(PartialAggregate.of(relation)) if is_partial else None
+    spec = relation.phases()[-1] if is_partial else relation
+    first_step = harness_of(relation.phases()[0]) if is_partial else None
     found: list[tuple[Any, ...]] = []
     subtasks = [harness_of(spec, parallelism=parallelism, subtask=each, backend=first) for each in range(parallelism)]
     watermark = -100
@@ -184,7 +184,7 @@ def test_windows_are_those_of_a_row_by_row_model(
 
 @pytest.mark.parametrize("windows", [WINDOWS[2], WINDOWS[7]], ids=str)
 def test_files_of_a_backend_are_found_by_the_ends_beside_them(windows: Windows) -> None:
-    spec, backend = aggregate(windows), choice_of("rocksdb")
+    spec, backend = aggregation(windows), choice_of("rocksdb")
     rows = [("a", 1, 1), ("b", 2, 5), ("a", 7, 2), (None, 30, 3)]
     first = harness_of(spec, backend=backend)
     first.operator.process_columns(batch_of(rows))
@@ -231,9 +231,9 @@ def dealt(rows: list[Any], parallelism: int) -> list[list[Any]]:
 @pytest.mark.parametrize(
     ("windows", "wakeup", "results"),
     [
-        (Windows("tumble", 10), 110, [("a", 2, 3, 2, 100, 110, 109), ("b", 1, 5, 5, 100, 110, 109)]),
+        (TumblingWindows(10), 110, [("a", 2, 3, 2, 100, 110, 109), ("b", 1, 5, 5, 100, 110, 109)]),
         (
-            Windows("hop", 10, 5),
+            HoppingWindows(10, 5),
             105,
             [
                 ("a", 1, 1, 1, 95, 105, 104),
@@ -243,12 +243,12 @@ def dealt(rows: list[Any], parallelism: int) -> list[list[Any]]:
                 ("a", 1, 2, 2, 105, 115, 114),
             ],
         ),
-        (Windows("session", 4), 108, [("b", 1, 5, 5, 104, 108, 107), ("a", 2, 3, 2, 104, 111, 110)]),
+        (SessionWindows(4), 108, [("b", 1, 5, 5, 104, 108, 107), ("a", 2, 3, 2, 104, 111, 110)]),
     ],
     ids=str,
 )
 def test_windows_of_the_clock(windows: Windows, wakeup: int, results: list[tuple[Any, ...]]) -> None:
-    harness = harness_of(aggregate(windows, is_event_time=False))
+    harness = harness_of(aggregation(windows, is_event_time=False))
     harness.set_processing_time(104)
     harness.operator.process_columns(batch_of([("a", 0, 1), ("b", 0, 5)]))
     assert harness.operator.next_wakeup_ms() == wakeup
@@ -262,9 +262,9 @@ def test_windows_of_the_clock(windows: Windows, wakeup: int, results: list[tuple
     assert harness.operator.metrics()["numLateRecordsDropped"] == 0
 
 
-@pytest.mark.parametrize("kind", ["tumble", "session"])
-def test_rows_can_be_taken_back(kind: Any) -> None:
-    spec = replace(aggregate(Windows(kind, 10)), has_retractions=True)
+@pytest.mark.parametrize("windows", [TumblingWindows(10), SessionWindows(10)])
+def test_rows_can_be_taken_back(windows: Windows) -> None:
+    spec = replace(aggregation(windows), input=rows_of(INPUTS, ALL_KINDS))
     harness = harness_of(spec)
     rows = [("a", 1, 7), ("b", 2, 3), ("a", 1, 7), ("a", 1, 4), ("b", 2, 3)]
     kinds = [RowKind.INSERT, RowKind.INSERT, RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER, RowKind.DELETE]
@@ -275,7 +275,7 @@ def test_rows_can_be_taken_back(kind: Any) -> None:
 
 
 def test_a_row_without_time_is_dropped_and_counted() -> None:
-    harness = harness_of(aggregate(Windows("tumble", 10)))
+    harness = harness_of(aggregation(TumblingWindows(10)))
     harness.operator.process_columns(batch_of([("a", None, 1), ("a", 3, 2)]))  # type: ignore[list-item]
     harness.watermark(100)
     assert [row[:3] for row in results_of(harness)] == [("a", 1, 2)]
@@ -285,7 +285,7 @@ def test_a_row_without_time_is_dropped_and_counted() -> None:
 def test_windows_of_instants_begin_at_local_midnight() -> None:
     day = 86_400_000
     zone = ZoneInfo("Asia/Shanghai")
-    spec = replace(aggregate(Windows("tumble", day)), time=WindowTime(1, True, zone))
+    spec = replace(aggregation(TumblingWindows(day)), time=WindowTime(1, True, zone))
     harness = harness_of(spec)
     harness.operator.process_columns(batch_of([("a", day - 1, 1), ("a", day * 2 // 3 - 1, 2)]))
     harness.watermark(day * 2 // 3 - 2)
@@ -334,9 +334,9 @@ def test_functions_of_users_that_cannot_be_put_together(
     made = bind_aggregate(as_aggregate(user), [Argument(INPUTS[2].type)])
     columns = (RESULTS[0], Column("u", result_type), *RESULTS[-3:])
     uses = (BoundAggregate(made, (2,)),)
-    windows = WindowAggregation(columns, Scan(INPUTS, None), (0,), uses, Windows("hop", 10, 5), WindowTime(1, True))
-    assert not can_be_partial(windows)
-    harness = harness_of(WindowAggregate.of(windows))
+    windows = WindowAggregate(columns, rows_of(INPUTS), (0,), uses, HoppingWindows(10, 5), WindowTime(1, True))
+    assert windows.phases() == (windows,)
+    harness = harness_of(windows)
     for row in [("a", 1, 1), ("a", 3, 2), ("a", 7, 4)]:
         harness.operator.process_columns(batch_of([row]))
     harness.end_input()
@@ -346,7 +346,7 @@ def test_functions_of_users_that_cannot_be_put_together(
 
 def test_windows_without_a_watermark_are_told(caplog: pytest.LogCaptureFixture) -> None:
     """As those of streams: after ten seconds in the log, and by a metric that `funke status` reads."""
-    harness = harness_of(aggregate(Windows("tumble", 5)))
+    harness = harness_of(aggregation(TumblingWindows(5)))
     for second in range(0, 30, 5):
         harness.set_processing_time(second * 1000)
         harness.operator.process_columns(batch_of([("a", 1, 1)]))

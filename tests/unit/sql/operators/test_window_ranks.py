@@ -19,10 +19,11 @@ from funke.engine.sql.binding.relations import Column, Relation, SortKey
 from funke.engine.sql.binding.window_relations import WindowTime
 from funke.engine.sql.operators.calculate import schema_of
 from funke.engine.sql.operators.windows import window_rank
-from funke.engine.sql.operators.windows.window_rank import RankWindows
+from funke.engine.sql.plan.window_rank import WindowDeduplicate, WindowRank
 from funke.engine.sql.statements.job_plans import planned_rows
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.table import DataTypes, EnvironmentSettings, TableEnvironment
+from tests.harness import plan_nodes
 from tests.harness.backends import choice_of
 from tests.harness.local_jobs import changes_in
 from tests.harness.operator_harness import OperatorHarness
@@ -123,7 +124,7 @@ def test_files_take_the_first_rows_of_windows(t_env: TableEnvironment, tmp_path:
         WITH ('connector' = 'filesystem', 'format' = 'json', 'path' = '{tmp_path}')
     """)
     query = next(each["query"] for each in OTHERS if "TUMBLE_START" in each["query"])
-    with pytest.raises(FunkeError, match="doesn't support consuming update and delete changes"):
+    with pytest.raises(FunkeError, match=r"doesn't support consuming update and delete changes.* node Rank\(strategy="):
         t_env.explain_sql(f"INSERT INTO s SELECT window_start, window_end, k, c FROM ({query})")
     of_windows = next(each["query"] for each in IN_WINDOWS if " k, c, rn FROM" in each["query"])
     plan = t_env.explain_sql(f"INSERT INTO s SELECT window_start, window_end, k, c FROM ({of_windows})")
@@ -154,12 +155,13 @@ INPUTS = (
 )
 NUMBER = Column("rn", DataTypes.BIGINT().not_null())
 TIME = WindowTime(2, True)
+ROWS_IN = plan_nodes.rows_of(INPUTS)
 SPECS = {
-    "numbers": RankWindows(INPUTS, (*INPUTS, NUMBER), (0,), (1, 2), TIME, (SortKey(3, False, False),), 1, 2, True),
-    "second and third": RankWindows(INPUTS, INPUTS, (0,), (1, 2), TIME, (SortKey(3),), 2, 3),
-    "first of equal ones": RankWindows(INPUTS, INPUTS, (0,), (1, 2), TIME, (SortKey(3),), 1, 1),
-    "last of equal ones": RankWindows(
-        INPUTS, INPUTS, (0,), (1, 2), TIME, (SortKey(3, False, False),), 1, 1, is_from_last=True
+    "numbers": WindowRank((*INPUTS, NUMBER), ROWS_IN, (0,), (1, 2), TIME, (SortKey(3, False, False),), 1, 2, True),
+    "second and third": WindowRank(INPUTS, ROWS_IN, (0,), (1, 2), TIME, (SortKey(3),), 2, 3),
+    "first of equal ones": WindowRank(INPUTS, ROWS_IN, (0,), (1, 2), TIME, (SortKey(3),), 1, 1),
+    "last of equal ones": WindowDeduplicate(
+        INPUTS, ROWS_IN, (0,), (1, 2), TIME, (SortKey(3, False, False),), 1, 1, is_deduplication=True
     ),
 }
 VALUES = [None, -1.5, 0.0, 2.5, float("nan")]
@@ -176,7 +178,7 @@ INPUT = st.lists(st.tuples(ROWS, st.integers(0, 35)), max_size=5)
 class RowByRow:
     """The first rows of windows as their definition has them."""
 
-    def __init__(self, spec: RankWindows) -> None:
+    def __init__(self, spec: WindowRank) -> None:
         self._spec = spec
         self._open: dict[Any, list[Any]] = defaultdict(list)
         self._watermark = -1
@@ -193,7 +195,7 @@ class RowByRow:
         self._watermark = watermark
         for window in [each for each in self._open if each[2] - 1 <= watermark]:
             rows = self._open.pop(window)
-            rows = sorted(rows[::-1] if self._spec.is_from_last else rows, key=self._place)
+            rows = sorted(rows[::-1] if self._spec.keeps_last else rows, key=self._place)
             numbered = list(enumerate(rows, 1))[self._spec.first - 1 : self._spec.last]
             self.results += [(*row, number) if self._spec.has_number else row for number, row in numbered]
 
@@ -222,8 +224,8 @@ def rows_of(harness: OperatorHarness) -> list[Any]:
     return found
 
 
-def harness_of(spec: RankWindows, **options: Any) -> OperatorHarness:
-    return OperatorHarness(ColumnOperator(spec), keeps_columns=True, **options)
+def harness_of(spec: WindowRank, **options: Any) -> OperatorHarness:
+    return OperatorHarness(ColumnOperator(plan_nodes.factory_of(spec)), keeps_columns=True, **options)
 
 
 def by_window(rows: list[Any]) -> list[str]:

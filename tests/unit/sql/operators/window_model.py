@@ -6,7 +6,14 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-from funke.engine.sql.binding.window_relations import Windows
+from funke.engine.sql.window_kinds import (
+    CumulativeWindows,
+    HoppingWindows,
+    SessionWindows,
+    SlicedWindows,
+    TumblingWindows,
+    Windows,
+)
 
 __all__ = ["WindowModel"]
 
@@ -22,17 +29,18 @@ class WindowModel:
         self.late = 0
 
     def row(self, key: Any, time: int, value: Any) -> None:
-        if self._windows.kind == "session":
-            self._add_to_session(key, time, value)
+        if isinstance(self._windows, SessionWindows):
+            self._add_to_session(key, time, value, self._windows.gap_ms)
             return
+        assert isinstance(self._windows, SlicedWindows)
         assigned = list(windows_of(self._windows, time))
         still_open = [each for each in assigned if each[1] - 1 > self._watermark]
         for start, end in still_open:
             self._open[key, start, end].append(value)
         self.late += bool(assigned and not still_open)
 
-    def _add_to_session(self, key: Any, time: int, value: Any) -> None:
-        start, end = time, time + self._windows.size_ms
+    def _add_to_session(self, key: Any, time: int, value: Any, gap_ms: int) -> None:
+        start, end = time, time + gap_ms
         touching = [each for each in self._open if each[0] == key and each[1] <= end and start <= each[2]]
         merged = (key, min([start, *(each[1] for each in touching)]), max([end, *(each[2] for each in touching)]))
         if merged[2] - 1 <= self._watermark:
@@ -47,19 +55,23 @@ class WindowModel:
             self.results.append((key, start, end, self._open.pop((key, start, end))))
 
 
-def windows_of(windows: Windows, time: int) -> Iterator[tuple[int, int]]:
+def windows_of(windows: SlicedWindows, time: int) -> Iterator[tuple[int, int]]:
     """The windows that a time belongs to."""
-    size, slide, offset = windows.size_ms, windows.slide_ms, windows.offset_ms
-    if windows.kind == "tumble":
+    offset = windows.offset_ms
+    if isinstance(windows, TumblingWindows):
+        size = windows.size_ms
         start = (time - offset) // size * size + offset
         yield start, start + size
-    elif windows.kind == "hop":
+    elif isinstance(windows, HoppingWindows):
+        size, slide = windows.size_ms, windows.slide_ms
         start = (time - offset) // slide * slide + offset
         while start + size > time:
             yield start, start + size
             start -= slide
     else:
+        assert isinstance(windows, CumulativeWindows)
+        size, step = windows.max_size_ms, windows.step_ms
         start = (time - offset) // size * size + offset
-        for end in range(start + slide, start + size + 1, slide):
+        for end in range(start + step, start + size + 1, step):
             if end > time:
                 yield start, end

@@ -24,6 +24,7 @@ from funke.engine.sql.syntax.queries import (
     With,
 )
 from funke.engine.sql.syntax.statements import QueryStatement
+from funke.engine.sql.window_kinds import CumulativeWindows, HoppingWindows, SessionWindows, TumblingWindows
 
 A, B, C = (Name((name,)) for name in "abc")
 ONE, TWO = number_literal("1"), number_literal("2")
@@ -154,35 +155,38 @@ HOUR, MINUTE = parse_expression("INTERVAL '1' HOUR"), parse_expression("INTERVAL
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' HOUR))", WindowFunction("tumble", T, "ts", (HOUR,))),
+        (
+            "TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' HOUR))",
+            WindowFunction(TumblingWindows, T, "ts", (HOUR,)),
+        ),
         (
             "TUMBLE((TABLE t), DESCRIPTOR(ts), INTERVAL '1' HOUR)",
-            WindowFunction("tumble", SubQuery(SELECT_T), "ts", (HOUR,)),
+            WindowFunction(TumblingWindows, SubQuery(SELECT_T), "ts", (HOUR,)),
         ),
         (
             "TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' HOUR, INTERVAL '1' MINUTE))",
-            WindowFunction("tumble", T, "ts", (HOUR,), MINUTE),
+            WindowFunction(TumblingWindows, T, "ts", (HOUR,), MINUTE),
         ),
         (
             "TABLE(HOP(TABLE t, DESCRIPTOR(ts), INTERVAL '1' MINUTE, INTERVAL '1' HOUR)) AS w",
-            WindowFunction("hop", T, "ts", (MINUTE, HOUR), alias="w"),
+            WindowFunction(HoppingWindows, T, "ts", (MINUTE, HOUR), alias="w"),
         ),
         (
             "TABLE(HOP(DATA => TABLE t, TIMECOL => DESCRIPTOR(ts), SIZE => INTERVAL '1' HOUR, "
             "SLIDE => INTERVAL '1' MINUTE))",
-            WindowFunction("hop", T, "ts", (MINUTE, HOUR)),
+            WindowFunction(HoppingWindows, T, "ts", (MINUTE, HOUR)),
         ),
         (
             "TABLE(CUMULATE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' MINUTE, INTERVAL '1' HOUR))",
-            WindowFunction("cumulate", T, "ts", (MINUTE, HOUR)),
+            WindowFunction(CumulativeWindows, T, "ts", (MINUTE, HOUR)),
         ),
         (
             "TABLE(SESSION(TABLE t PARTITION BY (a, b), DESCRIPTOR(ts), INTERVAL '1' HOUR))",
-            WindowFunction("session", T, "ts", (HOUR,), partition_by=(A, B)),
+            WindowFunction(SessionWindows, T, "ts", (HOUR,), partition_by=(A, B)),
         ),
         (
             "TABLE(SESSION(TABLE t PARTITION BY a, DESCRIPTOR(ts), INTERVAL '1' HOUR))",
-            WindowFunction("session", T, "ts", (HOUR,), partition_by=(A,)),
+            WindowFunction(SessionWindows, T, "ts", (HOUR,), partition_by=(A,)),
         ),
     ],
 )

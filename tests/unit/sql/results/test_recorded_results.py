@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import date, datetime, time, timezone
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -49,7 +49,7 @@ RESULTS: dict[str, tuple[dict[str, DataType], list[Any]]] = {
                 time(3, 4, 5),
                 datetime(2020, 1, 2, 3, 4, 5, 123_000),
                 datetime(2020, 1, 2, 3, 4, 5),
-                datetime(1970, 1, 1, tzinfo=timezone.utc),
+                datetime(1970, 1, 1, tzinfo=UTC),
             )
         ],
     ),
@@ -107,4 +107,4 @@ def test_list(name: str) -> None:
 
 
 def result_columns(columns: dict[str, DataType]) -> ResultColumns:
-    return ResultColumns(tuple(columns), tuple(columns.values()), timezone.utc)
+    return ResultColumns(tuple(columns), tuple(columns.values()), UTC)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime, time, timedelta, timezone
+from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
@@ -49,6 +49,6 @@ def test_text(value: Any, data_type: DataType, text: str) -> None:
 
 
 def test_instants_are_shown_in_the_zone_of_the_session() -> None:
-    noon = datetime(2020, 1, 1, 12, tzinfo=timezone.utc)
+    noon = datetime(2020, 1, 1, 12, tzinfo=UTC)
 
     assert value_text(noon, DataTypes.TIMESTAMP_LTZ(0), timezone(timedelta(hours=8))) == "2020-01-01 20:00:00"

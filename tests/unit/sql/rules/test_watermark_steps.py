@@ -8,10 +8,12 @@ import pytest
 
 from funke.engine.sql.binding.query_binder import QueryBinder
 from funke.engine.sql.binding.relations import Relation, inputs_of
-from funke.engine.sql.binding.watermark_assigner import EVERY_WATERMARK, WatermarkAssigner, WatermarkStep
+from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
 from funke.engine.sql.parsing import parse
+from funke.engine.sql.plan.lower import lower
+from funke.engine.sql.plan.node import as_node
+from funke.engine.sql.plan.watermarks import EVERY_WATERMARK, WatermarkStep
 from funke.engine.sql.rules.ranks import with_ranks
-from funke.engine.sql.rules.watermark_steps import with_watermark_steps
 from tests.harness.sql_tables import relation_of
 
 TABLE = """
@@ -56,6 +58,6 @@ def first_rows(kind: str, *times: str) -> str:
 def test_steps(query: str, wanted: WatermarkStep | None) -> None:
     (statement,) = parse(query)
     bound: Any = QueryBinder({("t",): relation_of(TABLE)}.get).bind(statement.query)  # type: ignore[attr-defined]
-    relation = with_ranks(bound)
-    assert step_in(with_watermark_steps(relation, None)) == wanted
-    assert step_in(with_watermark_steps(relation, EVERY_WATERMARK)) == EVERY_WATERMARK
+    relation = with_ranks(lower(bound))
+    assert step_in(as_node(relation).with_watermarks(None)) == wanted
+    assert step_in(as_node(relation).with_watermarks(EVERY_WATERMARK)) == EVERY_WATERMARK

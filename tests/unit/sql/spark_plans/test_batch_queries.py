@@ -10,14 +10,13 @@ from typing import Any
 
 import pytest
 
-from funke.engine.sql.binding.spark_rows import SparkRows
+from funke.engine.sql.plan.spark_rows import SparkRows
 from funke.engine.sql.spark_plans import spark_frames
 from funke.engine.sql.spark_plans.carried_columns import from_carried
 from funke.engine.sql.spark_plans.task_code import PlanSettings
-from tests.harness.batch_queries import MINE, RECORDED_QUERIES, differences
+from tests.harness.batch_queries import MINE, RECORDED_QUERIES, WINDOW_QUERIES, differences
 from tests.harness.local_frames import LocalSpark
 from tests.harness.local_jobs import rows_of
-from tests.unit.sql.operators.test_window_queries import QUERIES as WINDOW_QUERIES
 
 
 def computed(plan: SparkRows) -> list[tuple[Any, ...]]:
@@ -32,6 +31,6 @@ def test_plans_give_what_slots_and_streams_give(kind: str, tmp_path: Path, monke
     monkeypatch.setattr(spark_frames, "has_twin", lambda aggregate: False)
     monkeypatch.setattr(spark_frames, "expression_twin", lambda *given: None)
     # As in Flink, rows of the same time have one LAG in streams; in batches each has its own.
-    windows = [query for name, query in WINDOW_QUERIES.items() if "SESSION(" not in query and name != "lag"]
+    windows = [query for query in WINDOW_QUERIES if "SESSION(" not in query and "LAG(" not in query]
     queries = {"mine": MINE, "windows": windows, "recorded": RECORDED_QUERIES}[kind]
     assert not differences(queries, tmp_path, computed)

@@ -28,7 +28,7 @@ NOON = datetime.datetime(1969, 2, 28, 12, 30, 15, 123456)
         ("TIME(3)", [NOON.time().replace(microsecond=123000), None], pa.int32()),
         ("TIME(9)", [NOON.time(), None], pa.int64()),
         ("TIMESTAMP(0)", [NOON.replace(microsecond=0), None], pa.int64()),
-        ("TIMESTAMP_LTZ(9)", [NOON.replace(tzinfo=datetime.timezone.utc), None], pa.int64()),
+        ("TIMESTAMP_LTZ(9)", [NOON.replace(tzinfo=datetime.UTC), None], pa.int64()),
         ("INTERVAL DAY", [86_400_000, None], pa.int64()),
         ("BINARY(2)", [b"ab", None], pa.binary()),
         ("NULL", [None, None], pa.utf8()),

@@ -14,7 +14,7 @@ from funke.engine.types.decimal_type import DecimalTypeInfo
 from funke.engine.types.time_types import LocalTimeTypeInfo, ZonedTimestampTypeInfo
 from funke.engine.types.type_information import TypeInformation
 
-UTC = datetime.timezone.utc
+UTC = datetime.UTC
 
 
 def integers(bits: int) -> some.SearchStrategy[int]:

@@ -9,14 +9,16 @@ from __future__ import annotations
 import contextlib
 from abc import abstractmethod
 from collections import deque
-from typing import Any, Protocol
+from typing import Any, Generic, TypeVar
 
 from funke.engine.connectors.change_capture.parts import CdcState, Chunk, FinishedChunk, LogPiece, TablePart
-from funke.engine.connectors.jdbc.database import Database
+from funke.engine.connectors.change_capture.settings import CaptureSettings
 from funke.engine.connectors.source import ReadOutcome, Split, SplitEnumerator
 from funke.engine.errors import SourceError
 
-__all__ = ["CHANGES", "CaptureSettings", "ChangeEnumerator"]
+__all__ = ["CHANGES", "ChangeEnumerator"]
+
+S = TypeVar("S", bound=CaptureSettings)
 
 # The id of the pieces of the log, which stay with one subtask.
 CHANGES = "changes"
@@ -24,26 +26,11 @@ _POLL_MS = 50
 _PARTS_AT_ONCE = 8
 
 
-class CaptureSettings(Protocol):
-    """What every source of this kind knows."""
-
-    @property
-    def database(self) -> Database: ...
-
-    @property
-    def start_mode(self) -> str: ...
-
-    @property
-    def is_parallel(self) -> bool: ...
-
-    def connect(self) -> Any: ...
-
-
-class ChangeEnumerator(SplitEnumerator):
+class ChangeEnumerator(SplitEnumerator, Generic[S]):
     """Holds a connection for questions; positions compare as the log is written."""
 
-    def __init__(self, settings: CaptureSettings, restored: CdcState | None) -> None:
-        self._capture = settings
+    def __init__(self, settings: S, restored: CdcState | None) -> None:
+        self._settings = settings
         self._connection: Any = None
         # Of each snapshot: the position, and whether all parts of tables had been read.
         self._snapshots: deque[tuple[Any, bool]] = deque()
@@ -98,7 +85,7 @@ class ChangeEnumerator(SplitEnumerator):
             self._begin_log()
             self._reads_log = True
             return self._next_piece()
-        except self._capture.database.error as error:
+        except self._settings.database.error as error:
             raise SourceError(f"the database cannot be asked any more: {type(error).__name__}: {error}") from error
 
     def _part_split(self, chunk: Chunk) -> Split:
@@ -136,7 +123,7 @@ class ChangeEnumerator(SplitEnumerator):
 
     @property
     def _is_bounded(self) -> bool:
-        return self._capture.start_mode == "snapshot"
+        return self._settings.is_bounded
 
     @property
     def is_finished(self) -> bool:
@@ -177,5 +164,5 @@ class ChangeEnumerator(SplitEnumerator):
 
     def close(self) -> None:
         if self._connection is not None:
-            with contextlib.suppress(self._capture.database.error):
+            with contextlib.suppress(self._settings.database.error):
                 self._connection.close()

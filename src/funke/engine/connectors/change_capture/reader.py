@@ -2,26 +2,45 @@
 
 from __future__ import annotations
 
+import contextlib
 from abc import abstractmethod
 from collections.abc import Generator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from funke.engine.connectors.change_capture.enumerator import CaptureSettings
-from funke.engine.connectors.change_capture.parts import FinishedChunk, LogPiece, TablePart
+from funke.engine.connectors.change_capture.parts import Chunk, FinishedChunk, LogPiece, TablePart
+from funke.engine.connectors.change_capture.settings import CaptureSettings
+from funke.engine.connectors.jdbc.sql_text import quote
+from funke.engine.connectors.jdbc.table_read import Condition
 from funke.engine.connectors.source import Batch, Split, SplitReader
 from funke.engine.errors import SourceError
 
 if TYPE_CHECKING:
     from funke.engine.types.columns.column_batch import ColumnBatch
 
-__all__ = ["ChangeReader", "records_of"]
+__all__ = ["ChangeReader", "conditions_of", "records_of"]
+
+S = TypeVar("S", bound=CaptureSettings)
 
 
-class ChangeReader(SplitReader):
-    """What a part saw is told to the enumerator behind its record, also when a checkpoint came between."""
+class Closing(Protocol):
+    """Something that is open until the end of the job."""
 
-    def __init__(self, settings: CaptureSettings) -> None:
-        self._capture = settings
+    def close(self) -> None: ...
+
+
+class ChangeReader(SplitReader, Generic[S]):
+    """Reads parts on one connection and the log on another; both stay open.
+
+    What a part saw is told to the enumerator behind its record, also when a checkpoint came between.
+    """
+
+    # The log, once it is read.
+    _stream: Closing | None = None
+
+    def __init__(self, settings: S, questions: Closing) -> None:
+        self._settings = settings
+        self._asked = questions
+        self._parts: Any = None
 
     @abstractmethod
     def _part(self, part: TablePart) -> Generator[Batch, None, str | None]:
@@ -39,8 +58,34 @@ class ChangeReader(SplitReader):
             if isinstance(payload, TablePart):
                 return (yield from self._part(payload))
             return (yield from self._piece(payload))
-        except self._capture.database.error as error:
+        except self._settings.database.error as error:
             raise SourceError(f"changes cannot be read: {type(error).__name__}: {error}") from error
+
+    def _for_parts(self) -> Any:
+        if self._parts is None:
+            self._parts = self._connect_for_parts()
+        return self._parts
+
+    def _connect_for_parts(self) -> Any:
+        return self._settings.connect()
+
+    def close(self) -> None:
+        if self._stream is not None:
+            self._stream.close()
+        self._asked.close()
+        if self._parts is not None:
+            with contextlib.suppress(self._settings.database.error):
+                self._parts.close()
+
+
+def conditions_of(chunk: Chunk, value: str) -> tuple[Condition, ...]:
+    """Which rows are those of a part; `value` is a bound in SQL, with a question mark for its text or number."""
+    if chunk.table.chunk_column is None:
+        return ()
+    column = quote(chunk.table.chunk_column)
+    low = () if chunk.low is None else (Condition(f"{column} >= {value}", (chunk.low,)),)
+    high = () if chunk.high is None else (Condition(f"{column} < {value}", (chunk.high,)),)
+    return (*low, *high)
 
 
 def records_of(batch: ColumnBatch | None) -> Batch:

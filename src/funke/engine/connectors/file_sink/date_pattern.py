@@ -119,7 +119,7 @@ def find_zone(zone_id: str | None) -> datetime.tzinfo | None:
     if zone_id is None:
         return None
     if zone_id in ("Z", "UTC", "GMT", "UT"):
-        return datetime.timezone.utc
+        return datetime.UTC
     matched = _OFFSET.fullmatch(zone_id)
     if matched:
         sign, *parts = matched.groups(default="0")

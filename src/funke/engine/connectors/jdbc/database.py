@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Convert", "Database", "PostgresDatabase", "SqliteDatabase", "from_instant"]
 
 Convert = Callable[[Any], Any]
-_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
 class Database(ABC):

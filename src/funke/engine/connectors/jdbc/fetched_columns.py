@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["fetched_columns"]
 
 Reader = Callable[[Any], Any]
-_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
 def fetched_columns(cursor: Any, read: TableRead, rows: int, database: Database, system: str) -> Iterator[Any]:
@@ -85,7 +85,7 @@ def _moment(value: Any) -> datetime.datetime:
         return _EPOCH + datetime.timedelta(milliseconds=value)
     text = value.strip()
     moment = datetime.datetime.fromisoformat(f"{text[:-1]}+00:00" if text.endswith("Z") else text)
-    utc = datetime.timezone.utc
+    utc = datetime.UTC
     return moment.replace(tzinfo=utc) if moment.tzinfo is None else moment.astimezone(utc)
 
 

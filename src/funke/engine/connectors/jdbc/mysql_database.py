@@ -87,7 +87,7 @@ class MySqlDatabase(Database):
 
 
 def _without_zone(moment: datetime.datetime) -> datetime.datetime:
-    return moment if moment.tzinfo is None else moment.astimezone(datetime.timezone.utc).replace(tzinfo=None)
+    return moment if moment.tzinfo is None else moment.astimezone(datetime.UTC).replace(tzinfo=None)
 
 
 def _refuse_arrays(values: Any) -> NoReturn:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from funke.engine.connectors.change_capture.seam import Seam, TableSeam
+from funke.engine.connectors.change_capture.change_rows import GatheredChanges, metadata_columns, reject_lost_rows
+from funke.engine.connectors.change_capture.seam import TableSeam
 from funke.engine.connectors.mysql_cdc.log_columns import logged_column
 from funke.engine.connectors.mysql_cdc.log_events import (
     DELETES,
@@ -24,29 +25,15 @@ from funke.engine.connectors.mysql_cdc.row_block import RowBlock
 from funke.engine.connectors.mysql_cdc.settings import MySqlCdcSettings, MySqlTable
 from funke.engine.connectors.mysql_cdc.table_layout import LayoutFinder, TableLayout, TableQuestions
 from funke.engine.errors import SourceError
-from funke.engine.formats.table.table_format import schema_of
 from funke.engine.types.columns.column_batch import ColumnBatch
-from funke.engine.types.logical.data_types import DataTypes
-from funke.engine.types.logical.row_type import RowField
 from funke.engine.types.row import RowKind
 
-__all__ = ["METADATA", "ChangeRows", "metadata_columns", "output_fields"]
+__all__ = ["ChangeRows", "origins_of"]
 
 _INSERT, _BEFORE, _AFTER, _DELETE = (kind.value for kind in RowKind)
 _NO_ROW = -1
 # Bytes of the number that a table has in the log.
 _NUMBER = 6
-# Events in one record, and their bytes: records must be the same when a piece is read again, so nothing else may cut
-# them.
-EVENTS_IN_RECORD = 10_000
-_BYTES_IN_RECORD = 1 << 22
-# What can be told beside a row, as Flink's connector names it.
-METADATA: Mapping[str, Any] = {
-    "table_name": DataTypes.STRING(False),
-    "database_name": DataTypes.STRING(False),
-    "op_ts": DataTypes.TIMESTAMP_LTZ(3, False),
-    "row_kind": DataTypes.STRING(False),
-}
 # Comments, and those that the server takes for statements.
 _COMMENTS = re.compile(r"/\*.*?\*/|^\s*(?:--|#)[^\n]*", re.DOTALL | re.MULTILINE)
 _MEANT_COMMENTS = re.compile(r"/\*M?!\d*(.*?)\*/", re.DOTALL)
@@ -59,43 +46,28 @@ _WORDS = re.compile(r"[^\s`\"().,;=]+")
 _QUOTED = re.compile(r"[`\"]([^`\"]+)[`\"]")
 
 
-def output_fields(settings: MySqlCdcSettings) -> tuple[RowField, ...]:
-    """The columns of the rows that are given."""
-    return (*settings.fields, *(RowField(name, METADATA[key]) for key, name in settings.metadata))
-
-
-def metadata_columns(settings: MySqlCdcSettings, table: MySqlTable, times_ms: Any, kinds: Any) -> list[Any]:
-    """The columns of metadata for rows of a table: when they were changed, and how."""
-    count = len(times_ms)
-    columns = {
+def origins_of(table: MySqlTable, count: int) -> dict[str, Callable[[], Any]]:
+    """What METADATA columns say of rows of a table."""
+    return {
         "table_name": lambda: pa.repeat(pa.scalar(table.name, pa.string()), count),
         "database_name": lambda: pa.repeat(pa.scalar(table.database, pa.string()), count),
-        "op_ts": lambda: pa.array(times_ms, pa.int64()).cast(pa.timestamp("ms", "UTC")),
-        "row_kind": lambda: pa.array([str(kind) for kind in RowKind], pa.string()).take(pa.array(kinds)),
     }
-    return [columns[key]() for key, _ in settings.metadata]
 
 
-class ChangeRows:
+class ChangeRows(GatheredChanges[MySqlCdcSettings]):
     """Gathers events until their rows are taken as a batch."""
 
+    max_bytes = 1 << 22
+
     def __init__(self, settings: MySqlCdcSettings, tables: Sequence[MySqlTable], questions: TableQuestions) -> None:
-        self._settings = settings
-        self._schema = schema_of(output_fields(settings))
+        super().__init__(settings)
         self._finder = LayoutFinder(settings, tables, questions)
         self._questions = questions
         # By the numbers that the log has for tables: how it describes them now, and those of them that are read.
         self._described: dict[bytes, bytes] = {}
         self._layouts: dict[bytes, TableLayout] = {}
-        self._seam: Seam | None = None
         # Events, each with the place where its transaction begins.
         self._events: list[tuple[LogEvent, LogPosition]] = []
-        self._decoded: list[ColumnBatch] = []
-        self._count = self._size = 0
-
-    def meet(self, seam: Seam | None) -> None:
-        """What follows may have been read with the tables."""
-        self._seam = seam
 
     def relate(self, event: LogEvent) -> None:
         """Changes of a table follow, which may have other columns than before."""
@@ -149,11 +121,7 @@ class ChangeRows:
 
     def _check_gone(self, tables: Sequence[MySqlTable], what: str) -> None:
         if tables and not (what == "truncated" and self._settings.ignores_truncate):
-            hint = ", or set 'debezium.skipped.operations' = 't' to go on without their deletion"
-            raise SourceError(
-                f"the table {tables[0].path} was {what}, and the log does not say which rows it had. Start the job "
-                f"anew without its state{hint if what == 'truncated' else ''}"
-            )
+            reject_lost_rows(tables[0].path, what, "without its state")
 
     def _named(self, database: str, text: str, position: LogPosition) -> list[MySqlTable]:
         """The tables that a statement names, or whose database it drops, but for those that were read behind it."""
@@ -174,17 +142,6 @@ class ChangeRows:
             and parts is not None
             and bool(self._seam.snapshots_that_see(position)[parts.snapshots].all())
         )
-
-    @property
-    def is_full(self) -> bool:
-        return self._count >= EVENTS_IN_RECORD or self._size >= _BYTES_IN_RECORD
-
-    def take(self) -> ColumnBatch | None:
-        """The rows so far, but for those that were read with the tables; None if there are none."""
-        self._decode()
-        decoded, self._decoded = self._decoded, []
-        self._count = self._size = 0
-        return ColumnBatch.concat(decoded) if decoded else None
 
     def _decode(self) -> None:
         events, self._events = self._events, []
@@ -219,7 +176,7 @@ class ChangeRows:
             for each in layout.wanted
         ]
         times_ms = np.array([event.time_s * 1000 for event, _ in events], np.int64)[block.events[rows]]
-        columns += metadata_columns(self._settings, layout.table, times_ms, kinds)
+        columns += metadata_columns(self._settings, origins_of(layout.table, len(rows)), times_ms, kinds)
         batch = ColumnBatch(pa.RecordBatch.from_arrays(columns, schema=self._schema), None, kinds)
         return batch, np.array([places[block.events[rows]], block.numbers[rows]])
 

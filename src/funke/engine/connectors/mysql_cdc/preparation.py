@@ -112,7 +112,7 @@ def made_gtids(connection: Any) -> GtidSet:
 
 def find_tables(connection: Any, settings: MySqlCdcSettings) -> list[MySqlTable]:
     """The tables that match; refuses those that lack what is needed."""
-    databases, names = re.compile(settings.database_pattern), re.compile(settings.table_pattern)
+    databases, names = re.compile(settings.schema_pattern), re.compile(settings.table_pattern)
     found = []
     for database, name, engine in rows(connection, _TABLES):
         # As in Flink, a pattern may be for the name alone or for database and name.
@@ -125,7 +125,7 @@ def find_tables(connection: Any, settings: MySqlCdcSettings) -> list[MySqlTable]
                 )
     if not found:
         raise SourceError(
-            f"no table of the server matches '{settings.database_pattern}'.'{settings.table_pattern}' that the user "
+            f"no table of the server matches '{settings.schema_pattern}'.'{settings.table_pattern}' that the user "
             "may read; views are not read"
         )
     return found

@@ -1,26 +1,22 @@
-"""What the log does not say and the server is asked for."""
+"""What the binary log does not say and the server is asked for."""
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from typing import Any
 
+from funke.engine.connectors.change_capture.questions import ServerQuestions
 from funke.engine.connectors.jdbc.sql_text import to_format_style
 from funke.engine.connectors.mysql_cdc.preparation import columns_of, rows
 from funke.engine.connectors.mysql_cdc.settings import MySqlCdcSettings, MySqlColumn, MySqlTable
 
-__all__ = ["ServerQuestions"]
+__all__ = ["MySqlQuestions"]
 
 _KEYS_AT_ONCE = 500
 
 
-class ServerQuestions:
-    """Holds a connection once something is asked."""
-
-    def __init__(self, settings: MySqlCdcSettings) -> None:
-        self._settings = settings
-        self._connection: Any = None
+class MySqlQuestions(ServerQuestions[MySqlCdcSettings]):
+    """Columns as they are now, and the order of keys."""
 
     def columns(self, table: MySqlTable) -> tuple[MySqlColumn, ...]:
         return columns_of(self._connected(), table.database, table.name)
@@ -43,13 +39,3 @@ class ServerQuestions:
             found = rows(self._connected(), to_format_style(query), (*some, *lows))
             numbers |= {some[int(n)]: int(count) for n, count in found}
         return [numbers[each] for each in keys]
-
-    def _connected(self) -> Any:
-        if self._connection is None:
-            self._connection = self._settings.connect()
-        return self._connection
-
-    def close(self) -> None:
-        if self._connection is not None:
-            with contextlib.suppress(self._settings.database.error):
-                self._connection.close()

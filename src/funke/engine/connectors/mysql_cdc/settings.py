@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from funke.engine.connectors.change_capture.settings import CaptureSettings
+
 if TYPE_CHECKING:
     from funke.engine.connectors.jdbc.mysql_database import MySqlDatabase
     from funke.engine.connectors.mysql_cdc.gtids import GtidSet
     from funke.engine.connectors.mysql_cdc.log_position import LogPosition
-    from funke.engine.types.logical.row_type import RowField
 
 __all__ = ["MySqlCdcSettings", "MySqlColumn", "MySqlTable"]
 
@@ -64,35 +65,20 @@ class MySqlTable:
 
 
 @dataclass(frozen=True)
-class MySqlCdcSettings:
-    """The source as its program describes it."""
+class MySqlCdcSettings(CaptureSettings):
+    """Starts as initial, earliest-offset, latest-offset, specific-offset, timestamp or snapshot."""
 
     database: MySqlDatabase
-    # Patterns that whole names match.
-    database_pattern: str
-    table_pattern: str
-    fields: tuple[RowField, ...]
     # Under which number the server knows this reader of its log; sources are the same whatever it is.
     server_id: int = field(compare=False)
     # The zone of TIMESTAMP columns that are declared without one, and of DATETIME columns that are declared with one.
     zone: str = "UTC"
-    # initial, earliest-offset, latest-offset, specific-offset, timestamp or snapshot.
-    start_mode: str = "initial"
     start_position: LogPosition | None = None
     start_time_ms: int = 0
-    chunk_rows: int = 8096
-    chunk_column: str | None = None
-    heartbeat_ms: int = 30_000
-    ignores_truncate: bool = False
-    # Several subtasks read tables. Changes follow behind a checkpoint then, so that none overtakes its row.
-    is_parallel: bool = False
-    # What is told beside the columns, behind them.
-    metadata: tuple[tuple[str, str], ...] = field(default=())
     # For specific-offset without a position: transactions that are not read.
     start_gtids: GtidSet | None = None
 
     def connect(self) -> Any:
-        """A connection that commits every statement."""
         connection = self.database.connect()
         connection.autocommit(True)
         with connection.cursor() as cursor:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections import deque
 from collections.abc import Generator
 from dataclasses import replace
@@ -11,14 +10,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from funke.engine.connectors.change_capture.change_rows import metadata_columns
 from funke.engine.connectors.change_capture.enumerator import ChangeEnumerator
 from funke.engine.connectors.change_capture.parts import CdcState, Chunk, FinishedChunk, LogPiece, TablePart
-from funke.engine.connectors.change_capture.reader import ChangeReader, records_of
+from funke.engine.connectors.change_capture.reader import ChangeReader, conditions_of, records_of
 from funke.engine.connectors.change_capture.seam import Seam
+from funke.engine.connectors.change_capture.source import ChangeSource
 from funke.engine.connectors.jdbc.sql_text import quote, to_format_style
-from funke.engine.connectors.jdbc.table_read import Condition, TableRead
+from funke.engine.connectors.jdbc.table_read import TableRead
 from funke.engine.connectors.mysql_cdc import log_events
-from funke.engine.connectors.mysql_cdc.change_rows import ChangeRows, metadata_columns, output_fields
+from funke.engine.connectors.mysql_cdc.change_rows import ChangeRows, origins_of
 from funke.engine.connectors.mysql_cdc.consistent_read import begin_consistent_read
 from funke.engine.connectors.mysql_cdc.fitted_columns import column_fitter
 from funke.engine.connectors.mysql_cdc.gtids import GtidSet, gtid_of
@@ -34,11 +35,11 @@ from funke.engine.connectors.mysql_cdc.preparation import (
     log_files,
     made_gtids,
 )
-from funke.engine.connectors.mysql_cdc.questions import ServerQuestions
+from funke.engine.connectors.mysql_cdc.questions import MySqlQuestions
 from funke.engine.connectors.mysql_cdc.replication import LogStream, gtids_before_file, time_of_file
 from funke.engine.connectors.mysql_cdc.selected_rows import selected_rows
 from funke.engine.connectors.mysql_cdc.settings import MySqlCdcSettings
-from funke.engine.connectors.source import Batch, ReadOutcome, Source, Split
+from funke.engine.connectors.source import Batch, ReadOutcome, Split
 from funke.engine.errors import SourceError
 from funke.engine.formats.table.table_format import schema_of
 from funke.engine.types.columns.column_batch import ColumnBatch
@@ -49,14 +50,8 @@ _WAIT_S = 0.005
 _FIRST_EVENT = 4
 
 
-class MySqlCdcSource(Source):
-    """Reads tables and their changes; with the start mode `snapshot`, the tables alone."""
-
-    def __init__(self, settings: MySqlCdcSettings) -> None:
-        self._settings = settings
-        self.is_bounded = settings.start_mode == "snapshot"
-        if not settings.is_parallel:
-            self.fixed_parallelism = 1
+class MySqlCdcSource(ChangeSource[MySqlCdcSettings]):
+    """Reads tables of MySQL and MariaDB, and the binary log."""
 
     def create_enumerator(self, parallelism: int, restored: Any = None) -> MySqlEnumerator:
         return MySqlEnumerator(self._settings, restored)
@@ -65,11 +60,10 @@ class MySqlCdcSource(Source):
         return MySqlReader(self._settings)
 
 
-class MySqlEnumerator(ChangeEnumerator):
+class MySqlEnumerator(ChangeEnumerator[MySqlCdcSettings]):
     """Parts say themselves where in the log they were read."""
 
     def __init__(self, settings: MySqlCdcSettings, restored: CdcState | None) -> None:
-        self._settings = settings
         self._server = ""
         self._log_time_s: int | None = None
         super().__init__(settings, restored)
@@ -157,17 +151,17 @@ class MySqlEnumerator(ChangeEnumerator):
         return end_of_log(self._connection)
 
 
-class MySqlReader(ChangeReader):
-    """Reads parts on one connection and the log on another; both stay open."""
+class MySqlReader(ChangeReader[MySqlCdcSettings]):
+    """Parts say themselves where in the log they were read."""
+
+    _stream: LogStream | None
 
     def __init__(self, settings: MySqlCdcSettings) -> None:
-        super().__init__(settings)
-        self._settings = settings
-        self._questions = ServerQuestions(settings)
-        self._parts: Any = None
+        self._questions = MySqlQuestions(settings)
+        super().__init__(settings, self._questions)
         # Where parts were read whose records are on their way.
         self._seen: dict[Chunk, str] = {}
-        self._stream: LogStream | None = None
+        self._stream = None
         self._rows: Any = None
         # Events that have come; the first may be of a transaction that belongs to a later piece.
         self._taken: deque[LogEvent] = deque()
@@ -189,7 +183,7 @@ class MySqlReader(ChangeReader):
         connection = self._for_parts()
         seen = str(begin_consistent_read(self._settings, connection, table))
         columns = [table.column(each.name) for each in self._settings.fields]
-        read = TableRead(table.path, self._settings.fields, _conditions(part.chunk))
+        read = TableRead(table.path, self._settings.fields, conditions_of(part.chunk, table.chunk_value or "?"))
         query = read.select([cell_text(each) for each in columns], quote)
         count, found = selected_rows(connection, to_format_style(query.text), query.values)
         connection.rollback()
@@ -205,13 +199,8 @@ class MySqlReader(ChangeReader):
             for field, column, values in zip(self._settings.fields, columns, found)
         ]
         zeros: Any = np.zeros(len(found[0]), np.int64)
-        arrays += metadata_columns(self._settings, part.chunk.table, zeros, zeros)
-        return ColumnBatch(pa.RecordBatch.from_arrays(arrays, schema=schema_of(output_fields(self._settings))))
-
-    def _for_parts(self) -> Any:
-        if self._parts is None:
-            self._parts = self._settings.connect()
-        return self._parts
+        arrays += metadata_columns(self._settings, origins_of(part.chunk.table, len(zeros)), zeros, zeros)
+        return ColumnBatch(pa.RecordBatch.from_arrays(arrays, schema=schema_of(self._settings.output_fields)))
 
     def _piece(self, piece: LogPiece) -> Generator[Batch, None, int | None]:
         stream, changes = self._opened(piece)
@@ -262,20 +251,3 @@ class MySqlReader(ChangeReader):
             self._rows = ChangeRows(self._settings, piece.tables, self._questions)
             self._stream = LogStream(self._settings, piece.start)
         return self._stream, self._rows
-
-    def close(self) -> None:
-        if self._stream is not None:
-            self._stream.close()
-        self._questions.close()
-        if self._parts is not None:
-            with contextlib.suppress(self._settings.database.error):
-                self._parts.close()
-
-
-def _conditions(chunk: Chunk) -> tuple[Condition, ...]:
-    if chunk.table.chunk_column is None:
-        return ()
-    column, value = quote(chunk.table.chunk_column), chunk.table.chunk_value or "?"
-    low = () if chunk.low is None else (Condition(f"{column} >= {value}", (chunk.low,)),)
-    high = () if chunk.high is None else (Condition(f"{column} < {value}", (chunk.high,)),)
-    return (*low, *high)

@@ -21,7 +21,7 @@ from funke.engine.connectors.postgres_cdc.change_block import (
     ChangeBlock,
 )
 from funke.engine.connectors.postgres_cdc.pgoutput import LogRelation
-from funke.engine.connectors.postgres_cdc.settings import CdcSettings, SourceTable
+from funke.engine.connectors.postgres_cdc.settings import PostgresCdcSettings, SourceTable
 from funke.engine.errors import SourceError
 from funke.engine.types.row import RowKind
 
@@ -44,7 +44,7 @@ class TableQuestions(Protocol):
 class Layout:
     """Where the columns that are wanted stand among those of the log."""
 
-    def __init__(self, settings: CdcSettings, table: SourceTable, relation: LogRelation) -> None:
+    def __init__(self, settings: PostgresCdcSettings, table: SourceTable, relation: LogRelation) -> None:
         self.table = table
         self.relation = relation
         places = {name: place for place, name in enumerate(relation.columns)}

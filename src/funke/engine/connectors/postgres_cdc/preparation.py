@@ -12,7 +12,7 @@ from funke.engine.connectors.change_capture.parts import Chunk
 from funke.engine.connectors.jdbc.sql_text import quote
 from funke.engine.connectors.postgres_cdc import log_position
 from funke.engine.connectors.postgres_cdc.replication import identifier, literal
-from funke.engine.connectors.postgres_cdc.settings import CdcSettings, SourceTable
+from funke.engine.connectors.postgres_cdc.settings import PostgresCdcSettings, SourceTable
 from funke.engine.connectors.postgres_cdc.visibility import Visibility
 from funke.engine.errors import SourceError
 
@@ -39,7 +39,7 @@ _MOST_SPREAD = 1000
 _INTEGERS = ("smallint", "integer", "bigint")
 
 
-def find_tables(connection: Any, settings: CdcSettings) -> list[SourceTable]:
+def find_tables(connection: Any, settings: PostgresCdcSettings) -> list[SourceTable]:
     """The tables that match; refuses those that lack what is needed."""
     schemas, names = re.compile(settings.schema_pattern), re.compile(settings.table_pattern)
     found = []
@@ -57,7 +57,9 @@ def find_tables(connection: Any, settings: CdcSettings) -> list[SourceTable]:
     return found
 
 
-def _chunk_column(settings: CdcSettings, key: Sequence[str], types: Sequence[str]) -> tuple[str | None, str | None]:
+def _chunk_column(
+    settings: PostgresCdcSettings, key: Sequence[str], types: Sequence[str]
+) -> tuple[str | None, str | None]:
     wanted = settings.chunk_column
     if wanted is not None and wanted not in key:
         raise SourceError(f"the chunk key column '{wanted}' must be one of the primary key's: {', '.join(key)}")
@@ -68,7 +70,7 @@ def _chunk_column(settings: CdcSettings, key: Sequence[str], types: Sequence[str
     return key[place], None if types[place] in _INTEGERS else types[place]
 
 
-def _check(settings: CdcSettings, table: SourceTable, identity: str | bytes, columns: Sequence[str]) -> None:
+def _check(settings: PostgresCdcSettings, table: SourceTable, identity: str | bytes, columns: Sequence[str]) -> None:
     missing = [each.name for each in settings.fields if each.name not in columns]
     if missing:
         raise SourceError(f"the table {table.path} has no column {', '.join(missing)}; it has {', '.join(columns)}")
@@ -76,7 +78,7 @@ def _check(settings: CdcSettings, table: SourceTable, identity: str | bytes, col
         _check_identity(settings, table, identity.decode() if isinstance(identity, bytes) else identity)
 
 
-def _check_identity(settings: CdcSettings, table: SourceTable, kind: str) -> None:
+def _check_identity(settings: PostgresCdcSettings, table: SourceTable, kind: str) -> None:
     """What the log holds of rows before changes."""
     if settings.is_upsert:
         if kind == "n" or (kind == "d" and not table.key):
@@ -91,7 +93,7 @@ def _check_identity(settings: CdcSettings, table: SourceTable, kind: str) -> Non
         )
 
 
-def prepare_publication(connection: Any, settings: CdcSettings, tables: Sequence[SourceTable]) -> None:
+def prepare_publication(connection: Any, settings: PostgresCdcSettings, tables: Sequence[SourceTable]) -> None:
     """Makes the publication if it is missing; one that lacks tables is told."""
     name = settings.publication
     known = connection.execute("SELECT puballtables FROM pg_publication WHERE pubname = %s", (name,)).fetchone()

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from typing import Any
 
+from funke.engine.connectors.change_capture.questions import ServerQuestions
 from funke.engine.connectors.jdbc.sql_text import quote
-from funke.engine.connectors.postgres_cdc.settings import CdcSettings, SourceTable
+from funke.engine.connectors.postgres_cdc.settings import PostgresCdcSettings, SourceTable
 
-__all__ = ["DatabaseQuestions"]
+__all__ = ["PostgresQuestions"]
 
 
-class DatabaseQuestions:
-    """Holds a connection once something is asked."""
-
-    def __init__(self, settings: CdcSettings) -> None:
-        self._settings = settings
-        self._connection: Any = None
+class PostgresQuestions(ServerQuestions[PostgresCdcSettings]):
+    """Values that an update has left alone, and the order of keys."""
 
     def values(self, table: SourceTable, columns: Sequence[str], key: Sequence[str | None]) -> Sequence[Any] | None:
         """Texts of a row's columns as they are now; None if there is no such row any more."""
@@ -36,13 +32,3 @@ class DatabaseQuestions:
         )
         rows = self._connected().execute(f"{query} ORDER BY n", (list(lows), list(keys))).fetchall()
         return [number for (number,) in rows]
-
-    def _connected(self) -> Any:
-        if self._connection is None:
-            self._connection = self._settings.connect()
-        return self._connection
-
-    def close(self) -> None:
-        if self._connection is not None:
-            with contextlib.suppress(self._settings.database.error):
-                self._connection.close()

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from funke.engine.connectors.change_capture.parts import Chunk, FinishedChunk
+from funke.engine.connectors.change_capture.settings import CaptureSettings
+from funke.engine.types.logical.data_types import DataTypes
 
 if TYPE_CHECKING:
     from funke.engine.connectors.jdbc.database import PostgresDatabase
-    from funke.engine.types.logical.row_type import RowField
+    from funke.engine.types.logical.data_type import DataType
 
 # States of older versions name parts of tables by this module.
-__all__ = ["CdcSettings", "Chunk", "FinishedChunk", "SourceTable", "StartMode"]
-
-# initial, latest-offset, committed-offset or snapshot.
-StartMode = str
+__all__ = ["Chunk", "FinishedChunk", "PostgresCdcSettings", "SourceTable"]
 
 
 @dataclass(frozen=True)
@@ -37,28 +37,19 @@ class SourceTable:
 
 
 @dataclass(frozen=True)
-class CdcSettings:
-    """The source as its program describes it."""
+class PostgresCdcSettings(CaptureSettings):
+    """Starts as initial, latest-offset, committed-offset or snapshot."""
+
+    metadata_types: ClassVar[Mapping[str, DataType]] = {
+        "table_name": DataTypes.STRING(False),
+        "schema_name": DataTypes.STRING(False),
+        **CaptureSettings.metadata_types,
+    }
 
     database: PostgresDatabase
-    # Patterns that whole names match.
-    schema_pattern: str
-    table_pattern: str
-    fields: tuple[RowField, ...]
     slot: str
     publication: str = "dbz_publication"
     creates_publication: bool = True
-    start_mode: StartMode = "initial"
-    # Whether updates come without the rows before them, and deletions perhaps with their keys only.
-    is_upsert: bool = False
-    chunk_rows: int = 8096
-    chunk_column: str | None = None
-    heartbeat_ms: int = 30_000
-    ignores_truncate: bool = False
-    # Several subtasks read tables. Changes follow behind a checkpoint then, so that none overtakes its row.
-    is_parallel: bool = False
-    # What is told beside the columns, behind them.
-    metadata: tuple[tuple[str, str], ...] = field(default=())
     # After how many more checkpoints the server hears of a position.
     confirm_delay: int = 0
 

@@ -10,10 +10,10 @@ from typing import Any
 
 from funke.engine.connectors.change_capture.enumerator import ChangeEnumerator
 from funke.engine.connectors.change_capture.parts import CdcState, Chunk, FinishedChunk, LogPiece, TablePart
-from funke.engine.connectors.change_capture.reader import ChangeReader, records_of
+from funke.engine.connectors.change_capture.reader import ChangeReader, conditions_of, records_of
 from funke.engine.connectors.change_capture.seam import Seam
-from funke.engine.connectors.jdbc.sql_text import quote
-from funke.engine.connectors.jdbc.table_read import Condition, TableRead
+from funke.engine.connectors.change_capture.source import ChangeSource
+from funke.engine.connectors.jdbc.table_read import TableRead
 from funke.engine.connectors.postgres_cdc.message_run import MessageRun
 from funke.engine.connectors.postgres_cdc.pgoutput import Begin, Commit, LogRelation, Message, Truncate, decode_message
 from funke.engine.connectors.postgres_cdc.preparation import (
@@ -24,11 +24,11 @@ from funke.engine.connectors.postgres_cdc.preparation import (
     prepare_publication,
     prepare_slot,
 )
-from funke.engine.connectors.postgres_cdc.questions import DatabaseQuestions
+from funke.engine.connectors.postgres_cdc.questions import PostgresQuestions
 from funke.engine.connectors.postgres_cdc.replication import ReplicationStream
-from funke.engine.connectors.postgres_cdc.settings import CdcSettings, SourceTable
+from funke.engine.connectors.postgres_cdc.settings import PostgresCdcSettings, SourceTable
 from funke.engine.connectors.postgres_cdc.visibility import Visibility
-from funke.engine.connectors.source import Batch, Source, Split
+from funke.engine.connectors.source import Batch, Split
 
 # States of older versions name their classes by this module.
 __all__ = ["CdcState", "LogPiece", "PostgresCdcSource", "TablePart"]
@@ -37,14 +37,11 @@ _WAIT_S = 0.005
 _ASK_EVERY_S = 0.05
 
 
-class PostgresCdcSource(Source):
-    """Reads tables and their changes; with the start mode `snapshot`, the tables alone."""
+class PostgresCdcSource(ChangeSource[PostgresCdcSettings]):
+    """Reads tables of PostgreSQL, and the log of a replication slot."""
 
-    def __init__(self, settings: CdcSettings) -> None:
-        self._settings = settings
-        self.is_bounded = settings.start_mode == "snapshot"
-        if not settings.is_parallel:
-            self.fixed_parallelism = 1
+    def __init__(self, settings: PostgresCdcSettings) -> None:
+        super().__init__(settings)
         if not self.is_bounded:
             where = settings.database.settings
             address = f"{where.get('host')}:{where.get('port')}"
@@ -57,11 +54,10 @@ class PostgresCdcSource(Source):
         return CdcReader(self._settings)
 
 
-class CdcEnumerator(ChangeEnumerator):
+class CdcEnumerator(ChangeEnumerator[PostgresCdcSettings]):
     """Holds a second connection, whose transaction keeps a snapshot of the tables."""
 
-    def __init__(self, settings: CdcSettings, restored: CdcState | None) -> None:
-        self._settings = settings
+    def __init__(self, settings: PostgresCdcSettings, restored: CdcState | None) -> None:
         self._holder: Any = None
         self._held: tuple[str, str] | None = None
         self._told: int | None = None
@@ -151,17 +147,17 @@ class CdcEnumerator(ChangeEnumerator):
         super().close()
 
 
-class CdcReader(ChangeReader):
-    """Reads parts on one connection and the log on another; both stay open."""
+class CdcReader(ChangeReader[PostgresCdcSettings]):
+    """Parts are read in the snapshot that the enumerator holds."""
 
-    def __init__(self, settings: CdcSettings) -> None:
-        super().__init__(settings)
-        self._settings = settings
-        self._stream: ReplicationStream | None = None
+    _stream: ReplicationStream | None
+
+    def __init__(self, settings: PostgresCdcSettings) -> None:
+        self._questions = PostgresQuestions(settings)
+        super().__init__(settings, self._questions)
+        self._stream = None
         self._rows: Any = None
         self._is_in_transaction = False
-        self._questions = DatabaseQuestions(settings)
-        self._parts: Any = None
         # Messages that have come; the first may be of a transaction that belongs to a later piece.
         self._taken = MessageRun([])
 
@@ -182,31 +178,33 @@ class CdcReader(ChangeReader):
         except (psycopg.errors.InvalidParameterValue, psycopg.errors.UndefinedObject):
             connection.rollback()
             return None
-        read = TableRead(part.chunk.table.path, self._settings.fields, _conditions(part.chunk))
+        conditions = conditions_of(part.chunk, f"?::{part.chunk.table.chunk_type or 'bigint'}")
+        read = TableRead(part.chunk.table.path, self._settings.fields, conditions)
         batches = list(self._settings.database.read(connection, read, 0))
         connection.rollback()
         if batches:
             yield [self._with_metadata(pa.concat_batches(batches), part.chunk.table)], None
         return part.seen
 
-    def _for_parts(self) -> Any:
-        if self._parts is None:
-            self._parts = self._settings.database.connect()
-            self._settings.database.prepare_reading(self._parts)
-            self._parts.commit()
-        return self._parts
+    def _connect_for_parts(self) -> Any:
+        """Its statements are in transactions: each has a snapshot."""
+        connection = self._settings.database.connect()
+        self._settings.database.prepare_reading(connection)
+        connection.commit()
+        return connection
 
     def _with_metadata(self, data: Any, table: SourceTable) -> Any:
         import numpy as np
         import pyarrow as pa
 
-        from funke.engine.connectors.postgres_cdc.change_rows import metadata_columns, output_fields
+        from funke.engine.connectors.change_capture.change_rows import metadata_columns
+        from funke.engine.connectors.postgres_cdc.change_rows import origins_of
         from funke.engine.formats.table.table_format import schema_of
         from funke.engine.types.columns.column_batch import ColumnBatch
 
         zeros: Any = np.zeros(len(data), np.int64)
-        more = metadata_columns(self._settings, [table], zeros, zeros, zeros)
-        schema = schema_of(output_fields(self._settings))
+        more = metadata_columns(self._settings, origins_of(self._settings, [table], zeros), zeros, zeros)
+        schema = schema_of(self._settings.output_fields)
         return ColumnBatch(pa.RecordBatch.from_arrays([*data.columns, *more], schema=schema))
 
     def _piece(self, piece: LogPiece) -> Generator[Batch, None, None]:
@@ -265,20 +263,3 @@ class CdcReader(ChangeReader):
                 settings.database.settings, settings.slot, settings.publication, piece.start, piece.confirmed or 0
             )
         return self._stream
-
-    def close(self) -> None:
-        if self._stream is not None:
-            self._stream.close()
-        self._questions.close()
-        if self._parts is not None:
-            with contextlib.suppress(self._settings.database.error):
-                self._parts.close()
-
-
-def _conditions(chunk: Chunk) -> tuple[Condition, ...]:
-    if chunk.table.chunk_column is None:
-        return ()
-    column, value = quote(chunk.table.chunk_column), f"?::{chunk.table.chunk_type or 'bigint'}"
-    low = () if chunk.low is None else (Condition(f"{column} >= {value}", (chunk.low,)),)
-    high = () if chunk.high is None else (Condition(f"{column} < {value}", (chunk.high,)),)
-    return (*low, *high)

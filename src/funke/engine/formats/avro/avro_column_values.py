@@ -118,7 +118,7 @@ class FromArrow(_Conversion):
 
 
 def _with_utc(value: datetime.datetime) -> datetime.datetime:
-    return value.replace(tzinfo=datetime.timezone.utc)
+    return value.replace(tzinfo=datetime.UTC)
 
 
 def _same(value: Any) -> Any:

@@ -201,4 +201,4 @@ def _to_sql_timestamp(value: datetime.datetime) -> datetime.datetime:
 def _from_sql_timestamp(value: Any) -> Any:
     # Rows show the date and time of UTC, whatever the zone of the process.
     is_naive = isinstance(value, datetime.datetime) and value.tzinfo is None
-    return value.replace(tzinfo=datetime.timezone.utc) if is_naive else value
+    return value.replace(tzinfo=datetime.UTC) if is_naive else value

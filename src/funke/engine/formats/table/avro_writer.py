@@ -137,7 +137,7 @@ def _converter(data_type: DataType) -> Callable[[Any], Any] | None:
     """What makes of Arrow's Python values those that fastavro writes."""
     if isinstance(data_type, TimestampType):
         # Without a zone fastavro would take it for the machine's.
-        return lambda moment: moment.replace(tzinfo=datetime.timezone.utc)
+        return lambda moment: moment.replace(tzinfo=datetime.UTC)
     if isinstance(data_type, MapType):
         value = _converter(data_type.value_type)
         return lambda entries: {key: _applied(value, each) for key, each in entries}

@@ -127,7 +127,7 @@ def _time_reader(data_type: Any) -> CellReader:
 
 def _moment_reader(pattern: re.Pattern[str], example: str) -> Callable[[Any], CellReader]:
     def make(data_type: Any) -> CellReader:
-        zone = datetime.timezone.utc if isinstance(data_type, LocalZonedTimestampType) else None
+        zone = datetime.UTC if isinstance(data_type, LocalZonedTimestampType) else None
 
         def read(text: str) -> datetime.datetime:
             found = pattern.fullmatch(text.strip())

@@ -195,7 +195,7 @@ class EpochCoordinator:
         """How long the slowest subtask of every level worked in the last epoch, one level after the other."""
         slowest: dict[int, float] = {}
         for report in self.figures.subtasks.values():
-            level = self._plan.by_id[report.segment_id].level
+            level = self._plan.placements[report.vertex_id].level
             slowest[level] = max(slowest.get(level, 0.0), report.busy_ms)
         return sum(slowest.values())
 
@@ -257,9 +257,9 @@ class EpochCoordinator:
         figures = self.figures
         for result in results:
             if isinstance(result, SubtaskReport):
-                figures.subtasks[result.segment_id, result.subtask] = result
+                figures.subtasks[result.vertex_id, result.subtask] = result
                 if result.reading is not None:
-                    self._sources.accept(result.segment_id, result.subtask, result.reading)
+                    self._sources.accept(result.vertex_id, result.subtask, result.reading)
         figures.records_read = self._sources.records
         reports = figures.subtasks.values()
         marks = [report.watermark for report in reports if report.reading is None] or self._sources.watermarks()

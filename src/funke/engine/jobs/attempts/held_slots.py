@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 
 from funke.engine.errors import FunkeError
 from funke.engine.jobs.views.job_view import HeldView
-from funke.engine.planner.segments import Plan
+from funke.engine.planner.plan import Plan
 from funke.engine.runtime.flame_samples import SampledStack, SampleOrder
 
 __all__ = ["HeldSlots"]
@@ -95,4 +95,4 @@ def _held_view(plan: Plan, slot: int, since_ms: int, stacks: Iterable[SampledSta
     vertex_id = working.most_common(1)[0][0]
     function, _, place = lines.most_common(1)[0][0].rpartition(" ")
     line = f"{place} in {function}" if function else ""
-    return HeldView(vertex_id, slot - plan.by_id[vertex_id].first_slot, since_ms, line)
+    return HeldView(vertex_id, slot - plan.placements[vertex_id].first_slot, since_ms, line)

@@ -18,6 +18,7 @@ from funke.engine.errors import (
     GraphError,
     JobCancelledError,
     LeaseLostError,
+    RecoveryRefusedError,
     SerializationError,
     SparkUnavailableError,
     StateError,
@@ -243,7 +244,7 @@ class JobAttempts:
                 self.package,
                 restore=start.located(),
                 restored_checkpoint_id=start.checkpoint_id,
-                state_moves=state_moves(start, self._keeper.operators),
+                state_moves=state_moves(start, self._keeper.job.operators),
             )
             self._keeper.note_restored(start)
         self._keeper.attempt = self.package.attempt
@@ -271,7 +272,7 @@ class JobAttempts:
             self.executions.enter(ExecutionState.FINISHED)
 
     def _start(self) -> Checkpoint | None:
-        """Where the attempt begins; SuspendedError when somebody has to decide about that, and nothing is removed."""
+        """Where the attempt begins; RecoveryRefusedError when somebody decides about that, and nothing is removed."""
         if self._keeper.last_savepoint is not None:
             return self._keeper.last_savepoint
         try:
@@ -279,7 +280,7 @@ class JobAttempts:
         except StorageUnavailableError:
             raise
         except StateError as error:
-            raise SuspendedError(str(error)) from error
+            raise RecoveryRefusedError(str(error)) from error
 
     def _intact_start(self) -> Checkpoint | None:
         store = self._keeper.store

@@ -11,7 +11,7 @@ from dataclasses import replace
 from funke.engine.errors import JobExecutionError
 from funke.engine.graph.execution_graph import ExecutionState, ExecutionVertex, to_execution_graph
 from funke.engine.graph.job_graph import JobGraph
-from funke.engine.planner.segments import Plan
+from funke.engine.planner.plan import Plan
 
 __all__ = ["JobExecutions"]
 
@@ -40,7 +40,7 @@ class JobExecutions:
         self._lock = threading.Lock()
         vertices = to_execution_graph(graph).vertices
         self._current = {(each.vertex_id, each.subtask): each for vertex in vertices for each in vertex.subtasks}
-        self._first_slot = {segment.id: segment.first_slot for segment in plan.segments}
+        self._first_slot = {vertex_id: placement.first_slot for vertex_id, placement in plan.placements.items()}
         self._prior: deque[tuple[ExecutionVertex, ...]] = deque(maxlen=_MOST_PRIOR)
 
     @property

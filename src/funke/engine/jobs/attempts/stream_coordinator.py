@@ -87,11 +87,13 @@ class StreamCoordinator:
         """Runs until all input is read and processed, or the job is told to end."""
         try:
             self._keeper.slots_begin()
-            self._executions.enter(ExecutionState.RUNNING)
             self._sources.wake_with(self._runner.wake)
             self._keeper.wake_with(self._runner.wake)
             self._keeper.tell = self._send_news
             self._hand_out(is_first=True)
+            # A slot whose functions could not be opened has said so by now: its subtasks never ran.
+            self._listen(0.0)
+            self._executions.enter(ExecutionState.RUNNING)
             while not self._run_on():
                 pass
         finally:
@@ -206,9 +208,9 @@ class StreamCoordinator:
     def _take_reports(self, message: Reports) -> None:
         figures = self.figures
         for report in message.reports:
-            figures.subtasks[report.segment_id, report.subtask] = report
+            figures.subtasks[report.vertex_id, report.subtask] = report
             if report.reading is not None:
-                self._sources.accept(report.segment_id, report.subtask, report.reading)
+                self._sources.accept(report.vertex_id, report.subtask, report.reading)
         for slot, order in self._sources.new_limits():
             self._runner.send(slot, Orders((order,)))
         figures.records_read = self._sources.records
@@ -240,9 +242,9 @@ class StreamCoordinator:
     def _take_cut(self, cut: Cut) -> None:
         order = self._cutting
         if order is None or cut.checkpoint_id != order.checkpoint_id:
-            self._sources.accept(cut.segment_id, cut.subtask, cut.report)
+            self._sources.accept(cut.vertex_id, cut.subtask, cut.report)
             return
-        if self._sources.cut(cut.segment_id, cut.subtask, cut.report):
+        if self._sources.cut(cut.vertex_id, cut.subtask, cut.report):
             reach("after-barriers")
             self._positions = self._sources.snapshot(order.checkpoint_id)
             self._circulation.write_down()

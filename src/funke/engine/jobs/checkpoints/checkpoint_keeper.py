@@ -98,19 +98,33 @@ class _Pending:
         return SlotSnapshotView(ack.slot, ack.write_ms, ack.stall_ms, ack.new_bytes, answered_ms, ack.in_flight_bytes)
 
 
+@dataclass(frozen=True)
+class CheckpointedJob:
+    """What every checkpoint says of its job."""
+
+    job_id: str
+    operators: dict[str, OperatorEntry] = field(default_factory=dict)
+    # The plan whose channels checkpoints refer to.
+    fingerprint: str = ""
+    # By which hash the job deals out keys; see `KeyGroups`.
+    key_hash: int = NEWEST_KEY_HASH
+
+
 class CheckpointKeeper:
     """The checkpoints of a job, from one attempt to the next."""
 
     def __init__(
         self,
-        job_id: str,
+        job: CheckpointedJob,
         settings: CheckpointSettings,
         store: CheckpointStore,
-        operators: dict[str, OperatorEntry] | None = None,
+        last_id: int,
+        last_savepoint: Checkpoint | None = None,
+        *,
         guard: Guard | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.job_id = job_id
+        self.job = job
         self.settings = settings
         self.store = store
         self.requests: SnapshotRequests[SavepointRequest] = SnapshotRequests("savepoint", settings.timeout_ms)
@@ -122,18 +136,14 @@ class CheckpointKeeper:
         # Whether a source reads old data just now.
         self.is_in_backlog = False
         # A job that was stopped with a savepoint ends with it, and commits once more if that failed.
-        self.last_savepoint: Checkpoint | None = None
+        self.last_savepoint = last_savepoint
         self._last_request: SavepointRequest | None = None
         # The newest one of which sinks have committed everything, as far as this driver knows.
         self.committed_id = -1
-        self.operators = operators or {}
-        # The plan whose channels checkpoints refer to.
-        self.fingerprint = ""
-        # By which hash the job deals out keys; see `KeyGroups`.
-        self.key_hash = NEWEST_KEY_HASH
         self._guard = guard
         self._clock = clock
-        self._last_id = store.highest_id()
+        # The highest number that a checkpoint of the job has had.
+        self._last_id = last_id
         self._last_started = clock()
         self._last_ended = -1e9
         self._failures = 0
@@ -378,18 +388,18 @@ class CheckpointKeeper:
         # A savepoint may outlive the job's folder, where sinks keep what waits for its commit.
         kept = {name: self_contained(items) for name, items in committables.items()} if request else committables
         made = Checkpoint(
-            self.job_id,
+            self.job.job_id,
             order.checkpoint_id,
             pending.epoch,
             order.kind,
             pending.handles,
             pending.sources,
             {operator_id: encode(items) for operator_id, items in kept.items()},
-            self.operators,
+            self.job.operators,
             self.attempt,
             is_drained=request is not None and request.is_draining,
-            channels_of=self.fingerprint if pending.in_flight_bytes else "",
-            key_hash=self.key_hash,
+            channels_of=self.job.fingerprint if pending.in_flight_bytes else "",
+            key_hash=self.job.key_hash,
         )
         reach("before-metadata")
         if self._guard is not None:
@@ -581,17 +591,12 @@ class CheckpointKeeper:
         for requests in (self.requests, self._asked):
             requests.close(JobExecutionError("the job has ended"))
 
-    def remove_temporary(self) -> None:
-        """Removes checkpoints that have no place of their own."""
-        if self.settings.is_temporary:
-            delete_folder(self.settings.folder)
-
     def remove_unneeded(self, is_cancelled: bool, has_failed: bool) -> None:
         """The job has ended: removes what nobody will need, as the retention says."""
         settings = self.settings
         is_kept = (is_cancelled and settings.is_kept_on_cancellation) or (has_failed and settings.is_kept_on_failure)
         if settings.is_temporary:
-            self.remove_temporary()
+            self.settings.remove_temporary()
         elif self.is_periodic and is_kept:
             notice(f"note: checkpoints are kept in {self.store.folder}")
         elif self.is_periodic:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from funke.engine.config import flink_options as options
 from funke.engine.config.settings import Settings
+from funke.engine.runtime.snapshot_files import delete_folder
 from funke.engine.trust.private_files import make_private_folder
 from funke.engine.trust.run_folders import run_folder
 
@@ -40,6 +41,11 @@ class CheckpointSettings:
     # Whether barriers may overtake what is on its way, and how long they wait before they do.
     is_unaligned: bool = False
     alignment_ms: int = 0
+
+    def remove_temporary(self) -> None:
+        """Removes checkpoints that have no folder of their own."""
+        if self.is_temporary:
+            delete_folder(self.folder)
 
     @staticmethod
     def of(settings: Settings, default_folder: str | None = None) -> CheckpointSettings:

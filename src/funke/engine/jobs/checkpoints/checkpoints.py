@@ -1,7 +1,7 @@
 """The metadata of a checkpoint or savepoint: written last, by an atomic rename, so that it is complete or not there.
 
 <folder>/<job id>/chk-7/_metadata
-<folder>/<job id>/chk-7/<segment>-<subtask>-<attempt>     the state of one subtask
+<folder>/<job id>/chk-7/<vertex>-<subtask>-<attempt>      the state of one subtask
 <folder>/<job id>/shared/…                                files that several checkpoints refer to
 <folder>/<job id>/taskowned/                              files that belong to the slots
 <folder>/savepoint-<job>-<random>/                        self-contained, with paths relative to itself

@@ -27,7 +27,7 @@ from funke.engine.config import flink_options as options
 from funke.engine.config import rest_options
 from funke.engine.config.settings import Settings
 from funke.engine.connectors.file_uri import without_file_scheme
-from funke.engine.errors import ConfigurationError, LeaseLostError, StateError, UntrustedError
+from funke.engine.errors import ConfigurationError, LeaseLostError, RecoveryRefusedError, StateError, UntrustedError
 from funke.engine.jobs.records.lease import Lease, LeaseOwner, current_owner
 from funke.engine.jobs.views.job_view import JobView
 from funke.engine.trust.private_files import open_own_file, require_private_folder
@@ -113,7 +113,7 @@ class JobRecord:
         try:
             state = self.state()
         except StateError as error:
-            return JobState(JobStatus.SUSPENDED, started_ms=self.started_ms, failures=(str(error),))
+            return JobState(JobStatus.SUSPENDED, started_ms=self.started_ms, is_refused=True, failures=(str(error),))
         if state.status.is_globally_terminal_state() or self.has_checkpoints:
             return state
         owner = self.owner()
@@ -140,6 +140,8 @@ class JobState:
     is_stopped: bool = False
     # Another driver had run the job, and what it wrote down was gone: nobody knows what the last checkpoint is.
     is_lost: bool = False
+    # The last driver did not go on because of damage, which somebody has to decide about.
+    is_refused: bool = False
     failures: tuple[str, ...] = field(default_factory=tuple)
 
 
@@ -152,7 +154,7 @@ class OwnedRecord:
         # Read after the lease was taken: what an earlier driver writes from now on does not count.
         self.restored = record.state()
         is_lost = self.restored.is_lost or (lease.attempt > 0 and not record.has_state)
-        self._state = replace(self.restored, status=JobStatus.CREATED, is_lost=is_lost)
+        self._state = replace(self.restored, status=JobStatus.CREATED, is_lost=is_lost, is_refused=False)
         self._write()
 
     @staticmethod
@@ -232,7 +234,8 @@ class OwnedRecord:
     def put_failure(self, failure: BaseException) -> None:
         """Adds to the history of failures."""
         text = str(failure) or type(failure).__name__
-        self._state = replace(self._state, failures=(*self._state.failures, text)[-_MOST_FAILURES:])
+        failures = (*self._state.failures, text)[-_MOST_FAILURES:]
+        self._state = replace(self._state, failures=failures, is_refused=isinstance(failure, RecoveryRefusedError))
 
     def give_up(self, failure: BaseException) -> None:
         """The job could not even begin; one that has run before may be tried again."""

@@ -8,8 +8,8 @@ import secrets
 import shutil
 import sys
 import time
-from collections.abc import MutableMapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, MutableMapping, Sequence
+from dataclasses import dataclass, replace
 
 from funke.engine.config import flink_options as options
 from funke.engine.config.secret_keys import is_secret, without_secrets
@@ -20,7 +20,7 @@ from funke.engine.jobs.records.recorded_job import EndedJob
 from funke.engine.jobs.settings import JobSettings
 from funke.engine.jobs.submission.own_pages import wants_own_pages
 
-__all__ = ["RUN_VARIABLE", "ProgramRun", "admit_if_asked", "interrupted_runs", "recovery_command"]
+__all__ = ["RUN_VARIABLE", "ProgramRun", "RecoveryTries", "admit_if_asked", "interrupted_runs", "recovery_command"]
 
 # Tells a program that is run again which of its earlier runs it continues.
 RUN_VARIABLE = "FUNKE_RECOVERED_RUN"
@@ -28,6 +28,9 @@ RUN_VARIABLE = "FUNKE_RECOVERED_RUN"
 _DAMAGE_VARIABLE = "FUNKE_RECOVERY_ON_DAMAGE"
 # How a program is run that knows options on its command line; after the interpreter.
 _FUNKE_RUN = ("-m", "funke", "run")
+# Longer than a program takes to claim its jobs; it doubles from try to try, unless the job has got further.
+_PAUSE_S = 30.0
+_LONGEST_PAUSE_S = 600.0
 
 
 class ProgramRun:
@@ -135,6 +138,31 @@ def interrupted_runs(home: str) -> dict[str, list[JobRecord]]:
         if owner is None or not owner.is_alive:
             found.setdefault(record.run_id, []).append(record)
     return found
+
+
+@dataclass(frozen=True)
+class _Try:
+    at: float
+    pause_s: float
+    checkpoint: str | None
+
+
+class RecoveryTries:
+    """When a standby may try again to go on with a run: not at once, ever more rarely, and not without a decision."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._last: dict[str, _Try] = {}
+
+    def begins(self, record: JobRecord) -> bool:
+        """Whether it is tried now, which counts as a try."""
+        state, last, now = record.observed_state(), self._last.get(record.run_id), self._clock()
+        if last is not None and (state.is_refused or now - last.at < last.pause_s):
+            return False
+        is_further = last is None or state.checkpoint != last.checkpoint
+        pause_s = _PAUSE_S if last is None or is_further else min(2 * last.pause_s, _LONGEST_PAUSE_S)
+        self._last[record.run_id] = _Try(now, pause_s, state.checkpoint)
+        return True
 
 
 def recovery_command(

@@ -15,7 +15,7 @@ from funke.engine.jobs.sources.source_feed import SourceFeed, SourceState
 from funke.engine.jobs.sources.spark_feed import SparkFeed
 from funke.engine.operators.operator import MAX_WATERMARK, MIN_WATERMARK
 from funke.engine.operators.source import ReadOrder, ReadReport
-from funke.engine.planner.segments import Plan, Segment
+from funke.engine.planner.plan import Plan
 from funke.engine.runtime.block_codec import encode
 from funke.engine.runtime.checkpoint_order import CheckpointNews
 from funke.engine.runtime.spark_input import SparkBatchEnumerator, SparkStreamEnumerator
@@ -32,7 +32,7 @@ class JobSources:
 
     def __init__(self, feeds: list[SourceFeed]) -> None:
         self.feeds = feeds
-        self._by_segment = {feed.segment.id: feed for feed in feeds}
+        self._by_vertex = {feed.vertex.id: feed for feed in feeds}
         # What circulates in iterations comes back from the slots by way of the driver.
         self._feedback = {
             feed.enumerator.feedback_id: feed.enumerator
@@ -45,8 +45,8 @@ class JobSources:
     @staticmethod
     def of_plan(plan: Plan, spark: JobSpark, checkpoint: Checkpoint | None, is_streaming: bool) -> Iterator[SourceFeed]:
         """The feeds of a plan, one after the other: whoever makes them closes them."""
-        sources = (segment for segment in plan.segments if segment.is_source)
-        return (create_feed(segment, spark, checkpoint, is_streaming) for segment in sources)
+        sources = [vertex_id for vertex_id, placement in plan.placements.items() if placement.is_source]
+        return (create_feed(plan, vertex_id, spark, checkpoint, is_streaming) for vertex_id in sources)
 
     @property
     def is_bounded(self) -> bool:
@@ -91,7 +91,7 @@ class JobSources:
     @property
     def ended_vertices(self) -> set[int]:
         """The sources that have been read to their end, and whose subtasks know."""
-        return {feed.segment.id for feed in self.feeds if feed.is_over and not feed.has_end_to_tell}
+        return {feed.vertex.id for feed in self.feeds if feed.is_over and not feed.has_end_to_tell}
 
     def watermarks(self) -> list[int]:
         """How far event time has come in each source."""
@@ -130,9 +130,9 @@ class JobSources:
             limit = self._limit_of(feed)
             if limit is not None and limit != feed.told_limit:
                 feed.told_limit = limit
-                for subtask in range(feed.segment.parallelism):
-                    order = ReadOrder(feed.segment.id, subtask, watermark_limit=limit)
-                    yield feed.segment.first_slot + subtask, order
+                for subtask in range(feed.vertex.parallelism):
+                    order = ReadOrder(feed.vertex.id, subtask, watermark_limit=limit)
+                    yield feed.first_slot + subtask, order
 
     def _limit_of(self, feed: SourceFeed) -> int | None:
         """With watermark alignment: the lowest watermark of the group and as much as may be between them."""
@@ -148,7 +148,7 @@ class JobSources:
             and not other.is_over
         ]
         # Whoever is alone has nobody to wait for.
-        if sum(other.segment.parallelism for other in group) < 2:
+        if sum(other.vertex.parallelism for other in group) < 2:
             return MAX_WATERMARK
         return min(other.watermark for other in group) + spec.alignment_drift_ms
 
@@ -171,7 +171,7 @@ class JobSources:
             if splits or is_first or is_end:
                 for order in feed.orders(splits):
                     if order.splits or is_first or is_end:
-                        yield feed.segment.first_slot + order.subtask, order
+                        yield feed.first_slot + order.subtask, order
 
     def ms_until_poll(self) -> int | None:
         """When to ask again; None if nobody has anything to say, or everybody has enough."""
@@ -190,9 +190,9 @@ class JobSources:
         for feed in self.feeds:
             feed.begin_cut()
 
-    def cut(self, segment_id: int, subtask: int, report: ReadReport) -> bool:
+    def cut(self, vertex_id: int, subtask: int, report: ReadReport) -> bool:
         """A subtask has sent its barrier; whether all have."""
-        self._by_segment[segment_id].cut(subtask, report)
+        self._by_vertex[vertex_id].cut(subtask, report)
         return all(feed.is_cut for feed in self.feeds)
 
     def end_cut(self) -> None:
@@ -206,13 +206,13 @@ class JobSources:
         return [order for feed, splits in polled for order in feed.orders(splits, deadline_ms)]
 
     def frames(self) -> Mapping[int, Any]:
-        """By segment: the DataFrame whose rows the epoch reads."""
+        """By vertex: the DataFrame whose rows the epoch reads."""
         fed = [feed for feed in self.feeds if isinstance(feed, SparkFeed)]
-        return {feed.segment.id: feed.frame for feed in fed if feed.frame is not None}
+        return {feed.vertex.id: feed.frame for feed in fed if feed.frame is not None}
 
-    def accept(self, segment_id: int, subtask: int, report: ReadReport) -> None:
+    def accept(self, vertex_id: int, subtask: int, report: ReadReport) -> None:
         """Takes what a subtask has read."""
-        self._by_segment[segment_id].accept(subtask, report)
+        self._by_vertex[vertex_id].accept(subtask, report)
 
     def take_feedback(self, feedback_id: str, batch: Batch) -> None:
         """Takes records that came back to the head of an iteration."""
@@ -239,10 +239,11 @@ class JobSources:
 
 
 def create_feed(
-    segment: Segment, spark: JobSpark, checkpoint: Checkpoint | None, is_streaming: bool = False
+    plan: Plan, vertex_id: int, spark: JobSpark, checkpoint: Checkpoint | None, is_streaming: bool = False
 ) -> SourceFeed:
     """The feed of one source; one that the checkpoint does not know begins at its beginning."""
-    head = segment.operators[0]
+    vertex, first_slot = plan.by_id[vertex_id], plan.placements[vertex_id].first_slot
+    head = vertex.operators[0]
     operation = head.operation
     assert isinstance(operation, ReadSource)
     source, watermarks = operation.source, operation.watermarks
@@ -251,11 +252,11 @@ def create_feed(
     if source.is_spark:
         enumerate_frames = SparkBatchEnumerator if source.is_bounded else SparkStreamEnumerator
         frames = named(head, enumerate_frames)(source, spark.session, position)
-        feed: SourceFeed = SparkFeed(segment, source, frames, watermarks)
+        feed: SourceFeed = SparkFeed(vertex, first_slot, source, frames, watermarks)
     else:
         live = source.create_live_enumerator() if is_streaming else None
-        enumerator = live or named(head, source.create_enumerator)(segment.parallelism, position)
-        feed = SourceFeed(segment, source, enumerator, watermarks)
+        enumerator = live or named(head, source.create_enumerator)(vertex.parallelism, position)
+        feed = SourceFeed(vertex, first_slot, source, enumerator, watermarks)
     if state is not None:
         feed.restore(state)
     return feed

@@ -9,10 +9,10 @@ from itertools import count
 from typing import Any, ParamSpec, TypeVar
 
 from funke.engine.connectors.source import Source, Split, SplitEnumerator
+from funke.engine.graph.job_graph import JobVertex
 from funke.engine.jobs.attempts.job_failure import named
 from funke.engine.operators.operator import MIN_WATERMARK
 from funke.engine.operators.source import ReadOrder, ReadReport
-from funke.engine.planner.segments import Segment
 from funke.engine.types.watermark_spec import WatermarkSpec
 
 P = ParamSpec("P")
@@ -39,7 +39,8 @@ class SourceState:
 class SourceFeed:
     """Hands out the splits of one source to its subtasks, epoch by epoch."""
 
-    segment: Segment
+    vertex: JobVertex
+    first_slot: int
     source: Source
     enumerator: SplitEnumerator
     alignment: WatermarkSpec | None = None
@@ -68,12 +69,12 @@ class SourceFeed:
         return self._named(self.enumerator.poll)(max_records)
 
     def _named(self, call: Callable[P, R]) -> Callable[P, R]:
-        return named(self.segment.operators[0], call)
+        return named(self.vertex.operators[0], call)
 
     @property
     def operator_id(self) -> str:
         """The name of the source's state in checkpoints."""
-        return self.segment.operators[0].operator_id
+        return self.vertex.operators[0].operator_id
 
     @property
     def has_unfinished(self) -> bool:
@@ -101,12 +102,12 @@ class SourceFeed:
         assigned = self._assign(splits)
         is_over = self.enumerator.is_finished
         orders = []
-        for subtask in range(self.segment.parallelism):
+        for subtask in range(self.vertex.parallelism):
             first = left.get(subtask, [])
             self._given.setdefault(subtask, []).extend(assigned[subtask])
             orders.append(
                 ReadOrder(
-                    self.segment.id,
+                    self.vertex.id,
                     subtask,
                     (*first, *assigned[subtask]),
                     (*self._read.get(subtask, ()), *([0] * len(assigned[subtask]))) if first else (),
@@ -120,7 +121,7 @@ class SourceFeed:
         return orders
 
     def _assign(self, splits: list[Split]) -> list[list[Split]]:
-        parallelism = self.segment.parallelism
+        parallelism = self.vertex.parallelism
         assigned: list[list[Split]] = [[] for _ in range(parallelism)]
         # What they have not read yet counts: splits that come one at a time do not all go to the first.
         load = [sum(max(1, split.weight) for split in self._given.get(index, ())) for index in range(parallelism)]
@@ -157,7 +158,9 @@ class SourceFeed:
             # The first one, unless its reader reads several side by side.
             position = next(index for index, split in enumerate(given) if split.id == outcome.split.id)
             self._named(self.enumerator.report)(replace(outcome, split=given.pop(position)))
-        self._read[subtask], self._rests[subtask] = report.unfinished, report.rests
+        # Before it is given anything, a subtask does not know how far the attempt before had read.
+        if self._has_begun:
+            self._read[subtask], self._rests[subtask] = report.unfinished, report.rests
 
     # Without epochs, subtasks read on while a checkpoint is taken: what they read behind their barrier does not count.
 
@@ -174,7 +177,7 @@ class SourceFeed:
     @property
     def is_cut(self) -> bool:
         """Whether all subtasks have sent their barriers."""
-        return self._cut is not None and len(self._cut) == self.segment.parallelism
+        return self._cut is not None and len(self._cut) == self.vertex.parallelism
 
     def end_cut(self) -> None:
         """The source was written down as it was."""
@@ -186,7 +189,7 @@ class SourceFeed:
     @property
     def is_hungry(self) -> bool:
         """Whether some subtask has at most one split left, not counting those that it will never have read."""
-        return any(len(self._ending(subtask)) <= 1 for subtask in range(self.segment.parallelism))
+        return any(len(self._ending(subtask)) <= 1 for subtask in range(self.vertex.parallelism))
 
     @property
     def has_leftovers(self) -> bool:
@@ -207,7 +210,7 @@ class SourceFeed:
         return SourceState(
             self.enumerator.snapshot(),
             {subtask: left for subtask in self._given if (left := self._left(subtask))},
-            self.segment.parallelism,
+            self.vertex.parallelism,
             self.watermark,
             dict(self._owner),
             dict(self.watermarks),
@@ -230,13 +233,13 @@ class SourceFeed:
         """Goes on where an earlier attempt or another job stood; the enumerator was made with its position."""
         self._restored_watermark = state.watermark
         self.records = state.records
-        is_same = state.parallelism == self.segment.parallelism
+        is_same = state.parallelism == self.vertex.parallelism
         if is_same:
             self._owner, self.watermarks, self._idle = dict(state.owner), dict(state.watermarks), set(state.idle)
         number = count()
         for old, left in sorted(state.unfinished.items()):
             for split, read in left:
-                self._take_over(old if is_same else next(number) % self.segment.parallelism, split, read)
+                self._take_over(old if is_same else next(number) % self.vertex.parallelism, split, read)
 
     def _take_over(self, subtask: int, split: Split, read: int) -> None:
         # All pieces of one split go to one subtask.

@@ -20,7 +20,7 @@ __all__ = ["READ_BY_KEY", "READ_BY_QUERIES", "warn_of_ignored"]
 
 _OPTIONS: dict[str, ConfigOption[Any]] = {key: option for option in all_options() for key in option.keys}
 # Read elsewhere.
-READ_BY_KEY = frozenset({"pipeline.time-characteristic", "table.exec.sink.upsert-materialize"})
+READ_BY_KEY = frozenset({"table.exec.sink.upsert-materialize"})
 # Read where queries are planned, and by the shell: what such keys begin with.
 READ_BY_QUERIES = (
     "sql-client.execution.max-table-result.rows",

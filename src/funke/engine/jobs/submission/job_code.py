@@ -16,7 +16,7 @@ from funke.engine.jobs.checkpoints.backend_settings import backend_choice
 from funke.engine.jobs.checkpoints.checkpoint_keeper import CheckpointKeeper
 from funke.engine.jobs.checkpoints.checkpoint_settings import local_copy_folders
 from funke.engine.jobs.settings import JobSettings
-from funke.engine.planner.segments import Plan
+from funke.engine.planner.plan import Plan
 from funke.engine.runtime.dependencies import Dependencies
 from funke.engine.runtime.pipelined.network_settings import DebloatSettings, NetworkSettings
 from funke.engine.runtime.slot_watch import Heartbeat
@@ -47,7 +47,7 @@ def pack_job(
         job_parameters=tuple(settings.job_parameters.items()),
         log_levels=LogLevels.of(configured),
         auto_watermark_interval_ms=settings.auto_watermark_interval_ms,
-        is_batch=plan.is_batch,
+        is_batch=plan.graph.is_batch,
         backend=backend_choice(configured),
         staging_folder=join_path(keeper.store.folder, "taskowned") if keeper.is_periodic else None,
         local_folders=local_copy_folders(configured),
@@ -144,8 +144,8 @@ def _portable_operation(operator: ChainedOperator) -> Operation:
 def _unserialisable(plan: Plan) -> tuple[str, str]:
     import cloudpickle
 
-    for segment in plan.segments:
-        for operator in segment.operators:
+    for vertex in plan.graph.vertices:
+        for operator in vertex.operators:
             try:
                 cloudpickle.dumps(operator.operation)
             except Exception:

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 
 from funke.engine.config import flink_options as options
 from funke.engine.config.settings import Settings
-from funke.engine.errors import StateError
+from funke.engine.errors import RecoveryRefusedError
 from funke.engine.graph.job_graph import JobGraph
 from funke.engine.graph.stream_graph import StreamGraph
 from funke.engine.jobs.attempts.restart import RestartStrategy, restart_strategy
-from funke.engine.jobs.checkpoints.checkpoint_keeper import CheckpointKeeper
+from funke.engine.jobs.checkpoints.checkpoint_keeper import CheckpointedJob, CheckpointKeeper
 from funke.engine.jobs.checkpoints.checkpoint_settings import CheckpointSettings
 from funke.engine.jobs.checkpoints.checkpoint_store import CheckpointStore
 from funke.engine.jobs.checkpoints.checkpoints import Checkpoint, OperatorEntry, read_checkpoint, verify_files
@@ -30,7 +30,7 @@ from funke.engine.jobs.submission.ignored_settings import warn_of_ignored
 from funke.engine.jobs.submission.job_code import pack_job
 from funke.engine.planner.chaining import to_job_graph
 from funke.engine.planner.exchange_mode import ExchangeMode, exchange_mode
-from funke.engine.planner.segments import Plan, to_plan
+from funke.engine.planner.plan import Plan, to_plan
 from funke.engine.runtime.dependencies import Dependencies, stage
 from funke.engine.runtime.snapshot_files import join_path
 from funke.engine.runtime.worker_setup import JobPackage
@@ -71,27 +71,31 @@ def plan_job(graph: StreamGraph, settings: JobSettings) -> PlannedJob:
     job_id = settings.record.job_id if settings.record is not None else secrets.token_hex(16)
     with ExitStack() as undoing:
         job_graph = to_job_graph(graph)
-        keeper = _create_keeper(job_id, job_graph, settings)
-        undoing.callback(keeper.remove_temporary)
-        start = _start_point(keeper.store, configured)
+        checkpointing = _checkpoint_settings(job_graph, settings)
+        undoing.callback(checkpointing.remove_temporary)
+        store = _create_store(job_id, checkpointing, settings)
+        # Before damaged checkpoints are left out: their numbers are not used again.
+        last_id = store.highest_id()
+        start = _start_point(store, configured)
         if start is not None:
             is_unclaimed_allowed = configured.get(options.IGNORE_UNCLAIMED_STATE)
             job_graph = matched_graph(job_graph, graph, start, is_unclaimed_allowed)
-        keeper.operators = operator_entries(job_graph)
+        operators = operator_entries(job_graph)
         if start is not None:
-            _require_same_meanings(start, keeper.operators)
+            _require_same_meanings(start, operators)
         plan = to_plan(job_graph)
         mode = exchange_mode(job_graph, configured.get(options.EXCHANGE))
-        keeper.fingerprint = plan.fingerprint
-        keeper.key_hash = plan.key_hash
         if not mode.is_pipelined:  # nothing is on its way between two epochs
-            keeper.settings = replace(keeper.settings, is_unaligned=False)
+            checkpointing = replace(checkpointing, is_unaligned=False)
         if start is not None:
             require_same_channels(start, plan.fingerprint if mode.is_pipelined else None)
         dependencies = stage(
             settings.python_files, settings.python_archives, settings.python_requirements, settings.cached_files
         )
         undoing.callback(dependencies.remove)
+        job = CheckpointedJob(job_id, operators, plan.fingerprint, job_graph.key_hash)
+        stopped_with = _savepoint_of_stop(settings)
+        keeper = CheckpointKeeper(job, checkpointing, store, last_id, stopped_with, guard=settings.record)
         package = pack_job(job_id, settings, plan, dependencies, keeper)
         warn_of_ignored(configured)
         restart = restart_strategy(configured, keeper.is_periodic)
@@ -110,12 +114,15 @@ def _require_same_meanings(start: Checkpoint, operators: Mapping[str, OperatorEn
         )
 
 
-def _create_keeper(job_id: str, graph: JobGraph, settings: JobSettings) -> CheckpointKeeper:
+def _checkpoint_settings(graph: JobGraph, settings: JobSettings) -> CheckpointSettings:
     record = settings.record
     own_folder = join_path(record.record.folder, "checkpoints") if record is not None else None
     checkpointing = CheckpointSettings.of(Settings(settings.configuration), own_folder)
-    if graph.is_batch:
-        checkpointing = replace(checkpointing, interval_ms=None)
+    return replace(checkpointing, interval_ms=None) if graph.is_batch else checkpointing
+
+
+def _create_store(job_id: str, checkpointing: CheckpointSettings, settings: JobSettings) -> CheckpointStore:
+    record = settings.record
     store = CheckpointStore(join_path(checkpointing.folder, job_id), checkpointing.retained)
     on_damage = Settings(settings.configuration).get(options.RECOVERY_ON_DAMAGE)
     store.may_restart = on_damage == "restart"
@@ -125,10 +132,15 @@ def _create_keeper(job_id: str, graph: JobGraph, settings: JobSettings) -> Check
         _find_without_record(store, on_damage)
     if checkpointing.interval_ms is not None:
         store.make_folders()
-    keeper = CheckpointKeeper(job_id, checkpointing, store, guard=record)
-    if record is not None and record.checkpoint is not None and record.is_stopped:
-        keeper.last_savepoint = read_checkpoint(record.checkpoint)
-    return keeper
+    return store
+
+
+def _savepoint_of_stop(settings: JobSettings) -> Checkpoint | None:
+    """The savepoint with which another driver has stopped the job: it ends with it."""
+    record = settings.record
+    if record is None or record.checkpoint is None or not record.is_stopped:
+        return None
+    return read_checkpoint(record.checkpoint)
 
 
 def _find_without_record(store: CheckpointStore, on_damage: str) -> None:
@@ -138,7 +150,7 @@ def _find_without_record(store: CheckpointStore, on_damage: str) -> None:
         return
     newest = store.completed[-1].path
     if on_damage == "refuse":
-        raise StateError(
+        raise RecoveryRefusedError(
             f"the job's record has lost its state, and there are checkpoints: the newest is '{newest}'. To go on from "
             f"it set {options.RECOVERY_ON_DAMAGE.key}=repeat (funke recover --on-damage repeat); to begin from "
             f"nothing, with all output once more, {options.RECOVERY_ON_DAMAGE.key}=restart"

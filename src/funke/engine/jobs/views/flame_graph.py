@@ -14,7 +14,7 @@ from funke.engine.errors import FunkeError
 from funke.engine.runtime.flame_samples import SampledStack, SampleOrder
 
 if TYPE_CHECKING:
-    from funke.engine.planner.segments import Plan
+    from funke.engine.planner.plan import Plan
 
 __all__ = ["KINDS", "TERMINATED", "WAITING", "FlameGraph", "FlameGraphs", "FlameKind"]
 
@@ -68,7 +68,7 @@ class FlameGraphs:
         """The latest of a vertex, or of one of its subtasks; a newer one is begun if that is due."""
         if not self._is_enabled:
             return _DISABLED
-        segment = self._plan.by_id[vertex_id]
+        vertex = self._plan.by_id[vertex_id]
         with self._lock:
             age_s = self._clock() - self._taken_at
             is_due = not self._samples or age_s >= self._refresh_s
@@ -78,9 +78,10 @@ class FlameGraphs:
             if not self._samples or age_s >= max(self._cleanup_s, self._refresh_s):
                 return WAITING
             samples, taken_ms = self._samples, self._taken_ms
-        own = range(segment.parallelism) if subtask is None else (subtask,)
-        stacks = [each for index in own for each in samples.get(segment.first_slot + index, ())]
-        return FlameGraph(taken_ms, _tree(segment.name, _of_vertex(stacks, vertex_id, kind)))
+        own = range(vertex.parallelism) if subtask is None else (subtask,)
+        first_slot = self._plan.placements[vertex_id].first_slot
+        stacks = [each for index in own for each in samples.get(first_slot + index, ())]
+        return FlameGraph(taken_ms, _tree(vertex.name, _of_vertex(stacks, vertex_id, kind)))
 
     def _take(self) -> None:
         try:

@@ -8,7 +8,7 @@ from typing import Any
 from funke.engine.jobs.attempts.attempt import JobFigures
 from funke.engine.jobs.checkpoints.checkpoint_keeper import CheckpointKeeper
 from funke.engine.jobs.views.job_view import MetricsView
-from funke.engine.planner.segments import Plan
+from funke.engine.planner.plan import Plan
 
 __all__ = ["checkpoint_metrics", "job_metrics"]
 
@@ -21,7 +21,7 @@ def job_metrics(figures: JobFigures, plan: Plan) -> MetricsView:
         "watermark": figures.watermark,
         "epoch_ms_median": statistics.median(figures.epoch_ms) if figures.epoch_ms else 0.0,
     }
-    operator_ids = {each.node_id: each.operator_id for segment in plan.segments for each in segment.operators}
+    operator_ids = {each.node_id: each.operator_id for vertex in plan.graph.vertices for each in vertex.operators}
     tasks: dict[int, dict[int, dict[str, Any]]] = {}
     operators: dict[str, dict[int, dict[str, Any]]] = {}
     last_epoch_ms = figures.epoch_ms[-1] if figures.epoch_ms else 0.0
@@ -29,7 +29,7 @@ def job_metrics(figures: JobFigures, plan: Plan) -> MetricsView:
         # Of the last epoch; an operator's own share of its task is not measured, as in Flink.
         share = 1000 * report.busy_ms / last_epoch_ms if last_epoch_ms else 0.0
         own = report.task_metrics or {"busyTimeMsPerSecond": min(1000.0, share)}
-        tasks.setdefault(report.segment_id, {})[report.subtask] = own
+        tasks.setdefault(report.vertex_id, {})[report.subtask] = own
         for node_id, measured in report.metrics.items():
             operators.setdefault(operator_ids[node_id], {})[report.subtask] = measured
     return MetricsView(job, tasks, operators)

@@ -15,7 +15,7 @@ from funke.engine.jobs.attempts.job_executions import JobExecutions
 from funke.engine.jobs.job_lifecycle import JobLifecycle
 from funke.engine.jobs.views.back_pressure import Pressures, PressureView, together
 from funke.engine.jobs.views.job_view import EdgeView, JobView, OperatorView, StatementView, SubtaskView, VertexView
-from funke.engine.planner.segments import Plan
+from funke.engine.planner.plan import Plan
 from funke.engine.types.job_status import JobStatus
 
 __all__ = ["planned_view", "with_executions", "with_pressures", "with_status"]
@@ -35,7 +35,7 @@ def planned_view(
         parallelism=max((vertex.parallelism for vertex in job_graph.vertices), default=0),
         slots=plan.slots,
         is_batch=job_graph.is_batch,
-        vertices=tuple(_vertex_view(vertex, plan.by_id[vertex.id].level) for vertex in job_graph.vertices),
+        vertices=tuple(_vertex_view(vertex, plan.placements[vertex.id].level) for vertex in job_graph.vertices),
         edges=tuple(_edge_view(job_graph, edge) for edge in job_graph.edges),
         configuration=masked(configuration),
         plan=to_plan_json(graph),

@@ -6,7 +6,6 @@ session is still over, else when it ends anew. Snapshots are those of the genera
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from funke.engine.graph.operations import Window
@@ -17,9 +16,9 @@ from funke.engine.operators.windowing.windows import TimeWindow
 
 __all__ = ["LateSessionWindowOperator"]
 
-# How a session stands, in a fifth field: open, over and fired, or fired and open again.
+# How a session stands that has ever fired, in a fifth field: over, or open again.
 _STATE = 4
-_OPEN, _FIRED, _OPEN_AGAIN = range(3)
+_FIRED, _OPEN_AGAIN = range(2)
 
 
 class LateSessionWindowOperator(SessionWindowOperator):
@@ -29,52 +28,25 @@ class LateSessionWindowOperator(SessionWindowOperator):
         super().__init__(operation, gap_ms)
         self._departures = SessionCalendar(max(1, (gap_ms or operation.allowed_lateness_ms) // 16))
 
-    def _add_records(
-        self, keys: list[Any], values: list[Any], timestamps: list[int], gaps: Iterable[int | None]
-    ) -> None:
-        # The loop of the operator without lateness, for sessions with a state.
-        session_of, others, combine = self._last.get, self._others, self._combine
-        first, enter, open_until = self._first, self._calendar.enter, self.passed_time() + 1
-        for key, value, time, gap in zip(keys, values, timestamps, gaps):
-            end = time + gap  # type: ignore[operator]
-            session = session_of(key)
-            if session is None and end > open_until:
-                session = self._last[key] = [time, end, first(value), key, _OPEN]
-                enter(session)
-                continue
-            if session is None or session[0] > end or time > session[1] or session[4] == _FIRED or key in others:
-                self._add_elsewhere(key, value, time, end)
-                continue
-            if time < session[0]:  # noqa: PLR1730
-                session[0] = time
-            if end > session[1]:  # noqa: PLR1730
-                session[1] = end
-            contents = session[2]
-            session[2] = first(value) if contents is None else combine(contents, value)
+    def _open_session(self, key: Any, time: int, end: int) -> Session:
+        # As if it had fired: `_added` fires it at once, or lets it wait for its end.
+        session: Session = [time, end, None, key, _FIRED]
+        self._departures.enter(session)
+        return session
 
-    def _add_elsewhere(self, key: Any, value: Any, time: int, end: int) -> None:
-        sessions = self._sessions_of(key)
-        touched = [session for session in sessions if session[START] <= end and time <= session[END]]
-        if not touched:
-            if end - 1 + self.lateness_ms <= self.passed_time():
-                self.skip(value, time)
-                return
-            # As if it had fired: `_fire_or_wait` fires it at once, or lets it wait for its end.
-            session = [time, end, None, key, _FIRED]
-            self._departures.enter(session)
-        else:
-            session = self._merged(touched)
-        session[START], session[END] = min(session[START], time), max(session[END], end)
-        contents = session[CONTENTS]
-        session[CONTENTS] = self._first(value) if contents is None else self._combine(contents, value)
-        left = [other for other in sessions if not any(other is each for each in touched)]
-        self._keep_sessions(key, [*left, session])
-        self._fire_or_wait(session, time)
+    def _keep_sessions(self, key: Any, sessions: list[Session]) -> None:
+        super()._keep_sessions(key, sessions)
+        if sessions and _has_fired(sessions[-1]):
+            self._divert(key)
 
-    def _fire_or_wait(self, session: Session, time: int) -> None:
+    def _divert(self, key: Any) -> None:
+        """The next element of a key whose session has fired is not simply added: it fires it again, or opens it."""
+        self._others.setdefault(key, [])
+
+    def _added(self, session: Session, time: int) -> None:
         if session[END] - 1 <= self.passed_time():
             self._fire(session, time)
-        elif session[_STATE] == _FIRED:
+        elif _has_fired(session):
             session[_STATE] = _OPEN_AGAIN
             self._calendar.enter(session)
 
@@ -82,9 +54,11 @@ class LateSessionWindowOperator(SessionWindowOperator):
         """Fires the sessions that are over, and forgets those whose lateness is over too."""
         until = min(last + 1, MAX_WATERMARK)
         for session in self._calendar.take_ended(until):
-            if session[_STATE] == _OPEN:
+            if len(session) == _STATE:
+                session.append(_FIRED)
                 self._departures.enter(session)
             session[_STATE] = _FIRED
+            self._divert(session[KEY])
             self._fire(session, session[END] - 1)
         for session in self._departures.take_ended(until - self.lateness_ms):
             self._depart(session)
@@ -115,8 +89,15 @@ class LateSessionWindowOperator(SessionWindowOperator):
     def _timers_of(self, window: TimeWindow, session: Session) -> list[int]:
         last = window.max_timestamp()
         departure = last + self.lateness_ms
-        return [departure] if session[_STATE] == _FIRED else [last, departure]
+        return [departure] if _has_fired(session) else [last, departure]
 
     def _enter_restored(self, session: Session, is_waiting: bool) -> None:
-        session.append(_OPEN if is_waiting else _FIRED)
-        (self._calendar if is_waiting else self._departures).enter(session)
+        if is_waiting:
+            self._calendar.enter(session)
+        else:
+            session.append(_FIRED)
+            self._departures.enter(session)
+
+
+def _has_fired(session: Session) -> bool:
+    return len(session) > _STATE and session[_STATE] == _FIRED

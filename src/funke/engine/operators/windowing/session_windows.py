@@ -84,20 +84,26 @@ class SessionWindowOperator(WindowOperator):
         """Opens a session, or goes on with those that the element touches, which become one."""
         sessions = self._sessions_of(key)
         touched = [session for session in sessions if session[START] <= end and time <= session[END]]
-        if not touched:
-            if end - 1 <= self.passed_time():
-                self.skip(value, time)
-                return
-            session = [time, end, self._first(value), key]
-            self._calendar.enter(session)
-        else:
-            session = self._merged(touched)
-            session[START], session[END] = min(session[START], time), max(session[END], end)
-            contents = session[CONTENTS]
-            session[CONTENTS] = self._first(value) if contents is None else self._combine(contents, value)
+        if not touched and end - 1 + self.lateness_ms <= self.passed_time():
+            self.skip(value, time)
+            return
+        session = self._merged(touched) if touched else self._open_session(key, time, end)
+        session[START], session[END] = min(session[START], time), max(session[END], end)
+        contents = session[CONTENTS]
+        session[CONTENTS] = self._first(value) if contents is None else self._combine(contents, value)
+        self._added(session, time)
         self._keep_sessions(
             key, [*(other for other in sessions if not any(other is each for each in touched)), session]
         )
+
+    def _open_session(self, key: Any, time: int, end: int) -> Session:
+        """A session without contents."""
+        session: Session = [time, end, None, key]
+        self._calendar.enter(session)
+        return session
+
+    def _added(self, session: Session, time: int) -> None:
+        """An element of some time has come to a session."""
 
     def passed_time(self) -> int:
         """The time up to which sessions are over."""

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
 
-from funke.engine.operators.input_gate import Part
+from funke.engine.operators.block_parts import ColumnsPart, Part, RecordsPart
 from funke.engine.operators.record_copy import ResultGuard, copies_of
-from funke.engine.runtime.block_codec import decode, encode
+from funke.engine.runtime.block_codec import decode_block, encode_block
 from funke.engine.runtime.pipelined.connection import BLOCK, CREDIT, REST, Connection
 
 __all__ = ["BufferPool", "InChannel", "LocalOut", "OutChannel", "RemoteOut"]
@@ -152,7 +152,7 @@ class InChannel:
         if kind == REST:
             return BLOCK, content
         self.taken_bytes += size
-        return kind, decode(content) if kind == BLOCK and self._connection is not None else content
+        return kind, decode_block(content) if kind == BLOCK and self._connection is not None else content
 
     def processed(self) -> None:
         """The buffer of the block that was taken last is free."""
@@ -176,13 +176,13 @@ class InChannel:
     def restore(self, blocks: list[bytes]) -> None:
         """What a checkpoint has overtaken here comes before everything else."""
         for block in reversed(blocks):
-            self.put_back(decode(block))
+            self.put_back(decode_block(block))
 
     def waiting_blocks(self, entries: int | None = None) -> Iterator[bytes]:
         """The blocks among the first entries of the queue, encoded."""
         for kind, content, _ in islice(self.queue, entries):
             if kind in (BLOCK, REST):
-                yield content if isinstance(content, bytes) else encode(content)
+                yield content if isinstance(content, bytes) else encode_block(content)
 
     def borrow(self) -> None:
         """Takes buffers from the pool for what the sender has waiting."""
@@ -271,13 +271,13 @@ class LocalOut(OutChannel):
     def send(self, parts: list[Part]) -> int:
         size = 0
         for number, part in enumerate(parts):
-            if part[0] == "r":
-                size += len(part[1]) * _GUESSED_ROW_BYTES
+            if isinstance(part, RecordsPart):
+                size += len(part.values) * _GUESSED_ROW_BYTES
                 if self._guard.is_careful:
-                    parts[number] = ("r", copies_of(part[1]), part[2])
-                self._guard.check(part[1])
-            elif part[0] == "c":
-                size += len(part[1]) * _GUESSED_COLUMN_ROW_BYTES
+                    parts[number] = RecordsPart(copies_of(part.values), part.timestamps)
+                self._guard.check(part.values)
+            elif isinstance(part, ColumnsPart):
+                size += len(part.batch) * _GUESSED_COLUMN_ROW_BYTES
         self._target.put(BLOCK, parts, size)
         self._set_full(self._target.buffers >= self._most)
         return size
@@ -308,7 +308,7 @@ class RemoteOut(OutChannel):
         return len(self.queue)
 
     def send(self, parts: list[Part]) -> int:
-        payload = encode(parts)
+        payload = encode_block(parts)
         self._put(BLOCK, payload)
         self.sent_bytes += len(payload)
         return len(payload)

@@ -99,7 +99,7 @@ class Cut:
     """A source has sent its barrier: what it had read before."""
 
     checkpoint_id: int
-    segment_id: int
+    vertex_id: int
     subtask: int
     report: ReadReport
 

@@ -9,9 +9,10 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from funke.engine.operators.input_gate import InputGate, Part
+from funke.engine.operators.block_parts import Part, StatusPart, WatermarkPart
+from funke.engine.operators.input_gate import InputGate
 from funke.engine.operators.operator import MIN_WATERMARK
-from funke.engine.runtime.block_codec import encode
+from funke.engine.runtime.block_codec import encode_block
 from funke.engine.runtime.pipelined.channels import InChannel, OutChannel, RemoteOut
 from funke.engine.runtime.pipelined.messages import TakeCheckpoint
 from funke.engine.runtime.pipelined.task import Task
@@ -59,7 +60,7 @@ class Overtaking:
             blocks = list(channel.waiting_blocks(self._before.get(channel.number)))
             size += sum(map(len, blocks))
             marks = _marks(task.subtask.gate, channel)
-            arrived[channel.number] = ([encode(marks)] if marks else []) + blocks
+            arrived[channel.number] = ([encode_block(marks)] if marks else []) + blocks
         return {_ARRIVED: arrived, _LEAVING: self._leaving}, size
 
 
@@ -67,8 +68,8 @@ def _marks(gate: InputGate, channel: InChannel) -> list[Part]:
     """How far event time has come on a channel: what is on its way is to be as late, or as early, as it was."""
     watermarks, idle = gate.snapshot()
     key = channel.exchange_id, channel.upstream
-    marks: list[Part] = [("w", watermarks[key])] if watermarks[key] > MIN_WATERMARK else []
-    return [*marks, ("s", True)] if key in idle else marks
+    marks: list[Part] = [WatermarkPart(watermarks[key])] if watermarks[key] > MIN_WATERMARK else []
+    return [*marks, StatusPart(True)] if key in idle else marks
 
 
 def put_back(

@@ -22,7 +22,9 @@ from functools import partial
 from typing import Any
 
 from funke.engine.errors import JobExecutionError
-from funke.engine.planner.segments import Exchange, Plan
+from funke.engine.graph.job_graph import JobEdge
+from funke.engine.operators.block_parts import Part
+from funke.engine.planner.plan import Plan
 from funke.engine.runtime.block_codec import decode, encode
 from funke.engine.runtime.checkpoint_order import CheckpointNews
 from funke.engine.runtime.fault_points import reach
@@ -69,6 +71,8 @@ _REPORT_S = 1.0
 _SHORTEST_TICK_S = 0.05
 # However busy a slot is, the timers of its quiet subtasks do not wait longer than that for their turn.
 _TIMERS_S = 0.002
+# So often at most it is noted who waits for a turn, however many blocks are processed meanwhile.
+_WAITING_S = 0.005
 # A block that takes longer is laid aside between two records, for orders and barriers that have come.
 _TURN_S = 0.05
 _MOST_RESULT_BYTES = 1 << 20
@@ -78,8 +82,8 @@ _LONGEST_WAIT_S = 1.0
 def channel_numbers(plan: Plan) -> dict[tuple[int, int, int], int]:
     """The number of every channel, (exchange, sending subtask, receiving subtask), the same in all slots."""
     found: dict[tuple[int, int, int], int] = {}
-    for exchange in plan.exchanges:
-        target, source = plan.by_id[exchange.target_segment], plan.by_id[exchange.source_segment]
+    for exchange in plan.graph.edges:
+        target, source = plan.by_id[exchange.target_vertex], plan.by_id[exchange.source_vertex]
         for receiver in range(target.parallelism):
             for sender in senders_to(exchange.partitioner, receiver, source.parallelism, target.parallelism):
                 found[exchange.id, sender, receiver] = len(found)
@@ -137,7 +141,7 @@ class SlotLoop:
         self._samples = StackSamples(lambda: self._current)
         self._last_report = 0.0
         self._last_flush = 0.0
-        self._last_tick = self._last_timers = self._last_debloat = 0.0
+        self._last_tick = self._last_timers = self._last_debloat = self._last_waiting = 0.0
         self._debloat_s = math.inf if self._network.debloat is None else self._network.debloat.period_s
         self._tick_s = max(_SHORTEST_TICK_S, package.auto_watermark_interval_ms / 1000)
         self._buffer_timeout_s = package.buffer_timeout_ms / 1000
@@ -153,12 +157,15 @@ class SlotLoop:
             self._tasks.append(task)
             if subtask.source is not None:
                 self._sources.append(task)
-            for exchange in self._plan.inputs_of(subtask.segment.id):
+            for exchange in self._plan.inputs_of(subtask.vertex.id):
                 self._open_inputs(task, subtask, exchange)
         # The deepest first: what has come far is finished before anything new begins.
-        self._tasks.sort(key=lambda task: -task.subtask.segment.level)
+        self._tasks.sort(key=lambda task: -self._plan.placements[task.subtask.vertex.id].level)
+        for task in self._tasks:
+            downstream = self._plan.downstream_of(task.subtask.vertex.id)
+            task.downstream = tuple(other for other in self._tasks if other.subtask.vertex.id in downstream)
 
-    def _open_inputs(self, task: Task, subtask: Subtask, exchange: Exchange) -> None:
+    def _open_inputs(self, task: Task, subtask: Subtask, exchange: JobEdge) -> None:
         for (exchange_id, sender, receiver), number in self._numbers.items():
             if exchange_id == exchange.id and receiver == subtask.index:
                 network = self._network
@@ -175,11 +182,12 @@ class SlotLoop:
         for slot, connection in self._peers.items():
             self._watch(connection, self._on_peer(slot, connection))
         for task in self._tasks:
-            exchanges = self._plan.outputs_of(task.subtask.segment.id)
+            exchanges = self._plan.outputs_of(task.subtask.vertex.id)
             for exchange, router in zip(exchanges, task.subtask.routers, strict=True):
                 self._open_outputs(task, exchange, router)
         for number, (_, channel) in self._inputs.items():
-            sender = self._plan.by_id[self._exchange(channel.exchange_id).source_segment].first_slot + channel.upstream
+            source = self._exchange(channel.exchange_id).source_vertex
+            sender = self._plan.placements[source].first_slot + channel.upstream
             if sender != self.number:
                 channel.connect(self._peers[sender])
                 self._inputs_from[sender].append(channel)
@@ -188,11 +196,11 @@ class SlotLoop:
             put_back(content, self._inputs, self._outputs)
         self._in_flight.clear()
 
-    def _exchange(self, exchange_id: int) -> Exchange:
-        return next(exchange for exchange in self._plan.exchanges if exchange.id == exchange_id)
+    def _exchange(self, exchange_id: int) -> JobEdge:
+        return next(exchange for exchange in self._plan.graph.edges if exchange.id == exchange_id)
 
-    def _open_outputs(self, task: Task, exchange: Exchange, router: Router) -> None:
-        first = self._plan.by_id[exchange.target_segment].first_slot
+    def _open_outputs(self, task: Task, exchange: JobEdge, router: Router) -> None:
+        first = self._plan.placements[exchange.target_vertex].first_slot
         network = self._network
         for (exchange_id, sender, receiver), number in self._numbers.items():
             if exchange_id != exchange.id or sender != task.subtask.index:
@@ -209,7 +217,7 @@ class SlotLoop:
             task.add_output(channel)
             self._outputs[number] = channel
 
-    def _carry(self, exchange: Exchange, sender: int, receiver: int, parts: list[Any]) -> int:
+    def _carry(self, exchange: JobEdge, sender: int, receiver: int, parts: list[Part]) -> int:
         return self._outputs[self._numbers[exchange.id, sender, receiver]].send(parts)
 
     def send_to_driver(self, message: DriverMessage) -> None:
@@ -343,10 +351,11 @@ class SlotLoop:
     @contextlib.contextmanager
     def _at_work(self, task: Task) -> Iterator[None]:
         """What is done meanwhile is the work of a task, also if it is not for a block: what a sink sends in one go."""
-        self._current, started = task, time.perf_counter()
+        outer, started = self._current, time.perf_counter()
+        self._current = task
         yield
         task.worked(started)
-        self._current = None
+        self._current = outer
 
     def _flush(self) -> bool:
         """Sends what waits in routers and sinks; whether there was anything."""
@@ -377,14 +386,17 @@ class SlotLoop:
                     task.subtask.chain.end_epoch()
                     task.subtask.flush()
 
-    def _send(self, is_busy: bool) -> None:
-        """What this turn has for others leaves."""
-        now = time.monotonic()
+    def _catch_up(self, now: float, is_busy: bool) -> None:
+        """Does what is due by the clock."""
         is_late = 0 <= self._buffer_timeout_s <= now - self._last_flush
         if (is_busy and is_late) or self._result_bytes > _MOST_RESULT_BYTES:
             self._flush()
         if now - self._last_timers >= _TIMERS_S:
             self._fire_timers()
+        if not is_busy or now - self._last_waiting >= _WAITING_S:
+            self._last_waiting = now
+            for task in self._tasks:
+                task.note_waiting()
         if now - self._last_tick >= self._tick_s:
             self._tick(now)
         if now - self._last_debloat >= self._debloat_s:
@@ -394,6 +406,10 @@ class SlotLoop:
         if now - self._last_report >= _REPORT_S:
             self._last_report = now
             self._report(self._tasks)
+
+    def _send(self, is_busy: bool) -> None:
+        """What this turn has for others leaves."""
+        self._catch_up(time.monotonic(), is_busy)
         self._send_acks()
         lines = worker_logs.take(f"slot {self.number}")
         if lines:
@@ -455,15 +471,15 @@ class SlotLoop:
 
     def _take_orders(self, message: Orders) -> None:
         for order in message.orders:
-            task = self._source_task(order.segment_id)
+            task = self._source_task(order.vertex_id)
             source = task.subtask.source
             assert source is not None
             source.take(order)
             task.subtask.tell_idleness()
             task.is_dirty = task.has_news = True
 
-    def _source_task(self, segment_id: int) -> Task:
-        return next(task for task in self._sources if task.subtask.segment.id == segment_id)
+    def _source_task(self, vertex_id: int) -> Task:
+        return next(task for task in self._sources if task.subtask.vertex.id == vertex_id)
 
     def _begin_checkpoints(self) -> None:
         """Sources send the barriers of what was ordered, in order.
@@ -491,8 +507,8 @@ class SlotLoop:
         """What a source has read before its barrier."""
         source = task.subtask.source
         assert source is not None
-        segment, index = task.subtask.segment, task.subtask.index
-        self._tell(Cut(taking.order.checkpoint_id, segment.id, index, source.report()))
+        vertex, index = task.subtask.vertex, task.subtask.index
+        self._tell(Cut(taking.order.checkpoint_id, vertex.id, index, source.report()))
 
     def _align(self, task: Task, taking: TakeCheckpoint) -> None:
         """All barriers have come: what is before them is settled, and the barrier goes on."""
@@ -633,7 +649,7 @@ class SlotLoop:
     def busy_vertex(self) -> int | None:
         """The vertex whose block, or split, is worked on."""
         current = self._current
-        return current.subtask.segment.id if current is not None else None
+        return current.subtask.vertex.id if current is not None else None
 
     def close(self) -> None:
         """Closes all operators, whatever happens."""

@@ -17,7 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from funke.engine.errors import SlotLostError
-from funke.engine.planner.segments import Plan
+from funke.engine.planner.plan import Plan
 from funke.engine.runtime.block_codec import decode, encode
 from funke.engine.runtime.delivery import lost_slot, start_slot
 from funke.engine.runtime.flame_samples import SampledStack, SampleOrder

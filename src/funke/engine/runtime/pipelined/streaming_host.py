@@ -8,7 +8,7 @@ import queue
 import socket
 from typing import Any
 
-from funke.engine.planner.segments import Plan
+from funke.engine.planner.plan import Plan
 from funke.engine.runtime.frames import FrameSocket
 from funke.engine.runtime.pipelined.meeting import (
     MEETING_S,

@@ -18,6 +18,8 @@ __all__ = ["Task"]
 
 # So often at most how it spends its time is noted.
 _MEASURE_S = 0.5
+# A subtask that has not been through with its input for so long is behind by more than buffers would take.
+_BEHIND_S = 0.1
 
 
 class Task:
@@ -37,6 +39,12 @@ class Task:
         self._full = 0
         self._full_since = self._began = time.perf_counter()
         self._busy_s = self._pressed_s = 0.0
+        # Those of the same slot that its records come to.
+        self.downstream: tuple[Task, ...] = ()
+        # When it was last through with its input, and how long others downstream had worked when that was last noted.
+        self._idle_at = self._began
+        self._downstream_s = self._pressed_noted_s = 0.0
+        self._is_waiting = False
         self._measured_s = network.measured_s
         # When it was measured, and how long it had been busy and pressed back by then; the oldest first.
         self._measured: deque[tuple[float, float, float]] = deque([(self._full_since, 0.0, 0.0)])
@@ -74,7 +82,8 @@ class Task:
     def measure(self) -> dict[str, float]:
         """Flink's metrics of a task: how it has spent the last seconds, and what waits.
 
-        The subtasks of a slot take turns, so that one is idle also while another is busy.
+        The subtasks of a slot take turns: one that waits while another works is pressed back if that one is
+        downstream, and idle otherwise.
         """
         busy, pressed = self._spent()
         spent_ms = 1000 * (time.perf_counter() - self._began)
@@ -103,9 +112,7 @@ class Task:
     def _spent(self) -> tuple[float, float]:
         """Busy and pressed back, in milliseconds per second."""
         now = time.perf_counter()
-        if self._full > 0:
-            self._pressed_s += now - self._full_since
-            self._full_since = now
+        self._note_full(now)
         self._busy_s += self.subtask.busy_s
         self.subtask.busy_s = 0.0
         measured = self._measured
@@ -117,6 +124,36 @@ class Task:
             measured.append((now, self._busy_s, self._pressed_s))
         period_s = max(1e-3, now - since)
         return min(1000.0, 1000 * (self._busy_s - busy_s) / period_s), 1000 * (self._pressed_s - pressed_s) / period_s
+
+    def note_waiting(self) -> None:
+        """Counts the time for which it could have worked, and those downstream had the thread, as backpressure.
+
+        With threads of their own, as in Flink, its outputs would be full meanwhile.
+        """
+        if not self.downstream:
+            return
+        now, worked_s = time.perf_counter(), sum(task.busy_s for task in self.downstream)
+        self._note_full(now)
+        if self._full == 0:
+            # Also while it is held: it waits until those downstream have come to the barrier.
+            has_work = bool(self._ready) if self.subtask.source is None else self.subtask.source.is_reading
+            self._idle_at = self._idle_at if has_work else now
+            self._is_waiting = now - self._idle_at >= _BEHIND_S
+            if self._is_waiting:
+                # Some of that time its outputs may have been full, which counts already.
+                full_s = self._pressed_s - self._pressed_noted_s
+                self._pressed_s += max(0.0, worked_s - self._downstream_s - full_s)
+        self._downstream_s, self._pressed_noted_s = worked_s, self._pressed_s
+
+    def _note_full(self, now: float) -> None:
+        if self._full > 0:
+            self._pressed_s += now - self._full_since
+            self._full_since = now
+
+    @property
+    def busy_s(self) -> float:
+        """How long it has worked."""
+        return self._busy_s + self.subtask.busy_s
 
     def worked(self, since: float) -> None:
         """It has been busy since then."""
@@ -132,8 +169,8 @@ class Task:
 
     @property
     def is_back_pressured(self) -> bool:
-        """Whether one of those behind it has no room, while it runs."""
-        return self._full > 0 and not self.has_ended
+        """Whether one of those behind it has no room, or works in its stead, while it runs."""
+        return (self._full > 0 or self._is_waiting) and not self.has_ended
 
     @property
     def has_room(self) -> bool:

@@ -6,15 +6,12 @@ without an archive everything works as well, only slower.
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import os
 import secrets
 import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
@@ -24,13 +21,13 @@ from funke.engine.runtime.starting.class_archive import (
     QUIET,
     ClassArchive,
     Installation,
-    archive_folder,
     find_archive,
     is_due,
     note_of,
     remember,
 )
 from funke.engine.runtime.starting.spark_process import SparkProcess
+from funke.engine.trust.code_folder import alone_in, code_folder
 
 __all__ = ["build"]
 
@@ -47,10 +44,10 @@ _UNWANTED = "--add-modules=jdk.incubator.vector"
 
 def build() -> ClassArchive | None:
     """Makes the archive of this process's installation, unless there is one, or somebody else does."""
-    folder, installation = archive_folder(), Installation.of_this_process()
+    folder, installation = code_folder(), Installation.of_this_process()
     if folder is None or installation is None or shutil.disk_usage(folder).free < _FREE_BYTES:
         return None
-    with _alone_in(folder) as is_alone:
+    with alone_in(folder, "lock") as is_alone:
         if not is_alone or not is_due(folder, installation):
             return find_archive(folder, installation)
         _remove_leftovers(folder)
@@ -61,20 +58,6 @@ def build() -> ClassArchive | None:
             remember(note_of(folder, installation), archive)
             _remove_oldest(folder)
         return archive
-
-
-@contextlib.contextmanager
-def _alone_in(folder: str) -> Iterator[bool]:
-    lock = os.open(os.path.join(folder, "lock"), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-        else:
-            yield True
-    finally:
-        os.close(lock)
 
 
 def _made(folder: str, installation: Installation) -> ClassArchive:

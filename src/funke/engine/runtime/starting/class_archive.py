@@ -17,14 +17,13 @@ import time
 from dataclasses import asdict, dataclass
 
 from funke.engine.errors import UntrustedError
-from funke.engine.trust.private_files import open_own_file, open_private_folder, require_private_folder
+from funke.engine.trust.private_files import open_own_file, require_private_folder
 
 __all__ = [
     "QUIET",
     "SWITCH",
     "ClassArchive",
     "Installation",
-    "archive_folder",
     "find_archive",
     "is_due",
     "note_of",
@@ -126,32 +125,6 @@ class ClassArchive:
 
 # That an archive does not fit is no news to the user; errors of the JVM are.
 QUIET = ("-Xlog:disable", "-Xlog:all=error:stderr")
-
-
-def archive_folder() -> str | None:
-    """The private folder of archives, made if need be; None where there can be none."""
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    if not os.path.isabs(base):
-        return None
-    try:
-        folder = open_private_folder(os.path.join(base, "funke"))
-        _require_guarded(os.path.realpath(base))
-        return folder
-    except (OSError, UntrustedError):
-        return None
-
-
-def _require_guarded(folder: str) -> None:
-    """Whoever may rename things in a folder above could put another archive in place of the one that was checked."""
-    while True:
-        found = os.stat(folder)
-        is_open = stat.S_IMODE(found.st_mode) & 0o022 and not found.st_mode & stat.S_ISVTX
-        if found.st_uid not in (os.geteuid(), 0) or is_open:
-            raise UntrustedError(f"others may change what is in '{folder}'")
-        above = os.path.dirname(folder)
-        if above == folder:
-            return
-        folder = above
 
 
 def note_of(folder: str, installation: Installation) -> str:

@@ -17,13 +17,13 @@ from funke.engine.runtime.starting.class_archive import (
     SWITCH,
     ClassArchive,
     Installation,
-    archive_folder,
     find_archive,
     is_due,
     note_of,
     remember,
 )
 from funke.engine.runtime.starting.spark_process import SparkProcess, is_startable
+from funke.engine.trust.code_folder import code_folder
 
 __all__ = ["start_early", "take_gateway"]
 
@@ -68,7 +68,7 @@ def take_gateway(options: Mapping[str, str]) -> Any | None:
 def _started(options: Mapping[str, str]) -> list[_Start]:
     switch = os.environ.get(SWITCH, "on").lower()
     is_embedded = options.get("spark.master", "").startswith("local")
-    folder = archive_folder() if is_embedded and switch != "off" and is_startable(options) else None
+    folder = code_folder() if is_embedded and switch != "off" and is_startable(options) else None
     installation = Installation.of_this_process() if folder is not None else None
     if folder is None or installation is None:
         return []

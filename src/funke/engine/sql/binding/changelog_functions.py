@@ -34,7 +34,7 @@ class FromChangelog(Relation):
     """The rows of the input as the changes that stand in one of their columns, which is left out."""
 
     input: Relation
-    place: int
+    op_index: int
     kinds: tuple[tuple[str, RowKind], ...]
 
 
@@ -71,7 +71,7 @@ def _to_changelog(
 def _from_changelog(
     source: Relation, columns: tuple[Column, ...], op: str, pairs: list[tuple[str, str]] | None
 ) -> FromChangelog:
-    place = _place_of(op, columns)
+    op_index = _op_index(op, columns)
     kinds = {kind.name: kind for kind in RowKind} if pairs is None else {}
     for codes, name in pairs or ():
         kind = _kind(name)
@@ -86,17 +86,17 @@ def _from_changelog(
             "The 'op_mapping' must include UPDATE_BEFORE for retract mode. Upsert mode (without UPDATE_BEFORE) is not "
             "supported in this version."
         )
-    return FromChangelog((*columns[:place], *columns[place + 1 :]), source, place, tuple(kinds.items()))
+    return FromChangelog((*columns[:op_index], *columns[op_index + 1 :]), source, op_index, tuple(kinds.items()))
 
 
-def _place_of(op: str, columns: tuple[Column, ...]) -> int:
-    place = next((place for place, column in enumerate(columns) if column.name == op), None)
-    if place is None:
+def _op_index(op: str, columns: tuple[Column, ...]) -> int:
+    index = next((index for index, column in enumerate(columns) if column.name == op), None)
+    if index is None:
         raise ValidationException(f"The op column '{op}' does not exist in the input schema.")
-    if not isinstance(columns[place].type, CHARACTER):
-        given = to_sql_text(columns[place].type)
+    if not isinstance(columns[index].type, CHARACTER):
+        given = to_sql_text(columns[index].type)
         raise ValidationException(f"The op column '{op}' must be of STRING type, but was '{given}'.")
-    return place
+    return index
 
 
 def _op_column(descriptor: syntax.Expression | None) -> str:

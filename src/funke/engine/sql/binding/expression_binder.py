@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TypeGuard
 
 from funke.engine.errors import TypeMismatchError, UnsupportedFeatureError
 from funke.engine.flink_exceptions import ValidationException
@@ -22,22 +23,42 @@ from funke.engine.sql.functions.catalog import find_function
 from funke.engine.sql.functions.function import Function, Session, bind
 from funke.engine.sql.functions.surroundings import CURRENT_WATERMARK
 from funke.engine.sql.functions.user_scalars import UserScalar, as_scalar
+from funke.engine.sql.functions.value_casts import interval_unit, rounded_units
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax.queries import Query
-from funke.engine.types.logical.atomic_types import BooleanType, CharType
+from funke.engine.types.logical.atomic_types import BigIntType, BooleanType, CharType, DecimalType, IntType
 from funke.engine.types.logical.casts import can_cast_implicitly
 from funke.engine.types.logical.data_type import DataType, NullType
-from funke.engine.types.logical.families import with_nullable
+from funke.engine.types.logical.families import EXACT, INTERVAL, is_nullable, with_nullable
 from funke.engine.types.logical.row_type import RowType
 from funke.engine.types.logical.sql_text import to_sql_text
 
-__all__ = ["ExpressionBinder"]
+__all__ = ["ExpressionBinder", "whole_units"]
 
 
 _NULL = BoundConstant(NullType(), None)
 
 # Functions that look at other rows than those of a group.
 _ONLY_OVER = frozenset(["row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead"])
+
+
+# Numbers that an interval can be cast to.
+_WHOLE = (IntType, BigIntType)
+
+
+def whole_units(interval: BoundConstant) -> BoundConstant:
+    """A constant interval as a number of its last unit."""
+    value = None if interval.value is None else rounded_units(interval.value, interval.type)
+    return BoundConstant(BigIntType(is_nullable(interval.type)), value)
+
+
+def _is_number(expression: BoundExpression) -> TypeGuard[BoundConstant]:
+    return isinstance(expression, BoundConstant) and isinstance(expression.type, EXACT) and expression.value is not None
+
+
+def _in_base_units(number: BoundConstant, interval: DataType) -> BoundConstant:
+    """The milliseconds or months of a constant that SQL casts to an interval; of other numbers they are no units."""
+    return BoundConstant(BigIntType(False), int(number.value * interval_unit(interval)))
 
 
 class ExpressionBinder:
@@ -64,8 +85,7 @@ class ExpressionBinder:
         if isinstance(expression, syntax.Call):
             return self._bind_call(expression)
         if isinstance(expression, syntax.Cast):
-            name = "try_cast" if expression.is_safe else "cast"
-            return self._call(name, [self.bind(expression.operand), symbol_of(expression.type)], expression)
+            return self._bind_cast(expression)
         if isinstance(expression, syntax.Case):
             return self._bind_case(expression)
         if isinstance(expression, syntax.Alias):
@@ -73,6 +93,21 @@ class ExpressionBinder:
         if isinstance(expression, (syntax.InQuery, syntax.Exists, syntax.ScalarQuery)):
             return self._bind_inner_query(expression)
         raise UnsupportedFeatureError(f"{type(expression).__name__} in an expression of SQL")
+
+    def _bind_cast(self, cast: syntax.Cast) -> BoundExpression:
+        operand = self.bind(cast.operand)
+        # A cast that SQL has written stands somewhere, and is refused.
+        if isinstance(operand.type, INTERVAL) and cast.position is None:
+            operand = self._interval_number(operand, cast)
+        elif isinstance(cast.type, INTERVAL) and cast.position is not None and _is_number(operand):
+            operand = _in_base_units(operand, cast.type)
+        return self._call("try_cast" if cast.is_safe else "cast", [operand, symbol_of(cast.type)], cast)
+
+    def _interval_number(self, interval: BoundExpression, cast: syntax.Cast) -> BoundExpression:
+        """As Flink has it: whole units of a constant, milliseconds or months of what is computed."""
+        if isinstance(interval, BoundConstant) and isinstance(cast.type, (*_WHOLE, DecimalType)) and not cast.is_safe:
+            return whole_units(interval)
+        return self._call("interval number", [interval], cast) if isinstance(cast.type, _WHOLE) else interval
 
     def _bind_inner_query(self, expression: syntax.InQuery | syntax.Exists | syntax.ScalarQuery) -> BoundExpression:
         """What a query in an expression means if its rows are constants."""

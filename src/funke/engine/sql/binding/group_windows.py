@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Any
@@ -19,16 +20,21 @@ from funke.engine.sql.binding.window_tables import window_table, window_time, wi
 from funke.engine.sql.functions.function import Session
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
+from funke.engine.sql.window_kinds import WINDOW_KINDS
 from funke.engine.types.logical.atomic_types import BigIntType
+from funke.engine.types.logical.interval_types import DayTimeIntervalType
 from funke.engine.types.logical.sql_text import to_sql_text
+from funke.engine.types.logical.time_types import TimestampType
 
 __all__ = ["with_group_window"]
 
-# How many lengths each function takes.
-_SIZES = {"tumble": 1, "hop": 2, "session": 1}
-_PARTS = {f"{kind}_{part}": (kind, part) for kind in _SIZES for part in ("start", "end", "rowtime", "proctime")}
+_KINDS = {name: kind for name, kind in WINDOW_KINDS.items() if kind.is_group_window}
+_PARTS = {f"{name}_{part}": (name, part) for name in _KINDS for part in ("start", "end", "rowtime", "proctime")}
 # Names that no query can write.
 _START, _END, _TIME, _CLOCK = (syntax.Name((f"\x00window_{part}",)) for part in ("start", "end", "time", "clock"))
+
+_EPOCH = datetime.datetime(1970, 1, 1)
+_MILLISECONDS = DayTimeIntervalType(DayTimeIntervalType.DayTimeResolution.SECOND, nullable=False)
 
 
 def with_group_window(
@@ -36,6 +42,8 @@ def with_group_window(
 ) -> tuple[queries.Select, Relation, Scope]:
     """A query whose groups are windows, over rows that have windows; any other query as it is."""
     select, source, scope = _with_clock(select, source, scope, session)
+    if not is_streaming:
+        select, source, scope = _with_counted_time(select, source, scope, session)
     window = _window_of(select)
     if window is None:
         return select, source, scope
@@ -65,33 +73,67 @@ def _with_clock(
     window = _window_of(select)
     if window is None or not _is_by_clock(window):
         return select, source, scope
-    clock = ExpressionBinder(scope, session).bind(window.arguments[0])
+    return _with_time_column(select, source, scope, window.arguments[0], session)
+
+
+def _with_counted_time(
+    select: queries.Select, source: Relation, scope: Scope, session: Session
+) -> tuple[queries.Select, Relation, Scope]:
+    """A BIGINT as the time of a window of the Table API counts the milliseconds since 1970, in batch mode alone."""
+    window = _window_of(select)
+    if window is None or not _is_by_number(window, scope):
+        return select, source, scope
+    since_1970 = syntax.Call("*", (window.arguments[0], syntax.Literal(1, _MILLISECONDS)))
+    time = syntax.Call("+", (syntax.Literal(_EPOCH, TimestampType(3, False)), since_1970))
+    return _with_time_column(select, source, scope, window.arguments[0], session, time)
+
+
+def _is_by_number(window: syntax.Call, scope: Scope) -> bool:
+    time, *sizes = window.arguments or (None,)
+    if window.position is not None or any(map(_is_number, sizes)):
+        return False
+    return isinstance(time, syntax.Name) and isinstance(scope.find(time)[0].type, BigIntType)
+
+
+def _with_time_column(
+    select: queries.Select,
+    source: Relation,
+    scope: Scope,
+    given: syntax.Expression,
+    session: Session,
+    time: syntax.Expression | None = None,
+) -> tuple[queries.Select, Relation, Scope]:
+    """The query with what its windows go by in a column of its own."""
+    bound = ExpressionBinder(scope, session).bind(given if time is None else time)
     own = [BoundColumn(each.type, place, each.name, each.time) for place, each in enumerate(source.columns)]
-    added = Column(_CLOCK.parts[0], clock.type, time_of(clock))
-    rows = Calculation((*source.columns, added), source, (*own, clock))
+    added = Column(_CLOCK.parts[0], bound.type, time_of(bound))
+    rows = Calculation((*source.columns, added), source, (*own, bound))
+
+    def by_column(expression: Any) -> Any:
+        if _is_by(expression, given):
+            return replace(expression, arguments=(_CLOCK, *expression.arguments[1:]))
+        return _with_parts(expression, by_column)
+
     assert select.group_by is not None
     changed = replace(
         select,
-        items=tuple(map(_by_column, select.items)),
-        group_by=queries.GroupBy(tuple(tuple(map(_by_column, keys)) for keys in select.group_by.sets)),
-        having=None if select.having is None else _by_column(select.having),
-        windows=tuple((name, _with_parts(each, _by_column)) for name, each in select.windows),
+        items=tuple(map(by_column, select.items)),
+        group_by=queries.GroupBy(tuple(tuple(map(by_column, keys)) for keys in select.group_by.sets)),
+        having=None if select.having is None else by_column(select.having),
+        windows=tuple((name, _with_parts(each, by_column)) for name, each in select.windows),
     )
     return changed, rows, Scope((*scope.columns, ScopeColumn(added.name, added.type, None, added.time)))
 
 
-def _is_by_clock(expression: syntax.Expression) -> bool:
-    if not _is_window(expression) and not _is_property(expression):
-        return False
-    assert isinstance(expression, syntax.Call)
-    time = expression.arguments[0] if expression.arguments else None
+def _is_by_clock(window: syntax.Call) -> bool:
+    time = window.arguments[0] if window.arguments else None
     return isinstance(time, syntax.Call) and time.name == "proctime"
 
 
-def _by_column(expression: Any) -> Any:
-    if _is_by_clock(expression):
-        return replace(expression, arguments=(_CLOCK, *expression.arguments[1:]))
-    return _with_parts(expression, _by_column)
+def _is_by(expression: Any, time: syntax.Expression) -> bool:
+    """Whether an expression is a window on a time, or one of its bounds."""
+    is_of_window = _is_window(expression) or _is_property(expression)
+    return is_of_window and expression.arguments[:1] == (time,)
 
 
 def _window_of(select: queries.Select) -> syntax.Call | None:
@@ -103,7 +145,7 @@ def _window_of(select: queries.Select) -> syntax.Call | None:
 
 
 def _is_window(expression: syntax.Expression) -> bool:
-    return isinstance(expression, syntax.Call) and expression.name in _SIZES and expression.function is None
+    return isinstance(expression, syntax.Call) and expression.name in _KINDS and expression.function is None
 
 
 def _is_property(expression: syntax.Expression) -> bool:
@@ -117,17 +159,20 @@ def _group_keys(keys: tuple[syntax.Expression, ...], window: syntax.Call) -> tup
 
 def _table(window: syntax.Call, source: Relation, scope: Scope, session: Session, is_streaming: bool) -> WindowTable:
     time, *sizes = window.arguments or (None,)
-    if len(sizes) != _SIZES[window.name] or not isinstance(time, syntax.Name):
+    if len(sizes) != len(_KINDS[window.name].length_arguments) or not isinstance(time, syntax.Name):
         raise refused(f"{window.name.upper()} in GROUP BY needs a time column and intervals", window.position)
     found = _time_column(time, scope, is_streaming)
     column = with_time(source.columns[found.index], is_streaming)
     named = [Column(own.name, each.type, each.time) for own, each in zip(scope.columns, source.columns)]
-    made = window_table(source, named, windows_of(window.name, sizes), window_time(column, found.index, session), None)
+    windows = windows_of(_KINDS[window.name], sizes)
+    made = window_table(source, named, windows, window_time(column, found.index, session), None)
     *rest, start, end, last = made.columns
+    # Those of the Table API, which stand nowhere in a text, may be NULL as far as their types go.
+    bound = TimestampType(3, window.position is None)
     hidden = (
-        replace(start, name=_START.parts[0]),
-        replace(end, name=_END.parts[0]),
-        # As in Flink it may be NULL as far as its type goes.
+        replace(start, name=_START.parts[0], type=bound),
+        replace(end, name=_END.parts[0], type=bound),
+        # So may the window's time, as in Flink.
         replace(last, name=_TIME.parts[0], type=column.type),
     )
     return replace(made, columns=(*rest, *hidden))
@@ -153,12 +198,12 @@ def _counting_rows(
     """Windows that count rows, which only the Table API has; they have no bounds."""
     time, *sizes = window.arguments
     numbers = [each.value for each in sizes if isinstance(each, syntax.Literal) and _is_number(each)]
-    if window.name == "session" or len(numbers) != len(sizes) or not isinstance(time, syntax.Name):
+    kind = _KINDS[window.name].row_count_name
+    if kind is None or len(numbers) != len(sizes) or not isinstance(time, syntax.Name):
         raise refused(f"{window.name.upper()} needs a time column, and either lengths of time or numbers of rows", None)
     if _time_column(time, scope).time is not TimeAttribute.PROCTIME:
         raise SqlValidationError("Event-time grouping windows on row intervals are currently not supported.")
     if any(_is_property(part) for item in (*select.items, select.having) if item for part in parts_of(item)):
-        kind = "slide" if window.name == "hop" else "tumble"
         raise SqlValidationError(f"Window start and Window end cannot be selected for a row-count {kind} window.")
     assert select.group_by is not None
     sets = tuple(tuple(key for key in keys if key != window) for keys in select.group_by.sets)
@@ -176,7 +221,7 @@ class _Properties:
     def out(self, expression: syntax.Expression) -> syntax.Expression:
         """The same expression over the columns of the window."""
         if isinstance(expression, syntax.Call) and expression.function is None:
-            if expression.name in _SIZES:
+            if expression.name in _KINDS:
                 raise refused(
                     f"Group function '${expression.name.upper()}' can only appear in GROUP BY clause",
                     expression.position,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 from funke.engine.sql.binding.expressions import BoundColumn, BoundExpression, BoundFunction, columns_in, with_columns
 from funke.engine.sql.binding.relations import Calculation, Relation, with_inputs
@@ -30,7 +31,8 @@ def merged_pair(outer: Calculation, inner: Calculation) -> Calculation | None:
 
     condition = None if outer.condition is None else inlined(outer.condition)
     expressions = tuple(map(inlined, outer.expressions))
-    return Calculation(outer.columns, inner.input, expressions, inner.condition if condition is None else condition)
+    kept = inner.condition if condition is None else condition
+    return replace(outer, input=inner.input, expressions=expressions, condition=kept)
 
 
 def _can_merge(outer: Calculation, inner: Calculation) -> bool:

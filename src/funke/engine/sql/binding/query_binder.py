@@ -37,6 +37,7 @@ from funke.engine.sql.binding.grouped_queries import (
     is_grouped,
     plain_aggregate,
 )
+from funke.engine.sql.binding.joins import bind_join, distinct_names
 from funke.engine.sql.binding.lookup_joins import bind_lookup_join, is_temporal
 from funke.engine.sql.binding.ordered_queries import bind_ordered, is_ordered
 from funke.engine.sql.binding.over_queries import OverBinder, has_over
@@ -178,7 +179,7 @@ class QueryBinder:
                 names.append(item.parts[-1])
             else:
                 names.append(f"EXPR${len(names)}")
-        return _distinct(names), bound
+        return distinct_names(names), bound
 
     def _written_out(
         self, items: tuple[syntax.Expression, ...], scope: Scope, binder: ExpressionBinder
@@ -204,6 +205,9 @@ class QueryBinder:
             assert isinstance(source, queries.Join) and isinstance(source.right, queries.TableRef)
             now = self._find(replace(source.right, as_of=None))
             return bind_lookup_join(source, self._bind_source(source.left), now, self._expression_binder)
+        if isinstance(source, queries.Join):
+            sides = self._bind_source(source.left), self._bind_source(source.right)
+            return bind_join(source, *sides, self._expression_binder)
         if isinstance(source, queries.TableRef):
             relation = self._find(source)
             name: str | None = source.path[-1]
@@ -336,18 +340,6 @@ _ONE_BATCH = pa.record_batch([pa.nulls(1)], names=[""])
 def _constant(expression: BoundExpression) -> object:
     found = column_of(expression)(_ONE_BATCH)
     return to_value(found, expression.type) if isinstance(found, pa.Scalar) else to_values(found, expression.type)[0]
-
-
-def _distinct(names: list[str]) -> list[str]:
-    """Names that occur again get a number, as in Flink: a, a0, a1."""
-    taken: set[str] = set()
-    for place, name in enumerate(names):
-        found, number = name, 0
-        while found in taken:
-            found, number = f"{name}{number}", number + 1
-        taken.add(found)
-        names[place] = found
-    return names
 
 
 def _items_place(query: queries.Query) -> Position | None:

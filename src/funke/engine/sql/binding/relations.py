@@ -20,7 +20,6 @@ __all__ = [
     "Constants",
     "Expansion",
     "Limit",
-    "MiniBatch",
     "Relation",
     "Scan",
     "Sort",
@@ -130,29 +129,12 @@ class BoundAggregate:
 
 
 @dataclass(frozen=True)
-class MiniBatch:
-    """Rows are taken in so many at a time, or those that have come until the first one has waited so long."""
-
-    size: int
-    latency_ms: int
-
-
-@dataclass(frozen=True)
 class Aggregation(Relation):
     """One row for each key that the input has: the columns of the key, then one for each aggregate."""
 
     input: Relation
     keys: tuple[int, ...]
     aggregates: tuple[BoundAggregate, ...]
-    # Whether somebody needs a result as it was before a change (UPDATE_BEFORE).
-    sends_before: bool = True
-    # At most one change for each key and batch, instead of one for each row.
-    is_folded: bool = False
-    mini_batch: MiniBatch | None = None
-    # Whether rows may be aggregated where they are before they are sent.
-    is_two_phase: bool = False
-    # How long the state of a key lives after its last row; 0 is forever.
-    ttl_ms: int = 0
 
 
 R = TypeVar("R", bound=Relation)

@@ -31,6 +31,8 @@ class ScopeColumn:
     type: DataType
     table: str | None = None
     time: TimeAttribute | None = None
+    # Only found by the name of its table as well: another column stands for it (JOIN … USING).
+    is_hidden: bool = False
 
 
 @dataclass(frozen=True)
@@ -64,13 +66,22 @@ class Scope:
         """Where the columns of each name stand; tables may have thousands."""
         places: dict[str, list[int]] = {}
         for place, column in enumerate(self.columns):
-            places.setdefault(column.name, []).append(place)
+            if not column.is_hidden:
+                places.setdefault(column.name, []).append(place)
         return places
+
+    def index_of(self, name: str) -> int:
+        """The index of the only column with a name."""
+        return self.find(Name((name,)))[0].index
 
     def all_of(self, star: Star) -> list[BoundColumn]:
         """The columns that a star stands for."""
         table = star.table[-1] if star.table else None
-        return [self._column(i) for i, column in enumerate(self.columns) if table is None or column.table == table]
+        return [
+            self._column(i)
+            for i, column in enumerate(self.columns)
+            if (not column.is_hidden if table is None else column.table == table)
+        ]
 
     def row_of(self, star: Star) -> Name | None:
         """The row whose fields a star stands for; None if it stands for columns."""

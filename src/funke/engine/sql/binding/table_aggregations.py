@@ -24,8 +24,6 @@ class TableAggregation(Relation):
     keys: tuple[int, ...]
     function: UserFunction
     arguments: tuple[int, ...]
-    # How long the state of a key lives after its last row; 0 is forever.
-    ttl_ms: int = 0
 
 
 def table_aggregate_in(select: queries.Select) -> syntax.Call | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from funke.engine.errors import SqlValidationError
 from funke.engine.sql.binding.expressions import (
     BoundColumn,
     BoundConstant,
@@ -14,7 +13,7 @@ from funke.engine.sql.binding.expressions import (
     BoundSymbol,
     time_of,
 )
-from funke.engine.sql.binding.ranks import WindowRank
+from funke.engine.sql.binding.ranks import RankedWindows
 from funke.engine.sql.binding.relations import Aggregation, BoundAggregate, Calculation, Column, Expansion, Relation
 from funke.engine.sql.binding.window_relations import WindowAggregation, WindowTable
 
@@ -54,7 +53,7 @@ def window_columns(relation: Relation) -> WindowColumns | None:
     if isinstance(relation, (WindowTable, WindowAggregation)):
         start, end, time = range(len(relation.columns) - 3, len(relation.columns))
         return WindowColumns(relation, frozenset({start}), frozenset({end}), frozenset({time}))
-    if isinstance(relation, WindowRank):
+    if isinstance(relation, RankedWindows):
         return window_columns(relation.input)
     if isinstance(relation, Calculation):
         found = window_columns(relation.input)
@@ -86,17 +85,14 @@ def with_windows(result: Calculation) -> Calculation:
 def _require_slices(table: WindowTable | WindowAggregation) -> None:
     windows = table.windows
     is_function = isinstance(table, WindowTable) and table.partition_by is not None
-    if is_function and windows is not None and windows.kind == "hop" and windows.size_ms % windows.slide_ms:
-        raise SqlValidationError(
-            "HOP table function based aggregate requires size must be an integral multiple of slide, but got size "
-            f"{windows.size_ms} ms and slide {windows.slide_ms} ms"
-        )
+    if is_function and windows is not None:
+        windows.validate_aggregate()
 
 
 def _are_sessions_of(source: Relation, found: WindowColumns, keys: tuple[int, ...]) -> bool:
     """Whether groups by these keys are those that sessions were made for; other windows are those of any group."""
     table = found.table
-    if not isinstance(table, WindowTable) or table.windows.kind != "session" or table.partition_by is None:
+    if not isinstance(table, WindowTable) or not table.windows.is_merging or table.partition_by is None:
         return True
     origins = {_origin(source, key) for key in keys}
     return origins == {*table.partition_by}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import datetime
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from funke.engine.sql.binding.relations import BoundAggregate, Relation, SortKey
+from funke.engine.sql.window_kinds import Windows
 
 __all__ = [
-    "Firing",
     "Frame",
     "OverAggregation",
     "OverCall",
@@ -19,24 +19,7 @@ __all__ = [
     "WindowAggregation",
     "WindowTable",
     "WindowTime",
-    "Windows",
 ]
-
-
-@dataclass(frozen=True)
-class Windows:
-    """How windows lie; times are milliseconds.
-
-    tumble (size), hop (size, and slide from start to start), cumulate (size of the largest, and step as slide),
-    session (gap as size).
-    """
-
-    kind: Literal["tumble", "hop", "cumulate", "session"]
-    size_ms: int
-    slide_ms: int = 0
-    offset_ms: int = 0
-    # Made by a table function: its hopping windows take in their last slice first.
-    is_table_function: bool = False
 
 
 @dataclass(frozen=True)
@@ -47,16 +30,6 @@ class WindowTime:
     is_event_time: bool
     # None: the values are local times, or instants in UTC.
     zone: datetime.tzinfo | None = None
-
-
-@dataclass(frozen=True)
-class Firing:
-    """When windows tell results before they end, and after; 0 is with every row, None not at all."""
-
-    early_ms: int | None = None
-    late_ms: int | None = None
-    # How long after its end a window takes in rows.
-    lateness_ms: int = 0
 
 
 @dataclass(frozen=True)
@@ -96,10 +69,6 @@ class WindowAggregation(Relation):
     windows: Windows | None
     time: WindowTime
     window_columns: tuple[int, int] | None = None
-    # When it tells results other than once at the end of each window.
-    firing: Firing | None = None
-    # Whether somebody needs the results as they were before a change; only with `firing` there are any.
-    sends_before: bool = True
 
 
 @dataclass(frozen=True)
@@ -116,8 +85,6 @@ class OverAggregation(Relation):
     is_rows: bool
     preceding: int | None
     aggregates: tuple[BoundAggregate, ...]
-    # How long a key without new rows is remembered; 0 is forever.
-    ttl_ms: int = 0
 
 
 @dataclass(frozen=True)
@@ -133,10 +100,6 @@ class SortedAggregation(Relation):
     order: SortKey
     is_rows: bool
     aggregates: tuple[BoundAggregate, ...]
-    # Whether somebody needs the results as they were before a change.
-    sends_before: bool = True
-    # How long a key without new rows is remembered; 0 is forever.
-    ttl_ms: int = 0
 
 
 @dataclass(frozen=True)

@@ -12,27 +12,17 @@ from funke.engine.sql.binding.expressions import BoundColumn
 from funke.engine.sql.binding.relations import Column, Relation
 from funke.engine.sql.binding.scope import Scope, refused
 from funke.engine.sql.binding.time_attributes import TimeAttribute
-from funke.engine.sql.binding.window_relations import Windows, WindowTable, WindowTime
+from funke.engine.sql.binding.window_relations import WindowTable, WindowTime
 from funke.engine.sql.functions.function import Session
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
+from funke.engine.sql.window_kinds import Windows
 from funke.engine.types.logical.families import with_nullable
 from funke.engine.types.logical.interval_types import DayTimeIntervalType, YearMonthIntervalType
 from funke.engine.types.logical.sql_text import to_sql_text
 from funke.engine.types.logical.time_types import LocalZonedTimestampType, TimestampType
 
 __all__ = ["bind_window_table", "interval_ms", "window_table", "window_time", "windows_of", "with_time"]
-
-_SIGNATURES = {
-    "tumble": "TUMBLE(TABLE table_name, DESCRIPTOR(timecol), datetime interval[, datetime interval])",
-    "hop": "HOP(TABLE table_name, DESCRIPTOR(timecol), datetime interval, datetime interval[, datetime interval])",
-    "cumulate": (
-        "CUMULATE(TABLE table_name, DESCRIPTOR(timecol), datetime interval, datetime interval[, datetime interval])"
-    ),
-    "session": (
-        "SESSION(TABLE table_name [PARTITION BY (colNames)] [, col2, ...)], DESCRIPTOR(timecol), datetime interval)"
-    ),
-}
 
 
 def bind_window_table(
@@ -49,7 +39,7 @@ def bind_window_table(
     place = names.index(function.time_column)
     if not isinstance(source.columns[place].type, (TimestampType, LocalZonedTimestampType)):
         raise SqlValidationError(
-            f"SQL validation failed. The window function {_SIGNATURES[function.kind]} requires the timecol to be "
+            f"SQL validation failed. The window function {function.kind.signature} requires the timecol to be "
             f"TIMESTAMP or TIMESTAMP_LTZ, but is {to_sql_text(source.columns[place].type)}."
         )
     timed = with_time(source.columns[place], is_streaming)
@@ -58,12 +48,8 @@ def bind_window_table(
             f"The window function requires the timecol is a time attribute type, but is {to_sql_text(timed.type)}."
         )
     windows = windows_of(function.kind, function.sizes, function.offset)
+    windows.validate_table_function()
     windows = replace(windows, is_table_function=True)
-    if function.kind == "cumulate" and windows.size_ms % windows.slide_ms:
-        raise SqlValidationError(
-            "CUMULATE table function based aggregate requires maxSize must be an integral multiple of step, but got "
-            f"maxSize {windows.size_ms} ms and step {windows.slide_ms} ms."
-        )
     partition_by = tuple(_column_of(each, scope) for each in function.partition_by)
     named = [Column(name, column.type, column.time) for name, column in zip(names, source.columns)]
     return window_table(source, named, windows, window_time(timed, place, session), partition_by)
@@ -98,28 +84,15 @@ def window_time(column: Column, place: int, session: Session) -> WindowTime:
     """What windows on a column go by."""
     is_event_time = column.time is TimeAttribute.ROWTIME
     is_local = is_event_time and isinstance(column.type, TimestampType)
-    is_utc = session.zone in (ZoneInfo("UTC"), datetime.timezone.utc)
+    is_utc = session.zone in (ZoneInfo("UTC"), datetime.UTC)
     return WindowTime(place, is_event_time, None if is_local or is_utc else session.zone)
 
 
-def windows_of(kind: str, sizes: Sequence[syntax.Expression], offset: syntax.Expression | None = None) -> Windows:
-    """How windows lie, by the arguments of a function in Flink's order: the size comes last."""
-    *slide, size = [interval_ms(each) for each in sizes]
-    offset_ms = 0 if offset is None else interval_ms(offset)
-    for name, value in zip(_SIZE_NAMES[kind], (*slide, size)):
-        if value <= 0:
-            raise SqlValidationError(
-                f"{kind.upper()} table function based aggregate requires {name} to be positive, but got {value} ms."
-            )
-    return Windows(kind, size, slide[0] if slide else 0, offset_ms)  # type: ignore[arg-type]
-
-
-_SIZE_NAMES = {
-    "tumble": ("size",),
-    "hop": ("slide", "size"),
-    "cumulate": ("step", "maxSize"),
-    "session": ("gap",),
-}
+def windows_of(
+    kind: type[Windows], sizes: Sequence[syntax.Expression], offset: syntax.Expression | None = None
+) -> Windows:
+    """How windows lie, by the arguments of a function."""
+    return kind.of([interval_ms(each) for each in sizes], 0 if offset is None else interval_ms(offset))
 
 
 def interval_ms(expression: syntax.Expression) -> int:

@@ -216,12 +216,12 @@ class InMemoryCatalog(Catalog):
                 f"PartitionSpec {_spec_text(spec)} does not match partition keys [{', '.join(keys)}] "
                 f"of table {database}.{name} in catalog {self.name}."
             )
-        if not self.partition_exists(database, name, spec):
-            self._databases[database].partitions.setdefault(name, {})[_spec_key(spec)] = partition
-        elif not ignore_if_exists:
+        if not ignore_if_exists and self.partition_exists(database, name, spec):
             raise PartitionAlreadyExistsException(
                 f"Partition {_spec_text(spec)} of table {database}.{name} in catalog {self.name} already exists."
             )
+        # As in Flink's catalog in memory, one that is there is replaced.
+        self._databases[database].partitions.setdefault(name, {})[_spec_key(spec)] = partition
 
     def drop_partition(self, database: str, name: str, spec: PartitionSpec, ignore_if_not_exists: bool) -> None:
         if self._has_partition(database, name, spec, ignore_if_not_exists):

@@ -49,8 +49,8 @@ class SchemaDefinition:
     watermark: WatermarkDefinition | None = None
     primary_key: tuple[str, ...] = ()
     primary_key_name: str = ""
-    # Columns whose types were given as texts, which Flink shows in brackets.
-    typed_by_text: frozenset[str] = field(default=frozenset(), compare=False)
+    # Types of columns that were given as texts, which Flink shows in brackets.
+    type_texts: tuple[tuple[str, str], ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True)

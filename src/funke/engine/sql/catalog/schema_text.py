@@ -39,7 +39,8 @@ def key_text(name: str, columns: Iterable[str]) -> str:
 
 
 def _lines(schema: SchemaDefinition) -> Iterator[str]:
-    yield from (_definition_text(each, each.name in schema.typed_by_text) for each in schema.columns)
+    texts = dict(schema.type_texts)
+    yield from (_definition_text(each, texts.get(each.name)) for each in schema.columns)
     if schema.watermark is not None:
         column = ".".join(map(quoted, schema.watermark.column))
         yield f"WATERMARK FOR {column} AS {summary(schema.watermark.expression)}"
@@ -47,10 +48,10 @@ def _lines(schema: SchemaDefinition) -> Iterator[str]:
         yield key_text(schema.primary_key_name or "_".join(("PK", *schema.primary_key)), schema.primary_key)
 
 
-def _definition_text(column: ColumnDefinition, is_typed_by_text: bool) -> str:
+def _definition_text(column: ColumnDefinition, given: str | None) -> str:
     if column.type is None:
         text = f"{quoted(column.name)} AS {summary(column.expression) if column.expression else ''}"
         return text if not column.comment else f"{text} COMMENT '{column.comment}'"
     extras = metadata_text(column.metadata_key, column.is_virtual) if column.is_metadata else ""
-    type_text = to_sql_text(column.type)
-    return column_text(column.name, f"[{type_text}]" if is_typed_by_text else type_text, extras, column.comment)
+    type_text = to_sql_text(column.type) if given is None else f"[{given}]"
+    return column_text(column.name, type_text, extras, column.comment)

@@ -8,19 +8,24 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from funke.engine.connectors.change_capture.settings import CaptureSettings
+from funke.engine.connectors.change_capture.source import ChangeSource
 from funke.engine.connectors.source import Source
 from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.flink_exceptions import ValidationException
+from funke.engine.graph.builder import OF_INPUT, GraphBuilder, StreamRef
 from funke.engine.graph.operations import CustomOperator
 from funke.engine.sql.binding.relations import Column
+from funke.engine.sql.connectors.table_factory import TableContext, TableFactory
 from funke.engine.sql.connectors.table_option import OptionValues, TableOption
-from funke.engine.sql.connectors.table_sink import ALL_CHANGES
-from funke.engine.sql.connectors.table_source import INSERTS, SourceTaker, TableSource
+from funke.engine.sql.connectors.table_sink import ALL_CHANGES, UPSERTS
+from funke.engine.sql.connectors.table_source import INSERTS, TableSource
 from funke.engine.sql.operators.batch_elements import unpack_batches, unpack_inserts
 from funke.engine.sql.stream_types import row_type_of
+from funke.engine.types.logical.row_type import RowField
 
 if TYPE_CHECKING:
-    from funke.engine.types.logical.row_type import RowField
+    from funke.engine.types.logical.data_type import DataType
     from funke.engine.types.row import RowKind
 
 __all__ = [
@@ -33,9 +38,9 @@ __all__ = [
     "PASSWORD",
     "SKIPPED",
     "TIMEOUT",
+    "ChangeTableFactory",
     "ChangeTableSource",
-    "check_shared",
-    "has_checkpoints",
+    "connection_of",
     "refused",
 ]
 
@@ -87,9 +92,52 @@ def refused(key: str, why: str, kind: str = "Boolean", default: str = "false") -
     return TableOption(key, kind, default, f"Only {default}: {why}.")
 
 
-def check_shared(values: OptionValues, patterns: Iterable[TableOption], refused: Iterable[TableOption]) -> None:
+class ChangeTableFactory(TableFactory):
+    """Makes sources of tables that a database changes; subclasses add what is their database's own."""
+
+    reads = True
+    source_type: type[ChangeSource[Any]]
+    # Options that are patterns of names, and those that may only have their defaults.
+    patterns: tuple[TableOption, ...]
+    defaults_only: tuple[TableOption, ...]
+
+    def create_source(self, context: TableContext) -> ChangeTableSource:
+        values = context.values
+        self.validate(context)
+        _validate_shared(values, self.patterns, self.defaults_only)
+        settings = replace(
+            self.create_settings(values, tuple(RowField(each.name, each.type) for each in context.columns)),
+            chunk_rows=values[CHUNK],
+            chunk_column=values[CHUNK_KEY],
+            heartbeat_ms=values[HEARTBEAT].to_millis(),
+            ignores_truncate=values[SKIPPED] == "t",
+            is_parallel=_has_checkpoints(context.configuration),
+        )
+        return ChangeTableSource(settings, self.identifier, self.source_type, values[APPEND_ONLY])
+
+    def validate(self, context: TableContext) -> None:
+        """Rejects values that make no sense for its database."""
+
+    @abstractmethod
+    def create_settings(self, values: OptionValues, fields: tuple[RowField, ...]) -> CaptureSettings:
+        """What the options say that every such table does not have."""
+
+
+def connection_of(values: OptionValues, user: TableOption) -> dict[str, Any]:
+    """What drivers call by the same names."""
+    return {
+        "host": values[HOST],
+        "user": values[user],
+        "password": values[PASSWORD],
+        "connect_timeout": max(1, values[TIMEOUT].to_millis() // 1000),
+    }
+
+
+def _validate_shared(
+    values: OptionValues, patterns: Iterable[TableOption], defaults_only: Iterable[TableOption]
+) -> None:
     """Refuses values that make no sense, whichever the database is, and those of options that may not be set."""
-    for option in refused:
+    for option in defaults_only:
         if values[option]:
             raise UnsupportedFeatureError(f"'{option.key}' = '{values.texts[option.key]}'", option.description)
     if values[CHUNK] < 2:
@@ -103,7 +151,7 @@ def check_shared(values: OptionValues, patterns: Iterable[TableOption], refused:
             raise ValidationException(f"'{option.key}' = '{values[option]}' is no pattern: {error}") from None
 
 
-def has_checkpoints(configuration: Mapping[str, Any]) -> bool:
+def _has_checkpoints(configuration: Mapping[str, Any]) -> bool:
     """Whether several subtasks may read a table's rows: changes wait for a checkpoint behind them."""
     return configuration.get("execution.checkpointing.interval") not in (None, "", "0", "0 ms", "0s")
 
@@ -112,36 +160,49 @@ def has_checkpoints(configuration: Mapping[str, Any]) -> bool:
 class ChangeTableSource(TableSource):
     """Rows and changes of tables."""
 
-    settings: Any
+    settings: CaptureSettings
+    identifier: str
+    source_type: type[ChangeSource[Any]]
     # Whether changes come as inserts.
     is_append_only: bool = False
 
     @property
-    @abstractmethod
-    def fields(self) -> tuple[RowField, ...]:
-        """The columns of the rows that are given."""
+    def summary(self) -> str:
+        return self.identifier
 
-    @abstractmethod
-    def create_source(self) -> Source: ...
+    def create_source(self) -> Source:
+        return self.source_type(self.settings)
 
     @property
     def kinds(self) -> frozenset[RowKind]:  # type: ignore[override]
-        return INSERTS if self.is_bounded or self.is_append_only else ALL_CHANGES
+        if self.is_bounded or self.is_append_only:
+            return INSERTS
+        return UPSERTS if self.settings.is_upsert else ALL_CHANGES
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        return tuple(Column(each.name, each.data_type) for each in self.fields)
+        return tuple(Column(each.name, each.data_type) for each in self.settings.output_fields)
 
     @property
     def is_bounded(self) -> bool:
-        return bool(self.settings.start_mode == "snapshot")
+        return self.settings.is_bounded
+
+    @property
+    def metadata(self) -> Mapping[str, DataType]:
+        return self.settings.metadata_types
 
     def with_metadata(self, columns: Sequence[tuple[str, str]]) -> ChangeTableSource:
         return replace(self, settings=replace(self.settings, metadata=tuple(columns)))
 
-    def stream(self, env: SourceTaker, columns: Sequence[Column]) -> Any:
+    def add_to(self, builder: GraphBuilder, columns: Sequence[Column], uid_prefix: str) -> StreamRef:
         """A record of the source is a batch of rows: its parts are read as a whole, or not at all."""
-        batches = env._add_source(self.create_source(), f"{self.summary} Source", None)
-        unpack = unpack_inserts if self.is_append_only else unpack_batches
-        unpacked = batches._transform(CustomOperator(unpack), self.summary, row_type_of(columns))
-        return batches._keeping_parallelism(unpacked)
+        name, uid = f"{self.summary} Source", builder.new_uid(uid_prefix)
+        batches = builder.add_source(self.create_source(), name=name, type_info=None, uid=uid)
+        return builder.add(
+            CustomOperator(unpack_inserts if self.is_append_only else unpack_batches),
+            [batches],
+            name=self.summary,
+            type_info=row_type_of(columns),
+            uid=builder.new_uid(uid_prefix),
+            parallelism=OF_INPUT,
+        )

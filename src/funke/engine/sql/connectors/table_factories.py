@@ -22,16 +22,16 @@ __all__ = ["create_table_sink", "create_table_source", "find_factory", "table_fa
 _GROUP = "funke.table_factories"
 _PACKAGE = "funke.engine.sql.connectors"
 _BUILT_IN = (
-    f"blackhole={_PACKAGE}.blackhole_connector:BlackholeFactory",
-    f"datagen={_PACKAGE}.datagen.datagen_connector:DatagenFactory",
+    f"blackhole={_PACKAGE}.blackhole_factory:BlackholeFactory",
+    f"datagen={_PACKAGE}.datagen.datagen_factory:DatagenFactory",
     f"filesystem={_PACKAGE}.filesystem.filesystem_factory:FileSystemFactory",
     f"jdbc={_PACKAGE}.jdbc.jdbc_factory:JdbcFactory",
     f"mysql-cdc={_PACKAGE}.mysql_cdc.mysql_cdc_factory:MySqlCdcFactory",
-    f"postgres-cdc={_PACKAGE}.postgres_cdc.cdc_factory:PostgresCdcFactory",
+    f"postgres-cdc={_PACKAGE}.postgres_cdc.postgres_cdc_factory:PostgresCdcFactory",
     f"kafka={_PACKAGE}.kafka.kafka_factory:KafkaFactory",
     f"upsert-kafka={_PACKAGE}.kafka.kafka_factory:UpsertKafkaFactory",
-    f"print={_PACKAGE}.print_connector:PrintFactory",
-    f"spark={_PACKAGE}.spark_connector:SparkFactory",
+    f"print={_PACKAGE}.print_factory:PrintFactory",
+    f"spark={_PACKAGE}.spark_factory:SparkFactory",
 )
 CONNECTOR = TableOption("connector", description="Which connector reads and writes the table.")
 _PROPERTY_VERSION = TableOption("property-version", "Integer", "1", "Version of the options; only 1 exists.")

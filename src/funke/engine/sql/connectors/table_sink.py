@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.sql.connectors.table_option import TableOption
@@ -14,10 +14,11 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from funke.engine.connectors.sink import Sink
+    from funke.engine.graph.partitioners import Partitioner
     from funke.engine.sql.binding.relations import Column
     from funke.engine.types.logical.data_type import DataType
 
-__all__ = ["ALL_CHANGES", "SINK_PARALLELISM", "UPSERTS", "FrameMaker", "SinkTaker", "TableSink"]
+__all__ = ["ALL_CHANGES", "SINK_PARALLELISM", "UPSERTS", "FrameMaker", "TableSink"]
 
 ALL_CHANGES = frozenset(RowKind)
 UPSERTS = ALL_CHANGES - {RowKind.UPDATE_BEFORE}
@@ -32,14 +33,6 @@ SINK_PARALLELISM = TableOption(
 FrameMaker = Callable[["SparkSession"], "DataFrame"]
 
 
-class SinkTaker(Protocol):
-    """A stream, as far as a table needs it to be written."""
-
-    def _write(self, sink: Sink, name: str) -> Any: ...
-
-    def rebalance(self) -> SinkTaker: ...
-
-
 class TableSink(ABC):
     """Writes a table. Is a frozen value: what an INSERT asks of it gives a changed copy."""
 
@@ -52,6 +45,11 @@ class TableSink(ABC):
     def needs_watermarks(self) -> bool:
         """Whether it looks at event time."""
         return False
+
+    @property
+    def partitioner(self) -> Partitioner | None:
+        """How rows are sent to the subtasks that write, whatever the query says; None leaves it to the query."""
+        return None
 
     @property
     @abstractmethod
@@ -86,14 +84,3 @@ class TableSink(ABC):
     def with_partition(self, values: Mapping[str, str]) -> TableSink:
         """Return the sink of INSERT INTO … PARTITION (…); rows have those columns with these values too."""
         raise UnsupportedFeatureError(f"INSERT INTO … PARTITION into {self.summary}")
-
-    def write(
-        self,
-        stream: SinkTaker,
-        columns: Sequence[Column],
-        kinds: frozenset[RowKind],
-        upsert_key: Sequence[int] = (),
-    ) -> Any:
-        """Write a stream of rows with these columns, which may be changes of these kinds; return the stream's sink."""
-        sink = stream._write(self.create_sink(columns, upsert_key), f"{self.summary} Sink")
-        return sink if self.parallelism is None else sink.set_parallelism(self.parallelism)

@@ -4,34 +4,32 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from funke.engine.sql.stream_types import row_type_of
 from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
     from funke.engine.connectors.source import Source
+    from funke.engine.graph.builder import GraphBuilder, StreamRef
     from funke.engine.sql.binding.expressions import BoundExpression
     from funke.engine.sql.binding.relations import Column
     from funke.engine.sql.connectors.lookup.lookup import LookupTable
     from funke.engine.types.logical.data_type import DataType
 
-__all__ = ["INSERTS", "ScannedTable", "SourceTaker", "TableSource"]
+__all__ = ["INSERTS", "ScannedTable", "TableSource"]
 
 INSERTS = frozenset({RowKind.INSERT})
-
-
-class SourceTaker(Protocol):
-    """An environment, as far as a table needs it to become a stream."""
-
-    def _add_source(self, source: Source, name: str, output_type: Any, watermarks: Any = None) -> Any: ...
 
 
 class ScannedTable(Protocol):
     """The `table` of a Scan."""
 
-    def stream(self, env: Any, columns: Sequence[Column]) -> Any:
-        """Return the stream of the scan's rows; `columns` are those of the scan."""
+    def add_to(self, builder: GraphBuilder, columns: Sequence[Column], uid_prefix: str) -> StreamRef:
+        """Add what reads the table to a graph; return the stream of the scan's rows, with the scan's columns.
+
+        Uids of the nodes are made of the prefix (`builder.new_uid`).
+        """
         ...
 
 
@@ -91,6 +89,7 @@ class TableSource(ABC):
         """Return what finds rows by keys, for lookup joins; None if it cannot."""
         return None
 
-    def stream(self, env: SourceTaker, columns: Sequence[Column]) -> Any:
-        """Return the stream of its rows."""
-        return env._add_source(self.create_source(), f"{self.summary} Source", row_type_of(columns))
+    def add_to(self, builder: GraphBuilder, columns: Sequence[Column], uid_prefix: str) -> StreamRef:
+        """Add what reads it to a graph, with uids of that prefix; return the stream of its rows."""
+        source, name, uid = self.create_source(), f"{self.summary} Source", builder.new_uid(uid_prefix)
+        return builder.add_source(source, name=name, type_info=row_type_of(columns), uid=uid)

@@ -72,7 +72,7 @@ class AsyncCalls:
             async with places:
                 try:
                     return await asyncio.wait_for(call(values), self.timeout_ms / 1000)
-                except asyncio.TimeoutError:
+                except TimeoutError:
                     raise TimeoutError(f"Async function call has timed out for input: {list(values)}") from None
 
         return await asyncio.gather(*map(within_time, rows))

@@ -6,17 +6,26 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from funke.engine.sql.functions.column_casts import column_cast
 from funke.engine.sql.functions.distinct_values import OverDistinct
 from funke.engine.sql.functions.evaluation import mapped_body
 from funke.engine.sql.functions.function import Argument, BoundCall, Function
 from funke.engine.sql.functions.text_casts import text_cast
-from funke.engine.sql.functions.value_casts import CastError, value_cast
-from funke.engine.types.logical.atomic_types import VarCharType
+from funke.engine.sql.functions.value_casts import CastError, interval_unit, value_cast
+from funke.engine.types.logical.atomic_types import BigIntType, VarCharType
 from funke.engine.types.logical.casts import can_cast
 from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.families import CHARACTER, LONGEST, NUMERIC, TIMESTAMP, is_nullable, with_nullable
+from funke.engine.types.logical.families import (
+    CHARACTER,
+    INTERVAL,
+    LONGEST,
+    NUMERIC,
+    TIMESTAMP,
+    is_nullable,
+    with_nullable,
+)
 from funke.engine.types.logical.sql_text import to_full_sql_text, to_sql_text
 
 __all__ = ["CASTING", "cast_columns", "cast_values"]
@@ -95,6 +104,26 @@ def _parsing_kernel(call: BoundCall, parse: Callable[[Any], Any]) -> Callable[..
     return cast
 
 
+def _units_type(arguments: Sequence[Argument]) -> DataType | None:
+    named = arguments[-1].value if len(arguments) > 1 else arguments[0].type
+    return BigIntType(is_nullable(arguments[0].type)) if isinstance(named, INTERVAL) else None
+
+
+def _counted_unit(call: BoundCall) -> int:
+    """The unit of the interval's own type, or of the one that is named."""
+    return interval_unit(call.arguments[-1].value if len(call.arguments) > 1 else call.types[0])
+
+
+def _units_body(call: BoundCall) -> Callable[..., Any]:
+    unit = _counted_unit(call)
+    return lambda interval, *_: interval // unit if interval >= 0 else -(-interval // unit)
+
+
+def _units_kernel(call: BoundCall) -> Callable[..., Any]:
+    unit = pa.scalar(_counted_unit(call), pa.int64())
+    return lambda intervals, *_: pc.divide(pc.cast(intervals, pa.int64()), unit)
+
+
 def _typeof_body(call: BoundCall) -> Callable[..., Any]:
     is_full = len(call.arguments) > 1 and call.arguments[1].value is True
     text = to_full_sql_text(call.types[0]) if is_full else to_sql_text(call.types[0])
@@ -126,5 +155,21 @@ CASTING: tuple[Function, ...] = (
         body_for=_try_cast_body,
         kernel_for=_cast_kernel,
         purpose="As CAST, but NULL for what cannot be cast.",
+    ),
+    Function(
+        ("interval number",),
+        "interval",
+        BigIntType(),
+        body=int,
+        kernel_for=lambda call: lambda intervals: pc.cast(intervals, pa.int64()),
+        purpose="The milliseconds or months of an interval, as `cast` of the Table API gives them.",
+    ),
+    Function(
+        ("interval units",),
+        "interval, symbol?",
+        _units_type,
+        body_for=_units_body,
+        kernel_for=_units_kernel,
+        purpose="How many of its last unit an interval has, as INSERT into a column of numbers writes it.",
     ),
 )

@@ -117,9 +117,7 @@ def _time_body(call: BoundCall, of_time: Callable[[Any, str], Any]) -> Callable[
     zone = call.session.zone
     # Rounded as the session's clocks show it.
     return lambda moment, _: (
-        of_time(moment.astimezone(zone).replace(tzinfo=None), unit)
-        .replace(tzinfo=zone)
-        .astimezone(datetime.timezone.utc)
+        of_time(moment.astimezone(zone).replace(tzinfo=None), unit).replace(tzinfo=zone).astimezone(datetime.UTC)
     )
 
 

@@ -59,7 +59,7 @@ def plus_interval(moment: DataType, interval: DataType, call: BoundCall) -> Call
     if isinstance(moment, TimeType):
         return (lambda time, months: time) if is_months else _plus_millis_of_day
     if isinstance(moment, LocalZonedTimestampType):
-        zone, utc = call.session.zone, datetime.timezone.utc
+        zone, utc = call.session.zone, datetime.UTC
         if is_months:
             return lambda value, months: add_months(value.astimezone(zone), months).astimezone(utc)
         return lambda value, millis: value + datetime.timedelta(milliseconds=millis)

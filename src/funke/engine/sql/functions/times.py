@@ -46,7 +46,7 @@ __all__ = ["TIMES"]
 
 _BIGINT, _INT, _STRING, _BOOLEAN = BigIntType(), IntType(), VarCharType(LONGEST), BooleanType()
 _SECOND = "yyyy-MM-dd HH:mm:ss"
-_UTC = datetime.timezone.utc
+_UTC = datetime.UTC
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=_UTC)
 _MILLISECOND = datetime.timedelta(milliseconds=1)
 _MONTHS_BETWEEN = YearMonthIntervalType(YearMonthIntervalType.YearMonthResolution.MONTH)

@@ -45,7 +45,7 @@ from funke.engine.types.logical.time_types import DateType, LocalZonedTimestampT
 from funke.engine.types.number_text import double_text, float_text
 from funke.engine.types.scalar_coercion import round_to_float32
 
-__all__ = ["BITS", "CastError", "value_cast", "value_text"]
+__all__ = ["BITS", "CastError", "interval_unit", "rounded_units", "value_cast", "value_text"]
 
 Cast = Callable[[Any], Any]
 
@@ -288,7 +288,7 @@ def _to_timestamp(source: DataType, target: Any, session: Session) -> Cast | Non
         return lambda value: _cut(local(value), digits)
     if isinstance(source, LocalZonedTimestampType):
         return lambda value: _cut(value, digits)
-    zone, utc = session.zone, datetime.timezone.utc
+    zone, utc = session.zone, datetime.UTC
     return lambda value: _cut(local(value).replace(tzinfo=zone).astimezone(utc), digits)
 
 
@@ -324,16 +324,23 @@ def _cut(moment: Any, digits: int) -> Any:
 _UNITS = {"YEAR": 12, "MONTH": 1, "DAY": 86_400_000, "HOUR": 3_600_000, "MINUTE": 60_000, "SECOND": 1000}
 
 
-def _unit_name(interval: Any) -> str:
+def interval_unit(interval: Any) -> int:
+    """Return how many months or milliseconds the last unit of an interval type has."""
     if isinstance(interval, YearMonthIntervalType):
-        return "YEAR" if interval.resolution == YearMonthIntervalType.YearMonthResolution.YEAR else "MONTH"
-    return str(interval.resolution.name)
+        return _UNITS["YEAR" if interval.resolution == YearMonthIntervalType.YearMonthResolution.YEAR else "MONTH"]
+    return _UNITS[interval.resolution.name.rpartition("_TO_")[2]]
+
+
+def rounded_units(interval: int, interval_type: DataType) -> int:
+    """Return how many of its last unit a constant interval has, rounded half up as Calcite does."""
+    unit = interval_unit(interval_type)
+    return (1 if interval >= 0 else -1) * ((2 * abs(interval) + unit) // (2 * unit))
 
 
 def _to_interval(source: DataType, target: Any, session: Session) -> Cast | None:
     if isinstance(source, (*INTEGRAL, DecimalType)):
-        unit = _UNITS[_unit_name(target)]
-        return lambda value: int(value * unit)
+        # As in Flink it counts milliseconds or months, whatever the unit.
+        return int
     return (lambda value: value) if type(source) is type(target) else None
 
 

@@ -19,47 +19,19 @@ from funke.engine.operators.functions.table_functions import (
     DelegationTableFunction,
     UserDefinedFunction,
 )
-from funke.engine.sql.binding.changelog_functions import FromChangelog, ToChangelog
-from funke.engine.sql.binding.correlations import Correlation
 from funke.engine.sql.binding.expressions import BoundColumn, BoundConstant, BoundExpression, BoundFunction, BoundSymbol
-from funke.engine.sql.binding.final_rows import FinalRows
-from funke.engine.sql.binding.lookup_joins import LookupJoin
-from funke.engine.sql.binding.materialization import Materialization
-from funke.engine.sql.binding.not_nulls import NotNulls
-from funke.engine.sql.binding.ranks import Deduplication, Normalization, Rank, WindowRank
 from funke.engine.sql.binding.relations import (
-    Aggregation,
     BoundAggregate,
-    Calculation,
-    Constants,
-    Expansion,
-    Limit,
     Relation,
-    Scan,
-    Sort,
     SortKey,
-    UnionAll,
     inputs_of,
 )
-from funke.engine.sql.binding.semi_joins import SemiJoin
-from funke.engine.sql.binding.spark_rows import SparkRows
-from funke.engine.sql.binding.stream_orders import TemporalSort
-from funke.engine.sql.binding.table_aggregations import TableAggregation
-from funke.engine.sql.binding.temporal_joins import TemporalJoin
-from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
-from funke.engine.sql.binding.window_relations import (
-    Frame,
-    OverAggregation,
-    PartitionAggregation,
-    SortedAggregation,
-    WindowAggregation,
-    Windows,
-    WindowTable,
-    WindowTime,
-)
+from funke.engine.sql.binding.window_relations import WindowTime
 from funke.engine.sql.functions.user_aggregates import UserAggregate
 from funke.engine.sql.functions.user_scalars import UserScalar
+from funke.engine.sql.plan.node import as_node
 from funke.engine.sql.syntax.user_function import UserFunction
+from funke.engine.sql.window_kinds import Windows
 from funke.engine.types.logical.data_type import DataType
 from funke.engine.types.logical.families import with_nullable
 from funke.engine.types.logical.sql_text import to_sql_text
@@ -78,8 +50,6 @@ _DELEGATIONS = (
     DelegationTableFunction,
     DelegatingPandasAggregateFunction,
 )
-_USUAL_PLACE = ("default_catalog", "default_database")
-_WINDOW_COLUMNS = ("window_start", "window_end", "window_time")
 # They look at the session's zone, though none of their types says so.
 _IN_ZONE = ("from_unixtime", "unix_timestamp", "current_date", "localtime", "localtimestamp", "current_time")
 
@@ -111,7 +81,7 @@ class ColumnTexts:
         """What a column is."""
         found = self._known.get((id(relation), place))
         if found is None:
-            found = self._known[id(relation), place] = _bounded(_COLUMNS[type(relation)](self, relation, place))
+            found = self._known[id(relation), place] = _bounded(as_node(relation).column_text(self, place))
         return found
 
     def typed(self, relation: Relation, place: int) -> str:
@@ -166,10 +136,7 @@ class ColumnTexts:
 
     def windows(self, source: Relation, windows: Windows, time: WindowTime) -> str:
         """How windows lie, and by which time."""
-        sizes = f"size {windows.size_ms} ms"
-        sizes += f", slide {windows.slide_ms} ms" if windows.slide_ms else ""
-        sizes += f", offset {windows.offset_ms} ms" if windows.offset_ms else ""
-        return f"{windows.kind.upper()}({self.time(source, time)}, {sizes})"
+        return f"{windows.name.upper()}({self.time(source, time)}, {windows.state_text})"
 
     def time(self, source: Relation, time: WindowTime) -> str:
         """The column of a time, whose it is, and in which zone."""
@@ -178,24 +145,24 @@ class ColumnTexts:
         # A clock has no column that could be another one.
         return f"{kind} {self.column(source, time.column)}{zone}" if time.is_event_time else f"{kind}{zone}"
 
-    def rows(self, relation: Relation) -> str:
-        """Which rows come: the conditions that they have passed."""
-        return " AND ".join(sorted(self._conditions(relation))) or "all"
+    def rows(self, *relations: Relation) -> str:
+        """Which rows come, of one input or of several: the conditions that they have passed."""
+        conditions = [condition for each in relations for condition in self._conditions(each)]
+        return " AND ".join(sorted(conditions)) or "all"
 
     def _conditions(self, relation: Relation) -> Iterator[str]:
-        if isinstance(relation, Calculation) and relation.condition is not None:
-            yield self.expression_on(relation.input, relation.condition)
-        elif isinstance(relation, (Rank, WindowRank)):
-            yield f"{_rank_text(self, relation)} BETWEEN {relation.first} AND {relation.last}"
-        elif isinstance(relation, Deduplication):
-            kept = "last" if relation.keeps_last else "first"
-            yield f"the {kept} row of {self.columns(relation.input, relation.keys)}"
-        elif isinstance(relation, SemiJoin):
-            yield "NOT IN" if relation.is_anti else "IN"
-        elif isinstance(relation, Limit):
-            yield f"LIMIT {relation.offset}, {relation.limit}"
+        yield from as_node(relation).row_conditions(self)
         for each in inputs_of(relation):
             yield from self._conditions(each)
+
+    def row_number(self, source: Relation, keys: Sequence[int], order: Sequence[SortKey]) -> str:
+        """The number of a row among those of its key."""
+        return f"ROW_NUMBER() OVER (PARTITION BY {self.columns(source, keys)} ORDER BY {self.order(source, order)})"
+
+    def group_by(self, source: Relation, keys: Sequence[int]) -> str:
+        """The keys of an aggregation, with a space in front; nothing if there are none."""
+        texts = self.columns(source, keys)
+        return f" GROUP BY {texts}" if texts else ""
 
 
 def _bounded(text: str) -> str:
@@ -216,197 +183,3 @@ def _function_text(expression: BoundFunction) -> str:
     is_zoned = any(isinstance(each, LocalZonedTimestampType) for each in (*call.types, call.result))
     zone = f"@{call.session.zone}" if is_zoned or function.name in _IN_ZONE else ""
     return f"{function.name.upper()}{zone}"
-
-
-# What a column of a relation is.
-
-
-def _same(texts: ColumnTexts, relation: Any, place: int) -> str:
-    return texts.column(relation.input, place)
-
-
-def _scan(texts: ColumnTexts, scan: Scan, place: int) -> str:
-    path = scan.path[2:] if scan.path[:2] == _USUAL_PLACE else scan.path
-    return ".".join((*path, scan.columns[place].name))
-
-
-def _constants(texts: ColumnTexts, constants: Constants, place: int) -> str:
-    return f"VALUES.{place}"
-
-
-def _calculation(texts: ColumnTexts, calculation: Calculation, place: int) -> str:
-    return texts.expression_on(calculation.input, calculation.expressions[place])
-
-
-def _union(texts: ColumnTexts, union: UnionAll, place: int) -> str:
-    # The same order for all columns, whatever order the inputs have.
-    whole = {texts.columns(each, range(len(each.columns))): texts.column(each, place) for each in union.inputs}
-    found = [whole[each] for each in sorted(whole)]
-    return found[0] if len(set(found)) == 1 else f"UNION({', '.join(found)})"
-
-
-def _expansion(texts: ColumnTexts, expansion: Expansion, place: int) -> str:
-    found = [texts.expression_on(expansion.input, each[place]) for each in expansion.projections]
-    return found[0] if len(set(found)) == 1 else f"EXPAND({', '.join(found)})"
-
-
-def _correlation(texts: ColumnTexts, correlation: Correlation, place: int) -> str:
-    own = place - len(correlation.input.columns)
-    if own < 0:
-        return texts.column(correlation.input, place)
-    name = "UNNEST" if correlation.function is None else user_function_text(correlation.function)
-    arguments = ", ".join(texts.expression_on(correlation.input, each) for each in correlation.arguments)
-    return f"{name}({arguments}).{own}"
-
-
-def _lookup_join(texts: ColumnTexts, join: LookupJoin, place: int) -> str:
-    if place < len(join.input.columns):
-        return texts.column(join.input, place)
-    return ".".join((*join.path, join.columns[place].name))
-
-
-def _temporal_join(texts: ColumnTexts, join: TemporalJoin, place: int) -> str:
-    left, right = join.input.inputs
-    # Behind the mark of the side and the keys.
-    return texts.column(left if place < join.left_width else right, 1 + len(join.keys) + place)
-
-
-def _semi_join(texts: ColumnTexts, join: SemiJoin, place: int) -> str:
-    return texts.column(join.sides[0], place)
-
-
-def _group_text(texts: ColumnTexts, relation: Aggregation | TableAggregation | WindowAggregation) -> str:
-    keys = texts.columns(relation.input, relation.keys)
-    return f" GROUP BY {keys}" if keys else ""
-
-
-def _aggregation(texts: ColumnTexts, relation: Aggregation, place: int) -> str:
-    if place < len(relation.keys):
-        return texts.column(relation.input, relation.keys[place])
-    call = texts.call(relation.input, relation.aggregates[place - len(relation.keys)])
-    return f"({call}{_group_text(texts, relation)})"
-
-
-def _table_aggregation(texts: ColumnTexts, relation: TableAggregation, place: int) -> str:
-    own = place - len(relation.keys)
-    if own < 0:
-        return texts.column(relation.input, relation.keys[place])
-    arguments = texts.columns(relation.input, relation.arguments)
-    return f"({user_function_text(relation.function)}({arguments}){_group_text(texts, relation)}).{own}"
-
-
-def _window_table(texts: ColumnTexts, relation: WindowTable, place: int) -> str:
-    own = place - len(relation.input.columns)
-    if own < 0:
-        return texts.column(relation.input, place)
-    keys = texts.columns(relation.input, relation.partition_by or ())
-    partition = f" PARTITION BY {keys}" if keys else ""
-    return f"{texts.windows(relation.input, relation.windows, relation.time)}{partition}.{_WINDOW_COLUMNS[own]}"
-
-
-def _window_aggregation(texts: ColumnTexts, relation: WindowAggregation, place: int) -> str:
-    keys, calls = len(relation.keys), len(relation.aggregates)
-    if place < keys:
-        return texts.column(relation.input, relation.keys[place])
-    if relation.windows is not None:
-        windows = texts.windows(relation.input, relation.windows, relation.time)
-    else:
-        assert relation.window_columns is not None
-        windows = texts.columns(relation.input, relation.window_columns)
-    if place >= keys + calls:
-        return f"{windows}.{_WINDOW_COLUMNS[place - keys - calls]}"
-    call = texts.call(relation.input, relation.aggregates[place - keys])
-    return f"({call}{_group_text(texts, relation)} IN {windows})"
-
-
-def _over_aggregation(texts: ColumnTexts, relation: OverAggregation, place: int) -> str:
-    own = place - len(relation.input.columns)
-    if own < 0:
-        return texts.column(relation.input, place)
-    unit = "ROWS" if relation.is_rows else "RANGE"
-    frame = f"{unit} {relation.preceding} PRECEDING"
-    time = texts.time(relation.input, relation.time)
-    return _over_text(texts, relation, relation.aggregates[own], time, frame)
-
-
-def _over_text(
-    texts: ColumnTexts,
-    relation: OverAggregation | SortedAggregation | PartitionAggregation,
-    call: BoundAggregate,
-    order: str,
-    frame: str,
-) -> str:
-    keys = texts.columns(relation.input, relation.partition_by)
-    return f"{texts.call(relation.input, call)} OVER (PARTITION BY {keys} ORDER BY {order} {frame})"
-
-
-def _sorted_aggregation(texts: ColumnTexts, relation: SortedAggregation, place: int) -> str:
-    own = place - len(relation.input.columns)
-    if own < 0:
-        return texts.column(relation.input, place)
-    order = texts.order(relation.input, (relation.order,))
-    return _over_text(texts, relation, relation.aggregates[own], order, "ROWS" if relation.is_rows else "RANGE")
-
-
-def _partition_aggregation(texts: ColumnTexts, relation: PartitionAggregation, place: int) -> str:
-    own = place - len(relation.input.columns)
-    if own < 0:
-        return texts.column(relation.input, place)
-    order, frame = texts.order(relation.input, relation.order), relation.calls[own].frame
-    return _over_text(texts, relation, relation.calls[own].aggregate, order, _frame_text(frame))
-
-
-def _frame_text(frame: Frame) -> str:
-    return f"{'ROWS' if frame.is_rows else 'RANGE'} {frame.lower} TO {frame.upper}"
-
-
-def _rank_text(texts: ColumnTexts, rank: Rank | WindowRank) -> str:
-    windows = rank.window_columns if isinstance(rank, WindowRank) else ()
-    keys = texts.columns(rank.input, (*rank.keys, *windows))
-    return f"ROW_NUMBER() OVER (PARTITION BY {keys} ORDER BY {texts.order(rank.input, rank.order)})"
-
-
-def _rank(texts: ColumnTexts, rank: Rank | WindowRank, place: int) -> str:
-    return texts.column(rank.input, place) if place < len(rank.input.columns) else _rank_text(texts, rank)
-
-
-def _to_changelog(texts: ColumnTexts, relation: ToChangelog, place: int) -> str:
-    return texts.column(relation.input, place - 1) if place else "OP"
-
-
-def _from_changelog(texts: ColumnTexts, relation: FromChangelog, place: int) -> str:
-    return texts.column(relation.input, place + (place >= relation.place))
-
-
-_COLUMNS: dict[type[Relation], Callable[[ColumnTexts, Any, int], str]] = {
-    Scan: _scan,
-    Constants: _constants,
-    Calculation: _calculation,
-    UnionAll: _union,
-    Expansion: _expansion,
-    Sort: _same,
-    TemporalSort: _same,
-    Limit: _same,
-    NotNulls: _same,
-    FinalRows: _same,
-    SparkRows: _same,
-    WatermarkAssigner: _same,
-    Deduplication: _same,
-    Normalization: _same,
-    Materialization: _same,
-    Correlation: _correlation,
-    LookupJoin: _lookup_join,
-    TemporalJoin: _temporal_join,
-    SemiJoin: _semi_join,
-    Aggregation: _aggregation,
-    TableAggregation: _table_aggregation,
-    WindowTable: _window_table,
-    WindowAggregation: _window_aggregation,
-    OverAggregation: _over_aggregation,
-    SortedAggregation: _sorted_aggregation,
-    PartitionAggregation: _partition_aggregation,
-    Rank: _rank,
-    WindowRank: _rank,
-    ToChangelog: _to_changelog,
-    FromChangelog: _from_changelog,
-}

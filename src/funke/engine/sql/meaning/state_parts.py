@@ -5,30 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from funke.engine.graph.state_meaning import MeaningPart
-from funke.engine.sql.binding.materialization import Materialization
-from funke.engine.sql.binding.ranks import Rank
 from funke.engine.sql.binding.relations import BoundAggregate, Relation
-from funke.engine.sql.binding.window_relations import Windows, WindowTime
-from funke.engine.sql.changelog.change_kinds import has_retractions
+from funke.engine.sql.binding.window_relations import WindowTime
 from funke.engine.sql.functions.aggregates.aggregate import AggregateCall
 from funke.engine.sql.functions.aggregates.kernel import AggregateKernel
 from funke.engine.sql.meaning.column_texts import ColumnTexts
+from funke.engine.sql.plan.node import as_node
+from funke.engine.sql.window_kinds import Windows
 
 __all__ = [
     "ACCUMULATORS",
     "COLUMNS",
+    "LEFT_COLUMNS",
+    "VERSION_COLUMNS",
     "accumulators",
     "columns_of",
     "input_facts",
     "key_fact",
-    "primary_key_facts",
-    "rank_facts",
     "rows_fact",
     "window_fact",
 ]
 
 # The names of lists of parts.
 ACCUMULATORS, COLUMNS = "aggregate", "column"
+LEFT_COLUMNS, VERSION_COLUMNS = "column of the left side", "column of versions"
 
 Fact = tuple[str, str]
 
@@ -38,11 +38,11 @@ def key_fact(texts: ColumnTexts, source: Relation, keys: Sequence[int], words: s
     return words, texts.typed_columns(source, keys) or "()"
 
 
-def input_facts(texts: ColumnTexts, source: Relation) -> tuple[Fact, ...]:
+def input_facts(texts: ColumnTexts, *sources: Relation) -> tuple[Fact, ...]:
     """Whether rows may be taken back. Then conditions count: a row that has passed one must pass it on its way back."""
-    if not has_retractions(source):
+    if not any(as_node(each).has_retractions for each in sources):
         return (("an input of", "rows that stay"),)
-    return ("an input of", "rows that may be taken back"), ("the condition", texts.rows(source))
+    return ("an input of", "rows that may be taken back"), ("the condition", texts.rows(*sources))
 
 
 def window_fact(
@@ -57,25 +57,6 @@ def window_fact(
         return "windows", texts.windows(source, windows, time)
     assert window_columns is not None
     return "windows", texts.columns(source, window_columns)
-
-
-def rank_facts(texts: ColumnTexts, rank: Rank) -> tuple[Fact, ...]:
-    """Which rows are the first ones, and how many of them count."""
-    return (
-        key_fact(texts, rank.input, rank.keys, "PARTITION BY"),
-        ("ORDER BY", texts.order(rank.input, rank.order) or "()"),
-        ("numbers", f"{rank.first} to {rank.last}"),
-    )
-
-
-def primary_key_facts(texts: ColumnTexts, relation: Materialization) -> tuple[Fact, ...]:
-    """Which rows are of the same primary key, and which of them replace each other."""
-    source, upsert_key = relation.input, relation.upsert_key
-    return (
-        key_fact(texts, source, relation.keys, "the primary key"),
-        ("rows replaced by", "none" if upsert_key is None else texts.typed_columns(source, upsert_key)),
-        *input_facts(texts, source),
-    )
 
 
 def rows_fact(texts: ColumnTexts, source: Relation) -> Fact:

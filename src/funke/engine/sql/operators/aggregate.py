@@ -9,27 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from funke.engine.errors import StateError
-from funke.engine.graph.state_meaning import MeaningPart, StateMeaning, StateMoves
+from funke.engine.graph.state_meaning import MeaningPart, StateMoves
 from funke.engine.operators.key_watch import KeyWatch
-from funke.engine.operators.operator import TaskInfo
-from funke.engine.sql.binding.relations import Aggregation, BoundAggregate, Column, MiniBatch
-from funke.engine.sql.changelog.change_kinds import has_retractions
+from funke.engine.sql.binding.relations import BoundAggregate
 from funke.engine.sql.functions.aggregates.first_values import MOST_MEMBERS, FirstValues
 from funke.engine.sql.functions.aggregates.kernel import Fields
 from funke.engine.sql.functions.aggregates.rows import AggregateRows, ArgumentColumn
 from funke.engine.sql.functions.aggregates.segments import Segments
-from funke.engine.sql.meaning.column_texts import ColumnTexts
-from funke.engine.sql.meaning.state_parts import ACCUMULATORS, input_facts, key_fact
+from funke.engine.sql.meaning.state_parts import ACCUMULATORS
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.key_columns import KeyColumns
-from funke.engine.sql.operators.local_aggregate import entry_columns
 from funke.engine.sql.operators.opened_functions import FunctionsOperator, OpenedFunctions
 from funke.engine.sql.operators.row_bundle import BundledOperator
 from funke.engine.sql.operators.windows.aggregate_block import AggregateBlock, Aggregates
@@ -41,63 +37,21 @@ from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.row import RowKind
 
-__all__ = ["Aggregate", "AggregateOperator", "differ", "signs_of"]
+if TYPE_CHECKING:
+    from funke.engine.sql.plan.group_aggregate import GroupAggregate
+
+__all__ = ["AggregateOperator", "GlobalAggregateOperator", "accumulator_parts", "differ", "signs_of"]
 
 _INSERT, _BEFORE, _AFTER, _DELETE = (
     kind.value for kind in (RowKind.INSERT, RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER, RowKind.DELETE)
 )
 
 
-@dataclass(frozen=True)
-class Aggregate:
-    """Makes the operator of an aggregation for a subtask."""
-
-    inputs: tuple[Column, ...]
-    columns: tuple[Column, ...]
-    keys: tuple[int, ...]
-    aggregates: tuple[BoundAggregate, ...]
-    # Whether rows of the input may be taken back.
-    has_retractions: bool = False
-    # Whether somebody needs the results as they were before a change.
-    sends_before: bool = True
-    is_folded: bool = False
-    ttl_ms: int = 0
-    mini_batch: MiniBatch | None = None
-    # Whether rows are entries of `LocalAggregate`.
-    is_global: bool = False
-
-    @staticmethod
-    def of(aggregation: Aggregation) -> Aggregate:
-        """What a subtask has to know of an aggregation."""
-        return Aggregate(
-            aggregation.input.columns,
-            aggregation.columns,
-            aggregation.keys,
-            aggregation.aggregates,
-            has_retractions(aggregation.input),
-            aggregation.sends_before,
-            aggregation.is_folded,
-            aggregation.ttl_ms,
-            aggregation.mini_batch,
-        )
-
-    @staticmethod
-    def meaning(aggregation: Aggregation) -> StateMeaning:
-        """What its state means, in one step or in two."""
-        texts, source = ColumnTexts(), aggregation.input
-        groups = _Groups(aggregation.aggregates, has_retractions(source))
-        calls = [texts.call(source, each) for each in aggregation.aggregates]
-        facts = (key_fact(texts, source, aggregation.keys), *input_facts(texts, source))
-        return StateMeaning("GroupAggregate", facts, ((ACCUMULATORS, tuple(groups.parts(calls))),))
-
-    @staticmethod
-    def of_entries(aggregation: Aggregation) -> Aggregate:
-        """The same, behind `LocalAggregate`."""
-        made, keys = Aggregate.of(aggregation), tuple(range(len(aggregation.keys)))
-        return replace(made, inputs=entry_columns(aggregation), keys=keys, is_global=True)
-
-    def __call__(self, task: TaskInfo) -> AggregateOperator:
-        return (GlobalAggregateOperator if self.is_global else AggregateOperator)(self)
+def accumulator_parts(
+    aggregates: Sequence[BoundAggregate], has_retractions: bool, calls: Sequence[str]
+) -> Iterator[MeaningPart]:
+    """What the columns of state are, by the texts of the calls."""
+    return _Groups(aggregates, has_retractions).parts(calls)
 
 
 class _Groups:
@@ -173,14 +127,14 @@ def _dicts(count: int) -> Any:
 class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator):
     """Works on batches: rows are sorted by key, and every aggregate runs through all segments at once."""
 
-    def __init__(self, aggregate: Aggregate) -> None:
+    def __init__(self, aggregate: GroupAggregate) -> None:
         self._aggregate = aggregate
         self.mini_batch = aggregate.mini_batch
-        self._input = schema_of(aggregate.inputs)
+        self._input = schema_of(aggregate.input.columns)
         self._output_schema = schema_of(aggregate.columns)
-        self._keys = KeyColumns(aggregate.keys, [aggregate.inputs[place].type for place in aggregate.keys])
+        self._keys = KeyColumns(aggregate.keys, [aggregate.input.columns[place].type for place in aggregate.keys])
         self._key_watch = KeyWatch(aggregate.keys)
-        self._groups = _Groups(aggregate.aggregates, aggregate.has_retractions)
+        self._groups = _Groups(aggregate.aggregates, aggregate.input.has_retractions)
         self.functions = OpenedFunctions((), [each.call.function for each in aggregate.aggregates])
 
     def layout(self) -> ColumnLayout:
@@ -357,7 +311,7 @@ class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator
 class GlobalAggregateOperator(AggregateOperator):
     """Takes entries instead of rows."""
 
-    def __init__(self, aggregate: Aggregate) -> None:
+    def __init__(self, aggregate: GroupAggregate) -> None:
         super().__init__(aggregate)
         self._entries = Aggregates((), aggregate.aggregates)
 

@@ -3,52 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from funke.engine.operators.clock import Clock
-from funke.engine.operators.operator import MAX_WATERMARK, Operator, OperatorContext, TaskInfo
-from funke.engine.sql.binding.expressions import BoundExpression, column_of
+from funke.engine.operators.operator import MAX_WATERMARK, Operator, OperatorContext
+from funke.engine.sql.binding.expressions import column_of
 from funke.engine.sql.binding.moments import with_clock
-from funke.engine.sql.binding.relations import Column
-from funke.engine.sql.binding.watermark_assigner import EVERY_WATERMARK, WatermarkAssigner, WatermarkStep
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.types.columns.column_batch import ColumnBatch
 
-__all__ = ["AssignWatermarks", "AssignWatermarksOperator", "event_times"]
+if TYPE_CHECKING:
+    from funke.engine.sql.plan.assign_watermarks import AssignWatermarks
+
+__all__ = ["AssignWatermarksOperator", "event_times"]
 
 _PER_MILLISECOND = {"ms": 1, "us": 1_000, "ns": 1_000_000}
 _NONE = np.iinfo(np.int64).min
-
-
-@dataclass(frozen=True)
-class AssignWatermarks:
-    """Makes the operator for a subtask."""
-
-    columns: tuple[Column, ...]
-    rowtime: int
-    expression: BoundExpression
-    idle_timeout_ms: int | None
-    rows_per_watermark: int | None
-    step: WatermarkStep | None = EVERY_WATERMARK
-
-    @staticmethod
-    def of(relation: WatermarkAssigner) -> AssignWatermarks:
-        """What a subtask has to know of the relation."""
-        return AssignWatermarks(
-            relation.input.columns,
-            relation.rowtime,
-            relation.expression,
-            relation.idle_timeout_ms,
-            relation.rows_per_watermark,
-            relation.step,
-        )
-
-    def __call__(self, task: TaskInfo) -> AssignWatermarksOperator:
-        return AssignWatermarksOperator(self, task.clock)
 
 
 class AssignWatermarksOperator(Operator):
@@ -62,7 +35,7 @@ class AssignWatermarksOperator(Operator):
     takes_columns = True
 
     def __init__(self, assigner: AssignWatermarks, clock: Clock) -> None:
-        self._schema = schema_of(assigner.columns)
+        self._schema = schema_of(assigner.input.columns)
         self._rowtime = assigner.rowtime
         self._watermarks = column_of(with_clock(assigner.expression, clock))
         self._idle_timeout_ms = assigner.idle_timeout_ms

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from funke.engine.operators.clock import Clock
-from funke.engine.operators.operator import MIN_WATERMARK, TaskInfo
+from funke.engine.operators.operator import MIN_WATERMARK
 from funke.engine.sql.binding.expressions import (
     BoundColumn,
     BoundExpression,
@@ -19,31 +19,16 @@ from funke.engine.sql.binding.expressions import (
     column_of,
 )
 from funke.engine.sql.binding.moments import BatchMoment, with_clock
-from funke.engine.sql.binding.relations import Calculation, Column
+from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.functions.surroundings import CURRENT_WATERMARK
 from funke.engine.sql.operators.opened_functions import FunctionsOperator, OpenedFunctions
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.logical.column_types import column_schema, to_column_type
 
-__all__ = ["Calculate", "CalculateOperator", "as_schema", "schema_of"]
+if TYPE_CHECKING:
+    from funke.engine.sql.plan.calc import Calc
 
-
-@dataclass(frozen=True)
-class Calculate:
-    """Makes the operator of a calculation for a subtask."""
-
-    inputs: tuple[Column, ...]
-    columns: tuple[Column, ...]
-    expressions: tuple[BoundExpression, ...]
-    condition: BoundExpression | None
-
-    @staticmethod
-    def of(calculation: Calculation) -> Calculate:
-        """What a subtask has to know of a calculation."""
-        return Calculate(calculation.input.columns, calculation.columns, calculation.expressions, calculation.condition)
-
-    def __call__(self, task: TaskInfo) -> CalculateOperator:
-        return CalculateOperator(self, task.clock)
+__all__ = ["CalculateOperator", "as_schema", "schema_of"]
 
 
 class _Watermarks:
@@ -79,11 +64,11 @@ class CalculateOperator(FunctionsOperator):
     takes_rows = False
     takes_columns = True
 
-    def __init__(self, calculation: Calculate, clock: Clock) -> None:
-        self._input = schema_of(calculation.inputs)
+    def __init__(self, calculation: Calc, clock: Clock) -> None:
+        self._input = schema_of(calculation.input.columns)
         self._output_schema = schema_of(calculation.columns)
         condition = calculation.condition
-        self._watermarks = _Watermarks((*calculation.expressions, condition), len(calculation.inputs))
+        self._watermarks = _Watermarks((*calculation.expressions, condition), len(calculation.input.columns))
         self._moment = BatchMoment(clock)
         expressions = list(map(self._placed, calculation.expressions))
         condition = None if condition is None else self._placed(condition)

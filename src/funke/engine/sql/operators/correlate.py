@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from types import GeneratorType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from funke.engine.operators.clock import Clock
-from funke.engine.operators.operator import Operator, TaskInfo
-from funke.engine.sql.binding.correlations import Correlation
-from funke.engine.sql.binding.expressions import BoundExpression, column_of
+from funke.engine.sql.binding.expressions import column_of
 from funke.engine.sql.binding.moments import BatchMoment, with_clock
-from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.functions.values import from_values, to_value, to_values
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.opened_functions import FunctionsOperator, OpenedFunctions
@@ -25,41 +21,22 @@ from funke.engine.types.logical.collection_types import MapType, MultisetType
 from funke.engine.types.logical.row_type import RowType
 from funke.engine.types.row import Row
 
-__all__ = ["Correlate"]
+if TYPE_CHECKING:
+    from funke.engine.sql.plan.correlate import Correlate
+
+__all__ = ["CorrelateOperator"]
 
 Rows = Iterator[tuple[Any, ...]]
 
 
-@dataclass(frozen=True)
-class Correlate:
-    """Makes the operator of a correlation for a subtask."""
-
-    inputs: tuple[Column, ...]
-    columns: tuple[Column, ...]
-    function: Any
-    arguments: tuple[BoundExpression, ...]
-    keeps_all: bool
-    has_ordinality: bool
-
-    @staticmethod
-    def of(relation: Correlation) -> Correlate:
-        """What a subtask has to know of a correlation."""
-        inputs = relation.input.columns
-        rest = (relation.arguments, relation.keeps_all, relation.has_ordinality)
-        return Correlate(inputs, relation.columns, relation.function, *rest)
-
-    def __call__(self, task: TaskInfo) -> Operator:
-        return _CorrelateOperator(self, task.clock)
-
-
-class _CorrelateOperator(FunctionsOperator):
+class CorrelateOperator(FunctionsOperator):
     takes_rows = False
     takes_columns = True
 
     def __init__(self, made: Correlate, clock: Clock) -> None:
-        self._input = schema_of(made.inputs)
+        self._input = schema_of(made.input.columns)
         self._output_schema = schema_of(made.columns)
-        self._made = made.columns[len(made.inputs) :]
+        self._made = made.columns[len(made.input.columns) :]
         self._keeps_all = made.keeps_all
         self._moment = BatchMoment(clock)
         self._getters = [column_of(with_clock(each, self._moment)) for each in made.arguments]
@@ -98,8 +75,10 @@ class _CorrelateOperator(FunctionsOperator):
 
 def _of_function(made: Correlate) -> Callable[..., Rows]:
     """As in PyFlink: lists, ranges and generators give several rows, None none, and anything else is one row."""
-    evaluate = made.function.function.eval
-    from_user = [from_user_value(each.type) for each in made.columns[len(made.inputs) :]]
+    function = made.function
+    assert function is not None
+    evaluate = function.function.eval
+    from_user = [from_user_value(each.type) for each in made.columns[len(made.input.columns) :]]
     to_user = [to_user_value(each.type) for each in made.arguments]
     count = len(from_user)
 
@@ -110,7 +89,7 @@ def _of_function(made: Correlate) -> Callable[..., Rows]:
         for value in given if isinstance(given, (list, range, GeneratorType)) else (given,):
             fields = tuple(value) if isinstance(value, (tuple, Row)) else (value,)
             if len(fields) != count:
-                raise ValueError(f"the function '{made.function.name}' gives {count} columns, got {value!r}")
+                raise ValueError(f"the function '{function.name}' gives {count} columns, got {value!r}")
             yield tuple(each if convert is None else convert(each) for convert, each in zip(from_user, fields))
 
     return rows_of

@@ -2,36 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from funke.engine.operators.clock import Clock
-from funke.engine.operators.operator import Operator, TaskInfo
-from funke.engine.sql.binding.expressions import BoundExpression, column_of
+from funke.engine.operators.operator import Operator
+from funke.engine.sql.binding.expressions import column_of
 from funke.engine.sql.binding.moments import BatchMoment, with_clock
-from funke.engine.sql.binding.relations import Column, Expansion
 from funke.engine.sql.operators.calculate import schema_of
 from funke.engine.types.columns.column_batch import ColumnBatch
 
-__all__ = ["Expand", "ExpandOperator"]
+if TYPE_CHECKING:
+    from funke.engine.sql.plan.expand import Expand
 
-
-@dataclass(frozen=True)
-class Expand:
-    """Makes the operator of an expansion for a subtask."""
-
-    columns: tuple[Column, ...]
-    projections: tuple[tuple[BoundExpression, ...], ...]
-
-    @staticmethod
-    def of(expansion: Expansion) -> Expand:
-        """What a subtask has to know of an expansion."""
-        return Expand(expansion.columns, expansion.projections)
-
-    def __call__(self, task: TaskInfo) -> ExpandOperator:
-        return ExpandOperator(self, task.clock)
+__all__ = ["ExpandOperator"]
 
 
 class ExpandOperator(Operator):

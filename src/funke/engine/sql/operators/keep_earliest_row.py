@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from funke.engine.formats.column_types import to_type_info
-from funke.engine.graph.state_meaning import StateMeaning, StateMoves
-from funke.engine.operators.operator import MIN_WATERMARK, TaskInfo
-from funke.engine.sql.binding.ranks import Deduplication
-from funke.engine.sql.binding.relations import Column
-from funke.engine.sql.meaning.column_texts import ColumnTexts
-from funke.engine.sql.meaning.state_parts import COLUMNS, columns_of, key_fact
+from funke.engine.graph.state_meaning import StateMoves
+from funke.engine.operators.operator import MIN_WATERMARK
+from funke.engine.sql.meaning.state_parts import COLUMNS
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.key_columns import KeyColumns
 from funke.engine.sql.operators.waiting_rows_operator import WaitingRowsOperator
@@ -24,57 +20,34 @@ from funke.engine.state.operator_state import OperatorStateSnapshot
 from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.types.columns.column_batch import ColumnBatch
 
-__all__ = ["KeepEarliestRow"]
+if TYPE_CHECKING:
+    from funke.engine.sql.plan.deduplicate import Deduplicate
 
-
-@dataclass(frozen=True)
-class KeepEarliestRow:
-    """Makes the operator for a subtask."""
-
-    columns: tuple[Column, ...]
-    keys: tuple[int, ...]
-    rowtime: int
-    ttl_ms: int = 0
-
-    @staticmethod
-    def of(relation: Deduplication) -> KeepEarliestRow:
-        """What a subtask has to know of a deduplication."""
-        assert relation.rowtime is not None
-        return KeepEarliestRow(relation.columns, relation.keys, relation.rowtime, relation.ttl_ms)
-
-    @staticmethod
-    def meaning(relation: Deduplication) -> StateMeaning:
-        """What its state means: the rows that wait, and the keys whose row was sent."""
-        assert relation.rowtime is not None
-        texts, source = ColumnTexts(), relation.input
-        order = ("ORDER BY", texts.typed(source, relation.rowtime))
-        facts = (key_fact(texts, source, relation.keys, "PARTITION BY"), order)
-        return StateMeaning("Deduplicate by time", facts, ((COLUMNS, columns_of(texts, source)),))
-
-    def __call__(self, task: TaskInfo) -> KeepEarliestRowOperator:
-        return KeepEarliestRowOperator(self)
+__all__ = ["KeepEarliestRowOperator"]
 
 
 class KeepEarliestRowOperator(WaitingRowsOperator):
     """Rows wait in memory; state knows the keys whose row was sent. As in Flink late rows are left out."""
 
-    def __init__(self, spec: KeepEarliestRow) -> None:
-        self._spec = spec
-        self._schema = schema_of(spec.columns)
-        types = [spec.columns[place].type for place in spec.keys]
-        self._keys = KeyColumns(spec.keys, types)
-        self._waiting = RowBuffer("waiting-rows", spec.keys, list(map(to_type_info, types)), self._schema)
+    def __init__(self, node: Deduplicate) -> None:
+        assert node.rowtime is not None
+        self._rowtime = node.rowtime
+        self._ttl_ms = node.ttl_ms
+        self._schema = schema_of(node.columns)
+        types = [node.columns[index].type for index in node.keys]
+        self._keys = KeyColumns(node.keys, types)
+        self._waiting = RowBuffer("waiting-rows", node.keys, list(map(to_type_info, types)), self._schema)
         self._watermark = MIN_WATERMARK
         self._late = 0
 
     def layout(self) -> ColumnLayout:
-        return ColumnLayout("sent", lambda count: (np.zeros(count, np.bool_),), self._spec.ttl_ms)
+        return ColumnLayout("sent", lambda count: (np.zeros(count, np.bool_),), self._ttl_ms)
 
     def process_columns(self, batch: ColumnBatch) -> None:
         """Keeps the first of the earliest rows of each key, unless one was sent."""
         self.records_in += len(batch)
         batch = as_schema(batch, self._schema)
-        column = batch.data.column(self._spec.rowtime)
+        column = batch.data.column(self._rowtime)
         times = np.asarray(column.cast(pa.timestamp("ms", column.type.tz), safe=False).cast(pa.int64()).fill_null(0))
         in_time = np.flatnonzero(times >= self._watermark)
         self._late += len(batch) - len(in_time)

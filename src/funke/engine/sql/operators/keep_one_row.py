@@ -7,19 +7,16 @@ one looks at the one before it, which may be that of the state.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from funke.engine.errors import StateError
-from funke.engine.graph.state_meaning import StateMeaning, StateMoves
-from funke.engine.operators.operator import TaskInfo
-from funke.engine.sql.binding.ranks import Deduplication, Normalization, Rank
-from funke.engine.sql.binding.relations import Column, Relation, SortKey
+from funke.engine.graph.state_meaning import MeaningPart, StateMoves
+from funke.engine.sql.binding.relations import Relation, SortKey
 from funke.engine.sql.functions.aggregates.segments import Segments
-from funke.engine.sql.meaning.column_texts import ColumnTexts
-from funke.engine.sql.meaning.state_parts import COLUMNS, columns_of, input_facts, key_fact, rank_facts
+from funke.engine.sql.meaning.state_parts import COLUMNS, columns_of
 from funke.engine.sql.operators.aggregate import differ, signs_of
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.key_columns import KeyColumns
@@ -32,7 +29,13 @@ from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.row import RowKind
 
-__all__ = ["KeepOneRow", "KeepOneRowOperator"]
+if TYPE_CHECKING:
+    from funke.engine.sql.meaning.column_texts import ColumnTexts
+    from funke.engine.sql.plan.changelog_normalize import ChangelogNormalize
+    from funke.engine.sql.plan.deduplicate import Deduplicate
+    from funke.engine.sql.plan.rank import Rank
+
+__all__ = ["KeepOneRowOperator", "KeptRow", "stored_row_parts"]
 
 _INSERT, _BEFORE, _AFTER, _DELETE = (
     kind.value for kind in (RowKind.INSERT, RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER, RowKind.DELETE)
@@ -41,11 +44,9 @@ _LAST_NUMBER = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True)
-class KeepOneRow:
-    """Makes the operator for a subtask."""
+class KeptRow:
+    """Which row of a key is kept."""
 
-    columns: tuple[Column, ...]
-    keys: tuple[int, ...]
     # A row replaces another one that stands behind it; without an order every row replaces the one before.
     order: tuple[SortKey, ...] = ()
     # Whether a row replaces one that it is equal to by the order.
@@ -56,87 +57,27 @@ class KeepOneRow:
     has_retractions: bool = False
     # Whether a row that is the same as the one before is no change.
     skips_same: bool = False
-    sends_before: bool = True
-    ttl_ms: int = 0
-
-    @staticmethod
-    def of_rank(rank: Rank) -> KeepOneRow:
-        """The first row by an order."""
-        return KeepOneRow(rank.columns, rank.keys, rank.order, sends_before=rank.sends_before, ttl_ms=rank.ttl_ms)
-
-    @staticmethod
-    def of_deduplication(relation: Deduplication) -> KeepOneRow:
-        """The last row by time, or the first one that comes."""
-        is_last, rowtime = relation.keeps_last, relation.rowtime
-        return KeepOneRow(
-            relation.columns,
-            relation.keys,
-            () if rowtime is None else (SortKey(rowtime, False, False),),
-            wins_ties=True,
-            keeps_first=not is_last,
-            # With a time to live every row is a sign of life, which those behind it have to see.
-            skips_same=is_last and rowtime is None and not relation.ttl_ms,
-            sends_before=relation.sends_before,
-            ttl_ms=relation.ttl_ms,
-        )
-
-    @staticmethod
-    def of_normalization(relation: Normalization) -> KeepOneRow:
-        """The row that updates leave."""
-        return KeepOneRow(
-            relation.columns,
-            relation.keys,
-            has_retractions=True,
-            skips_same=not relation.ttl_ms,
-            sends_before=relation.sends_before,
-            ttl_ms=relation.ttl_ms,
-        )
-
-    @staticmethod
-    def meaning_of_rank(rank: Rank) -> StateMeaning:
-        """What the state of the first row by an order means."""
-        texts = ColumnTexts()
-        return _meaning("Rank of one row", texts, rank, (*rank_facts(texts, rank), *input_facts(texts, rank.input)))
-
-    @staticmethod
-    def meaning_of_deduplication(relation: Deduplication) -> StateMeaning:
-        """What the state of the last row, or of the first one that comes, means."""
-        texts, source = ColumnTexts(), relation.input
-        facts = (
-            key_fact(texts, source, relation.keys, "PARTITION BY"),
-            ("ORDER BY", "coming" if relation.rowtime is None else texts.typed(source, relation.rowtime)),
-            ("the row that is kept, the", "last" if relation.keeps_last else "first"),
-        )
-        return _meaning("Deduplicate", texts, relation, facts)
-
-    @staticmethod
-    def meaning_of_normalization(relation: Normalization) -> StateMeaning:
-        """What the state of the row that updates leave means."""
-        texts, source = ColumnTexts(), relation.input
-        facts = (key_fact(texts, source, relation.keys, "the unique key"), ("the condition", texts.rows(source)))
-        return _meaning("ChangelogNormalize", texts, relation, facts)
-
-    def __call__(self, task: TaskInfo) -> KeepOneRowOperator:
-        return KeepOneRowOperator(self)
 
 
-def _meaning(kind: str, texts: ColumnTexts, relation: Relation, facts: tuple[tuple[str, str], ...]) -> StateMeaning:
-    widths = StoredRows(schema_of(relation.columns)).widths
-    return StateMeaning(kind, facts, ((COLUMNS, columns_of(texts, relation, widths=widths)),))
+def stored_row_parts(texts: ColumnTexts, relation: Relation) -> tuple[MeaningPart, ...]:
+    """What the fields of an entry of state are: the columns of a row."""
+    return columns_of(texts, relation, widths=StoredRows(schema_of(relation.columns)).widths)
 
 
 class KeepOneRowOperator(KeyedColumnsOperator):
     """An image is a row that is known: first those of the state, one for each key of the batch, then the batch's."""
 
-    def __init__(self, spec: KeepOneRow) -> None:
-        self._spec = spec
-        self._schema = schema_of(spec.columns)
-        self._keys = KeyColumns(spec.keys, [spec.columns[place].type for place in spec.keys])
+    def __init__(self, node: Deduplicate | Rank | ChangelogNormalize, kept: KeptRow) -> None:
+        self._kept = kept
+        self._ttl_ms = node.ttl_ms
+        self._sends_before = node.sends_before
+        self._schema = schema_of(node.columns)
+        self._keys = KeyColumns(node.keys, [node.columns[index].type for index in node.keys])
         self._rows = StoredRows(self._schema)
-        self._looks_back = spec.sends_before or spec.skips_same or bool(spec.order)
+        self._looks_back = node.sends_before or kept.skips_same or bool(kept.order)
 
     def layout(self) -> ColumnLayout:
-        return ColumnLayout("rows", self._rows.create, self._spec.ttl_ms)
+        return ColumnLayout("rows", self._rows.create, self._ttl_ms)
 
     def moved(self, part: GroupPart, moves: StateMoves) -> GroupPart:
         return moved_part(part, {self.layout().name: moves[COLUMNS].moved})
@@ -148,7 +89,7 @@ class KeepOneRowOperator(KeyedColumnsOperator):
             return
         batch = as_schema(batch, self._schema)
         signs = signs_of(batch)
-        if signs is not None and not self._spec.has_retractions:
+        if signs is not None and not self._kept.has_retractions:
             raise StateError("a row is taken back in a stream that was planned to have inserts only")
         is_gone = np.zeros(len(batch), np.bool_) if signs is None else signs < 0
         codes, keys = self._keys.encode(batch.data)
@@ -173,11 +114,11 @@ class KeepOneRowOperator(KeyedColumnsOperator):
 
     def _chosen(self, codes: Any, is_known: Any, images: Any) -> Any:
         """The rows that take the place of those before them."""
-        spec = self._spec
-        if not spec.order and not spec.keeps_first:
+        kept = self._kept
+        if not kept.order and not kept.keeps_first:
             return np.arange(len(codes))
         in_order, segments = Segments.of_codes(codes, len(is_known))
-        if spec.keeps_first:
+        if kept.keeps_first:
             is_chosen = (segments.place_in_segment == 0) & ~is_known[segments.segment_of_row]
         else:
             numbers = self._numbers(images)
@@ -186,12 +127,12 @@ class KeepOneRowOperator(KeyedColumnsOperator):
             best = segments.running(np.minimum, first, own)
             earlier = np.roll(best, 1)
             earlier[segments.starts] = first
-            is_chosen = own <= earlier if spec.wins_ties else own < earlier
+            is_chosen = own <= earlier if kept.wins_ties else own < earlier
         return np.sort(in_order[is_chosen])
 
     def _numbers(self, images: Any) -> Any:
         """Numbers by which images can be compared: the lower one stands first, equal ones have the same."""
-        order = self._spec.order
+        order = self._kept.order
         column = to_plain(images.column(order[0].index))
         is_time = pa.types.is_temporal(images.schema.types[order[0].index])
         if len(order) == 1 and pa.types.is_integer(column.type) and (is_time or column.type.bit_width < 64):
@@ -224,10 +165,10 @@ class KeepOneRowOperator(KeyedColumnsOperator):
         own = len(images) - len(batch) + rows
         has_one = before >= 0
         is_sent = np.where(is_gone, has_one, True)
-        if self._spec.skips_same:
+        if self._kept.skips_same:
             is_sent &= ~(has_one & ~is_gone & self._is_same(images, before, own))
         kinds = np.where(is_gone, _DELETE, np.where(has_one, _AFTER, _INSERT)).astype(np.int8)
-        has_before = is_sent & has_one & ~is_gone & self._spec.sends_before
+        has_before = is_sent & has_one & ~is_gone & self._sends_before
         sent = np.column_stack([has_before, is_sent]).ravel()
         chosen = np.column_stack([before, np.where(is_gone, before, own)]).ravel()[sent]
         if not len(chosen):

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from funke.engine.sql.binding.relations import Column
-from funke.engine.sql.state.key_index import Keys
+from funke.engine.sql.state.key_index import Keys, TextKeys
 from funke.engine.sql.stream_types import row_type_of
 from funke.engine.state.storage_keys import storage_keys
 from funke.engine.types.arrow_values import from_arrow_value
@@ -38,6 +38,9 @@ class KeyColumns:
         codes, distinct = self._by_dictionary(columns)
         if len(columns) == 1 and pa.types.is_integer(columns[0].type) and distinct[0].null_count == 0:
             return codes, distinct[0].to_numpy(zero_copy_only=False).astype(np.int64)
+        is_text = pa.types.is_string(columns[0].type) and self._converters[0] is None
+        if len(columns) == 1 and is_text and distinct[0].null_count == 0:
+            return codes, TextKeys(distinct[0])
         return codes, self._stored(distinct)
 
     @staticmethod

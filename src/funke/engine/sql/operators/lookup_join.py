@@ -2,45 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from funke.engine.operators.operator import TaskInfo
-from funke.engine.sql.binding.expressions import BoundExpression, column_of
-from funke.engine.sql.binding.lookup_joins import LookupJoin, LookupKey
+from funke.engine.sql.binding.expressions import column_of
 from funke.engine.sql.binding.moments import BatchMoment, with_clock
-from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.opened_functions import FunctionsOperator, OpenedFunctions
 from funke.engine.types.columns.column_batch import ColumnBatch
 
 if TYPE_CHECKING:
-    from funke.engine.sql.connectors.lookup.lookup import FoundRows, LookupTable
+    from funke.engine.sql.connectors.lookup.lookup import FoundRows
+    from funke.engine.sql.plan.lookup_join import LookupJoin
 
-__all__ = ["LookUpRows"]
-
-
-@dataclass(frozen=True)
-class LookUpRows:
-    """Makes the operator of a lookup join for a subtask."""
-
-    inputs: tuple[Column, ...]
-    columns: tuple[Column, ...]
-    table: LookupTable
-    keys: tuple[LookupKey, ...]
-    condition: BoundExpression | None
-    keeps_all: bool
-
-    @staticmethod
-    def of(join: LookupJoin) -> LookUpRows:
-        """What a subtask has to know of a join."""
-        return LookUpRows(join.input.columns, join.columns, join.table, join.keys, join.condition, join.keeps_all)
-
-    def __call__(self, task: TaskInfo) -> LookupJoinOperator:
-        return LookupJoinOperator(self, task)
+__all__ = ["LookupJoinOperator"]
 
 
 class LookupJoinOperator(FunctionsOperator):
@@ -49,19 +27,19 @@ class LookupJoinOperator(FunctionsOperator):
     takes_rows = False
     takes_columns = True
 
-    def __init__(self, made: LookUpRows, task: TaskInfo) -> None:
-        self._input = schema_of(made.inputs)
-        self._output_schema = schema_of(made.columns)
-        self._keeps_all = made.keeps_all
-        table = schema_of(made.table.columns)
+    def __init__(self, node: LookupJoin, task: TaskInfo) -> None:
+        self._input = schema_of(node.input.columns)
+        self._output_schema = schema_of(node.columns)
+        self._keeps_all = node.keeps_all
+        table = schema_of(node.table.columns)
         self._moment = BatchMoment(task.clock)
         self._keys = [
-            (column_of(with_clock(each.expression, self._moment)), table.types[each.column]) for each in made.keys
+            (column_of(with_clock(each.expression, self._moment)), table.types[each.column]) for each in node.keys
         ]
-        condition = made.condition
+        condition = node.condition
         self._condition = None if condition is None else column_of(with_clock(condition, self._moment))
-        self._lookup = made.table.create_lookup([each.column for each in made.keys], task.clock)
-        self.functions = OpenedFunctions((*(each.expression for each in made.keys), made.condition))
+        self._lookup = node.table.create_lookup([each.column for each in node.keys], task.clock)
+        self.functions = OpenedFunctions((*(each.expression for each in node.keys), node.condition))
 
     def open(self) -> None:
         super().open()

@@ -8,17 +8,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
-from funke.engine.graph.state_meaning import StateMeaning, StateMoves
-from funke.engine.operators.operator import TaskInfo
-from funke.engine.sql.binding.materialization import Materialization
-from funke.engine.sql.binding.relations import Column
-from funke.engine.sql.meaning.column_texts import ColumnTexts
-from funke.engine.sql.meaning.state_parts import COLUMNS, columns_of, primary_key_facts
+from funke.engine.graph.state_meaning import StateMoves
+from funke.engine.sql.meaning.state_parts import COLUMNS
 from funke.engine.sql.operators.aggregate import signs_of
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.key_columns import KeyColumns
@@ -37,49 +33,27 @@ from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.row import RowKind
 
-__all__ = ["Materialize", "MaterializeOperator"]
+if TYPE_CHECKING:
+    from funke.engine.sql.plan.sink_materialize import SinkMaterialize
+
+__all__ = ["MaterializeOperator"]
 
 _LOG = logging.getLogger(__name__)
 _INSERT, _AFTER, _DELETE = (kind.value for kind in (RowKind.INSERT, RowKind.UPDATE_AFTER, RowKind.DELETE))
 
 
-@dataclass(frozen=True)
-class Materialize:
-    """Makes the operator for a subtask."""
-
-    columns: tuple[Column, ...]
-    keys: tuple[int, ...]
-    # The columns by which rows replace each other; all rows stand beside each other without.
-    upsert_key: tuple[int, ...] | None = None
-    ttl_ms: int = 0
-
-    @staticmethod
-    def of(relation: Materialization) -> Materialize:
-        return Materialize(relation.columns, relation.keys, relation.upsert_key, relation.ttl_ms)
-
-    @staticmethod
-    def meaning(relation: Materialization) -> StateMeaning:
-        """What its state means: the rows that are there for each primary key, the last of which counts."""
-        texts = ColumnTexts()
-        facts = primary_key_facts(texts, relation)
-        return StateMeaning("SinkMaterializer", facts, ((COLUMNS, columns_of(texts, relation.input)),))
-
-    def __call__(self, task: TaskInfo) -> MaterializeOperator:
-        return MaterializeOperator(self)
-
-
 class MaterializeOperator(KeyedColumnsOperator):
     """Takes rows one by one: what each one changes depends on those before it."""
 
-    def __init__(self, spec: Materialize) -> None:
-        self._spec = spec
-        self._schema = schema_of(spec.columns)
-        self._keys = KeyColumns(spec.keys, [spec.columns[place].type for place in spec.keys])
-        self._compared = range(len(spec.columns)) if spec.upsert_key is None else spec.upsert_key
+    def __init__(self, node: SinkMaterialize) -> None:
+        self._node = node
+        self._schema = schema_of(node.columns)
+        self._keys = KeyColumns(node.keys, [node.columns[index].type for index in node.keys])
+        self._compared = range(len(node.columns)) if node.upsert_key is None else node.upsert_key
         self._has_warned = False
 
     def layout(self) -> ColumnLayout:
-        return ColumnLayout("rows-of-primary-key", row_lists, self._spec.ttl_ms)
+        return ColumnLayout("rows-of-primary-key", row_lists, self._node.ttl_ms)
 
     def restore_keyed(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
         super().restore_keyed(require_rows(parts, self.layout().name, len(self._schema)))
@@ -108,7 +82,7 @@ class MaterializeOperator(KeyedColumnsOperator):
 
     def _added(self, known: list[Values], row: Values) -> Iterator[tuple[int, Values]]:
         yield _AFTER if known else _INSERT, row
-        place = None if self._spec.upsert_key is None else place_of(row, known, self._compared)
+        place = None if self._node.upsert_key is None else place_of(row, known, self._compared)
         if place is None:
             known.append(row)
         else:

@@ -10,39 +10,29 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from funke.engine.graph.state_meaning import StateMeaning, StateMoves
-from funke.engine.operators.operator import TaskInfo
-from funke.engine.sql.binding.ranks import Deduplication, Rank, RankStrategy
-from funke.engine.sql.binding.relations import Column, SortKey
-from funke.engine.sql.meaning.column_texts import ColumnTexts
-from funke.engine.sql.meaning.state_parts import COLUMNS, columns_of, input_facts, rank_facts
+from funke.engine.graph.state_meaning import StateMoves
+from funke.engine.sql.meaning.state_parts import COLUMNS
 from funke.engine.sql.operators.aggregate import signs_of
 from funke.engine.sql.operators.calculate import as_schema, schema_of
-from funke.engine.sql.operators.keep_earliest_row import KeepEarliestRow
-from funke.engine.sql.operators.keep_one_row import KeepOneRow
 from funke.engine.sql.operators.key_columns import KeyColumns
 from funke.engine.sql.operators.plain_rows import column_of, moved_lists, plain_values, require_rows, row_lists
 from funke.engine.sql.operators.sort_tuples import sort_tuples
-from funke.engine.sql.operators.stream_orders import KeepTopRows
+from funke.engine.sql.plan.rank_strategy import RankStrategy
 from funke.engine.sql.state.keyed_columns import ColumnLayout
 from funke.engine.sql.state.keyed_columns_operator import KeyedColumnsOperator
 from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.row import RowKind
 
-__all__ = [
-    "RankRows",
-    "RankRowsOperator",
-    "first_rows",
-    "meaning_of_first_rows",
-    "meaning_of_one_of_each",
-    "one_of_each",
-]
+if TYPE_CHECKING:
+    from funke.engine.sql.plan.rank import Rank
+
+__all__ = ["RankRowsOperator"]
 
 _INSERT, _BEFORE, _AFTER, _DELETE = (
     kind.value for kind in (RowKind.INSERT, RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER, RowKind.DELETE)
@@ -53,99 +43,11 @@ Entry = tuple[tuple[Any, ...], tuple[Any, ...]]
 _sorted_by: Callable[[Entry], tuple[Any, ...]] = itemgetter(0)
 
 
-@dataclass(frozen=True)
-class RankRows:
-    """Makes the operator of a rank for a subtask."""
-
-    inputs: tuple[Column, ...]
-    columns: tuple[Column, ...]
-    keys: tuple[int, ...]
-    order: tuple[SortKey, ...]
-    first: int
-    last: int
-    has_number: bool
-    strategy: RankStrategy
-    row_key: tuple[int, ...]
-    sends_before: bool
-    ttl_ms: int = 0
-
-    @staticmethod
-    def of(rank: Rank) -> RankRows:
-        """What a subtask has to know of a rank."""
-        return RankRows(
-            rank.input.columns,
-            rank.columns,
-            rank.keys,
-            rank.order,
-            rank.first,
-            rank.last,
-            rank.has_number,
-            rank.strategy,
-            rank.row_key,
-            rank.sends_before,
-            rank.ttl_ms,
-        )
-
-    @staticmethod
-    def meaning(rank: Rank) -> StateMeaning:
-        """What its state means: the first rows, or all if rows may go; what was told of them follows from them."""
-        texts, source = ColumnTexts(), rank.input
-        facts = (
-            *rank_facts(texts, rank),
-            ("the strategy", rank.strategy.value),
-            ("rows told by", "number" if rank.has_number or rank.first > 1 else "themselves"),
-            ("rows replaced by", texts.typed_columns(source, rank.row_key) or "none"),
-            *input_facts(texts, source),
-        )
-        return StateMeaning("Rank", facts, ((COLUMNS, columns_of(texts, source)),))
-
-    def __call__(self, task: TaskInfo) -> RankRowsOperator:
-        return RankRowsOperator(self)
-
-
-def first_rows(rank: Rank) -> KeepOneRow | KeepTopRows | RankRows:
-    """What makes the operator of a rank: the first row alone, and rows that stay, are simpler than others."""
-    if _is_of_one_row(rank):
-        return KeepOneRow.of_rank(rank)
-    if _is_of_top_rows(rank):
-        return KeepTopRows(rank.columns, rank.order, rank.last)
-    return RankRows.of(rank)
-
-
-def meaning_of_first_rows(rank: Rank) -> StateMeaning:
-    """What the state of that operator means."""
-    if _is_of_one_row(rank):
-        return KeepOneRow.meaning_of_rank(rank)
-    return KeepTopRows.meaning(rank) if _is_of_top_rows(rank) else RankRows.meaning(rank)
-
-
-def _is_of_one_row(rank: Rank) -> bool:
-    return rank.first == rank.last == 1 and rank.strategy is not RankStrategy.RETRACT
-
-
-def _is_of_top_rows(rank: Rank) -> bool:
-    return rank.is_limit and rank.first == 1 and rank.strategy is RankStrategy.APPEND
-
-
-def one_of_each(relation: Deduplication) -> KeepOneRow | KeepEarliestRow:
-    """What makes the operator of a deduplication: the earliest row is known when the watermark has passed it."""
-    if relation.rowtime is not None and not relation.keeps_last:
-        return KeepEarliestRow.of(relation)
-    return KeepOneRow.of_deduplication(relation)
-
-
-def meaning_of_one_of_each(relation: Deduplication) -> StateMeaning:
-    """What the state of that operator means."""
-    if relation.rowtime is not None and not relation.keeps_last:
-        return KeepEarliestRow.meaning(relation)
-    return KeepOneRow.meaning_of_deduplication(relation)
-
-
 @dataclass
 class _Changes:
     """What is sent: kinds, rows with their numbers, and the row of the input that each change comes from."""
 
-    spec: RankRows
+    node: Rank
     kinds: list[int] = field(default_factory=list)
     rows: list[tuple[Any, ...]] = field(default_factory=list)
     sources: list[int] = field(default_factory=list)
@@ -153,9 +55,9 @@ class _Changes:
 
     def add(self, kind: int, entry: Entry, number: int) -> None:
         """A change of the row with a number, if that is told."""
-        if self.spec.first <= number <= self.spec.last and (kind != _BEFORE or self.spec.sends_before):
+        if self.node.first <= number <= self.node.last and (kind != _BEFORE or self.node.sends_before):
             self.kinds.append(kind)
-            self.rows.append((*entry[1], number) if self.spec.has_number else entry[1])
+            self.rows.append((*entry[1], number) if self.node.has_number else entry[1])
             self.sources.append(self.source)
 
     def replace(self, before: list[Entry], after: list[Entry], start: int, end: int) -> None:
@@ -168,22 +70,23 @@ class _Changes:
 class RankRowsOperator(KeyedColumnsOperator):
     """Takes rows one by one: where each one stands depends on those before it."""
 
-    def __init__(self, spec: RankRows) -> None:
-        self._spec = spec
-        self._input, self._output_schema = schema_of(spec.inputs), schema_of(spec.columns)
-        self._keys = KeyColumns(spec.keys, [spec.inputs[place].type for place in spec.keys])
-        # The without-number way cannot tell rows behind an offset.
-        self._tells_numbers = spec.has_number or spec.first > 1
-        self._row_key = itemgetter(*spec.row_key) if spec.row_key else None
+    def __init__(self, node: Rank) -> None:
+        self._node = node
+        self._last = node.last
+        inputs = node.input.columns
+        self._input, self._output_schema = schema_of(inputs), schema_of(node.columns)
+        self._keys = KeyColumns(node.keys, [inputs[index].type for index in node.keys])
+        self._tells_numbers = node.tells_numbers
+        self._row_key = itemgetter(*node.row_key) if node.row_key else None
         takes_in = {
             RankStrategy.APPEND: self._append,
             RankStrategy.UPDATE: self._update,
             RankStrategy.RETRACT: self._insert,
         }
-        self._take_in = takes_in[spec.strategy]
+        self._take_in = takes_in[node.strategy]
 
     def layout(self) -> ColumnLayout:
-        return ColumnLayout("ranked-rows", row_lists, self._spec.ttl_ms)
+        return ColumnLayout("ranked-rows", row_lists, self._node.ttl_ms)
 
     def restore_keyed(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
         super().restore_keyed(require_rows(parts, self.layout().name, len(self._input), is_sorted=True))
@@ -201,7 +104,7 @@ class RankRowsOperator(KeyedColumnsOperator):
         fetched = self.state.fetch(keys)
         (known,) = fetched.columns
         signs = signs_of(batch)
-        changes = _Changes(self._spec)
+        changes = _Changes(self._node)
         steps = [1] * len(batch) if signs is None else signs.tolist()
         for source, (code, step, entry) in enumerate(zip(codes.tolist(), steps, self._entries(batch.data))):
             changes.source = source
@@ -211,18 +114,18 @@ class RankRowsOperator(KeyedColumnsOperator):
 
     def _entries(self, data: Any) -> Iterator[Entry]:
         columns = [plain_values(column) for column in data.columns]
-        return zip(sort_tuples(data, self._spec.order), zip(*columns))
+        return zip(sort_tuples(data, self._node.order), zip(*columns))
 
     # Rows that come
 
     def _append(self, known: list[Entry], entry: Entry, changes: _Changes) -> None:
         """A row that stays: those behind the last number never come back."""
-        if len(known) < self._spec.last or (known and entry[0] < known[-1][0]):
+        if len(known) < self._last or (known and entry[0] < known[-1][0]):
             self._insert(known, entry, changes)
-            del known[self._spec.last :]
+            del known[self._last :]
 
     def _insert(self, known: list[Entry], entry: Entry, changes: _Changes) -> None:
-        last, place = self._spec.last, bisect_right(known, entry[0], key=_sorted_by)
+        last, place = self._last, bisect_right(known, entry[0], key=_sorted_by)
         if not self._tells_numbers:
             known.insert(place, entry)
             if place < last:
@@ -271,7 +174,7 @@ class RankRowsOperator(KeyedColumnsOperator):
         place = next((at for at in range(start, end) if known[at][1] == entry[1]), None)
         if place is None:
             return
-        last = self._spec.last
+        last = self._last
         before = known[: last + 1] if self._tells_numbers else []
         gone = known.pop(place)
         if self._tells_numbers:

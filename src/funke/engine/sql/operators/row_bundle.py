@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from funke.engine.operators.operator import Operator, OperatorContext
-from funke.engine.sql.binding.relations import MiniBatch
+from funke.engine.sql.plan.changes import MiniBatch
 from funke.engine.types.columns.column_batch import ColumnBatch
 
 __all__ = ["BundledOperator"]

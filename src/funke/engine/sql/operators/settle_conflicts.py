@@ -8,19 +8,16 @@ must be one row; if it is not, the job fails, or the row that was there first st
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from funke.engine.flink_exceptions import TableException
 from funke.engine.formats.column_types import to_type_info
-from funke.engine.graph.state_meaning import StateMeaning, StateMoves
-from funke.engine.operators.operator import MIN_WATERMARK, Operator, TaskInfo
-from funke.engine.sql.binding.materialization import Materialization
-from funke.engine.sql.binding.relations import Column
-from funke.engine.sql.meaning.column_texts import ColumnTexts
-from funke.engine.sql.meaning.state_parts import COLUMNS, columns_of, primary_key_facts
+from funke.engine.graph.state_meaning import StateMoves
+from funke.engine.operators.operator import MIN_WATERMARK, Operator
+from funke.engine.sql.meaning.state_parts import COLUMNS
 from funke.engine.sql.operators.aggregate import signs_of
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.key_columns import KeyColumns
@@ -32,20 +29,17 @@ from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.row import RowKind
 
-__all__ = ["SettleConflicts", "StampWatermarks"]
+if TYPE_CHECKING:
+    from funke.engine.sql.plan.sink_materialize import SinkMaterialize
+
+__all__ = ["SettleConflictsOperator", "StampWatermarksOperator"]
 
 _INSERT, _AFTER, _DELETE = (kind.value for kind in (RowKind.INSERT, RowKind.UPDATE_AFTER, RowKind.DELETE))
 
 
-@dataclass(frozen=True)
-class StampWatermarks:
-    """Makes the operator that gives rows the watermark at which they are sent as their time."""
+class StampWatermarksOperator(Operator):
+    """Gives rows the watermark at which they are sent as their time."""
 
-    def __call__(self, task: TaskInfo) -> Operator:
-        return _StampOperator()
-
-
-class _StampOperator(Operator):
     takes_rows = False
     takes_columns = True
 
@@ -61,48 +55,20 @@ class _StampOperator(Operator):
         super().process_watermark(watermark)
 
 
-@dataclass(frozen=True)
-class SettleConflicts:
-    """Makes the operator for a subtask."""
-
-    columns: tuple[Column, ...]
-    keys: tuple[int, ...]
-    # The columns by which rows replace each other; all rows stand beside each other without.
-    upsert_key: tuple[int, ...] | None = None
-    # Whether a conflict fails the job; else the first row stays.
-    is_failing: bool = False
-    ttl_ms: int = 0
-
-    @staticmethod
-    def of(relation: Materialization) -> SettleConflicts:
-        is_failing = relation.strategy == "error"
-        return SettleConflicts(relation.columns, relation.keys, relation.upsert_key, is_failing, relation.ttl_ms)
-
-    @staticmethod
-    def meaning(relation: Materialization) -> StateMeaning:
-        """What its state means: the row that each primary key has, and the rows that wait."""
-        texts = ColumnTexts()
-        facts = (*primary_key_facts(texts, relation), ("ON CONFLICT DO", relation.strategy.upper()))
-        return StateMeaning("SinkMaterializer of one row", facts, ((COLUMNS, columns_of(texts, relation.input)),))
-
-    def __call__(self, task: TaskInfo) -> SettleConflictsOperator:
-        return SettleConflictsOperator(self)
-
-
 class SettleConflictsOperator(WaitingRowsOperator):
     """Rows wait in memory; state has the row that each key has. Each row is looked at by itself, since what it does
     depends on those of its key before it."""
 
-    def __init__(self, spec: SettleConflicts) -> None:
-        self._spec = spec
-        self._schema = schema_of(spec.columns)
-        types = [spec.columns[place].type for place in spec.keys]
-        self._keys = KeyColumns(spec.keys, types)
-        self._waiting = RowBuffer("waiting-changes", spec.keys, list(map(to_type_info, types)), self._schema)
-        self._compared = range(len(spec.columns)) if spec.upsert_key is None else spec.upsert_key
+    def __init__(self, node: SinkMaterialize) -> None:
+        self._node = node
+        self._schema = schema_of(node.columns)
+        types = [node.columns[index].type for index in node.keys]
+        self._keys = KeyColumns(node.keys, types)
+        self._waiting = RowBuffer("waiting-changes", node.keys, list(map(to_type_info, types)), self._schema)
+        self._compared = range(len(node.columns)) if node.upsert_key is None else node.upsert_key
 
     def layout(self) -> ColumnLayout:
-        return ColumnLayout("row-of-primary-key", row_lists, self._spec.ttl_ms)
+        return ColumnLayout("row-of-primary-key", row_lists, self._node.ttl_ms)
 
     def process_columns(self, batch: ColumnBatch) -> None:
         """Lets rows wait."""
@@ -140,8 +106,8 @@ class SettleConflictsOperator(WaitingRowsOperator):
         """The change of a key's row, if there is one; `known` has the row, and then the one that follows it."""
         before = known[0] if known else None
         rows = self._after(known, changes)
-        if len(rows) > 1 and self._spec.is_failing:
-            raise _violation(self._spec, rows[0])
+        if len(rows) > 1 and self._node.strategy == "error":
+            raise _violation(self._node, rows[0])
         after = before if len(rows) > 1 and before is not None else rows[0] if rows else None
         known[:] = [] if after is None else [after]
         if before is None and after is not None:
@@ -155,7 +121,7 @@ class SettleConflictsOperator(WaitingRowsOperator):
         """The rows that changes leave."""
         rows = known[:]
         for step, row in changes:
-            is_beside = step > 0 and self._spec.upsert_key is None
+            is_beside = step > 0 and self._node.upsert_key is None
             place = None if is_beside else place_of(row, rows, self._compared)
             if place is not None:
                 rows[place : place + 1] = [row] if step > 0 else []
@@ -187,8 +153,8 @@ def _add_or_cancel(changes: list[tuple[int, Values]], step: int, row: Values) ->
         changes.append((step, row))
 
 
-def _violation(spec: SettleConflicts, row: Values) -> TableException:
-    key = ", ".join(f"{spec.columns[place].name}={row[place]}" for place in spec.keys)
+def _violation(node: SinkMaterialize, row: Values) -> TableException:
+    key = ", ".join(f"{node.columns[index].name}={row[index]}" for index in node.keys)
     return TableException(
         "Primary key constraint violation: multiple distinct records with the same primary key detected. Conflicting "
         f"key: [{key}]. Use ON CONFLICT DO NOTHING to keep the first record."

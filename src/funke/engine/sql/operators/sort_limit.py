@@ -2,66 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from funke.engine.errors import UnsupportedFeatureError
-from funke.engine.graph.state_meaning import StateMeaning
-from funke.engine.operators.operator import Operator, TaskInfo
-from funke.engine.sql.binding.relations import Column, Limit, Sort, SortKey
-from funke.engine.sql.meaning.column_texts import ColumnTexts
-from funke.engine.sql.meaning.state_parts import rows_fact
+from funke.engine.operators.operator import Operator
+from funke.engine.sql.binding.relations import SortKey
 from funke.engine.sql.operators.calculate import schema_of
 from funke.engine.sql.operators.gathering_operator import GatheringOperator
 from funke.engine.types.columns.column_batch import ColumnBatch
 
-__all__ = ["LimitRows", "SortRows", "order_of"]
+if TYPE_CHECKING:
+    from funke.engine.sql.plan.limit import ExecLimit
+    from funke.engine.sql.plan.sort import BatchSort
+
+__all__ = ["LimitOperator", "SortOperator", "order_of"]
 
 
-@dataclass(frozen=True)
-class SortRows:
-    """Makes the operator that sorts; it has one subtask."""
+class SortOperator(GatheringOperator):
+    """Sorts at the end; it has one subtask."""
 
-    columns: tuple[Column, ...]
-    keys: tuple[SortKey, ...]
-    offset: int = 0
-    limit: int | None = None
-
-    @staticmethod
-    def meaning(sort: Sort) -> StateMeaning:
-        """What its state means: all rows that have come; the order is made at the end."""
-        return StateMeaning("Sort", (rows_fact(ColumnTexts(), sort.input),))
-
-    def __call__(self, task: TaskInfo) -> Operator:
-        return _SortOperator(self)
-
-
-@dataclass(frozen=True)
-class LimitRows:
-    """Makes the operator that lets the first rows pass; it has one subtask."""
-
-    columns: tuple[Column, ...]
-    offset: int = 0
-    limit: int | None = None
-
-    @staticmethod
-    def meaning(limit: Limit) -> StateMeaning:
-        """What its state means: how many rows have come, of which some have passed."""
-        return StateMeaning("Limit", (("OFFSET", str(limit.offset)), ("LIMIT", str(limit.limit))))
-
-    def __call__(self, task: TaskInfo) -> Operator:
-        return _LimitOperator(self)
-
-
-class _SortOperator(GatheringOperator):
-    def __init__(self, sort: SortRows) -> None:
+    def __init__(self, node: BatchSort) -> None:
         super().__init__()
-        self._sort = sort
-        self._schema = schema_of(sort.columns)
+        self._node = node
+        self._schema = schema_of(node.columns)
 
     def taken(self, batch: ColumnBatch) -> ColumnBatch:
         require_inserts(batch, "ORDER BY")
@@ -71,19 +38,21 @@ class _SortOperator(GatheringOperator):
         """Everything has come: now it has an order."""
         if rows is None:
             return None
-        order = order_of(rows.data, self._sort.keys)
-        end = None if self._sort.limit is None else self._sort.offset + self._sort.limit
-        return rows.take(order[self._sort.offset : end])
+        order = order_of(rows.data, self._node.keys)
+        end = None if self._node.limit is None else self._node.offset + self._node.limit
+        return rows.take(order[self._node.offset : end])
 
 
-class _LimitOperator(Operator):
+class LimitOperator(Operator):
+    """Lets the first rows pass; it has one subtask."""
+
     takes_rows = False
     takes_columns = True
 
-    def __init__(self, limit: LimitRows) -> None:
-        self._schema = schema_of(limit.columns)
-        self._offset = limit.offset
-        self._limit = limit.limit
+    def __init__(self, node: ExecLimit) -> None:
+        self._schema = schema_of(node.columns)
+        self._offset = node.offset
+        self._limit = node.limit
         self._seen = 0
 
     def process_columns(self, batch: ColumnBatch) -> None:

@@ -3,73 +3,35 @@
 from __future__ import annotations
 
 from bisect import insort
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from funke.engine.graph.state_meaning import StateMeaning
-from funke.engine.operators.operator import MIN_WATERMARK, Operator, TaskInfo
-from funke.engine.sql.binding.ranks import Rank
-from funke.engine.sql.binding.relations import Column, SortKey
-from funke.engine.sql.binding.stream_orders import TemporalSort
-from funke.engine.sql.meaning.column_texts import ColumnTexts
-from funke.engine.sql.meaning.state_parts import rank_facts, rows_fact
+from funke.engine.operators.operator import MIN_WATERMARK, Operator
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.sort_limit import order_of
 from funke.engine.sql.operators.windows.row_buffer import restored_rows
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.row import RowKind
 
-__all__ = ["KeepTopRows", "SortByTime"]
+if TYPE_CHECKING:
+    from funke.engine.sql.plan.rank import Rank
+    from funke.engine.sql.plan.sort import TemporalSort
+
+__all__ = ["KeepTopRowsOperator", "TemporalSortOperator"]
 
 
-@dataclass(frozen=True)
-class SortByTime:
-    """Makes the operator that sorts by event time; it has one subtask."""
-
-    columns: tuple[Column, ...]
-    keys: tuple[SortKey, ...]
-
-    @staticmethod
-    def meaning(sort: TemporalSort) -> StateMeaning:
-        """What its state means: rows that wait, with all their columns."""
-        texts, source = ColumnTexts(), sort.input
-        return StateMeaning("TemporalSort", (("ORDER BY", texts.order(source, sort.keys)), rows_fact(texts, source)))
-
-    def __call__(self, task: TaskInfo) -> Operator:
-        return _TimeOperator(self)
-
-
-@dataclass(frozen=True)
-class KeepTopRows:
-    """Makes the operator that knows the first rows; it has one subtask."""
-
-    columns: tuple[Column, ...]
-    keys: tuple[SortKey, ...]
-    limit: int
-
-    @staticmethod
-    def meaning(rank: Rank) -> StateMeaning:
-        """What its state means: the first rows, with all their columns."""
-        texts = ColumnTexts()
-        return StateMeaning("SortLimit", (*rank_facts(texts, rank), rows_fact(texts, rank.input)))
-
-    def __call__(self, task: TaskInfo) -> Operator:
-        return _TopOperator(self)
-
-
-class _TimeOperator(Operator):
+class TemporalSortOperator(Operator):
     """Keeps rows until the watermark has passed them. As in Flink late ones are those behind the last row sent."""
 
     takes_rows = False
     takes_columns = True
 
-    def __init__(self, sort: SortByTime) -> None:
-        self._keys = sort.keys
-        self._schema = schema_of(sort.columns)
+    def __init__(self, node: TemporalSort) -> None:
+        self._keys = node.keys
+        self._schema = schema_of(node.columns)
         self._waiting: list[ColumnBatch] = []
         self._sent = MIN_WATERMARK
         self._late = 0
@@ -111,15 +73,16 @@ class _TimeOperator(Operator):
         return {**super().metrics(), "numLateRecordsDropped": self._late}
 
 
-class _TopOperator(Operator):
+class KeepTopRowsOperator(Operator):
     """Rows are numbered by their order together with those that are known; then single numbers come and go."""
 
     takes_rows = False
     takes_columns = True
 
-    def __init__(self, top: KeepTopRows) -> None:
-        self._top = top
-        self._schema = schema_of(top.columns)
+    def __init__(self, node: Rank) -> None:
+        self._order = node.order
+        self._limit = node.last
+        self._schema = schema_of(node.columns)
         # In their order; of those that are equal the one that came first stands first.
         self._known: ColumnBatch | None = None
 
@@ -128,13 +91,13 @@ class _TopOperator(Operator):
         self.records_in += len(batch)
         batch = as_schema(batch, self._schema)
         rows = batch if self._known is None else ColumnBatch.concat([self._known, batch])
-        order = order_of(rows.data, self._top.keys)
+        order = order_of(rows.data, self._order)
         numbers: Any = np.empty(len(rows), np.int64)
         numbers[order] = np.arange(len(rows))
         first = len(rows) - len(batch)
         top, places, kinds = numbers[:first].tolist(), [], []
         for number in numbers[first:].tolist():
-            if len(top) >= self._top.limit:
+            if len(top) >= self._limit:
                 if not top or number > top[-1]:
                     continue
                 places.append(order[top.pop()])

@@ -2,87 +2,48 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from funke.engine.graph.state_meaning import StateMeaning
 from funke.engine.operators.key_watch import KeyWatch
-from funke.engine.operators.operator import TaskInfo
 from funke.engine.sql.binding.relations import Column
-from funke.engine.sql.binding.table_aggregations import TableAggregation
 from funke.engine.sql.functions.user_aggregates import result_fields
 from funke.engine.sql.functions.values import from_values, to_values
-from funke.engine.sql.meaning.column_texts import ColumnTexts, user_function_text
-from funke.engine.sql.meaning.state_parts import input_facts, key_fact
 from funke.engine.sql.operators.calculate import schema_of
 from funke.engine.sql.operators.key_columns import KeyColumns
 from funke.engine.sql.operators.opened_functions import FunctionsOperator, OpenedFunctions
 from funke.engine.sql.state.keyed_columns import ColumnLayout
 from funke.engine.sql.state.keyed_columns_operator import KeyedColumnsOperator
-from funke.engine.sql.syntax.user_function import UserFunction
 from funke.engine.sql.user_values import from_user_value, to_user_value
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.row import Row, RowKind
 
-__all__ = ["TableAggregate", "TableAggregateOperator"]
+if TYPE_CHECKING:
+    from funke.engine.sql.plan.group_table_aggregate import GroupTableAggregate
+
+__all__ = ["TableAggregateOperator"]
 
 _TAKEN_BACK = (RowKind.UPDATE_BEFORE.value, RowKind.DELETE.value)
-
-
-@dataclass(frozen=True)
-class TableAggregate:
-    """Makes the operator of a table aggregation for a subtask."""
-
-    inputs: tuple[Column, ...]
-    columns: tuple[Column, ...]
-    keys: tuple[int, ...]
-    function: UserFunction
-    arguments: tuple[int, ...]
-    ttl_ms: int = 0
-
-    @staticmethod
-    def of(relation: TableAggregation) -> TableAggregate:
-        """What a subtask has to know of a table aggregation."""
-        return TableAggregate(
-            relation.input.columns,
-            relation.columns,
-            relation.keys,
-            relation.function,
-            relation.arguments,
-            relation.ttl_ms,
-        )
-
-    @staticmethod
-    def meaning(relation: TableAggregation) -> StateMeaning:
-        """What its state means."""
-        texts, source = ColumnTexts(), relation.input
-        call = f"{user_function_text(relation.function)}({texts.typed_columns(source, relation.arguments)})"
-        keys = key_fact(texts, source, relation.keys)
-        return StateMeaning("GroupTableAggregate", (keys, ("the function", call), *input_facts(texts, source)))
-
-    def __call__(self, task: TaskInfo) -> TableAggregateOperator:
-        return TableAggregateOperator(self)
 
 
 class TableAggregateOperator(FunctionsOperator, KeyedColumnsOperator):
     """Calls the function row by row: it is the user's, and sees one row at a time."""
 
-    def __init__(self, aggregate: TableAggregate) -> None:
-        self._aggregate = aggregate
-        self._schema = schema_of(aggregate.columns)
-        self._keys = KeyColumns(aggregate.keys, [aggregate.inputs[place].type for place in aggregate.keys])
-        self._key_watch = KeyWatch(aggregate.keys)
-        self._function = aggregate.function.function
-        self._converts = [to_user_value(aggregate.inputs[place].type) for place in aggregate.arguments]
-        self._types = [data_type for _, data_type in result_fields(aggregate.function)]
+    def __init__(self, node: GroupTableAggregate) -> None:
+        self._node = node
+        self._schema = schema_of(node.columns)
+        self._keys = KeyColumns(node.keys, [node.input.columns[place].type for place in node.keys])
+        self._key_watch = KeyWatch(node.keys)
+        self._function = node.function.function
+        self._converts = [to_user_value(node.input.columns[place].type) for place in node.arguments]
+        self._types = [data_type for _, data_type in result_fields(node.function)]
         self._results = [from_user_value(each) for each in self._types]
         self.functions = OpenedFunctions((), others=[self._function])
 
     def layout(self) -> ColumnLayout:
-        return ColumnLayout("table-aggregates", self._create, self._aggregate.ttl_ms)
+        return ColumnLayout("table-aggregates", self._create, self._node.ttl_ms)
 
     def _create(self, count: int) -> tuple[Any, ...]:
         made = (self._function.create_accumulator() for _ in range(count))
@@ -127,13 +88,13 @@ class TableAggregateOperator(FunctionsOperator, KeyedColumnsOperator):
     def _arguments(self, batch: ColumnBatch) -> list[tuple[Any, ...]]:
         lists = [
             [each if convert is None else convert(each) for each in to_values(batch.data.column(place), column.type)]
-            for place, convert, column in zip(self._aggregate.arguments, self._converts, self._argument_columns)
+            for place, convert, column in zip(self._node.arguments, self._converts, self._argument_columns)
         ]
         return list(zip(*lists)) if lists else [()] * len(batch)
 
     @property
     def _argument_columns(self) -> list[Column]:
-        return [self._aggregate.inputs[place] for place in self._aggregate.arguments]
+        return [self._node.input.columns[place] for place in self._node.arguments]
 
     def _rows_of(self, accumulator: Any) -> list[tuple[Any, ...]]:
         return [self._converted(each) for each in self._function.emit_value(accumulator)]
@@ -146,7 +107,7 @@ class TableAggregateOperator(FunctionsOperator, KeyedColumnsOperator):
         if not sources:
             return
         rows = pa.array(sources)
-        columns = [batch.data.column(place).take(rows) for place in self._aggregate.keys]
+        columns = [batch.data.column(place).take(rows) for place in self._node.keys]
         columns += [from_values(list(values), each) for values, each in zip(zip(*results), self._types)]
         timestamps = None if batch.timestamps is None else batch.timestamps[sources]
         signs = np.array(kinds, np.int8)

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from funke.engine.formats.column_types import to_type_info
-from funke.engine.graph.state_meaning import StateMeaning, StateMoves
+from funke.engine.graph.state_meaning import StateMoves
 from funke.engine.operators.clock import Clock
-from funke.engine.operators.operator import MIN_WATERMARK, TaskInfo
-from funke.engine.sql.binding.expressions import BoundExpression, column_of
+from funke.engine.operators.operator import MIN_WATERMARK
+from funke.engine.sql.binding.expressions import column_of
 from funke.engine.sql.binding.moments import with_clock
-from funke.engine.sql.binding.relations import Column
-from funke.engine.sql.binding.temporal_joins import TemporalJoin
-from funke.engine.sql.meaning.column_texts import ColumnTexts
-from funke.engine.sql.meaning.state_parts import columns_of, key_fact
+from funke.engine.sql.meaning.state_parts import LEFT_COLUMNS, VERSION_COLUMNS
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.key_columns import KeyColumns
 from funke.engine.sql.operators.opened_functions import FunctionsOperator, OpenedFunctions
@@ -29,62 +25,13 @@ from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.row import RowKind
 
-__all__ = ["JoinVersions"]
+if TYPE_CHECKING:
+    from funke.engine.sql.plan.temporal_join import TemporalJoin
+
+__all__ = ["TemporalJoinOperator"]
 
 _BEFORE, _DELETE = RowKind.UPDATE_BEFORE.value, RowKind.DELETE.value
 _GONE = -1
-# The columns of both sides.
-_LEFT, _RIGHT = "column of the left side", "column of versions"
-
-
-@dataclass(frozen=True)
-class JoinVersions:
-    """Makes the operator of a temporal join for a subtask."""
-
-    inputs: tuple[Column, ...]
-    columns: tuple[Column, ...]
-    keys: tuple[int, ...]
-    left_time: int
-    right_time: int
-    left_width: int
-    condition: BoundExpression | None
-    keeps_all: bool
-
-    @staticmethod
-    def of(join: TemporalJoin) -> JoinVersions:
-        """What a subtask has to know of a join."""
-        assert join.right_time is not None
-        return JoinVersions(
-            join.input.columns,
-            join.columns,
-            join.keys,
-            join.left_time,
-            join.right_time,
-            join.left_width,
-            join.condition,
-            join.keeps_all,
-        )
-
-    @staticmethod
-    def meaning(join: TemporalJoin) -> StateMeaning:
-        """What its state means: rows of the left side that wait, and versions. A condition is looked at later."""
-        assert join.right_time is not None
-        texts, (left, right) = ColumnTexts(), join.input.inputs
-        first, behind = 1 + len(join.keys), 1 + len(join.keys) + join.left_width
-        facts = (
-            key_fact(texts, left, join.keys, "the key"),
-            key_fact(texts, right, join.keys, "the key of versions"),
-            ("the time", texts.column(left, join.left_time)),
-            ("the time of versions", texts.column(right, join.right_time)),
-        )
-        lists = (
-            (_LEFT, columns_of(texts, left, range(first, behind))),
-            (_RIGHT, columns_of(texts, right, range(behind, len(right.columns)))),
-        )
-        return StateMeaning("TemporalJoin", facts, lists)
-
-    def __call__(self, task: TaskInfo) -> TemporalJoinOperator:
-        return TemporalJoinOperator(self, task.clock)
 
 
 class TemporalJoinOperator(FunctionsOperator):
@@ -93,19 +40,18 @@ class TemporalJoinOperator(FunctionsOperator):
     takes_rows = False
     takes_columns = True
 
-    def __init__(self, spec: JoinVersions, clock: Clock) -> None:
-        self._spec = spec
-        self._input, self._output_schema = schema_of(spec.inputs), schema_of(spec.columns)
-        types = [spec.inputs[each].type for each in spec.keys]
-        # What is kept of a row: its keys, then its own columns.
+    def __init__(self, join: TemporalJoin, clock: Clock) -> None:
+        self._join = join
+        self._left, self._right = (schema_of(each.columns) for each in join.inputs)
+        self._output_schema = schema_of(join.columns)
+        types = [join.left.columns[each].type for each in join.left_keys]
+        # What is kept of a row: its keys, then its other columns.
         self._keys = KeyColumns(range(len(types)), types)
-        first = 1 + len(types)
-        self._left_columns = [*spec.keys, *range(first, first + spec.left_width)]
-        self._right_columns = [*spec.keys, *range(first + spec.left_width, len(spec.inputs))]
+        self._left_kept = [*join.left_keys, *join.left_values]
+        self._right_kept = [*join.right_keys, *join.right_values]
         key_types = list(map(to_type_info, types))
-        kept = [_selected(self._input, each) for each in (self._left_columns, self._right_columns)]
-        self._waiting = RowBuffer("waiting-rows", range(len(types)), key_types, kept[0])
-        self._rows = RowBuffer("versions", range(len(types)), key_types, kept[1])
+        self._waiting = RowBuffer("waiting-rows", range(len(types)), key_types, _selected(self._left, self._left_kept))
+        self._rows = RowBuffer("versions", range(len(types)), key_types, _selected(self._right, self._right_kept))
         # By key: the times of versions, in order, and the number of each one's row.
         self._versions: dict[Any, list[tuple[int, int]]] = {}
         # Keys of which a watermark may make versions superfluous.
@@ -113,20 +59,28 @@ class TemporalJoinOperator(FunctionsOperator):
         self._live = 0
         self._watermark = MIN_WATERMARK
         self._without_time = 0
-        condition = spec.condition
+        condition = join.condition
         self._condition = None if condition is None else column_of(with_clock(condition, clock))
-        self.functions = OpenedFunctions((spec.condition,))
+        self.functions = OpenedFunctions((join.condition,))
 
-    def process_columns(self, batch: ColumnBatch) -> None:
-        """Takes in rows of both sides."""
+    def columns_handler(self, input_index: int) -> Callable[[ColumnBatch], None]:
+        return self.process_right if input_index else self.process_left
+
+    def process_left(self, batch: ColumnBatch) -> None:
+        """Keeps rows until the watermark has passed their time."""
         self.records_in += len(batch)
-        batch = as_schema(batch, self._input)
-        is_right = batch.data.column(0).to_numpy(zero_copy_only=False)
-        left = self._timed(batch.take(np.flatnonzero(~is_right)), self._spec.left_time)
-        self._waiting.add(left.with_data(left.data.select(self._left_columns)))
-        chosen = is_right if batch.kinds is None else is_right & (batch.kinds != _BEFORE)
-        right = self._timed(batch.take(np.flatnonzero(chosen)), self._spec.right_time)
-        self._take_in(right.with_data(right.data.select(self._right_columns)))
+        rows = self._timed(as_schema(batch, self._left), self._join.left_time)
+        self._waiting.add(rows.with_data(rows.data.select(self._left_kept)))
+
+    def process_right(self, batch: ColumnBatch) -> None:
+        """Takes in versions."""
+        assert self._join.right_time is not None
+        self.records_in += len(batch)
+        batch = as_schema(batch, self._right)
+        if batch.kinds is not None:
+            batch = batch.take(np.flatnonzero(batch.kinds != _BEFORE))
+        rows = self._timed(batch, self._join.right_time)
+        self._take_in(rows.with_data(rows.data.select(self._right_kept)))
 
     def _timed(self, batch: ColumnBatch, place: int) -> ColumnBatch:
         """The rows that have a time, with it."""
@@ -165,7 +119,7 @@ class TemporalJoinOperator(FunctionsOperator):
 
     def _encoded(self, rows: ColumnBatch) -> tuple[Any, list[Any]]:
         codes, keys = self._keys.encode(rows.data)
-        return codes, keys if isinstance(keys, list) else list(np.asarray(keys).tolist())
+        return codes, keys if isinstance(keys, list) else keys.tolist()
 
     def process_watermark(self, watermark: int) -> None:
         """Sends the rows that it has passed, forgets versions that no later row can ask for, and passes it on."""
@@ -184,7 +138,7 @@ class TemporalJoinOperator(FunctionsOperator):
         if self._condition is not None:
             found = np.where(self._fulfils(joined) & (found >= 0), found, -1)
             joined = self._joined(rows, found)
-        if not self._spec.keeps_all:
+        if not self._join.keeps_left:
             joined = joined.take(np.flatnonzero(found >= 0))
         if len(joined):
             self.output.emit_columns(joined)
@@ -195,7 +149,7 @@ class TemporalJoinOperator(FunctionsOperator):
         codes, keys = self._encoded(rows)
         versions = [self._versions.get(key, ()) for key in keys]
         has_null: Any = np.zeros(len(rows), bool)
-        for place in range(len(self._spec.keys)):
+        for place in range(len(self._join.left_keys)):
             has_null |= rows.data.column(place).is_null().to_numpy(zero_copy_only=False)
         found: Any = np.full(len(rows), -1, np.int64)
         for place, (code, time) in enumerate(zip(codes.tolist(), rows.timestamps.tolist())):
@@ -208,17 +162,17 @@ class TemporalJoinOperator(FunctionsOperator):
         return found
 
     def _joined(self, rows: ColumnBatch, found: Any) -> ColumnBatch:
-        width = len(self._spec.keys)
         kept = self._rows.all()
-        places = pa.array(found, mask=found < 0)
-        others = self._output_schema.types[self._spec.left_width :]
+        matches = pa.array(found, mask=found < 0)
+        width = len(self._left)
+        left = [rows.data.column(self._left_kept.index(index)) for index in range(width)]
+        types = self._output_schema.types[width:]
         right = (
-            [pa.nulls(len(rows), each) for each in others]
+            [pa.nulls(len(rows), each) for each in types]
             if kept is None
-            else [kept.data.column(width + place).take(places) for place in range(len(others))]
+            else [kept.data.column(self._right_kept.index(index)).take(matches) for index in range(len(types))]
         )
-        columns = [*rows.data.columns[width:], *right]
-        return rows.with_data(pa.RecordBatch.from_arrays(columns, schema=self._output_schema))
+        return rows.with_data(pa.RecordBatch.from_arrays([*left, *right], schema=self._output_schema))
 
     def _fulfils(self, joined: ColumnBatch) -> Any:
         assert self._condition is not None
@@ -270,13 +224,14 @@ class TemporalJoinOperator(FunctionsOperator):
             yield from buffer.snapshot_parts(self.context.task.key_groups)
 
     def moved(self, part: GroupPart, moves: StateMoves) -> GroupPart:
-        keys = len(self._spec.keys)
-        return self._rows.moved(self._waiting.moved(part, moves.get(_LEFT), keys), moves.get(_RIGHT), keys)
+        keys = len(self._join.left_keys)
+        moved = self._waiting.moved(part, moves.get(LEFT_COLUMNS), keys)
+        return self._rows.moved(moved, moves.get(VERSION_COLUMNS), keys)
 
     def restore_keyed(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
         every = list(parts)
         self._waiting.restore(every)
-        kept = RowBuffer("versions", range(len(self._spec.keys)), [], _selected(self._input, self._right_columns))
+        kept = RowBuffer("versions", range(len(self._join.left_keys)), [], _selected(self._right, self._right_kept))
         kept.restore(every)
         rows = kept.all()
         if rows is not None:

@@ -21,18 +21,12 @@ from funke.engine.sql.syntax.queries import (
     Unnest,
     WindowFunction,
 )
+from funke.engine.sql.window_kinds import WINDOW_KINDS
 
 __all__ = ["RelationGrammar"]
 
 Hints = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
 
-# The arguments of window functions in their order; those behind the first two are sizes, then an offset.
-_WINDOW_ARGUMENTS = {
-    "tumble": ("data", "timecol", "size", "offset"),
-    "hop": ("data", "timecol", "slide", "size", "offset"),
-    "cumulate": ("data", "timecol", "step", "size", "offset"),
-    "session": ("data", "timecol", "gap"),
-}
 # Those of functions between changes and rows. They keep no state that the last one could name.
 _CHANGELOG_ARGUMENTS = ("input", "op", "op_mapping", "uid")
 
@@ -167,25 +161,25 @@ class RelationGrammar(PatternGrammar):
         call = self.call()
         if not isinstance(call, Call):
             self.fail("A table function is expected")
-        if call.name in _WINDOW_ARGUMENTS and call.arguments and not is_lateral:
+        if call.name in WINDOW_KINDS and call.arguments and not is_lateral:
             return self._window_function(call)
         if call.name in ("to_changelog", "from_changelog") and call.arguments and not is_lateral:
             return self._changelog_function(call)
         return TableFunction(call, is_lateral, position=place)
 
     def _window_function(self, call: Call) -> Relation:
-        arguments = self._arguments_by_name(call, _WINDOW_ARGUMENTS[call.name])
+        kind = WINDOW_KINDS[call.name]
+        arguments = self._arguments_by_name(call, kind.arguments())
         if arguments is None:
             self._refuse_window(call)
         table, column = arguments.pop("data", None), arguments.pop("timecol", None)
         offset = arguments.pop("offset", None)
-        sizes = tuple(arguments[name] for name in _WINDOW_ARGUMENTS[call.name] if name in arguments)
-        is_complete = len(sizes) == len(_WINDOW_ARGUMENTS[call.name]) - (2 if call.name == "session" else 3)
-        if table is None or column is None or not is_complete:
+        sizes = tuple(arguments[name] for name in kind.length_arguments if name in arguments)
+        if table is None or column is None or len(sizes) < len(kind.length_arguments):
             self._refuse_window(call)
         source, partition_by = self._window_source(call, table)
         return WindowFunction(
-            call.name,  # type: ignore[arg-type]
+            kind,
             source,
             self._time_column(call, column),
             sizes,
@@ -238,7 +232,7 @@ class RelationGrammar(PatternGrammar):
         self._refuse_window(call)
 
     def _refuse_window(self, call: Call) -> NoReturn:
-        names = ", ".join(name.upper() for name in _WINDOW_ARGUMENTS[call.name])
+        names = ", ".join(name.upper() for name in WINDOW_KINDS[call.name].arguments())
         place = call.position or self.position()
         self.fail_at(place, f"{call.name.upper()} at {place} needs ({names}): TABLE t, DESCRIPTOR(column), intervals.")
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from funke.engine.sql.binding.expressions import BoundColumn, BoundExpression, BoundFunction, symbol_of
 from funke.engine.sql.binding.relations import Aggregation, Calculation, Column, Relation, with_inputs
-from funke.engine.sql.changelog.upsert_keys import unique_keys_of
 from funke.engine.sql.functions.catalog import FUNCTIONS
 from funke.engine.sql.functions.function import bind
+from funke.engine.sql.plan.calc import Calc
+from funke.engine.sql.plan.lower import lower
+from funke.engine.sql.plan.node import as_node
 from funke.engine.types.logical.data_type import DataType
 
 __all__ = ["without_needless_groups"]
@@ -22,7 +24,8 @@ def without_needless_groups(relation: Relation) -> Relation:
 
 
 def _is_needless(aggregation: Aggregation) -> bool:
-    if not aggregation.keys or not any(each <= {*aggregation.keys} for each in unique_keys_of(aggregation.input)):
+    unique_keys = as_node(aggregation.input).unique_keys()
+    if not aggregation.keys or not any(each <= {*aggregation.keys} for each in unique_keys):
         return False
     return all(
         each.call.function.name in _SAME_FOR_ONE_ROW and each.condition is None and len(each.arguments) == 1
@@ -34,7 +37,7 @@ def _calculation(aggregation: Aggregation) -> Calculation:
     inputs = aggregation.input.columns
     places = (*aggregation.keys, *(each.arguments[0] for each in aggregation.aggregates))
     expressions = (_as_type(inputs[place], place, column.type) for place, column in zip(places, aggregation.columns))
-    return Calculation(aggregation.columns, aggregation.input, tuple(expressions))
+    return Calc(aggregation.columns, lower(aggregation.input), tuple(expressions))
 
 
 def _as_type(column: Column, place: int, wanted: DataType) -> BoundExpression:

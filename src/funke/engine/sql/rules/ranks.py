@@ -16,7 +16,7 @@ from funke.engine.sql.binding.expressions import (
     with_columns,
 )
 from funke.engine.sql.binding.merged_calculations import merged_pair
-from funke.engine.sql.binding.ranks import Deduplication, NumberedRows, Rank, RankStrategy, WindowRank
+from funke.engine.sql.binding.ranks import NumberedRows, RankedWindows
 from funke.engine.sql.binding.relations import (
     Aggregation,
     Calculation,
@@ -29,9 +29,13 @@ from funke.engine.sql.binding.relations import (
 from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.binding.window_grouping import window_columns, with_windows
 from funke.engine.sql.binding.window_relations import OverAggregation, SortedAggregation
-from funke.engine.sql.changelog.change_kinds import INSERTS, kinds_of
-from funke.engine.sql.changelog.monotonicity import Direction, directions_of
-from funke.engine.sql.changelog.upsert_keys import smallest_key, upsert_keys_of
+from funke.engine.sql.plan.calc import Calc
+from funke.engine.sql.plan.changes import INSERTS
+from funke.engine.sql.plan.deduplicate import Deduplicate
+from funke.engine.sql.plan.lower import lower
+from funke.engine.sql.plan.node import as_node
+from funke.engine.sql.plan.rank import Rank
+from funke.engine.sql.plan.rank_strategy import rank_strategy
 
 __all__ = ["ranked", "with_ranks"]
 
@@ -49,7 +53,7 @@ def with_ranks(relation: Relation, is_stream: bool = True) -> Relation:
         return changed
     if isinstance(changed.input, Aggregation):
         # What it groups may have got its windows only now.
-        return with_windows(changed) if _is_window_rank(changed.input.input) else changed
+        return lower(with_windows(changed)) if _is_window_rank(changed.input.input) else changed
     whole: Calculation = changed
     while isinstance(whole.input, Calculation) and (pair := merged_pair(whole, whole.input)) is not None:
         whole = pair
@@ -64,7 +68,7 @@ def with_ranks(relation: Relation, is_stream: bool = True) -> Relation:
 def _is_window_rank(relation: Relation) -> bool:
     while isinstance(relation, Calculation | Expansion):
         relation = relation.input
-    return isinstance(relation, WindowRank)
+    return isinstance(relation, RankedWindows)
 
 
 def _numbered(relation: Relation, is_stream: bool) -> NumberedRows | None:
@@ -143,7 +147,7 @@ def _limited(calculation: Calculation, numbered: NumberedRows, is_stream: bool) 
     for each in rest[1:]:
         relation = _filtered(relation, placed(each))
     condition = placed(rest[0]) if rest else None
-    return Calculation(calculation.columns, relation, tuple(map(placed, calculation.expressions)), condition)
+    return Calc(calculation.columns, lower(relation), tuple(map(placed, calculation.expressions)), condition)
 
 
 def _bound(condition: BoundExpression, number: int) -> list[tuple[str, int]] | None:
@@ -181,10 +185,10 @@ def _uncast(expression: BoundExpression) -> BoundExpression:
 
 def _filtered(relation: Relation, condition: BoundExpression) -> Calculation:
     same = (BoundColumn(each.type, place, each.name, each.time) for place, each in enumerate(relation.columns))
-    return Calculation(relation.columns, relation, tuple(same), condition)
+    return Calc(relation.columns, lower(relation), tuple(same), condition)
 
 
-def _window_rank(numbered: NumberedRows, first: int, last: int, number: Sequence[Column]) -> WindowRank | None:
+def _window_rank(numbered: NumberedRows, first: int, last: int, number: Sequence[Column]) -> RankedWindows | None:
     """The first rows of each window; None if keys are no windows of event time, or rows do not stay.
 
     As in Flink windows are those of table functions.
@@ -196,11 +200,11 @@ def _window_rank(numbered: NumberedRows, first: int, last: int, number: Sequence
     windows = found.maker.windows
     if windows is None or not windows.is_table_function:
         return None
-    if not found.table.time.is_event_time or kinds_of(source) != INSERTS:
+    if not found.table.time.is_event_time or as_node(source).changelog() != INSERTS:
         return None
     bounds = found.start | found.end | found.time
     time = source.columns[numbered.order[0].index].time if len(numbered.order) == 1 else None
-    return WindowRank(
+    return RankedWindows(
         (*source.columns, *number),
         source,
         tuple(key for key in numbered.keys if key not in bounds),
@@ -217,11 +221,10 @@ def _window_rank(numbered: NumberedRows, first: int, last: int, number: Sequence
 def _ranked_rows(numbered: NumberedRows, first: int, last: int, number: Sequence[Column]) -> Relation:
     source = numbered.input
     time = source.columns[numbered.order[0].index].time if len(numbered.order) == 1 else None
-    if first == last == 1 and time is not None and kinds_of(source) == INSERTS:
+    if first == last == 1 and time is not None and as_node(source).changelog() == INSERTS:
         rowtime = numbered.order[0].index if time is TimeAttribute.ROWTIME else None
-        return Deduplication(
-            source.columns, source, numbered.keys, rowtime, keeps_last=not numbered.order[0].is_ascending
-        )
+        keeps_last = not numbered.order[0].is_ascending
+        return Deduplicate(source.columns, lower(source), numbered.keys, rowtime, keeps_last)
     return ranked(source, numbered.keys, numbered.order, first, last, number)
 
 
@@ -235,22 +238,7 @@ def ranked(
     is_limit: bool = False,
 ) -> Rank:
     """The first rows, known in the way that suits how they change."""
-    strategy, row_key = _strategy(source, keys, order)
+    node = lower(source)
+    strategy, row_key = rank_strategy(node, keys, order)
     columns = (*source.columns, *number)
-    return Rank(columns, source, keys, order, first, last, bool(number), is_limit, strategy, row_key)
-
-
-def _strategy(
-    source: Relation, keys: tuple[int, ...], order: tuple[SortKey, ...]
-) -> tuple[RankStrategy, tuple[int, ...]]:
-    if kinds_of(source) == INSERTS:
-        return RankStrategy.APPEND, ()
-    row_key = smallest_key(frozenset(each for each in upsert_keys_of(source) if each >= {*keys}))
-    if not row_key or not order:
-        return RankStrategy.RETRACT, ()
-    directions = directions_of(source)
-    never_worse = all(
-        directions[key.index] in (Direction.CONSTANT, Direction.FALLING if key.is_ascending else Direction.RISING)
-        for key in order
-    )
-    return (RankStrategy.UPDATE, row_key) if never_worse else (RankStrategy.RETRACT, ())
+    return Rank(columns, node, keys, order, first, last, bool(number), is_limit, strategy, row_key)

@@ -8,6 +8,7 @@ from funke.engine.sql.binding.relations import BoundAggregate, Relation, with_in
 from funke.engine.sql.binding.window_relations import Frame, OverCall, PartitionAggregation, SortedAggregation
 from funke.engine.sql.functions.aggregates.aggregate import bind_aggregate
 from funke.engine.sql.functions.aggregates.ranking import ROW_NUMBER
+from funke.engine.sql.plan.lower import lower
 
 __all__ = ["with_row_numbers"]
 
@@ -20,6 +21,6 @@ def with_row_numbers(relation: Relation, is_stream: bool = False) -> Relation:
     number = BoundAggregate(bind_aggregate(ROW_NUMBER, []), ())
     if is_stream:
         order = rising_order(changed.order)
-        return SortedAggregation(changed.columns, changed.input, changed.keys, order, True, (number,))
+        return lower(SortedAggregation(changed.columns, changed.input, changed.keys, order, True, (number,)))
     call = OverCall(number, Frame(is_rows=True))
-    return PartitionAggregation(changed.columns, changed.input, changed.keys, changed.order, (call,))
+    return lower(PartitionAggregation(changed.columns, changed.input, changed.keys, changed.order, (call,)))

@@ -14,7 +14,6 @@ from funke.engine.sql.binding.relations import (
     UnionAll,
     with_inputs,
 )
-from funke.engine.sql.binding.semi_joins import SemiJoin
 from funke.engine.sql.binding.set_operations import SetComparison
 from funke.engine.sql.functions.aggregates.aggregate import AggregateFunction, bind_aggregate
 from funke.engine.sql.functions.aggregates.counting import COUNT
@@ -22,18 +21,20 @@ from funke.engine.sql.functions.aggregates.extremes import MAX
 from funke.engine.sql.functions.aggregates.sums import SUM
 from funke.engine.sql.functions.catalog import FUNCTIONS
 from funke.engine.sql.functions.function import Argument, Function, bind
+from funke.engine.sql.plan.correlate import REPEATED
+from funke.engine.sql.plan.lower import lower
+from funke.engine.sql.plan.semi_join import SemiJoin
 from funke.engine.types.logical.atomic_types import BigIntType, BooleanType
 from funke.engine.types.logical.collection_types import ArrayType
 from funke.engine.types.logical.data_type import DataType
 
-__all__ = ["REPEATED", "with_set_comparisons"]
+__all__ = ["with_set_comparisons"]
 
 # What says on which side a row is.
 Marks = tuple[object, ...]
 
 _TRUTH, _MARK = BooleanType(False), BooleanType()
 _COUNT = BigIntType(False)
-REPEATED = "$REPLICATE_ROWS$1"
 # So many elements that a row is repeated for each of them.
 _COPIES = Function((REPEATED,), "integer", ArrayType(_TRUTH, False), lambda number: [True] * number)
 
@@ -44,8 +45,8 @@ def with_set_comparisons(relation: Relation, is_streaming: bool) -> Relation:
     if not isinstance(changed, SetComparison):
         return changed
     if changed.is_all:
-        return _in_both(changed) if changed.is_in_both else _more_often(changed)
-    return _looked_up(changed) if is_streaming else _compared(changed)
+        return lower(_in_both(changed) if changed.is_in_both else _more_often(changed))
+    return lower(_looked_up(changed) if is_streaming else _compared(changed))
 
 
 def _in_both(comparison: SetComparison) -> Relation:
@@ -80,9 +81,8 @@ def _repeated(
 
 def _looked_up(comparison: SetComparison) -> Relation:
     """The rows of the left side that are, or are not, on the right side; each of them once."""
-    sides = _sides(comparison, (Column("is_right", _TRUTH),), ((False,), (True,)))
-    names = tuple(each.name for each in comparison.inputs[1].columns)
-    return distinct_rows(SemiJoin(comparison.columns, sides, not comparison.is_in_both, names))
+    left, right = map(lower, comparison.inputs)
+    return distinct_rows(SemiJoin(comparison.columns, left, right, not comparison.is_in_both))
 
 
 def _compared(comparison: SetComparison) -> Relation:

@@ -7,10 +7,13 @@ from dataclasses import replace
 from funke.engine.flink_exceptions import TableException
 from funke.engine.sql.binding.expressions import BoundColumn
 from funke.engine.sql.binding.relations import Calculation, Limit, Relation, Sort, SortKey, with_inputs
-from funke.engine.sql.binding.stream_orders import TemporalSort
 from funke.engine.sql.binding.time_attributes import TimeAttribute
-from funke.engine.sql.changelog.change_kinds import INSERTS, kinds_of
-from funke.engine.sql.changelog.requirements import require_kinds
+from funke.engine.sql.plan.calc import Calc
+from funke.engine.sql.plan.changelog_mode import require_kinds
+from funke.engine.sql.plan.changes import INSERTS
+from funke.engine.sql.plan.lower import lower
+from funke.engine.sql.plan.node import as_node
+from funke.engine.sql.plan.sort import TemporalSort
 from funke.engine.sql.rules.ranks import ranked
 
 __all__ = ["with_stream_orders"]
@@ -19,9 +22,9 @@ __all__ = ["with_stream_orders"]
 def with_stream_orders(relation: Relation) -> Relation:
     """The relation with orders of streams."""
     changed: Relation = with_inputs(relation, with_stream_orders)
-    if isinstance(changed, Limit) and kinds_of(changed.input) != INSERTS:
+    if isinstance(changed, Limit) and as_node(changed.input).changelog() != INSERTS:
         return _limited(changed.input, (), changed.offset, changed.limit)
-    if type(changed) is not Sort:
+    if not isinstance(changed, Sort):
         return changed
     if changed.limit is not None or changed.offset:
         return _limited(changed.input, changed.keys, changed.offset, changed.limit)
@@ -30,7 +33,7 @@ def with_stream_orders(relation: Relation) -> Relation:
     if not is_by_time:
         raise TableException("Sort on a non-time-attribute field is not supported.")
     require_kinds(changed.input, INSERTS, "TemporalSort")
-    return TemporalSort(changed.columns, changed.input, changed.keys)
+    return TemporalSort(changed.columns, lower(changed.input), changed.keys)
 
 
 def _limited(source: Relation, keys: tuple[SortKey, ...], offset: int, limit: int | None) -> Relation:
@@ -52,4 +55,4 @@ def _limited(source: Relation, keys: tuple[SortKey, ...], offset: int, limit: in
 def _filtered(calculation: Calculation) -> Calculation:
     columns = calculation.input.columns
     same = (BoundColumn(each.type, place, each.name, each.time) for place, each in enumerate(columns))
-    return Calculation(columns, calculation.input, tuple(same), calculation.condition)
+    return Calc(columns, lower(calculation.input), tuple(same), calculation.condition)

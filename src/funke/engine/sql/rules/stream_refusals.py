@@ -6,10 +6,11 @@ from funke.engine.flink_exceptions import TableException
 from funke.engine.sql.binding.changelog_functions import FromChangelog, ToChangelog
 from funke.engine.sql.binding.relations import Aggregation, Relation, inputs_of
 from funke.engine.sql.binding.window_relations import OverAggregation
-from funke.engine.sql.changelog.change_kinds import INSERTS
-from funke.engine.sql.changelog.node_text import node_text
-from funke.engine.sql.changelog.requirements import require_kinds
 from funke.engine.sql.functions.user_aggregates import UserAggregate
+from funke.engine.sql.plan.changelog_mode import require_kinds
+from funke.engine.sql.plan.changes import INSERTS
+from funke.engine.sql.plan.explain_text import PREFIX
+from funke.engine.sql.plan.node import as_node
 
 __all__ = ["has_pandas", "refuse_changes", "refuse_in_batches", "refuse_in_streams"]
 
@@ -36,7 +37,7 @@ def refuse_changes(relation: Relation) -> None:
 def refuse_in_batches(relation: Relation) -> None:
     """Refuses a relation of which some part looks at changes: a batch has results alone."""
     if isinstance(relation, (ToChangelog, FromChangelog)):
-        raise TableException(f"{node_text(relation)} needs the changes of a stream; batch mode has none.")
+        raise TableException(f"{as_node(relation).title(PREFIX)} needs the changes of a stream; batch mode has none.")
     for each in inputs_of(relation):
         refuse_in_batches(each)
 

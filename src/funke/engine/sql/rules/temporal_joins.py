@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.flink_exceptions import ValidationException
-from funke.engine.sql.binding.expressions import BoundColumn
-from funke.engine.sql.binding.relations import Calculation, Relation, inputs_of
-from funke.engine.sql.binding.temporal_joins import TemporalJoin
-from funke.engine.sql.changelog.upsert_keys import upsert_key_of
+from funke.engine.sql.binding.relations import Relation, inputs_of
+from funke.engine.sql.plan.temporal_join import TemporalJoin
+from funke.engine.sql.plan.upsert_keys import smallest_key
 from funke.engine.types.logical.column_types import to_column_type
 from funke.engine.types.logical.sql_text import to_sql_text
 
@@ -28,25 +27,23 @@ def check_versions(relation: Relation) -> None:
 
 
 def _check(join: TemporalJoin) -> None:
-    left, side = join.input.inputs
-    assert isinstance(left, Calculation) and isinstance(side, Calculation)
-    table = side.input
-    primary = upsert_key_of(table)
+    left, right = join.inputs
+    primary = smallest_key(right.upsert_keys())
     if not primary:
         raise ValidationException(f"{_NEEDED} primary key can be found.")
     if join.right_time is None:
         raise ValidationException(f"{_NEEDED} row time attribute can be found.")
-    keys = (side.expressions[place] for place in join.keys)
-    given = {each.index for each in keys if isinstance(each, BoundColumn)}
-    if not given >= set(primary):
-        needed, found = (", ".join(table.columns[place].name for place in each) for each in (primary, sorted(given)))
+    if not {*join.right_keys} >= set(primary):
+        # Computed keys are columns that lowering has added.
+        given = sorted(each for each in join.right_keys if not right.columns[each].name.startswith("$f"))
+        needed, found = (", ".join(right.columns[index].name for index in each) for each in (primary, given))
         raise ValidationException(
             f"Temporal table's primary key [{needed}] must be included in the equivalence condition of temporal join, "
             f"but current temporal join condition is [{found}]."
         )
-    for place in join.keys:
-        one, other = left.expressions[place].type, side.expressions[place].type
-        if to_column_type(one) != to_column_type(other):
+    for one, other in zip(join.left_keys, join.right_keys):
+        left_type, right_type = left.columns[one].type, right.columns[other].type
+        if to_column_type(left_type) != to_column_type(right_type):
             raise UnsupportedFeatureError(
-                f"a temporal join by {to_sql_text(one)} and {to_sql_text(other)}", "cast one of them"
+                f"a temporal join by {to_sql_text(left_type)} and {to_sql_text(right_type)}", "cast one of them"
             )

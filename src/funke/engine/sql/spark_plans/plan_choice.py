@@ -8,38 +8,48 @@ from typing import Any
 
 from funke.engine.errors import ConfigurationError
 from funke.engine.sql.binding.correlations import Correlation
-from funke.engine.sql.binding.final_rows import FinalRows
-from funke.engine.sql.binding.not_nulls import NotNulls
-from funke.engine.sql.binding.ranks import Rank
 from funke.engine.sql.binding.relations import (
     Aggregation,
     Calculation,
     Column,
-    Constants,
     Expansion,
-    Limit,
     Relation,
     Scan,
     Sort,
     SortKey,
-    UnionAll,
     inputs_of,
     with_inputs,
 )
-from funke.engine.sql.binding.spark_rows import SparkRows
 from funke.engine.sql.binding.table_aggregations import TableAggregation
-from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
 from funke.engine.sql.binding.window_relations import (
     OverAggregation,
     PartitionAggregation,
     WindowAggregation,
     WindowTable,
 )
-from funke.engine.sql.changelog.change_kinds import INSERTS
-from funke.engine.sql.connectors.spark_connector import SparkTableSource
+from funke.engine.sql.connectors.spark_factory import SparkTableSource
 from funke.engine.sql.connectors.table_source import TableSource
 from funke.engine.sql.functions.user_aggregates import UserAggregate
 from funke.engine.sql.operators.opened_functions import functions_in
+from funke.engine.sql.plan.assign_watermarks import AssignWatermarks
+from funke.engine.sql.plan.batch_over_aggregate import BatchOverAggregate
+from funke.engine.sql.plan.calc import Calc
+from funke.engine.sql.plan.changes import INSERTS
+from funke.engine.sql.plan.constraint_enforcer import ConstraintEnforcer
+from funke.engine.sql.plan.correlate import Correlate
+from funke.engine.sql.plan.expand import Expand
+from funke.engine.sql.plan.final_rows import FinalRows
+from funke.engine.sql.plan.limit import ExecLimit
+from funke.engine.sql.plan.lower import lower
+from funke.engine.sql.plan.over_aggregate import OverAggregate
+from funke.engine.sql.plan.rank import Rank
+from funke.engine.sql.plan.sort import BatchSort
+from funke.engine.sql.plan.spark_rows import SparkRows
+from funke.engine.sql.plan.table_scan import TableScan
+from funke.engine.sql.plan.union import Union
+from funke.engine.sql.plan.values import Values
+from funke.engine.sql.plan.window_aggregate import WindowAggregate
+from funke.engine.sql.plan.window_table_function import SessionWindowTableFunction, WindowTableFunction
 from funke.engine.sql.spark_plans.carried_columns import is_comparable, is_key
 from funke.engine.types.logical.sql_text import to_sql_text
 
@@ -74,14 +84,14 @@ class PlanChoice:
             return self._cut(relation)
         hindrance = self.hindrance(relation)
         if hindrance is None:
-            return SparkRows(relation.columns, relation)
+            return SparkRows(relation.columns, lower(relation))
         if self.mode == "spark":
             raise ConfigurationError(f"funke.table.batch-plan is 'spark', but {hindrance}")
         return self._cut(relation)
 
     def _cut(self, relation: Relation) -> Relation:
         if (_is_exchanging(relation) or _is_chosen_from_spark(relation)) and self.hindrance(relation) is None:
-            return SparkRows(relation.columns, relation)
+            return SparkRows(relation.columns, lower(relation))
         return with_inputs(relation, self._cut)
 
     def hindrance(self, relation: Relation) -> str | None:
@@ -124,7 +134,7 @@ def exchanges_in(relation: Relation) -> Iterator[Relation]:
 
 def _is_exchanging(relation: Relation) -> bool:
     if isinstance(relation, WindowTable):
-        return relation.windows.kind == "session"
+        return relation.windows.is_merging
     return isinstance(relation, (FinalRows, *_EXCHANGING))
 
 
@@ -210,19 +220,20 @@ def _nothing(relation: Relation) -> Iterator[str]:
 
 
 _RULES: dict[type[Relation], Callable[[Any], Iterator[str]]] = {
-    Scan: _of_scan,
-    Constants: _nothing,
-    Calculation: _nothing,
-    Expansion: _nothing,
-    Correlation: _nothing,
-    NotNulls: _nothing,
-    WatermarkAssigner: _nothing,
-    UnionAll: _nothing,
-    Limit: _nothing,
-    Sort: _of_sort,
+    TableScan: _of_scan,
+    Values: _nothing,
+    Calc: _nothing,
+    ConstraintEnforcer: _nothing,
+    ExecLimit: _nothing,
+    BatchSort: _of_sort,
+    Expand: _nothing,
+    Correlate: _nothing,
+    AssignWatermarks: _nothing,
+    Union: _nothing,
     FinalRows: _of_final_rows,
-    WindowTable: _of_windows,
-    WindowAggregation: _of_windows,
-    OverAggregation: _of_windows,
-    PartitionAggregation: _of_partitions,
+    WindowTableFunction: _of_windows,
+    SessionWindowTableFunction: _of_windows,
+    WindowAggregate: _of_windows,
+    OverAggregate: _of_windows,
+    BatchOverAggregate: _of_partitions,
 }

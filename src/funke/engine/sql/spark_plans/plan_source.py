@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from funke.engine.connectors.source import Batch, Source, Split, SplitEnumerator, SplitReader
 from funke.engine.connectors.spark.source import ArrowReader, SparkBatchSource
 from funke.engine.sql.binding.relations import Column
-from funke.engine.sql.binding.spark_rows import SparkRows
+from funke.engine.sql.plan.spark_rows import SparkRows
 from funke.engine.sql.spark_plans.carried_columns import from_carried
 from funke.engine.sql.spark_plans.task_code import PlanSettings
 from funke.engine.sql.stream_types import row_type_of

@@ -9,7 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from funke.engine.operators.operator import TaskInfo
-from funke.engine.sql.operators.windows.partition_aggregate import PartitionAggregate, PartitionResults
+from funke.engine.sql.operators.windows.partition_aggregate import PartitionResults, functions_of
+from funke.engine.sql.plan.batch_over_aggregate import BatchOverAggregate
 from funke.engine.types.columns.column_batch import ColumnBatch
 
 __all__ = ["FoldPartitions"]
@@ -19,14 +20,14 @@ __all__ = ["FoldPartitions"]
 class FoldPartitions:
     """The rows with their results, in the order in which they come."""
 
-    spec: PartitionAggregate
+    node: BatchOverAggregate
 
     def run(self, batches: Iterator[ColumnBatch], task: TaskInfo) -> Iterator[ColumnBatch]:
-        with self.spec.functions().within(task):
+        with functions_of(self.node).within(task):
             yield from self._folded(batches)
 
     def _folded(self, batches: Iterator[ColumnBatch]) -> Iterator[ColumnBatch]:
-        results = PartitionResults(self.spec)
+        results = PartitionResults(self.node)
         waiting: list[Any] = []
         key: Any = None
         for batch in batches:

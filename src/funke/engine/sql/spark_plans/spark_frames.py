@@ -18,40 +18,36 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.utils import is_timestamp_ntz_preferred
 
-from funke.engine.sql.binding.correlations import Correlation
 from funke.engine.sql.binding.expressions import BoundExpression, conjuncts
-from funke.engine.sql.binding.final_rows import FinalRows
-from funke.engine.sql.binding.not_nulls import NotNulls
-from funke.engine.sql.binding.ranks import Rank
 from funke.engine.sql.binding.relations import (
     Aggregation,
     BoundAggregate,
-    Calculation,
     Column,
-    Constants,
-    Expansion,
     Limit,
     Relation,
-    Scan,
     Sort,
     SortKey,
-    UnionAll,
 )
-from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
-from funke.engine.sql.binding.window_relations import (
-    OverAggregation,
-    PartitionAggregation,
-    WindowAggregation,
-    WindowTable,
-)
-from funke.engine.sql.connectors.spark_connector import SparkTableSource
-from funke.engine.sql.operators.calculate import Calculate
-from funke.engine.sql.operators.correlate import Correlate
-from funke.engine.sql.operators.enforce_not_null import EnforceNotNull
-from funke.engine.sql.operators.expand import Expand
-from funke.engine.sql.operators.windows.over_aggregate import OverAggregate
-from funke.engine.sql.operators.windows.partition_aggregate import PartitionAggregate
-from funke.engine.sql.operators.windows.window_table import AddWindows
+from funke.engine.sql.connectors.spark_factory import SparkTableSource
+from funke.engine.sql.plan.assign_watermarks import AssignWatermarks
+from funke.engine.sql.plan.batch_over_aggregate import BatchOverAggregate
+from funke.engine.sql.plan.calc import Calc
+from funke.engine.sql.plan.changes import INSERTS
+from funke.engine.sql.plan.constraint_enforcer import ConstraintEnforcer
+from funke.engine.sql.plan.correlate import Correlate
+from funke.engine.sql.plan.expand import Expand
+from funke.engine.sql.plan.final_rows import FinalRows
+from funke.engine.sql.plan.limit import ExecLimit
+from funke.engine.sql.plan.node import DetachedInput
+from funke.engine.sql.plan.over_aggregate import OverAggregate
+from funke.engine.sql.plan.rank import Rank
+from funke.engine.sql.plan.sort import BatchSort
+from funke.engine.sql.plan.table_scan import TableScan
+from funke.engine.sql.plan.union import Union
+from funke.engine.sql.plan.upsert_keys import NO_KEYS
+from funke.engine.sql.plan.values import Values
+from funke.engine.sql.plan.window_aggregate import WindowAggregate
+from funke.engine.sql.plan.window_table_function import SessionWindowTableFunction, WindowTableFunction
 from funke.engine.sql.spark_plans.carried_columns import carried_schema, to_carried
 from funke.engine.sql.spark_plans.sorted_groups import FoldGroups
 from funke.engine.sql.spark_plans.sorted_partitions import FoldPartitions
@@ -63,6 +59,7 @@ from funke.engine.sql.spark_plans.task_steps import InTimeOrder, OperatorStep, R
 from funke.engine.sql.spark_plans.window_steps import LOCAL_TIME, LocalTimes, WindowColumns
 from funke.engine.sql.spark_plans.written_columns import written_schema
 from funke.engine.sql.table_rows import to_batches
+from funke.engine.sql.window_kinds import SessionWindows, SlicedWindows
 from funke.engine.types.logical.atomic_types import BigIntType
 
 if TYPE_CHECKING:
@@ -155,7 +152,7 @@ class _Frames:
         numbers = self._spark.range(0, tasks, 1, tasks).withColumnRenamed("id", "c0")
         return _Rows(numbers, _NUMBER, columns, (step,))
 
-    def constants(self, constants: Constants) -> _Rows:
+    def constants(self, constants: Values) -> _Rows:
         schema = carried_schema(constants.columns)
         batches = to_batches(constants.columns, constants.rows)
         carried = [to_carried(each.data, constants.columns, schema) for each in batches]
@@ -163,7 +160,7 @@ class _Frames:
         frame = self._spark.createDataFrame(pa.Table.from_batches(carried, schema)).coalesce(1)
         return _Rows.plain(frame, constants.columns)
 
-    def scan(self, scan: Scan) -> _Rows:
+    def scan(self, scan: TableScan) -> _Rows:
         if isinstance(scan.table, SparkTableSource):
             return self._spark_table(scan, scan.table)
         source = scan.table.create_source()
@@ -177,7 +174,7 @@ class _Frames:
         tasks = max(1, min(len(splits), self._settings.parallelism))
         return self._read(ReadSplits(source.create_reader(), tuple(splits), tasks, scan.columns), tasks, scan.columns)
 
-    def _spark_table(self, scan: Scan, table: SparkTableSource) -> _Rows:
+    def _spark_table(self, scan: TableScan, table: SparkTableSource) -> _Rows:
         """What Spark reads: without a detour if Spark itself can give it the types of the table."""
         frame = table.load(self._spark)
         frame = frame.toDF(*(f"c{place}" for place in range(len(frame.columns))))
@@ -192,18 +189,18 @@ class _Frames:
 
     # What looks at single rows
 
-    def calculation(self, calculation: Calculation) -> _Rows:
+    def calculation(self, calculation: Calc) -> _Rows:
         rows = self._rows(calculation.input)
         if rows.steps:
             # Rows are Python's already.
-            return rows.then(OperatorStep(Calculate.of(calculation)), calculation.columns)
+            return rows.then(OperatorStep(calculation.detached().create), calculation.columns)
         rows, left = self._filtered(rows, calculation.condition)
         twins = [expression_twin(each, rows.all_columns()) for each in calculation.expressions]
         fields = from_arrow_schema(carried_schema(calculation.columns))
         made = [twin.cast(field.dataType).alias(field.name) for twin, field in zip(twins, fields) if twin is not None]
         if left is None and len(made) == len(twins):
             return _Rows.plain(rows.frame.select(*made), calculation.columns)
-        make = replace(Calculate.of(calculation), condition=left)
+        make = replace(calculation, condition=left).detached().create
         return rows.then(OperatorStep(make), calculation.columns)
 
     def _filtered(self, rows: _Rows, condition: BoundExpression | None) -> tuple[_Rows, BoundExpression | None]:
@@ -216,26 +213,22 @@ class _Frames:
             rows = replace(rows, frame=rows.frame.filter(reduce(operator.and_, known)))
         return rows, None if len(known) == len(twins) else condition
 
-    def expansion(self, expansion: Expansion) -> _Rows:
-        return self._then(expansion.input, Expand.of(expansion), expansion)
+    def single_rows(self, node: Expand | Correlate) -> _Rows:
+        return self._then(node.input, node.detached().create, node)
 
-    def correlation(self, correlation: Correlation) -> _Rows:
-        return self._then(correlation.input, Correlate.of(correlation), correlation)
-
-    def not_nulls(self, checked: NotNulls) -> _Rows:
-        names = tuple(checked.columns[place].name for place in checked.indexes)
-        return self._then(checked.input, EnforceNotNull(names, checked.indexes, checked.is_dropping), checked)
+    def not_nulls(self, enforcer: ConstraintEnforcer) -> _Rows:
+        return self._then(enforcer.input, enforcer.detached().create, enforcer)
 
     def _then(self, source: Relation, make: Any, relation: Relation) -> _Rows:
         return self._rows(source).then(OperatorStep(make), relation.columns)
 
-    def watermarks(self, assigner: WatermarkAssigner) -> _Rows:
+    def watermarks(self, assigner: AssignWatermarks) -> _Rows:
         """All rows are there: none of them is late."""
         return replace(self._rows(assigner.input), columns=assigner.columns)
 
     # What looks at several rows
 
-    def union_all(self, union: UnionAll) -> _Rows:
+    def union_all(self, union: Union) -> _Rows:
         first, *others = (self.of(each).frame for each in union.inputs)
         for each in others:
             first = first.union(each)
@@ -291,29 +284,29 @@ class _Frames:
         fold = FoldGroups(rows.columns, columns, keys, aggregates, otherwise)
         return replace(rows, frame=sorted_rows).then(fold, columns)
 
-    def over(self, over: OverAggregation) -> _Rows:
+    def over(self, over: OverAggregate) -> _Rows:
         rows = self.of(over.input)
         by = rows.all_at(over.partition_by)
         apart = rows.frame.repartition(*by) if by else rows.frame.repartition(1)
         in_order = replace(rows, frame=apart.sortWithinPartitions(rows.at(over.time.column)))
         # What is known of a key is not given up while its rows are read.
-        make = replace(OverAggregate.of(over), ttl_ms=0)
+        make = replace(over.detached(), ttl_ms=0).create
         return in_order.then(InTimeOrder(make, over.time.column), over.columns)
 
-    def partitions(self, relation: PartitionAggregation) -> _Rows:
+    def partitions(self, relation: BatchOverAggregate) -> _Rows:
         rows = self.of(relation.input)
         by, order = rows.all_at(relation.partition_by), _orders(rows, relation.order)
         apart = rows.frame.repartition(*by) if by else rows.frame.repartition(1)
         in_order = apart.sortWithinPartitions(*by, *order) if by or order else apart
-        return replace(rows, frame=in_order).then(FoldPartitions(PartitionAggregate.of(relation)), relation.columns)
+        return replace(rows, frame=in_order).then(FoldPartitions(relation.detached()), relation.columns)
 
-    def window_table(self, table: WindowTable) -> _Rows:
-        if table.windows.kind == "session":
-            return self._sessions(self._rows(table.input), table.partition_by or (), table.windows.size_ms, table)
-        return self._then(table.input, AddWindows.of(table), table)
+    def window_table(self, table: WindowTableFunction) -> _Rows:
+        if isinstance(table.windows, SessionWindows):
+            return self._sessions(self._rows(table.input), table.partition_by or (), table.windows.gap_ms, table)
+        return self._then(table.input, table.detached().create, table)
 
     def _sessions(
-        self, rows: _Rows, keys: tuple[int, ...], gap_ms: int, table: WindowTable | WindowAggregation
+        self, rows: _Rows, keys: tuple[int, ...], gap_ms: int, table: WindowTableFunction | WindowAggregate
     ) -> _Rows:
         """Rows with their sessions: intervals that overlap or touch are one."""
         width = len(rows.columns)
@@ -327,18 +320,21 @@ class _Frames:
         start, end = F.min(own).over(session), F.max(own).over(session) + gap_ms
         found = numbered.select(*timed.all_at(range(width)), start.alias(f"c{width}"), end.alias(f"c{width + 1}"))
         times = (LOCAL_TIME, Column("$end", BigIntType(False)))
-        columns = table.columns if isinstance(table, WindowTable) else _with_windows(rows.columns, table)
+        columns = table.columns if isinstance(table, WindowTableFunction) else _with_windows(rows.columns, table)
         step = WindowColumns(columns, tuple(range(width)), width, width + 1, table.time)
         return _Rows.plain(found, (*rows.columns, *times)).then(step, columns)
 
-    def window_aggregation(self, aggregation: WindowAggregation) -> _Rows:
+    def window_aggregation(self, aggregation: WindowAggregate) -> _Rows:
         rows, windows = self._rows(aggregation.input), aggregation.windows
         places = aggregation.window_columns
-        if windows is not None and windows.kind == "session":
-            rows = self._sessions(rows, aggregation.keys, windows.size_ms, aggregation)
+        if isinstance(windows, SessionWindows):
+            rows = self._sessions(rows, aggregation.keys, windows.gap_ms, aggregation)
         elif windows is not None:
+            assert isinstance(windows, SlicedWindows)
             columns = _with_windows(rows.columns, aggregation)
-            rows = rows.then(OperatorStep(AddWindows(rows.columns, columns, windows, aggregation.time)), columns)
+            source = DetachedInput(rows.columns, INSERTS, NO_KEYS)
+            table = WindowTableFunction(columns, source, windows, aggregation.time)
+            rows = rows.then(OperatorStep(table.create), columns)
         if places is None:
             places = (len(rows.columns) - 3, len(rows.columns) - 2)
         keys, values = len(aggregation.keys), len(aggregation.aggregates)
@@ -353,7 +349,7 @@ class _Frames:
         return grouped.then(times, aggregation.columns)
 
 
-def _with_windows(columns: tuple[Column, ...], aggregation: WindowAggregation) -> tuple[Column, ...]:
+def _with_windows(columns: tuple[Column, ...], aggregation: WindowAggregate) -> tuple[Column, ...]:
     return (*columns, *aggregation.columns[-3:])
 
 
@@ -382,19 +378,20 @@ def _by_spark(rows: _Rows, keys: tuple[int, ...], aggregates: tuple[BoundAggrega
 
 
 _BUILDERS: dict[type[Relation], Callable[[_Frames, Any], _Rows]] = {
-    Scan: _Frames.scan,
-    Constants: _Frames.constants,
-    Calculation: _Frames.calculation,
-    Expansion: _Frames.expansion,
-    Correlation: _Frames.correlation,
-    NotNulls: _Frames.not_nulls,
-    WatermarkAssigner: _Frames.watermarks,
-    UnionAll: _Frames.union_all,
-    Sort: _Frames.sort,
-    Limit: _Frames.limit,
+    TableScan: _Frames.scan,
+    Values: _Frames.constants,
+    Calc: _Frames.calculation,
+    ConstraintEnforcer: _Frames.not_nulls,
+    BatchSort: _Frames.sort,
+    ExecLimit: _Frames.limit,
+    Expand: _Frames.single_rows,
+    Correlate: _Frames.single_rows,
+    AssignWatermarks: _Frames.watermarks,
+    Union: _Frames.union_all,
     FinalRows: _Frames.final_rows,
-    OverAggregation: _Frames.over,
-    PartitionAggregation: _Frames.partitions,
-    WindowTable: _Frames.window_table,
-    WindowAggregation: _Frames.window_aggregation,
+    OverAggregate: _Frames.over,
+    BatchOverAggregate: _Frames.partitions,
+    WindowTableFunction: _Frames.window_table,
+    SessionWindowTableFunction: _Frames.window_table,
+    WindowAggregate: _Frames.window_aggregation,
 }

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from funke.engine.sql.state.key_index import Keys
+from funke.engine.sql.state.key_index import Keys, TextKeys
 from funke.engine.sql.state.keyed_columns import ColumnLayout, Columns, Fetched, KeyedColumns
 from funke.engine.sql.state.stored_entries import from_entries, to_entries
 from funke.engine.state.descriptors import ValueStateDescriptor
@@ -43,7 +43,7 @@ class BackendColumns(KeyedColumns):
         return table
 
     def fetch(self, keys: Keys, namespace: Hashable = None) -> Fetched:
-        if isinstance(keys, np.ndarray):
+        if isinstance(keys, (np.ndarray, TextKeys)):
             keys = keys.tolist()
         table = self._table(namespace)
         found = table.get_all(keys)

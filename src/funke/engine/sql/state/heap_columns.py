@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from funke.engine.errors import StateError
-from funke.engine.sql.state.key_index import KeyIndex, Keys
+from funke.engine.sql.state.key_index import KeyIndex, Keys, chosen_keys
 from funke.engine.sql.state.keyed_columns import ColumnLayout, Columns, Fetched, KeyedColumns
 from funke.engine.sql.state.stored_entries import from_entries, to_entries
 from funke.engine.state.snapshot.file_format import GroupPart, TableId
@@ -51,7 +51,7 @@ class HeapColumns(KeyedColumns):
         if kept is not None and not kept.all():
             self._remove(keys, places, ~kept, fetched.namespace)
             rows = np.flatnonzero(kept)
-            keys = _chosen(keys, rows)
+            keys = chosen_keys(keys, rows)
             places, columns = places[rows], tuple(column[rows] for column in columns)
         places = self._placed(keys, places, fetched.namespace)
         for mine, column in zip(self._columns, columns):
@@ -74,7 +74,7 @@ class HeapColumns(KeyedColumns):
         numbers = np.array([*reused, *range(self._size, self._size + fresh)], np.int64)
         self._size += fresh
         self._reserve()
-        self._index(namespace).add(_chosen(keys, missing), numbers)
+        self._index(namespace).add(chosen_keys(keys, missing), numbers)
         placed = places.copy()
         placed[missing] = numbers
         return placed
@@ -90,7 +90,7 @@ class HeapColumns(KeyedColumns):
     def _remove(self, keys: Keys, places: Any, chosen: Any, namespace: Hashable) -> None:
         rows = np.flatnonzero(chosen & (places >= 0))
         if len(rows):
-            self._index(namespace).remove(_chosen(keys, rows))
+            self._index(namespace).remove(chosen_keys(keys, rows))
             self._release(places[rows])
 
     def _release(self, places: Any) -> None:
@@ -149,7 +149,3 @@ class HeapColumns(KeyedColumns):
 
     def restore_native(self, folders: Sequence[str], groups: Container[int]) -> None:
         raise StateError("state in memory cannot read files of another state backend; start from a savepoint")
-
-
-def _chosen(keys: Keys, rows: Any) -> Keys:
-    return keys[rows] if isinstance(keys, np.ndarray) else [keys[row] for row in rows.tolist()]

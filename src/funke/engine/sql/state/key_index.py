@@ -1,18 +1,53 @@
-"""From stored keys to numbers: integers by an array, everything else by a dict."""
+"""From stored keys to numbers: integers and texts by compiled indexes, everything else by a dict."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from itertools import repeat
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
-from funke.engine.sql.state.integer_index import IntegerIndex
+from funke.engine.kernels.bytes_index import ByteKeys, BytesIndex
+from funke.engine.kernels.integer_index import IntegerIndex
 
-__all__ = ["KeyIndex", "Keys"]
+__all__ = ["KeyIndex", "Keys", "TextKeys", "chosen_keys"]
 
-# Stored keys, or an array of int64.
+# Stored keys; an array of int64; or TextKeys.
 Keys = Any
+
+
+class TextKeys(Sequence[str]):
+    """Texts as Arrow has them; Python's texts are made when somebody looks at one."""
+
+    def __init__(self, column: Any) -> None:
+        self.column = column
+        self._texts: list[str] | None = None
+
+    def tolist(self) -> list[str]:
+        """All keys."""
+        if self._texts is None:
+            self._texts = self.column.to_pylist()
+        return self._texts
+
+    def __len__(self) -> int:
+        return len(self.column)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.tolist()[place]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.tolist())
+
+
+def chosen_keys(keys: Keys, rows: Any) -> Keys:
+    """The keys in some rows."""
+    if isinstance(keys, np.ndarray):
+        return keys[rows]
+    if isinstance(keys, TextKeys):
+        return TextKeys(keys.column.take(pa.array(rows)))
+    return [keys[row] for row in rows.tolist()]
 
 
 class KeyIndex:
@@ -20,51 +55,117 @@ class KeyIndex:
 
     def __init__(self) -> None:
         self._integers = IntegerIndex()
+        # Until its kernels are compiled, texts are among the others.
+        self._texts: BytesIndex | None = None
         self._others: dict[Any, int] = {}
 
     def find(self, keys: Keys) -> Any:
         """The numbers of keys, -1 for those that are not there."""
         if isinstance(keys, np.ndarray):
             return self._integers.find(keys)
-        is_integer = _are_integers(keys)
-        if not is_integer.any():
+        if isinstance(keys, TextKeys):
+            texts = self._text_index(len(keys))
+            if texts is not None:
+                return texts.find(ByteKeys.of_column(keys.column))
             return np.fromiter(map(self._others.get, keys, repeat(-1)), np.int64, len(keys))
-        found = np.fromiter(map(self._others.get, keys, repeat(-1)), np.int64, len(keys))
-        found[is_integer] = self._integers.find(_integers(keys, is_integer))
-        return found
+        numbers = np.fromiter(map(self._others.get, keys, repeat(-1)), np.int64, len(keys))
+        integers, texts_there = self._divided(keys)
+        if len(integers):
+            numbers[integers] = self._integers.find(_integers(keys, integers))
+        if self._texts is not None and len(texts_there):
+            numbers[texts_there] = self._texts.find(_texts(keys, texts_there))
+        return numbers
 
     def add(self, keys: Keys, numbers: Any) -> None:
         """Adds keys that are not there, each of which occurs once."""
         if isinstance(keys, np.ndarray):
             self._integers.add(keys, numbers)
             return
-        is_integer = _are_integers(keys)
-        if is_integer.any():
-            self._integers.add(_integers(keys, is_integer), numbers[is_integer])
-        others = np.flatnonzero(~is_integer).tolist()
-        self._others.update((keys[place], int(numbers[place])) for place in others)
+        if isinstance(keys, TextKeys):
+            if self._texts is not None:
+                self._texts.add(ByteKeys.of_column(keys.column), numbers)
+            else:
+                self._others.update(zip(keys, numbers.tolist()))
+            return
+        integers, texts = self._divided(keys)
+        if len(integers):
+            self._integers.add(_integers(keys, integers), numbers[integers])
+        if self._texts is not None and len(texts):
+            self._texts.add(_texts(keys, texts), numbers[texts])
+        others = self._others_in(keys, integers, texts)
+        self._others.update((keys[row], int(numbers[row])) for row in others)
 
     def remove(self, keys: Keys) -> None:
         """Removes keys that are there."""
-        if not isinstance(keys, np.ndarray):
-            is_integer = _are_integers(keys)
-            for place in np.flatnonzero(~is_integer).tolist():
-                del self._others[keys[place]]
-            keys = _integers(keys, is_integer)
-        if len(keys):
+        if isinstance(keys, np.ndarray):
             self._integers.remove(keys)
+            return
+        if isinstance(keys, TextKeys) and self._texts is not None:
+            self._texts.remove(ByteKeys.of_column(keys.column))
+            return
+        integers, texts = self._divided(keys)
+        if len(integers):
+            self._integers.remove(_integers(keys, integers))
+        if self._texts is not None and len(texts):
+            self._texts.remove(_texts(keys, texts))
+        for row in self._others_in(keys, integers, texts):
+            del self._others[keys[row]]
 
     def entries(self) -> tuple[list[Any], Any]:
         """All keys and their numbers."""
         integers, numbers = self._integers.entries()
-        others = np.fromiter(self._others.values(), np.int64, len(self._others))
-        return [*integers.tolist(), *self._others], np.concatenate([numbers, others])
+        keys, all_numbers = [*integers.tolist(), *self._others], [numbers]
+        all_numbers.append(np.fromiter(self._others.values(), np.int64, len(self._others)))
+        if self._texts is not None:
+            texts, text_numbers = self._texts.entries()
+            keys.extend(texts.to_column(pa.large_string()).to_pylist())
+            all_numbers.append(text_numbers)
+        return keys, np.concatenate(all_numbers)
+
+    def _text_index(self, rows: int) -> BytesIndex | None:
+        if self._texts is None and BytesIndex.is_ready(rows):
+            self._texts = BytesIndex()
+            known = {key: number for key, number in self._others.items() if _is_text(key)}
+            if known:
+                column = pa.array(list(known), pa.large_string())
+                self._texts.add(ByteKeys.of_column(column), np.fromiter(known.values(), np.int64, len(known)))
+                self._others = {key: number for key, number in self._others.items() if key not in known}
+        return self._texts
+
+    def _divided(self, keys: Sequence[Any]) -> tuple[Any, Any]:
+        """The rows of keys that an array of int64 can hold, and those of texts that have a form as bytes."""
+        kinds = set(map(type, keys))
+        nothing: Any = np.empty(0, np.int64)
+        integers = [row for row, key in enumerate(keys) if _is_integer(key)] if int in kinds else nothing
+        texts = [row for row, key in enumerate(keys) if _is_text(key)] if str in kinds and self._texts else nothing
+        return np.asarray(integers, np.int64), np.asarray(texts, np.int64)
+
+    def _others_in(self, keys: Sequence[Any], integers: Any, texts: Any) -> list[int]:
+        is_other: Any = np.ones(len(keys), np.bool_)
+        is_other[integers] = False
+        if self._texts is not None:
+            is_other[texts] = False
+        return list(np.flatnonzero(is_other).tolist())
 
 
-def _are_integers(keys: list[Any]) -> Any:
-    """Which keys an array of int64 can hold."""
-    return np.fromiter((type(key) is int and -(1 << 63) <= key < 1 << 63 for key in keys), np.bool_, len(keys))
+def _is_integer(key: Any) -> bool:
+    return type(key) is int and -(1 << 63) <= key < 1 << 63
 
 
-def _integers(keys: list[Any], chosen: Any) -> Any:
-    return np.array([keys[place] for place in np.flatnonzero(chosen).tolist()], np.int64)
+def _is_text(key: Any) -> bool:
+    """Whether Arrow can hold the key: a text with half of a surrogate pair has no form as bytes."""
+    if type(key) is not str:
+        return False
+    try:
+        key.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _integers(keys: Sequence[Any], rows: Any) -> Any:
+    return np.array([keys[row] for row in rows.tolist()], np.int64)
+
+
+def _texts(keys: Sequence[Any], rows: Any) -> ByteKeys:
+    return ByteKeys.of_column(pa.array([keys[row] for row in rows.tolist()], pa.large_string()))

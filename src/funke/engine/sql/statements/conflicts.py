@@ -15,11 +15,12 @@ from funke.engine.errors import ConfigurationError
 from funke.engine.flink_exceptions import ValidationException
 from funke.engine.sql.binding.changelog_functions import FromChangelog
 from funke.engine.sql.binding.expressions import BoundColumn
-from funke.engine.sql.binding.ranks import Rank
 from funke.engine.sql.binding.relations import Calculation, Relation, Scan, UnionAll, inputs_of
 from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
-from funke.engine.sql.changelog.change_kinds import INSERTS, Kinds, kinds_of
-from funke.engine.sql.changelog.upsert_keys import UpsertKeys, smallest_key, upsert_keys_of
+from funke.engine.sql.plan.changes import INSERTS, Kinds
+from funke.engine.sql.plan.node import as_node
+from funke.engine.sql.plan.rank import Rank
+from funke.engine.sql.plan.upsert_keys import UpsertKeys, smallest_key
 from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
@@ -69,9 +70,9 @@ def conflict_of(session: TableSession, source: Relation, target: Target) -> Conf
     if not session.is_streaming:
         return Conflict()
     # Whoever takes what it is asked to take is asked for updates without the rows before.
-    taken = target.accepts(kinds_of(source) - {RowKind.UPDATE_BEFORE})
+    taken = target.accepts(as_node(source).changelog() - {RowKind.UPDATE_BEFORE})
     _check_clause(source, target, taken)
-    keys = _ONE_ROW if _is_given(source) else upsert_keys_of(source)
+    keys = _ONE_ROW if _is_given(source) else as_node(source).upsert_keys()
     is_materialized = _is_materialized(session.settings, source, target, taken, keys)
     needs_before = bool(target.primary_key) and frozenset(target.primary_key) not in keys
     # A key without columns is none by which rows could be compared.
@@ -122,7 +123,7 @@ def _is_materialized(
     differs = taken != INSERTS and not any(each <= {*target.primary_key} for each in keys)
     if differs and target.on_conflict is None and is_required:
         raise _not_said(source, target, keys)
-    if kinds_of(source) == INSERTS and target.on_conflict in (None, "deduplicate"):
+    if as_node(source).changelog() == INSERTS and target.on_conflict in (None, "deduplicate"):
         # What is inserted later replaces what was there.
         return False
     if differs and target.on_conflict is None:
@@ -150,7 +151,7 @@ def _no_keys(relation: Relation) -> str:
     """What Flink calls it: keys may be lost on the way, or never have been there."""
     while isinstance(relation, (Rank, WatermarkAssigner)) or _is_same(relation):
         (relation,) = inputs_of(relation)
-    is_lost = isinstance(relation, (Calculation, UnionAll)) or bool(upsert_keys_of(relation))
+    is_lost = isinstance(relation, (Calculation, UnionAll)) or bool(as_node(relation).upsert_keys())
     return "" if is_lost else "none"
 
 

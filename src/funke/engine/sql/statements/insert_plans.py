@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from funke.engine.flink_exceptions import ValidationException
-from funke.engine.sql.binding.expression_binder import ExpressionBinder
-from funke.engine.sql.binding.expressions import BoundColumn, BoundConstant, BoundExpression
+from funke.engine.sql.binding.expression_binder import ExpressionBinder, whole_units
+from funke.engine.sql.binding.expressions import BoundColumn, BoundConstant, BoundExpression, BoundFunction
 from funke.engine.sql.binding.relations import Calculation, Column, Relation
 from funke.engine.sql.binding.scope import Scope, ScopeColumn, refused
 from funke.engine.sql.catalog.objects import CatalogTable, CatalogView, Identifier
@@ -18,11 +18,11 @@ from funke.engine.sql.statements.resolved_table import ResolvedColumn, ResolvedT
 from funke.engine.sql.statements.table_scans import table_context
 from funke.engine.sql.statements.table_session import TableSession
 from funke.engine.sql.syntax import statements as syntax
-from funke.engine.sql.syntax.expressions import Cast, Literal, Name
-from funke.engine.types.logical.atomic_types import VarCharType
+from funke.engine.sql.syntax.expressions import Call, Cast, Expression, Literal, Name, TypeArgument
+from funke.engine.types.logical.atomic_types import BigIntType, DecimalType, IntType, VarCharType
 from funke.engine.types.logical.casts import can_cast_implicitly
 from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.families import with_nullable
+from funke.engine.types.logical.families import INTERVAL, with_nullable
 from funke.engine.types.logical.sql_text import to_sql_text
 
 __all__ = ["cast_rows", "plan_insert", "plan_rows"]
@@ -131,7 +131,7 @@ def cast_rows(session: TableSession, relation: Relation, wanted: Sequence[Resolv
         raise _mismatch(name, "Different number of columns.", given, wanted)
     for place, (one, other) in enumerate(zip(given, wanted), 1):
         # NOT NULL is looked after when rows are written.
-        if not can_cast_implicitly(one.type, with_nullable(other.type, True)):
+        if not can_cast_implicitly(one.type, with_nullable(other.type, True)) and not _is_interval_number(one, other):
             cause = f"Incompatible types for sink column '{other.name}' at position {place}."
             raise _mismatch(name, cause, given, wanted)
     columns = tuple(Column(each.name, each.type) for each in wanted)
@@ -145,8 +145,25 @@ def cast_rows(session: TableSession, relation: Relation, wanted: Sequence[Resolv
     for place, column in enumerate(columns):
         own = binder.bind(Name((f"c{place}",)))
         is_same = _is_same(own.type, column.type)
-        casts.append(own if is_same else binder.bind(Cast(Name((f"c{place}",)), with_nullable(column.type, True))))
+        value = _interval_units(relation, place) if _is_interval_number(given[place], column) else Name((f"c{place}",))
+        casts.append(own if is_same else binder.bind(Cast(value, with_nullable(column.type, True))))
     return Calculation(columns, relation, tuple(casts))
+
+
+def _is_interval_number(given: Column, wanted: Column | ResolvedColumn) -> bool:
+    return isinstance(given.type, INTERVAL) and isinstance(wanted.type, (IntType, BigIntType, DecimalType))
+
+
+def _interval_units(relation: Relation, place: int) -> Expression:
+    """How many units an interval has: those of a constant are rounded, others cut, as in Flink."""
+    value = relation.expressions[place] if isinstance(relation, Calculation) else None
+    if isinstance(value, BoundConstant):
+        units = whole_units(value)
+        return Literal(units.value, units.type)
+    # The type of (end - start) DAY does not keep the unit.
+    is_between = isinstance(value, BoundFunction) and value.call.function.name == "interval between"
+    unit = (TypeArgument(value.call.arguments[2].value),) if isinstance(value, BoundFunction) and is_between else ()
+    return Call("interval units", (Name((f"c{place}",)), *unit))
 
 
 def _is_same(one: DataType, other: DataType) -> bool:

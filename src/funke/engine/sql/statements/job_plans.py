@@ -10,18 +10,24 @@ from funke.engine.config import flink_options as options
 from funke.engine.config.option_values import parse_boolean, parse_duration, parse_integer
 from funke.engine.errors import ConfigurationError
 from funke.engine.operators.clock import SystemClock
-from funke.engine.sql.binding.final_rows import FinalRows
-from funke.engine.sql.binding.materialization import Materialization
 from funke.engine.sql.binding.merged_calculations import merged
 from funke.engine.sql.binding.moments import with_start
-from funke.engine.sql.binding.not_nulls import NotNulls
-from funke.engine.sql.binding.ranks import Deduplication, Rank
-from funke.engine.sql.binding.relations import Aggregation, MiniBatch, Relation, inputs_of, with_inputs
-from funke.engine.sql.binding.watermark_assigner import EVERY_WATERMARK, WatermarkStep
-from funke.engine.sql.changelog.change_kinds import ALL_KINDS, Kinds, kinds_of
-from funke.engine.sql.changelog.requirements import ChangeSettings, for_consumer, require_kinds
+from funke.engine.sql.binding.relations import Aggregation, Relation, inputs_of, with_inputs
 from funke.engine.sql.connectors.push_down import push_down
 from funke.engine.sql.connectors.unreadable_source import refuse_unreadable
+from funke.engine.sql.plan.changelog_mode import for_consumer, require_kinds
+from funke.engine.sql.plan.changes import ALL_KINDS, ChangeSettings, Kinds, MiniBatch
+from funke.engine.sql.plan.constraint_enforcer import ConstraintEnforcer
+from funke.engine.sql.plan.deduplicate import Deduplicate
+from funke.engine.sql.plan.final_rows import FinalRows
+from funke.engine.sql.plan.group_aggregate import GroupAggregate
+from funke.engine.sql.plan.lower import lower
+from funke.engine.sql.plan.node import PlanNode, as_node
+from funke.engine.sql.plan.pruning import without_unused
+from funke.engine.sql.plan.rank import Rank
+from funke.engine.sql.plan.sink_materialize import SinkMaterialize
+from funke.engine.sql.plan.watermarks import EVERY_WATERMARK, WatermarkStep
+from funke.engine.sql.rules.join_conditions import with_join_conditions
 from funke.engine.sql.rules.needless_groups import without_needless_groups
 from funke.engine.sql.rules.ranks import with_ranks
 from funke.engine.sql.rules.row_numbers import with_row_numbers
@@ -29,9 +35,6 @@ from funke.engine.sql.rules.set_comparisons import with_set_comparisons
 from funke.engine.sql.rules.stream_orders import with_stream_orders
 from funke.engine.sql.rules.stream_refusals import has_pandas, refuse_changes, refuse_in_batches, refuse_in_streams
 from funke.engine.sql.rules.temporal_joins import check_versions
-from funke.engine.sql.rules.unused_columns import without_unused
-from funke.engine.sql.rules.watermark_steps import with_watermark_steps
-from funke.engine.sql.rules.window_firing import with_firing
 from funke.engine.sql.spark_plans.plan_choice import PlanChoice
 from funke.engine.sql.statements.conflicts import Target, choice_of, conflict_of
 from funke.engine.types.row import RowKind
@@ -60,11 +63,13 @@ def _planned(
     session: TableSession, relation: Relation, accepted: Kinds, consumer: str, step: WatermarkStep | None
 ) -> Relation:
     refuse_unreadable(relation)
+    relation = _lowered(session, relation)
     (refuse_in_streams if session.is_streaming else refuse_in_batches)(relation)
     relation = _for_mode(session, relation)
     require_kinds(relation, accepted, consumer)
-    changes = for_consumer(without_unused(relation), accepted, _change_settings(session, relation))
-    return with_watermark_steps(push_down(merged(changes)), step)
+    pruned: Any = without_unused(relation)  # type: ignore[arg-type]
+    changes = for_consumer(pruned, accepted, _change_settings(session, relation))
+    return as_node(push_down(merged(changes))).with_watermarks(step)
 
 
 def plan_choice(session: TableSession) -> PlanChoice:
@@ -110,7 +115,7 @@ def _planned_for(
 ) -> Relation:
     source = _for_mode(session, relation)
     # Who takes what there is gets updates with the rows before, also of a source that does not tell them.
-    kinds = kinds_of(source)
+    kinds = as_node(source).changelog()
     accepted = target.accepts(kinds | {RowKind.UPDATE_BEFORE} if RowKind.UPDATE_AFTER in kinds else kinds)
     consumer = f"Table sink '{target.name}'"
     require_kinds(source, accepted, consumer)
@@ -124,14 +129,21 @@ def _planned_for(
     if not conflict.is_materialized:
         return planned
     ttl_ms = _change_settings(session, relation).ttl_ms
-    return Materialization(planned.columns, planned, target.primary_key, conflict.upsert_key, ttl_ms, strategy)
+    key, upsert_key = target.primary_key, conflict.upsert_key
+    return SinkMaterialize(planned.columns, planned, key, upsert_key, ttl_ms, strategy)  # type: ignore[arg-type]
+
+
+def _lowered(session: TableSession, relation: Relation) -> PlanNode:
+    """Windows of batches have one result, whatever the session says of early and late ones."""
+    relation = with_join_conditions(relation)
+    return lower(relation, session.settings) if session.is_streaming else lower(relation)
 
 
 def _for_mode(session: TableSession, relation: Relation) -> Relation:
     """What decides about the kinds of changes: a stream tells of every one, a batch of the last."""
-    relation = without_needless_groups(with_set_comparisons(relation, session.is_streaming))
+    relation = without_needless_groups(with_set_comparisons(_lowered(session, relation), session.is_streaming))
     if session.is_streaming:
-        ranked = with_row_numbers(with_ranks(with_firing(relation, session.settings)), is_stream=True)
+        ranked = with_row_numbers(with_ranks(relation), is_stream=True)
         changed = with_stream_orders(ranked)
         check_versions(changed)
         refuse_changes(changed)
@@ -144,7 +156,7 @@ def _with_not_nulls(session: TableSession, relation: Relation, indexes: tuple[in
     if not indexes:
         return relation
     enforcer = session.settings.get("table.exec.sink.not-null-enforcer", "ERROR").upper()
-    return NotNulls(relation.columns, relation, indexes, enforcer == "DROP")
+    return ConstraintEnforcer(relation.columns, relation, indexes, enforcer == "DROP")  # type: ignore[arg-type]
 
 
 def _change_settings(session: TableSession, relation: Relation) -> ChangeSettings:
@@ -178,7 +190,7 @@ def _has_aggregations(relation: Relation) -> bool:
 def _with_final_rows(relation: Any) -> Any:
     """In batches whoever reads an aggregation sees its results alone."""
     changed = with_inputs(relation, _with_final_rows)
-    if not isinstance(changed, Aggregation):
+    if not isinstance(changed, GroupAggregate):
         return changed
     # As in Flink a function of pandas has no result without rows.
     is_nothing = changed.keys or has_pandas(changed)
@@ -188,7 +200,7 @@ def _with_final_rows(relation: Any) -> Any:
 def _with_final_ranks(relation: Any) -> Any:
     """The same of the first rows."""
     changed = with_inputs(relation, _with_final_ranks)
-    return FinalRows(changed.columns, changed) if isinstance(changed, Rank | Deduplication) else changed
+    return FinalRows(changed.columns, changed) if isinstance(changed, Rank | Deduplicate) else changed
 
 
 def _without_rows(aggregation: Aggregation) -> tuple[Any, ...]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from funke.engine.sql.binding.relations import Column, Relation
-from funke.engine.sql.binding.spark_rows import SparkRows
 from funke.engine.sql.catalog.objects import Identifier
 from funke.engine.sql.connectors.table_sink import TableSink
+from funke.engine.sql.plan.spark_rows import SparkRows
+from funke.engine.sql.syntax.queries import Query
 from funke.engine.types.logical.data_type import DataType
 from funke.engine.types.logical.data_types import DataTypes
 
@@ -47,6 +48,9 @@ class InsertPlan:
     not_null: tuple[int, ...] = ()
     # The statement as it was written, if it was one.
     text: str = ""
+    # What gives the rows, if it was no statement but can be written as one.
+    query: Query | None = field(default=None, compare=False)
+    is_overwrite: bool = False
     # What is done with rows of the same primary key that the query tells apart, if that is said: deduplicate, …
     on_conflict: str | None = None
     # When rows of the same primary key are sent to the same subtask: with another number of subtasks than those that

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from funke.engine.config.secret_keys import masked
-from funke.engine.flink_exceptions import TableException
+from funke.engine.errors import FunkeError, UnsupportedFeatureError
+from funke.engine.flink_exceptions import TableException, ValidationException
 from funke.engine.sql.catalog.objects import CatalogView, Identifier
 from funke.engine.sql.parsing import parse
 from funke.engine.sql.statements.created_again import create_table_text, create_view_text
@@ -28,8 +29,9 @@ from funke.engine.sql.statements.view_statements import create_view
 from funke.engine.sql.syntax import statements as syntax
 from funke.engine.sql.syntax.path_text import parse_path
 from funke.engine.sql.syntax.queries import TableRef
+from funke.engine.sql.syntax.query_form import query_form
 
-__all__ = ["FLINK_VERSION", "StoredPlan", "insert_in"]
+__all__ = ["FLINK_VERSION", "StoredPlan", "insert_in", "written_insert"]
 
 # The version whose statements these are.
 FLINK_VERSION = "2.3"
@@ -154,6 +156,28 @@ def insert_in(text: str) -> syntax.Insert:
     (statement,) = parse(text)
     assert isinstance(statement, syntax.Insert)
     return statement
+
+
+def written_insert(session: TableSession, plan: InsertPlan) -> str:
+    """The statement that does what a plan of the Table API does; one that would do something else is refused."""
+    if plan.query is None or plan.identifier is None:
+        raise UnsupportedFeatureError(
+            "a stored plan of rows of the program, or into a table without a name",
+            "name the tables: create_table(), or INSERT INTO … of views with compile_plan_sql()",
+        )
+    verb = "INSERT OVERWRITE" if plan.is_overwrite else "INSERT INTO"
+    text = f"{verb} {plan.identifier} {query_form(plan.query)}"
+    try:
+        one, other = planned_inserts(session, [plan, plan_insert(session, insert_in(text))])
+        is_same = one.relation == other.relation
+    except (FunkeError, ValidationException):
+        is_same = False
+    if not is_same:
+        raise UnsupportedFeatureError(
+            f"a stored plan of expressions that SQL has no words for ({text})",
+            "compile a statement: compile_plan_sql()",
+        )
+    return text
 
 
 def _paths_in(part: Any) -> Iterator[tuple[str, ...]]:

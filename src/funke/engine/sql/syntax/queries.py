@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from funke.engine.sql.syntax.expressions import Call, Expression, OrderItem, OverWindow
 from funke.engine.sql.syntax.position import Position
+from funke.engine.sql.window_kinds import Windows
 
 __all__ = [
     "ChangelogFunction",
@@ -63,6 +64,8 @@ class InlineTable(Relation):
     """A table that was given as an object (Table API): whatever the binder knows how to take."""
 
     table: Any
+    # What made it, where that can be said as a query.
+    query: Query | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -91,10 +94,10 @@ class TableFunction(Relation):
 class WindowFunction(Relation):
     """`TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL …))` and its kin, with named or plain arguments."""
 
-    kind: Literal["tumble", "hop", "cumulate", "session"]
+    kind: type[Windows]
     input: Relation
     time_column: str
-    # In Flink's order: tumble (size), hop (slide, size), cumulate (step, size), session (gap).
+    # In the order of the function's arguments.
     sizes: tuple[Expression, ...]
     offset: Expression | None = None
     partition_by: tuple[Expression, ...] = ()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal as OneOf
 
 from funke.engine.errors import GraphError, at_user_line
 from funke.engine.sql.syntax.expressions import Call, Expression, Literal, OrderItem, OverWindow, WindowBound
 from funke.engine.sql.syntax.text_form import summary
+from funke.engine.sql.window_kinds import Windows
 from funke.engine.types.logical.atomic_types import BigIntType
 
 __all__ = ["GroupWindow", "order_item", "over_window"]
@@ -17,8 +17,8 @@ __all__ = ["GroupWindow", "order_item", "over_window"]
 class GroupWindow:
     """Tumble, Slide (hop) or Session on a time column; sizes stand in the order of the SQL functions."""
 
-    kind: OneOf["tumble", "hop", "session"]
-    # tumble (size), hop (slide, size), session (gap); a BIGINT counts rows.
+    kind: type[Windows]
+    # A BIGINT counts rows.
     sizes: tuple[Expression, ...]
     time: Expression
     alias: str = ""

@@ -34,7 +34,7 @@ class ColumnTimestampAssigner(TimestampAssigner):
             return moment.seconds * 1000 + moment.nanos // 1_000_000
         if isinstance(moment, datetime.datetime):
             if moment.tzinfo is not None:
-                moment = moment.astimezone(datetime.timezone.utc).replace(tzinfo=None)
+                moment = moment.astimezone(datetime.UTC).replace(tzinfo=None)
             return (moment - _EPOCH) // _MILLISECOND
         return int(moment)
 

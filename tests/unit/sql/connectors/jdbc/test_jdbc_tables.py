@@ -26,7 +26,7 @@ from tests.harness.sql_tables import created, relation_of, sink_of, source_of
 from tests.unit.connectors.sink_harness import SinkHarness
 from tests.unit.connectors.source_draining import drain
 
-UTC = datetime.timezone.utc
+UTC = datetime.UTC
 
 
 class Sqlite:

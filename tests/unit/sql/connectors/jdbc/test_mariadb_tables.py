@@ -19,7 +19,7 @@ from tests.unit.connectors.crash_harness import CrashingJob
 from tests.unit.connectors.jdbc.test_jdbc_sink import INSERT, KIND
 from tests.unit.sql.connectors.jdbc.test_jdbc_tables import KEYED, SOLD, changes, numbered, table, values, writer_of
 
-UTC = datetime.timezone.utc
+UTC = datetime.UTC
 
 
 class MariaDb:

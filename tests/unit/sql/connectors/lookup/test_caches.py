@@ -127,7 +127,7 @@ def test_the_whole_table_is_read_and_read_again():
 
 
 def test_a_table_is_read_again_at_a_time_of_day():
-    times = ReloadTimes(time_of_day=datetime.time(10, 15, tzinfo=datetime.timezone.utc), days=2)
+    times = ReloadTimes(time_of_day=datetime.time(10, 15, tzinfo=datetime.UTC), days=2)
     day_ms = 86_400_000
     due_ms = (10 * 60 + 15) * 60_000
     assert times.next_ms(0, 0) == due_ms

@@ -9,16 +9,15 @@ import pytest
 from funke.engine.errors import SourceError
 from funke.engine.flink_exceptions import TableException, ValidationException
 from funke.engine.graph.operations import ColumnOperator
-from funke.engine.sql.binding.lookup_joins import LookupJoin
 from funke.engine.sql.binding.query_binder import QueryBinder
 from funke.engine.sql.binding.relations import Column, Scan
 from funke.engine.sql.binding.time_attributes import TimeAttribute
-from funke.engine.sql.operators.calculate import Calculate
-from funke.engine.sql.operators.lookup_join import LookUpRows
 from funke.engine.sql.parsing import parse
+from funke.engine.sql.plan.lower import lower
 from funke.engine.sql.rules.temporal_joins import check_versions
 from funke.engine.types.logical.data_types import DataTypes
 from tests.harness.operator_harness import OperatorHarness
+from tests.harness.plan_nodes import factory_of
 from tests.harness.sql_changelogs import batch_of, changes_of
 from tests.harness.sql_tables import relation_of
 
@@ -57,8 +56,7 @@ def bound(text, table):
 def operators_of(relation):
     if isinstance(relation, Scan):
         return []
-    make = LookUpRows.of if isinstance(relation, LookupJoin) else Calculate.of
-    return [*operators_of(relation.input), make(relation)]
+    return [*operators_of(relation.input), factory_of(relation)]
 
 
 class Running:
@@ -193,4 +191,4 @@ def test_other_times_are_refused(items):
     with pytest.raises(TableException, match="only supports 'FOR SYSTEM_TIME AS OF' left table's time attribute field"):
         bound(text.format("CURRENT_TIMESTAMP"), items())
     with pytest.raises(ValidationException, match="in versioned table, but no primary key can be found"):
-        check_versions(bound(text.format("o.r"), items()))
+        check_versions(lower(bound(text.format("o.r"), items())))

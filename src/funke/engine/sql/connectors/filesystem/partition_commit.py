@@ -38,7 +38,7 @@ class PartitionCommits:
     pattern: str | None = None
     # How that text is written, as Java's DateTimeFormatter says; yyyy-MM-dd [HH:mm:ss] by default.
     formatter: str | None = None
-    zone: datetime.tzinfo = datetime.timezone.utc
+    zone: datetime.tzinfo = datetime.UTC
 
     def is_complete(self, folder: str, begun_ms: int, now_ms: int, watermark: int) -> bool:
         """Whether nothing is waited for any more."""

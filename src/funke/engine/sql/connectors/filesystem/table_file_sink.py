@@ -19,6 +19,7 @@ from funke.engine.connectors.sink import Committer, Sink, WriterContext
 from funke.engine.flink_exceptions import TableException
 from funke.engine.formats.input_file import InputFile
 from funke.engine.formats.table.table_format import schema_of
+from funke.engine.graph.partitioners import Partitioner, Rebalance
 from funke.engine.operators.operator import MIN_WATERMARK
 from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.connectors.filesystem.partition_commit import (
@@ -27,7 +28,7 @@ from funke.engine.sql.connectors.filesystem.partition_commit import (
     PendingPartitions,
 )
 from funke.engine.sql.connectors.filesystem.partition_paths import Partitions
-from funke.engine.sql.connectors.table_sink import SinkTaker, TableSink
+from funke.engine.sql.connectors.table_sink import TableSink
 from funke.engine.types.columns.form_change import RowsToColumns
 
 if TYPE_CHECKING:
@@ -60,15 +61,10 @@ class FileTableSink(TableSink):
     def needs_watermarks(self) -> bool:
         return self.sink.commits is not None and self.sink.commits.is_by_event_time
 
-    def write(
-        self,
-        stream: SinkTaker,
-        columns: Sequence[Column],
-        kinds: frozenset[RowKind],
-        upsert_key: Sequence[int] = (),
-    ) -> Any:
+    @property
+    def partitioner(self) -> Partitioner | None:
         # Behind an exchange all writers have the same watermark at a checkpoint: what is complete is so for all.
-        return super().write(stream.rebalance() if self.needs_watermarks else stream, columns, kinds, upsert_key)
+        return Rebalance() if self.needs_watermarks else None
 
     def with_overwrite(self) -> FileTableSink:
         if not self.is_batch:

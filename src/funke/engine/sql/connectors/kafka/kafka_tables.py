@@ -13,10 +13,12 @@ from funke.engine.connectors.kafka.sink import Guarantee, KafkaSink
 from funke.engine.connectors.kafka.source import KafkaSource
 from funke.engine.connectors.kafka.table_records import OF_VALUES, TableRecordReader, TableRecordWriter
 from funke.engine.flink_exceptions import ValidationException
+from funke.engine.graph.operations import Process
+from funke.engine.graph.partitioners import Hash
 from funke.engine.operators.functions.process_functions import KeyedProcessFunction
 from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.connectors.table_sink import ALL_CHANGES, UPSERTS, TableSink
-from funke.engine.sql.connectors.table_source import SourceTaker, TableSource
+from funke.engine.sql.connectors.table_source import TableSource
 from funke.engine.sql.stream_types import row_type_of
 from funke.engine.state.descriptors import ValueStateDescriptor
 from funke.engine.types.logical.atomic_types import BigIntType, IntType, VarBinaryType, VarCharType
@@ -27,6 +29,7 @@ from funke.engine.types.row import Row, RowKind
 
 if TYPE_CHECKING:
     from funke.engine.connectors.sink import Sink
+    from funke.engine.graph.builder import GraphBuilder, StreamRef
     from funke.engine.types.logical.data_type import DataType
     from funke.engine.types.type_information import TypeInformation
 
@@ -85,16 +88,24 @@ class KafkaTableSource(TableSource):
         value = records.value.with_metadata(told) if told else records.value
         return replace(self, records=replace(records, value=value, metadata=fields))
 
-    def stream(self, env: SourceTaker, columns: Sequence[Column]) -> Any:
-        """Records of upserts become changes: somebody remembers the row of each key."""
-        found = super().stream(env, columns)
+    def add_to(self, builder: GraphBuilder, columns: Sequence[Column], uid_prefix: str) -> StreamRef:
+        """Records of upserts become changes: an operator keeps the last row of each key."""
+        rows = super().add_to(builder, columns, uid_prefix)
         if not self.records.is_upsert:
-            return found
+            return rows
         names = [each.name for each in columns]
-        places = tuple(names.index(each) for each in self.primary_key)
-        row_type = row_type_of(columns)
-        changes = found.key_by(lambda row: tuple(row[place] for place in places))
-        return changes.process(_Changes(row_type), row_type).name(f"ChangelogNormalize: {self.summary}")
+        indexes = tuple(names.index(each) for each in self.primary_key)
+
+        def key_of(row: Row) -> tuple[Any, ...]:
+            return tuple(row[index] for index in indexes)
+
+        return builder.add(
+            Process(_Changes(row_type_of(columns)), key_of),
+            [rows.partitioned(Hash(key_of))],
+            name=f"ChangelogNormalize: {self.summary}",
+            type_info=row_type_of(columns),
+            uid=builder.new_uid(uid_prefix),
+        )
 
 
 class _Changes(KeyedProcessFunction):

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
 from zoneinfo import ZoneInfo
 
 from funke.engine.connectors.jdbc.jdbc_url import mysql_parameters
 from funke.engine.connectors.jdbc.mysql_database import MySqlDatabase
-from funke.engine.connectors.mysql_cdc.change_rows import METADATA, output_fields
 from funke.engine.connectors.mysql_cdc.gtids import GtidSet
 from funke.engine.connectors.mysql_cdc.log_position import LogPosition
 from funke.engine.connectors.mysql_cdc.settings import MySqlCdcSettings
@@ -28,19 +24,14 @@ from funke.engine.sql.connectors.change_tables import (
     PASSWORD,
     SKIPPED,
     TIMEOUT,
-    ChangeTableSource,
-    check_shared,
-    has_checkpoints,
+    ChangeTableFactory,
+    connection_of,
     refused,
 )
-from funke.engine.sql.connectors.table_factory import TableContext, TableFactory
 from funke.engine.sql.connectors.table_option import OptionValues, TableOption
 from funke.engine.types.logical.row_type import RowField
 
-if TYPE_CHECKING:
-    from funke.engine.types.logical.data_type import DataType
-
-__all__ = ["MySqlCdcFactory", "MySqlCdcTableSource"]
+__all__ = ["MySqlCdcFactory"]
 
 _PORT = TableOption("port", "Integer", "3306", "Its port.")
 _USER = TableOption(
@@ -93,14 +84,13 @@ _PROPERTIES = "jdbc.properties"
 _RANGE = re.compile(r"\s*(\d+)\s*(?:-\s*\d+\s*)?")
 
 
-class MySqlCdcFactory(TableFactory):
+class MySqlCdcFactory(ChangeTableFactory):
     identifier = "mysql-cdc"
     purpose = (
         "Tables of MySQL and MariaDB and everything that changes in them: rows that are there, then the binary log. "
         "Needs `binlog_format = ROW` and the driver PyMySQL (`funke[mysql]`). Options `jdbc.properties.…` are "
         "parameters as in the URLs of the connector jdbc: `jdbc.properties.sslMode`."
     )
-    reads = True
     free_prefixes = (f"{_PROPERTIES}.",)
     required_options = (HOST, _USER, PASSWORD, _DATABASE, _TABLE)
     optional_options = (
@@ -123,37 +113,24 @@ class MySqlCdcFactory(TableFactory):
         *_REFUSED,
     )
 
-    def create_source(self, context: TableContext) -> MySqlCdcTableSource:
-        values = context.values
-        check_shared(values, (_DATABASE, _TABLE), _REFUSED)
-        database = MySqlDatabase(
-            {
-                "host": values[HOST],
-                "port": values[_PORT],
-                "user": values[_USER],
-                "password": values[PASSWORD],
-                "connect_timeout": max(1, values[TIMEOUT].to_millis() // 1000),
-                **mysql_parameters(values.behind(_PROPERTIES).texts.items()),
-            }
-        )
-        settings = MySqlCdcSettings(
-            database,
+    source_type = MySqlCdcSource
+    patterns = (_DATABASE, _TABLE)
+    defaults_only = _REFUSED
+
+    def create_settings(self, values: OptionValues, fields: tuple[RowField, ...]) -> MySqlCdcSettings:
+        parameters = mysql_parameters(values.behind(_PROPERTIES).texts.items())
+        return MySqlCdcSettings(
+            MySqlDatabase({**connection_of(values, _USER), "port": values[_PORT], **parameters}),
             values[_DATABASE],
             values[_TABLE],
-            tuple(RowField(each.name, each.type) for each in context.columns),
+            fields,
             _server_id(values[_SERVER_ID]),
             _zone(values[_ZONE]),
-            values[_START],
-            _position(values),
-            _time_ms(values),
-            values[CHUNK],
-            values[CHUNK_KEY],
-            values[HEARTBEAT].to_millis(),
-            values[SKIPPED] == "t",
-            has_checkpoints(context.configuration),
+            start_mode=values[_START],
+            start_position=_position(values),
+            start_time_ms=_time_ms(values),
             start_gtids=_gtids(values),
         )
-        return MySqlCdcTableSource(settings, values[APPEND_ONLY])
 
 
 def _server_id(text: str | None) -> int:
@@ -200,19 +177,3 @@ def _time_ms(values: OptionValues) -> int:
     if values[_TIME] is None:
         raise ValidationException(f"'timestamp' needs '{_TIME.key}'.")
     return int(values[_TIME])
-
-
-@dataclass(frozen=True)
-class MySqlCdcTableSource(ChangeTableSource):
-    """Rows and changes of tables of MySQL and MariaDB."""
-
-    settings: MySqlCdcSettings
-    summary = "mysql-cdc"
-    metadata: ClassVar[Mapping[str, DataType]] = METADATA
-
-    @property
-    def fields(self) -> tuple[RowField, ...]:
-        return output_fields(self.settings)
-
-    def create_source(self) -> MySqlCdcSource:
-        return MySqlCdcSource(self.settings)

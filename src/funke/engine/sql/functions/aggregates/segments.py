@@ -67,7 +67,7 @@ class Segments:
         by_length = np.argsort(-lengths, kind="stable")
         starts = self.starts[by_length]
         # How many segments are longer than each place.
-        longer = len(lengths) - np.searchsorted(np.sort(lengths), np.arange(1, longest), side="right")
+        longer: Any = len(lengths) - np.searchsorted(np.sort(lengths), np.arange(1, longest), side="right")
         return [starts[:count] + place for place, count in enumerate(longer.tolist(), start=1)]
 
     @cached_property

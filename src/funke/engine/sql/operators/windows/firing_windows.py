@@ -8,90 +8,40 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from funke.engine.graph.state_meaning import StateMeaning
-from funke.engine.operators.operator import TaskInfo
-from funke.engine.sql.binding.relations import BoundAggregate, Column
-from funke.engine.sql.binding.window_relations import Firing, WindowAggregation, Windows, WindowTime
-from funke.engine.sql.changelog.change_kinds import has_retractions
 from funke.engine.sql.functions.aggregates.kernel import Fields
 from funke.engine.sql.functions.aggregates.rows import AggregateRows, ArgumentColumn
 from funke.engine.sql.functions.aggregates.segments import Segments
 from funke.engine.sql.functions.values import from_values, to_values
-from funke.engine.sql.meaning.column_texts import ColumnTexts
-from funke.engine.sql.meaning.state_parts import ACCUMULATORS, input_facts, key_fact, window_fact
 from funke.engine.sql.operators.aggregate import differ, signs_of
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.key_columns import KeyColumns
 from funke.engine.sql.operators.opened_functions import OpenedFunctions
 from funke.engine.sql.operators.windows.gathered_rows import group_kernel
-from funke.engine.sql.operators.windows.slices import Slices
 from funke.engine.sql.operators.windows.time_column import with_times
 from funke.engine.sql.operators.windows.window_operator import WindowOperator
 from funke.engine.sql.operators.windows.window_results import WindowResults
 from funke.engine.sql.state.keyed_columns import ColumnLayout, Columns
 from funke.engine.sql.state.keyed_columns_operator import KeyedColumnsOperator
+from funke.engine.sql.window_kinds import SlicedWindows
 from funke.engine.state.operator_state import OperatorStateSnapshot
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.row import RowKind
 
-__all__ = ["FireWindows", "FiringWindowOperator"]
+if TYPE_CHECKING:
+    from funke.engine.sql.plan.group_window_aggregate import GroupWindowAggregate
+
+__all__ = ["FiringWindowOperator"]
 
 _INSERT, _BEFORE, _AFTER, _DELETE = (
     kind.value for kind in (RowKind.INSERT, RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER, RowKind.DELETE)
 )
 # No timer is set.
 _NEVER = np.iinfo(np.int64).max
-
-
-@dataclass(frozen=True)
-class FireWindows:
-    """Makes the operator of an aggregation for a subtask."""
-
-    inputs: tuple[Column, ...]
-    columns: tuple[Column, ...]
-    keys: tuple[int, ...]
-    aggregates: tuple[BoundAggregate, ...]
-    windows: Windows
-    time: WindowTime
-    firing: Firing
-    has_retractions: bool
-    sends_before: bool
-
-    @staticmethod
-    def of(aggregation: WindowAggregation) -> FireWindows:
-        """What a subtask has to know of an aggregation."""
-        assert aggregation.windows is not None and aggregation.firing is not None
-        return FireWindows(
-            aggregation.input.columns,
-            aggregation.columns,
-            aggregation.keys,
-            aggregation.aggregates,
-            aggregation.windows,
-            aggregation.time,
-            aggregation.firing,
-            has_retractions(aggregation.input),
-            aggregation.sends_before,
-        )
-
-    @staticmethod
-    def meaning(aggregation: WindowAggregation) -> StateMeaning:
-        """What its state means; results that were told stand in it as they were, so that none of them may move."""
-        assert aggregation.firing is not None
-        texts, source, firing = ColumnTexts(), aggregation.input, aggregation.firing
-        calls = ", ".join(texts.call(source, each) for each in aggregation.aggregates)
-        delays = f"early {firing.early_ms} ms, late {firing.late_ms} ms, lateness {firing.lateness_ms} ms"
-        windows = window_fact(texts, source, aggregation.windows, aggregation.time, None)
-        keys = key_fact(texts, source, aggregation.keys)
-        facts = (keys, windows, ("results told", delays), (f"{ACCUMULATORS}s", calls), *input_facts(texts, source))
-        return StateMeaning("GroupWindowAggregate", facts)
-
-    def __call__(self, task: TaskInfo) -> FiringWindowOperator:
-        return FiringWindowOperator(self)
 
 
 @dataclass
@@ -125,19 +75,20 @@ class _Changes:
 class FiringWindowOperator(WindowOperator, KeyedColumnsOperator):
     """Each window is a namespace of the state; rows are taken in a window at a time and sent in their order."""
 
-    def __init__(self, spec: FireWindows) -> None:
-        super().__init__(spec.time, spec.keys)
-        self._input = schema_of(spec.inputs)
-        self._key_places = spec.keys
-        self._key_types = [spec.inputs[place].type for place in spec.keys]
-        self._key_columns = KeyColumns(spec.keys, self._key_types)
-        self._aggregates = spec.aggregates
-        self._kernels = [group_kernel(each.call, spec.has_retractions) for each in spec.aggregates]
-        self._slices = Slices(spec.windows)
-        self._firing = spec.firing
-        self._sends_before = spec.sends_before
-        self._results = WindowResults(spec.columns, spec.time.is_event_time)
-        self._functions = OpenedFunctions((), [each.call.function for each in spec.aggregates])
+    def __init__(self, node: GroupWindowAggregate) -> None:
+        super().__init__(node.time, node.keys)
+        self._input = schema_of(node.input.columns)
+        self._key_places = node.keys
+        self._key_types = [node.input.columns[place].type for place in node.keys]
+        self._key_columns = KeyColumns(node.keys, self._key_types)
+        self._aggregates = node.aggregates
+        self._kernels = [group_kernel(each.call, node.input.has_retractions) for each in node.aggregates]
+        assert isinstance(node.windows, SlicedWindows)
+        self._windows = node.windows
+        self._firing = node.firing
+        self._sends_before = node.sends_before
+        self._results = WindowResults(node.columns, node.time.is_event_time)
+        self._functions = OpenedFunctions((), [each.call.function for each in node.aggregates])
         # The open windows by their ends, and when the clock makes the first of their keys tell its results.
         self._timers: dict[int, int] = {}
 
@@ -188,17 +139,17 @@ class FiringWindowOperator(WindowOperator, KeyedColumnsOperator):
     def add_rows(self, batch: ColumnBatch, now_ms: int) -> None:
         timed, stamps = with_times(as_schema(batch, self._input), self.time, self.local, now_ms)
         self.without_time += len(batch) - len(timed)
-        rows, ends = self._windows_of(self._slices.end_of(stamps))
+        rows, ends = self._windows_of(self._windows.slice_end(stamps))
         found = [self._add(timed, rows, np.flatnonzero(ends == end), int(end)) for end in np.unique(ends)]
         self._send([each for each in found if each is not None])
 
     def _windows_of(self, slice_ends: Any) -> tuple[Any, Any]:
         """Rows by their places, each as often as it has open windows, and the ends of these, as Flink has them: the
         last window of a row first."""
-        counts = self._slices.window_counts(slice_ends)
+        counts = self._windows.window_counts(slice_ends)
         rows: Any = np.repeat(np.arange(len(slice_ends)), counts)
         number = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
-        ends = self._slices.last_window(slice_ends)[rows] - number * self._slices.step
+        ends = self._windows.last_window(slice_ends)[rows] - number * self._windows.interval_ms
         is_open = ends > self.closed - self._firing.lateness_ms
         self.late += int(np.count_nonzero(counts)) - len(np.unique(rows[is_open]))
         return rows[is_open], ends[is_open]
@@ -362,7 +313,7 @@ class FiringWindowOperator(WindowOperator, KeyedColumnsOperator):
         own = pa.array(np.repeat(rows, 2)[sent])
         columns = [*(each.take(own) for each in keys), *(each.take(shown) for each in images)]
         time = self.local.to_instant(end - 1)
-        batch = self._results.window(columns, len(shown), self._slices.start_of(end), end, time)
+        batch = self._results.window(columns, len(shown), self._windows.start_of(end), end, time)
         return _Changes(np.repeat(places, 2)[sent], ColumnBatch(batch.data, batch.timestamps, kinds))
 
     def _send(self, changes: list[_Changes]) -> None:

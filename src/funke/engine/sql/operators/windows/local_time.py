@@ -59,7 +59,7 @@ class LocalTime:
         if self._zone is None or not _LEAST <= local_ms <= _MOST:
             return local_ms
         shown = (_EPOCH + datetime.timedelta(milliseconds=local_ms)).replace(tzinfo=self._zone, fold=1)
-        return (shown.astimezone(datetime.timezone.utc).replace(tzinfo=None) - _EPOCH) // _MILLISECOND
+        return (shown.astimezone(datetime.UTC).replace(tzinfo=None) - _EPOCH) // _MILLISECOND
 
     def to_instants(self, local: Any) -> Any:
         """The same for many times (int64)."""

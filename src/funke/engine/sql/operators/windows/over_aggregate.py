@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from funke.engine.formats.column_types import to_type_info
-from funke.engine.graph.state_meaning import StateMeaning, StateMoves
+from funke.engine.graph.state_meaning import StateMoves
 from funke.engine.operators.key_watch import KeyWatch
-from funke.engine.operators.operator import MIN_WATERMARK, OperatorContext, TaskInfo
-from funke.engine.sql.binding.relations import BoundAggregate, Column
-from funke.engine.sql.binding.window_relations import OverAggregation, WindowTime
+from funke.engine.operators.operator import MIN_WATERMARK, OperatorContext
 from funke.engine.sql.functions.aggregates.kernel import Fields
 from funke.engine.sql.functions.aggregates.rows import AggregateRows, ArgumentColumn
 from funke.engine.sql.functions.aggregates.segments import Segments
-from funke.engine.sql.meaning.column_texts import ColumnTexts
-from funke.engine.sql.meaning.state_parts import ACCUMULATORS, COLUMNS, accumulators, columns_of, key_fact
+from funke.engine.sql.meaning.state_parts import ACCUMULATORS, COLUMNS
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.key_columns import KeyColumns
 from funke.engine.sql.operators.opened_functions import FunctionsOperator, OpenedFunctions
@@ -34,80 +30,37 @@ from funke.engine.state.operator_state import OperatorStateSnapshot
 from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.types.columns.column_batch import ColumnBatch
 
-__all__ = ["OverAggregate", "OverOperator"]
+if TYPE_CHECKING:
+    from funke.engine.sql.plan.over_aggregate import OverAggregate
 
-
-@dataclass(frozen=True)
-class OverAggregate:
-    """Makes the operator of OVER aggregates for a subtask."""
-
-    inputs: tuple[Column, ...]
-    columns: tuple[Column, ...]
-    partition_by: tuple[int, ...]
-    aggregates: tuple[BoundAggregate, ...]
-    time: WindowTime
-    is_rows: bool
-    preceding: int | None
-    ttl_ms: int = 0
-
-    @staticmethod
-    def of(over: OverAggregation) -> OverAggregate:
-        """What a subtask has to know of an aggregation."""
-        return OverAggregate(
-            over.input.columns,
-            over.columns,
-            over.partition_by,
-            over.aggregates,
-            over.time,
-            over.is_rows,
-            over.preceding,
-            over.ttl_ms,
-        )
-
-    @staticmethod
-    def meaning(over: OverAggregation) -> StateMeaning:
-        """What its state means."""
-        texts, source, is_bounded = ColumnTexts(), over.input, over.preceding is not None
-        unit = "rows" if over.is_rows else "ms"
-        facts = (
-            key_fact(texts, source, over.partition_by, "PARTITION BY"),
-            ("ORDER BY", texts.time(source, over.time)),
-            ("the frame", f"{over.preceding} {unit} PRECEDING" if is_bounded else f"UNBOUNDED PRECEDING, {unit}"),
-        )
-        calls = accumulators(texts, source, over.aggregates, lambda call: window_kernel(call, is_bounded))
-        # By the clock, and without a lower bound, no row is kept.
-        columns = columns_of(texts, source) if over.time.is_event_time or is_bounded else ()
-        return StateMeaning("OverAggregate", facts, ((ACCUMULATORS, calls), (COLUMNS, columns)))
-
-    def __call__(self, task: TaskInfo) -> OverOperator:
-        return OverOperator(self)
+__all__ = ["OverOperator"]
 
 
 class OverOperator(FunctionsOperator, WaitingRowsOperator):
     """Rows wait for the watermark, and are processed in the order of their times; by the clock, as they come."""
 
-    def __init__(self, spec: OverAggregate) -> None:
-        self._spec = spec
-        self._input = schema_of(spec.inputs)
-        self._output_schema = schema_of(spec.columns)
-        types = [spec.inputs[each].type for each in spec.partition_by]
-        self._keys = KeyColumns(spec.partition_by, types)
-        self._key_watch = KeyWatch(spec.partition_by)
+    def __init__(self, node: OverAggregate) -> None:
+        self._node = node
+        self._input = schema_of(node.input.columns)
+        self._output_schema = schema_of(node.columns)
+        types = [node.input.columns[each].type for each in node.partition_by]
+        self._keys = KeyColumns(node.partition_by, types)
+        self._key_watch = KeyWatch(node.partition_by)
         key_types = list(map(to_type_info, types))
-        is_bounded = spec.preceding is not None
-        self._kernels = [window_kernel(each.call, is_bounded) for each in spec.aggregates]
-        self._waiting = RowBuffer("waiting-rows", spec.partition_by, key_types, self._input)
+        is_bounded = node.preceding is not None
+        self._kernels = [window_kernel(each.call, is_bounded) for each in node.aggregates]
+        self._waiting = RowBuffer("waiting-rows", node.partition_by, key_types, self._input)
         # Rows that are in accumulators, and will leave them again.
-        self._inside = RowBuffer("rows-inside", spec.partition_by, key_types, self._input)
+        self._inside = RowBuffer("rows-inside", node.partition_by, key_types, self._input)
         self._watermark = MIN_WATERMARK
-        self._has_peers = not spec.is_rows and (spec.time.is_event_time or is_bounded)
+        self._has_peers = not node.is_rows and (node.time.is_event_time or is_bounded)
         self._late = self._without_time = 0
         self._swept = 0
-        self.functions = OpenedFunctions((), [each.call.function for each in spec.aggregates])
+        self.functions = OpenedFunctions((), [each.call.function for each in node.aggregates])
 
     def layout(self) -> ColumnLayout:
         # Rows that are in accumulators must be able to leave them: those of a lower bound stay.
-        ttl_ms = self._spec.ttl_ms if self._spec.preceding is None else 0
+        ttl_ms = self._node.ttl_ms if self._node.preceding is None else 0
         return ColumnLayout("over-aggregates", self._create, ttl_ms)
 
     def _create(self, count: int) -> Fields:
@@ -121,7 +74,7 @@ class OverOperator(FunctionsOperator, WaitingRowsOperator):
         """Takes in rows; those that the watermark has passed are dropped."""
         self.records_in += len(batch)
         self._key_watch.look(batch.data)
-        time, now = self._spec.time, self._clock.now_ms()
+        time, now = self._node.time, self._clock.now_ms()
         timed, times = with_times(as_schema(batch, self._input), time, LocalTime(None), now)
         if not time.is_event_time:
             if len(timed):
@@ -139,7 +92,7 @@ class OverOperator(FunctionsOperator, WaitingRowsOperator):
 
     def process_watermark(self, watermark: int) -> None:
         """Processes the rows that it has passed, then passes it on."""
-        if self._spec.time.is_event_time:
+        if self._node.time.is_event_time:
             self._watermark = watermark
             first = self._waiting.first_time()
             if first is not None and first <= watermark:
@@ -154,7 +107,7 @@ class OverOperator(FunctionsOperator, WaitingRowsOperator):
 
     def _process(self, rows: ColumnBatch, timestamps: Any) -> None:
         """Sends rows, which are in the order of their times, with their results."""
-        results = self._unbounded(rows) if self._spec.preceding is None else self._bounded(rows, self._spec.preceding)
+        results = self._unbounded(rows) if self._node.preceding is None else self._bounded(rows, self._node.preceding)
         data = pa.RecordBatch.from_arrays([*rows.data.columns, *results], schema=self._output_schema)
         self.output.emit_columns(ColumnBatch(data, timestamps))
 
@@ -178,7 +131,7 @@ class OverOperator(FunctionsOperator, WaitingRowsOperator):
         assert times is not None
         order = np.lexsort((times, codes))
         codes, times, is_new = codes[order], times[order], is_new[order]
-        events = frame_events(codes, times, is_new, preceding, self._spec.is_rows)
+        events = frame_events(codes, times, is_new, preceding, self._node.is_rows)
         results = self._run(keys, both.data, order[events.rows], events.segments, events.signs)
         self._inside.add(both.take(np.sort(order[events.is_inside])))
         # The event that shows the result of each of the sorted rows.
@@ -221,7 +174,7 @@ class OverOperator(FunctionsOperator, WaitingRowsOperator):
         after: list[Any] = []
         results = []
         start = 0
-        for kernel, use in zip(self._kernels, self._spec.aggregates):
+        for kernel, use in zip(self._kernels, self._node.aggregates):
             before = fetched.columns[start : start + len(kernel.dtypes)]
             start += len(kernel.dtypes)
             mask = None if use.condition is None else np.asarray(column(use.condition).array.fill_null(False))
@@ -234,8 +187,8 @@ class OverOperator(FunctionsOperator, WaitingRowsOperator):
 
     def _sweep(self, watermark: int) -> None:
         """Now and then, forgets keys whose rows have all left their range of time."""
-        preceding = self._spec.preceding
-        if preceding is None or self._spec.is_rows or len(self._inside) < 2 * self._swept + 1024:
+        preceding = self._node.preceding
+        if preceding is None or self._node.is_rows or len(self._inside) < 2 * self._swept + 1024:
             return
         rows = self._inside.all()
         assert rows is not None and rows.timestamps is not None

@@ -6,23 +6,20 @@ An entry has the columns of the key, the end of the slice, the number of rows, a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from funke.engine.operators.operator import Operator, TaskInfo
+from funke.engine.operators.operator import Operator
 from funke.engine.sql.binding.relations import BoundAggregate, Column
-from funke.engine.sql.binding.window_relations import WindowAggregation, Windows, WindowTime
-from funke.engine.sql.changelog.change_kinds import has_retractions
+from funke.engine.sql.binding.window_relations import WindowAggregation
 from funke.engine.sql.functions.aggregates.kernel import Fields
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.windows.aggregate_block import AggregateBlock, Aggregates
 from funke.engine.sql.operators.windows.gathered_rows import window_kernel
 from funke.engine.sql.operators.windows.key_codes import slice_codes
 from funke.engine.sql.operators.windows.local_time import LocalTime
-from funke.engine.sql.operators.windows.slices import Slices
 from funke.engine.sql.operators.windows.time_column import with_times
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.logical.atomic_types import (
@@ -36,7 +33,10 @@ from funke.engine.types.logical.atomic_types import (
 )
 from funke.engine.types.logical.data_type import DataType
 
-__all__ = ["PartialAggregate", "are_numbers", "can_be_partial", "entries_of", "field_columns", "partial_columns"]
+if TYPE_CHECKING:
+    from funke.engine.sql.plan.window_aggregate import LocalWindowAggregate
+
+__all__ = ["PartialAggregateOperator", "are_numbers", "entries_of", "field_columns", "partial_columns"]
 
 # What the fields of accumulators are in columns; objects stay where they are.
 _FIELD_TYPES: dict[Any, DataType] = {
@@ -48,14 +48,6 @@ _FIELD_TYPES: dict[Any, DataType] = {
     np.dtype(np.float32): FloatType(False),
     np.dtype(np.bool_): BooleanType(False),
 }
-
-
-def can_be_partial(aggregation: WindowAggregation) -> bool:
-    """Whether an aggregation is computed in two steps: windows of event time, of numbers, of rows that stay."""
-    is_sliced = aggregation.windows is not None and aggregation.windows.kind != "session"
-    if not is_sliced or not aggregation.time.is_event_time or has_retractions(aggregation.input):
-        return False
-    return are_numbers(aggregation.aggregates)
 
 
 def are_numbers(aggregates: Sequence[BoundAggregate]) -> bool:
@@ -92,47 +84,19 @@ def entries_of(data: Any, keys: int, aggregates: Aggregates) -> tuple[AggregateB
     return AggregateBlock(tuple(columns[:keys]), counts, tuple(fields)), ends
 
 
-@dataclass(frozen=True)
-class PartialAggregate:
-    """Makes the operator of the first step for a subtask."""
-
-    inputs: tuple[Column, ...]
-    columns: tuple[Column, ...]
-    keys: tuple[int, ...]
-    aggregates: tuple[BoundAggregate, ...]
-    windows: Windows
-    time: WindowTime
-
-    @staticmethod
-    def of(aggregation: WindowAggregation) -> PartialAggregate:
-        """What a subtask has to know of an aggregation."""
-        assert aggregation.windows is not None
-        return PartialAggregate(
-            aggregation.input.columns,
-            partial_columns(aggregation),
-            aggregation.keys,
-            aggregation.aggregates,
-            aggregation.windows,
-            aggregation.time,
-        )
-
-    def __call__(self, task: TaskInfo) -> PartialAggregateOperator:
-        return PartialAggregateOperator(self)
-
-
 class PartialAggregateOperator(Operator):
     """Keeps nothing: the entries of a batch leave at once, so that no watermark passes them."""
 
     takes_rows = False
     takes_columns = True
 
-    def __init__(self, spec: PartialAggregate) -> None:
-        self._time = spec.time
-        self._local = LocalTime(spec.time.zone)
-        self._slices = Slices(spec.windows)
-        self._input = schema_of(spec.inputs)
-        self._entries = schema_of(spec.columns)
-        self._aggregates = Aggregates(spec.keys, spec.aggregates)
+    def __init__(self, node: LocalWindowAggregate) -> None:
+        self._time = node.time
+        self._local = LocalTime(node.time.zone)
+        self._windows = node.windows
+        self._input = schema_of(node.input.columns)
+        self._entries = schema_of(node.columns)
+        self._aggregates = Aggregates(node.keys, node.aggregates)
         self._without_time = 0
 
     def process_columns(self, batch: ColumnBatch) -> None:
@@ -142,8 +106,8 @@ class PartialAggregateOperator(Operator):
         self._without_time += len(batch) - len(timed)
         if not len(timed):
             return
-        ends = self._slices.end_of(stamps)
-        codes, count = slice_codes(self._aggregates.key_columns(timed.data), ends, self._slices.width)
+        ends = self._windows.slice_end(stamps)
+        codes, count = slice_codes(self._aggregates.key_columns(timed.data), ends, self._windows.width_ms)
         block, firsts = self._aggregates.of_rows(timed, codes, count)
         numbers = [ends[firsts], block.counts, *(each for fields in block.fields for each in fields)]
         arrays = [*block.keys, *(pa.array(each, field.type) for each, field in self._fields(numbers, len(block.keys)))]

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from funke.engine.operators.operator import TaskInfo
-from funke.engine.sql.binding.relations import BoundAggregate, Column, SortKey
-from funke.engine.sql.binding.window_relations import OverCall, PartitionAggregation
+from funke.engine.sql.binding.relations import BoundAggregate
+from funke.engine.sql.binding.window_relations import OverCall
 from funke.engine.sql.functions.aggregates.kernel import AggregateKernel
 from funke.engine.sql.functions.aggregates.rows import AggregateRows
 from funke.engine.sql.functions.aggregates.segments import Segments
@@ -26,7 +24,10 @@ from funke.engine.sql.operators.windows.partition_frames import SortedPartitions
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.logical.families import APPROXIMATE
 
-__all__ = ["PartitionAggregate", "PartitionResults"]
+if TYPE_CHECKING:
+    from funke.engine.sql.plan.batch_over_aggregate import BatchOverAggregate
+
+__all__ = ["PartitionOperator", "PartitionResults", "functions_of"]
 
 # So many rows of frames stand beside each other at a time.
 _MOST_ROWS = 1 << 18
@@ -34,39 +35,20 @@ _MOST_ROWS = 1 << 18
 _IN_ANY_ORDER = ("count", "sum", "avg", "min", "max")
 
 
-@dataclass(frozen=True)
-class PartitionAggregate:
-    """Makes the operator of functions of partitions for a subtask."""
-
-    inputs: tuple[Column, ...]
-    columns: tuple[Column, ...]
-    partition_by: tuple[int, ...]
-    order: tuple[SortKey, ...]
-    calls: tuple[OverCall, ...]
-
-    @staticmethod
-    def of(relation: PartitionAggregation) -> PartitionAggregate:
-        return PartitionAggregate(
-            relation.input.columns, relation.columns, relation.partition_by, relation.order, relation.calls
-        )
-
-    def functions(self) -> OpenedFunctions:
-        """The functions of users that are called."""
-        return OpenedFunctions((), [each.aggregate.call.function for each in self.calls])
-
-    def __call__(self, task: TaskInfo) -> PartitionOperator:
-        return PartitionOperator(self)
+def functions_of(node: BatchOverAggregate) -> OpenedFunctions:
+    """The functions of users that are called."""
+    return OpenedFunctions((), [each.call.function for each in node.aggregates])
 
 
 class PartitionOperator(GatheringOperator, FunctionsOperator):
     """Computes functions of partitions when all rows have come."""
 
-    def __init__(self, spec: PartitionAggregate) -> None:
+    def __init__(self, node: BatchOverAggregate) -> None:
         super().__init__()
-        self._spec = spec
-        self._input = schema_of(spec.inputs)
-        self._results = PartitionResults(spec)
-        self.functions = spec.functions()
+        self._node = node
+        self._input = schema_of(node.input.columns)
+        self._results = PartitionResults(node)
+        self.functions = functions_of(node)
 
     def taken(self, batch: ColumnBatch) -> ColumnBatch:
         require_inserts(batch, "OVER")
@@ -80,18 +62,18 @@ class PartitionOperator(GatheringOperator, FunctionsOperator):
         return in_order.with_data(self._results.of(in_order.data))
 
     def _order(self, data: Any) -> Any:
-        order = order_of(data, self._spec.order) if self._spec.order else np.arange(data.num_rows)
+        order = order_of(data, self._node.order) if self._node.order else np.arange(data.num_rows)
         return order[np.argsort(self._results.partitions(data)[0][order], kind="stable")]
 
 
 class PartitionResults:
     """Computes the functions of whole partitions, whose rows stand together and in their order."""
 
-    def __init__(self, spec: PartitionAggregate) -> None:
-        self._spec = spec
-        self._schema = schema_of(spec.columns)
-        self._keys = _key_columns(spec, spec.partition_by)
-        self._values = _key_columns(spec, [key.index for key in spec.order])
+    def __init__(self, node: BatchOverAggregate) -> None:
+        self._node = node
+        self._schema = schema_of(node.columns)
+        self._keys = _key_columns(node, node.partition_by)
+        self._values = _key_columns(node, [key.index for key in node.order])
 
     def partitions(self, data: Any) -> tuple[Any, Any]:
         """The number of each row's partition, in the order of their first rows, and what tells them apart."""
@@ -100,19 +82,19 @@ class PartitionResults:
     def of(self, data: Any) -> Any:
         """The rows with their results; there is at least one."""
         partitions = SortedPartitions(self.partitions(data)[0], self._values.encode(data)[0])
-        made = [self._result(each, partitions, data) for each in self._spec.calls]
+        made = [self._result(each, partitions, data) for each in self._node.calls]
         return pa.RecordBatch.from_arrays([*data.columns, *made], schema=self._schema)
 
     def _result(self, call: OverCall, partitions: SortedPartitions, data: Any) -> Any:
         place = _PLACES.get(call.aggregate.call.function.name)
         if place is not None:
             return place(partitions, [data.column(each) for each in call.aggregate.arguments])
-        lower, upper = partitions.bounds(call.frame, data, self._spec.order)
+        lower, upper = partitions.bounds(call.frame, data, self._node.order)
         return _Framed(call, partitions, data).of(lower, upper)
 
 
-def _key_columns(spec: PartitionAggregate, places: Any) -> KeyColumns:
-    return KeyColumns(places, [spec.inputs[place].type for place in places])
+def _key_columns(node: BatchOverAggregate, places: Any) -> KeyColumns:
+    return KeyColumns(places, [node.input.columns[place].type for place in places])
 
 
 class _Framed:

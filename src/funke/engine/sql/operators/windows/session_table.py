@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from funke.engine.formats.column_types import to_type_info
-from funke.engine.graph.state_meaning import StateMeaning, StateMoves
-from funke.engine.operators.operator import TaskInfo
-from funke.engine.sql.binding.relations import Column
-from funke.engine.sql.binding.window_relations import WindowTable, WindowTime
-from funke.engine.sql.meaning.column_texts import ColumnTexts
-from funke.engine.sql.meaning.state_parts import COLUMNS, columns_of, input_facts, key_fact, window_fact
+from funke.engine.graph.state_meaning import StateMoves
+from funke.engine.sql.meaning.state_parts import COLUMNS
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.windows.key_codes import key_codes
 from funke.engine.sql.operators.windows.row_buffer import RowBuffer
@@ -23,55 +18,28 @@ from funke.engine.sql.operators.windows.sessions import find_sessions, is_within
 from funke.engine.sql.operators.windows.time_column import with_times
 from funke.engine.sql.operators.windows.window_operator import WindowOperator
 from funke.engine.sql.operators.windows.window_results import WindowResults
+from funke.engine.sql.window_kinds import SessionWindows
 from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.types.columns.column_batch import ColumnBatch
 
-__all__ = ["AddSessions", "SessionTableOperator"]
+if TYPE_CHECKING:
+    from funke.engine.sql.plan.window_table_function import SessionWindowTableFunction
 
-
-@dataclass(frozen=True)
-class AddSessions:
-    """Makes the operator of sessions for a subtask."""
-
-    inputs: tuple[Column, ...]
-    columns: tuple[Column, ...]
-    keys: tuple[int, ...]
-    gap_ms: int
-    time: WindowTime
-
-    @staticmethod
-    def of(table: WindowTable) -> AddSessions:
-        """What a subtask has to know of a table."""
-        return AddSessions(
-            table.input.columns, table.columns, table.partition_by or (), table.windows.size_ms, table.time
-        )
-
-    @staticmethod
-    def meaning(table: WindowTable) -> StateMeaning:
-        """What its state means: the rows of sessions that are open."""
-        texts, source = ColumnTexts(), table.input
-        facts = (
-            key_fact(texts, source, table.partition_by or (), "PARTITION BY"),
-            window_fact(texts, source, table.windows, table.time, None),
-            *input_facts(texts, source),
-        )
-        return StateMeaning("WindowTableFunction", facts, ((COLUMNS, columns_of(texts, source)),))
-
-    def __call__(self, task: TaskInfo) -> SessionTableOperator:
-        return SessionTableOperator(self)
+__all__ = ["SessionTableOperator"]
 
 
 class SessionTableOperator(WindowOperator):
     """Keeps rows with their local times until their sessions close; kinds stay with their rows."""
 
-    def __init__(self, spec: AddSessions) -> None:
-        super().__init__(spec.time, spec.keys)
-        self._gap = spec.gap_ms
-        self._keys = spec.keys
-        self._input = schema_of(spec.inputs)
-        self._results = WindowResults(spec.columns, spec.time.is_event_time)
-        key_types = [to_type_info(spec.inputs[key].type) for key in spec.keys]
-        self._rows = RowBuffer("session-rows", spec.keys, key_types, self._input)
+    def __init__(self, node: SessionWindowTableFunction) -> None:
+        inputs, self._keys = node.input.columns, node.partition_by or ()
+        super().__init__(node.time, self._keys)
+        assert isinstance(node.windows, SessionWindows)
+        self._gap = node.windows.gap_ms
+        self._input = schema_of(inputs)
+        self._results = WindowResults(node.columns, node.time.is_event_time)
+        key_types = [to_type_info(inputs[key].type) for key in self._keys]
+        self._rows = RowBuffer("session-rows", self._keys, key_types, self._input)
 
     def add_rows(self, batch: ColumnBatch, now_ms: int) -> None:
         timed, times = with_times(as_schema(batch, self._input), self.time, self.local, now_ms)

@@ -10,18 +10,14 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from funke.engine.graph.state_meaning import MeaningPart, StateMeaning, StateMoves
+from funke.engine.graph.state_meaning import StateMoves
 from funke.engine.operators.key_watch import KeyWatch
-from funke.engine.operators.operator import TaskInfo
-from funke.engine.sql.binding.relations import BoundAggregate, Column, SortKey
-from funke.engine.sql.binding.window_relations import SortedAggregation
-from funke.engine.sql.meaning.column_texts import ColumnTexts
-from funke.engine.sql.meaning.state_parts import ACCUMULATORS, COLUMNS, columns_of, input_facts, key_fact
+from funke.engine.sql.meaning.state_parts import COLUMNS
 from funke.engine.sql.operators.aggregate import differ
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.key_columns import KeyColumns
@@ -35,7 +31,10 @@ from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.row import RowKind
 
-__all__ = ["SortedAggregate", "SortedAggregateOperator"]
+if TYPE_CHECKING:
+    from funke.engine.sql.plan.sorted_over_aggregate import SortedOverAggregate
+
+__all__ = ["SortedAggregateOperator"]
 
 _INSERT, _BEFORE, _AFTER, _DELETE = (
     kind.value for kind in (RowKind.INSERT, RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER, RowKind.DELETE)
@@ -43,51 +42,6 @@ _INSERT, _BEFORE, _AFTER, _DELETE = (
 # So many rows of partitions, each as it is after one of the changes, stand beside each other at a time.
 _MOST_ROWS = 1 << 18
 _sorted_by = itemgetter(0)
-
-
-@dataclass(frozen=True)
-class SortedAggregate:
-    """Makes the operator of OVER aggregates by values for a subtask."""
-
-    inputs: tuple[Column, ...]
-    columns: tuple[Column, ...]
-    partition_by: tuple[int, ...]
-    order: SortKey
-    is_rows: bool
-    aggregates: tuple[BoundAggregate, ...]
-    sends_before: bool = True
-    ttl_ms: int = 0
-
-    @staticmethod
-    def of(over: SortedAggregation) -> SortedAggregate:
-        """What a subtask has to know of an aggregation."""
-        return SortedAggregate(
-            over.input.columns,
-            over.columns,
-            over.partition_by,
-            over.order,
-            over.is_rows,
-            over.aggregates,
-            over.sends_before,
-            over.ttl_ms,
-        )
-
-    @staticmethod
-    def meaning(over: SortedAggregation) -> StateMeaning:
-        """What its state means: rows, of which results were told that are computed again when they are taken back."""
-        texts, source = ColumnTexts(), over.input
-        facts = (
-            key_fact(texts, source, over.partition_by, "PARTITION BY"),
-            ("ORDER BY", texts.order(source, (over.order,))),
-            ("the frame", "ROWS" if over.is_rows else "RANGE"),
-            *input_facts(texts, source),
-        )
-        told = tuple(MeaningPart(texts.call(source, each), 0) for each in over.aggregates)
-        lists = (ACCUMULATORS, told), (COLUMNS, columns_of(texts, source))
-        return StateMeaning("OverAggregate by values", facts, lists)
-
-    def __call__(self, task: TaskInfo) -> SortedAggregateOperator:
-        return SortedAggregateOperator(self)
 
 
 @dataclass(frozen=True)
@@ -138,18 +92,18 @@ class _Steps:
 class SortedAggregateOperator(FunctionsOperator, KeyedColumnsOperator):
     """Finds the place of one row after the other; results and changes are computed for many of them at once."""
 
-    def __init__(self, spec: SortedAggregate) -> None:
-        self._spec = spec
-        self._input, self._output_schema = schema_of(spec.inputs), schema_of(spec.columns)
-        self._keys = KeyColumns(spec.partition_by, [spec.inputs[place].type for place in spec.partition_by])
-        self._values = KeyColumns([spec.order.index], [spec.inputs[spec.order.index].type])
-        self._key_watch = KeyWatch(spec.partition_by)
-        self._functions = list(map(image_function, spec.aggregates))
+    def __init__(self, node: SortedOverAggregate) -> None:
+        self._node = node
+        self._input, self._output_schema = schema_of(node.input.columns), schema_of(node.columns)
+        self._keys = KeyColumns(node.partition_by, [node.input.columns[place].type for place in node.partition_by])
+        self._values = KeyColumns([node.order.index], [node.input.columns[node.order.index].type])
+        self._key_watch = KeyWatch(node.partition_by)
+        self._functions = list(map(image_function, node.aggregates))
         self._has_prefixes = all(each.has_prefixes for each in self._functions)
-        self.functions = OpenedFunctions((), [each.call.function for each in spec.aggregates])
+        self.functions = OpenedFunctions((), [each.call.function for each in node.aggregates])
 
     def layout(self) -> ColumnLayout:
-        return ColumnLayout("sorted-rows", row_lists, self._spec.ttl_ms)
+        return ColumnLayout("sorted-rows", row_lists, self._node.ttl_ms)
 
     def restore_keyed(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
         super().restore_keyed(require_rows(parts, self.layout().name, len(self._input), is_sorted=True))
@@ -172,7 +126,7 @@ class SortedAggregateOperator(FunctionsOperator, KeyedColumnsOperator):
         (known,) = fetched.columns
         data = self._with_known(known, batch.data)
         partitions = _partitions(known)
-        values = None if self._spec.is_rows else self._values.encode(data)[0]
+        values = None if self._node.is_rows else self._values.encode(data)[0]
         for steps in self._chunks(batch, codes, partitions, data.num_rows - len(batch)):
             self._send(batch, *_images(data, values, steps), steps.steps)
         self.state.store(fetched, (known,), np.fromiter(map(bool, known), np.bool_, len(known)))
@@ -189,7 +143,7 @@ class SortedAggregateOperator(FunctionsOperator, KeyedColumnsOperator):
         steps = _Steps(self._has_prefixes)
         kinds = [_INSERT] * len(batch) if batch.kinds is None else batch.kinds.tolist()
         columns = [plain_values(column) for column in batch.data.columns]
-        entries = zip(sort_tuples(batch.data, (self._spec.order,)), zip(*columns))
+        entries = zip(sort_tuples(batch.data, (self._node.order,)), zip(*columns))
         # One by one: where a row stands, and which one it takes back, depends on all before it.
         for source, (code, kind, entry) in enumerate(zip(codes.tolist(), kinds, entries)):
             partition = partitions[code]
@@ -219,7 +173,7 @@ class SortedAggregateOperator(FunctionsOperator, KeyedColumnsOperator):
                 # It was forgotten.
                 return None
             del partition.entries[place], partition.rows[place]
-        first = place if self._spec.is_rows else start
+        first = place if self._node.is_rows else start
         return _Step(code, kind, first, partition.rows[first:], place, source)
 
     def _send(self, batch: ColumnBatch, images: SortedImages, moves: _Moves, steps: list[_Step]) -> None:
@@ -229,7 +183,7 @@ class SortedAggregateOperator(FunctionsOperator, KeyedColumnsOperator):
         changed = is_own.copy()
         for each in (column for columns in results for column in columns):
             changed |= differ(each, old, new)
-        has_before = changed & ~is_own & self._spec.sends_before
+        has_before = changed & ~is_own & self._node.sends_before
         sent = np.column_stack([has_before, changed]).ravel()
         own_kinds = np.array([step.kind for step in steps], np.int8)[moves.step]
         kinds = np.where(is_own, own_kinds, _AFTER).astype(np.int8)

@@ -3,118 +3,69 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from funke.engine.errors import StateError
 from funke.engine.formats.column_types import to_type_info
-from funke.engine.graph.state_meaning import PartMoves, StateMeaning, StateMoves
-from funke.engine.operators.operator import OperatorContext, TaskInfo
-from funke.engine.sql.binding.relations import BoundAggregate, Column
-from funke.engine.sql.binding.window_relations import WindowAggregation, Windows, WindowTime
-from funke.engine.sql.changelog.change_kinds import has_retractions
+from funke.engine.graph.state_meaning import PartMoves, StateMoves
+from funke.engine.operators.operator import OperatorContext
 from funke.engine.sql.functions.aggregates.segments import Segments
-from funke.engine.sql.meaning.column_texts import ColumnTexts
-from funke.engine.sql.meaning.state_parts import ACCUMULATORS, accumulators, input_facts, key_fact, window_fact
+from funke.engine.sql.meaning.state_parts import ACCUMULATORS
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.opened_functions import OpenedFunctions
 from funke.engine.sql.operators.windows.aggregate_block import AggregateBlock, Aggregates
 from funke.engine.sql.operators.windows.backend_sessions import DUE_KEYS, BackendSessions, SessionEntries
 from funke.engine.sql.operators.windows.backend_slices import BackendSlices, SliceEntries
 from funke.engine.sql.operators.windows.block_parts import blocks_of_parts, moved_blocks, parts_of_blocks
-from funke.engine.sql.operators.windows.gathered_rows import window_kernel
 from funke.engine.sql.operators.windows.key_codes import slice_codes
 from funke.engine.sql.operators.windows.open_sessions import HeapSessions, OpenSessions
-from funke.engine.sql.operators.windows.partial_aggregate import entries_of, partial_columns
+from funke.engine.sql.operators.windows.partial_aggregate import entries_of
 from funke.engine.sql.operators.windows.slice_store import HeapSlices, SliceStore
-from funke.engine.sql.operators.windows.slices import AttachedWindows, Slices
 from funke.engine.sql.operators.windows.time_column import with_times
 from funke.engine.sql.operators.windows.window_operator import WindowOperator
 from funke.engine.sql.operators.windows.window_results import WindowResults
 from funke.engine.sql.state.keyed_columns import ColumnLayout, KeyedColumns
 from funke.engine.sql.state.keyed_columns_operator import create_columns, is_in_memory
 from funke.engine.sql.state.moved_state import behind, moved_part
+from funke.engine.sql.window_kinds import SessionWindows, SlicedWindows
 from funke.engine.state.operator_state import OperatorStateSnapshot
 from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.state.snapshot.native_files import LocalFile
 from funke.engine.types.columns.column_batch import ColumnBatch
 
-__all__ = ["WindowAggregate", "WindowAggregateOperator"]
+if TYPE_CHECKING:
+    from funke.engine.sql.plan.window_aggregate import WindowAggregate
 
-
-@dataclass(frozen=True)
-class WindowAggregate:
-    """Makes the operator of an aggregation for a subtask."""
-
-    inputs: tuple[Column, ...]
-    columns: tuple[Column, ...]
-    keys: tuple[int, ...]
-    aggregates: tuple[BoundAggregate, ...]
-    windows: Windows | None
-    time: WindowTime
-    window_columns: tuple[int, int] | None = None
-    has_retractions: bool = False
-    # Whether rows are entries of `PartialAggregate`.
-    is_partial: bool = False
-
-    @staticmethod
-    def of(aggregation: WindowAggregation) -> WindowAggregate:
-        """What a subtask has to know of an aggregation."""
-        return WindowAggregate(
-            aggregation.input.columns,
-            aggregation.columns,
-            aggregation.keys,
-            aggregation.aggregates,
-            aggregation.windows,
-            aggregation.time,
-            aggregation.window_columns,
-            has_retractions(aggregation.input),
-        )
-
-    @staticmethod
-    def meaning(aggregation: WindowAggregation) -> StateMeaning:
-        """What its state means, in one step or in two."""
-        texts, source = ColumnTexts(), aggregation.input
-        takes_back = has_retractions(source)
-        calls = accumulators(texts, source, aggregation.aggregates, lambda call: window_kernel(call, takes_back))
-        windows = window_fact(texts, source, aggregation.windows, aggregation.time, aggregation.window_columns)
-        facts = (key_fact(texts, source, aggregation.keys), windows, *input_facts(texts, source))
-        return StateMeaning("WindowAggregate", facts, ((ACCUMULATORS, calls),))
-
-    @staticmethod
-    def of_entries(aggregation: WindowAggregation) -> WindowAggregate:
-        """The same, behind `PartialAggregate`."""
-        made, keys = WindowAggregate.of(aggregation), tuple(range(len(aggregation.keys)))
-        return replace(made, inputs=partial_columns(aggregation), keys=keys, is_partial=True)
-
-    def __call__(self, task: TaskInfo) -> WindowAggregateOperator:
-        if self.windows is None:
-            return AttachedWindowOperator(self)
-        if self.windows.kind == "session":
-            return SessionWindowOperator(self, self.windows)
-        return (EntryWindowOperator if self.is_partial else SliceWindowOperator)(self, self.windows)
+__all__ = [
+    "AttachedWindowOperator",
+    "EntryWindowOperator",
+    "SessionWindowOperator",
+    "SliceWindowOperator",
+    "WindowAggregateOperator",
+]
 
 
 class WindowAggregateOperator(WindowOperator):
     """Computes aggregates of windows and keys."""
 
-    def __init__(self, spec: WindowAggregate, keys: tuple[int, ...]) -> None:
-        # Entries have every key once in each batch, however many rows it has.
-        super().__init__(spec.time, () if spec.is_partial else spec.keys)
-        self._input = schema_of(spec.inputs)
-        self._aggregates = Aggregates(keys, spec.aggregates, spec.has_retractions)
-        self._has_retractions = spec.has_retractions
-        self._results = WindowResults(spec.columns, spec.time.is_event_time)
-        self._functions = OpenedFunctions((), [each.call.function for each in spec.aggregates])
-        self._key_types = [to_type_info(spec.inputs[each].type) for each in spec.keys]
+    def __init__(self, node: WindowAggregate, keys: tuple[int, ...]) -> None:
+        super().__init__(node.time, node.keys if self.watches_keys else ())
+        self._has_retractions = node.input.has_retractions
+        self._input = schema_of(node.input.columns)
+        self._aggregates = Aggregates(keys, node.aggregates, self._has_retractions)
+        self._results = WindowResults(node.columns, node.time.is_event_time)
+        self._functions = OpenedFunctions((), [each.call.function for each in node.aggregates])
+        self._key_types = [to_type_info(node.input.columns[each].type) for each in node.keys]
 
         # Where the state is, if not in memory.
         self._state: KeyedColumns | None = None
 
+    watches_keys = True
     # Not if keys have columns that rows are not sent by: a backend would look for them in other key groups.
     may_use_backend = True
 
@@ -223,14 +174,30 @@ class WindowAggregateOperator(WindowOperator):
             self._state.notify_checkpoint_aborted(checkpoint_id)
 
 
+class AttachedWindows:
+    """Windows that rows carry already: each is a slice of its own."""
+
+    width_ms = 1
+    has_gaps = False
+
+    def first_window(self, slice_end: Any) -> Any:
+        return slice_end
+
+    def last_window(self, slice_end: Any) -> Any:
+        return slice_end
+
+    def next_window(self, slice_end: int, closed: int) -> int | None:
+        return slice_end if slice_end > closed else None
+
+
 class _SliceOperator(WindowAggregateOperator):
     """Gathers the rows of each slice and key; a window is put together of its slices once time has passed its end."""
 
-    def __init__(self, spec: WindowAggregate, slices: Slices | AttachedWindows, keys: tuple[int, ...]) -> None:
-        super().__init__(spec, keys)
-        self._slices = slices
+    def __init__(self, node: WindowAggregate, windows: SlicedWindows | AttachedWindows, keys: tuple[int, ...]) -> None:
+        super().__init__(node, keys)
+        self._windows = windows
         self._store: SliceStore = HeapSlices(self._aggregates)
-        self._entry_types = [spec.inputs[each].type for each in keys]
+        self._entry_types = [node.input.columns[each].type for each in keys]
         self._entries = SliceEntries(self._aggregates, self._entry_types)
 
     def add_rows(self, batch: ColumnBatch, now_ms: int) -> None:
@@ -243,7 +210,7 @@ class _SliceOperator(WindowAggregateOperator):
         raise NotImplementedError
 
     def _add(self, batch: ColumnBatch, ends: Any) -> None:
-        codes, count = slice_codes(self._aggregates.key_columns(batch.data), ends, self._slices.width)
+        codes, count = slice_codes(self._aggregates.key_columns(batch.data), ends, self._windows.width_ms)
         block, firsts = self._aggregates.of_rows(batch, codes, count)
         self._add_by_slice(block, ends[firsts])
 
@@ -256,11 +223,11 @@ class _SliceOperator(WindowAggregateOperator):
             self._store.add(int(ends[start]), block.slice(start, end))
 
     def _on_time(self, batch: ColumnBatch, ends: Any) -> tuple[ColumnBatch, Any]:
-        if not len(ends) or (not self._slices.has_gaps and self._slices.last_window(int(ends.min())) > self.closed):
+        if not len(ends) or (not self._windows.has_gaps and self._windows.last_window(int(ends.min())) > self.closed):
             return batch, ends
-        last = self._slices.last_window(ends)
+        last = self._windows.last_window(ends)
         is_late = last <= self.closed
-        between = last < self._slices.first_window(ends)
+        between = last < self._windows.first_window(ends)
         self.late += int(np.count_nonzero(is_late & ~between))
         kept = np.flatnonzero(~is_late & ~between)
         return batch.take(kept), ends[kept]
@@ -270,7 +237,7 @@ class _SliceOperator(WindowAggregateOperator):
         while end is not None and end <= self.closed:
             self._send(end)
             for each in self._store.ends():
-                if self._slices.last_window(each) > end:
+                if self._windows.last_window(each) > end:
                     break
                 self._store.drop(each)
             end = self._next_window(end)
@@ -280,7 +247,7 @@ class _SliceOperator(WindowAggregateOperator):
 
     def _next_window(self, closed: int) -> int | None:
         first = self._store.first_end()
-        return None if first is None else self._slices.next_window(first, closed)
+        return None if first is None else self._windows.next_window(first, closed)
 
     def _send(self, end: int) -> None:
         block = self._window(end)
@@ -329,42 +296,43 @@ class _SliceOperator(WindowAggregateOperator):
 class SliceWindowOperator(_SliceOperator):
     """Windows of rows by their time."""
 
-    _slices: Slices
+    _windows: SlicedWindows
 
-    def __init__(self, spec: WindowAggregate, windows: Windows) -> None:
-        super().__init__(spec, Slices(windows), spec.keys)
-        self._is_cumulative = windows.kind == "cumulate"
-        self._is_from_last = windows.kind == "hop" and windows.is_table_function
+    def __init__(self, node: WindowAggregate, windows: SlicedWindows) -> None:
+        super().__init__(node, windows, node.keys)
 
     def _with_slices(self, batch: ColumnBatch, now_ms: int) -> tuple[ColumnBatch, Any]:
         timed, stamps = self.timed(batch, now_ms)
-        return timed, self._slices.end_of(stamps)
+        return timed, self._windows.slice_end(stamps)
 
     def _window(self, end: int) -> AggregateBlock:
-        ends = self._store.ends_between(self._slices.start_of(end), end)
-        block = self._store.merged(ends[::-1] if self._is_from_last else ends)
-        if self._is_cumulative:
+        ends = self._store.ends_between(self._windows.start_of(end), end)
+        block = self._store.merged(ends[::-1] if self._windows.is_last_slice_first else ends)
+        if self._windows.extends_window_before:
             # The next window begins with the same slices.
             self._store.replace(ends, block)
         return block
 
     def _rows(self, block: AggregateBlock, end: int, time: int) -> ColumnBatch:
         columns = [*block.keys, *self._aggregates.results(block)]
-        return self._results.window(columns, len(block), self._slices.start_of(end), end, time)
+        return self._results.window(columns, len(block), self._windows.start_of(end), end, time)
 
 
 class EntryWindowOperator(SliceWindowOperator):
     """Windows of entries that were computed of rows before."""
 
+    # Entries have every key once in each batch, however many rows it has.
+    watches_keys = False
+
     def add_rows(self, batch: ColumnBatch, now_ms: int) -> None:
         block, ends = entries_of(as_schema(batch, self._input).data, len(self._key_types), self._aggregates)
-        is_late = self._slices.last_window(ends) <= self.closed
-        is_between = self._slices.last_window(ends) < self._slices.first_window(ends)
+        is_late = self._windows.last_window(ends) <= self.closed
+        is_between = self._windows.last_window(ends) < self._windows.first_window(ends)
         self.late += int(block.counts[is_late & ~is_between].sum())
         kept = np.flatnonzero(~is_late & ~is_between)
         if len(kept):
             ends, block = ends[kept], block.take(kept)
-            codes, count = slice_codes(block.keys, ends, self._slices.width)
+            codes, count = slice_codes(block.keys, ends, self._windows.width_ms)
             order, segments = Segments.of_codes(codes, count)
             self._add_by_slice(
                 self._aggregates.folded(block.take(order), segments.starts), ends[order][segments.starts]
@@ -376,10 +344,10 @@ class AttachedWindowOperator(_SliceOperator):
 
     may_use_backend = False
 
-    def __init__(self, spec: WindowAggregate) -> None:
-        assert spec.window_columns is not None
-        start, self._end = spec.window_columns
-        super().__init__(spec, AttachedWindows(), (*spec.keys, start))
+    def __init__(self, node: WindowAggregate) -> None:
+        assert node.window_columns is not None
+        start, self._end = node.window_columns
+        super().__init__(node, AttachedWindows(), (*node.keys, start))
 
     def _with_slices(self, batch: ColumnBatch, now_ms: int) -> tuple[ColumnBatch, Any]:
         return batch, np.asarray(batch.data.column(self._end).view(pa.int64()))
@@ -394,11 +362,11 @@ class AttachedWindowOperator(_SliceOperator):
 class SessionWindowOperator(WindowAggregateOperator):
     """Windows that a pause ends."""
 
-    def __init__(self, spec: WindowAggregate, windows: Windows) -> None:
-        super().__init__(spec, spec.keys)
-        self._gap = windows.size_ms
+    def __init__(self, node: WindowAggregate, windows: SessionWindows) -> None:
+        super().__init__(node, node.keys)
+        self._gap = windows.gap_ms
         self._sessions: OpenSessions = HeapSessions(self._aggregates, self._gap)
-        self._entry_types = [spec.inputs[each].type for each in spec.keys]
+        self._entry_types = [node.input.columns[each].type for each in node.keys]
         self._entries = SessionEntries(self._aggregates, self._entry_types)
 
     def add_rows(self, batch: ColumnBatch, now_ms: int) -> None:

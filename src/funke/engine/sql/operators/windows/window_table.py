@@ -2,40 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from funke.engine.operators.operator import Operator, OperatorContext, TaskInfo
-from funke.engine.sql.binding.relations import Column
-from funke.engine.sql.binding.window_relations import Windows, WindowTable, WindowTime
+from funke.engine.operators.operator import Operator, OperatorContext
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.windows.local_time import LocalTime
-from funke.engine.sql.operators.windows.slices import Slices
 from funke.engine.sql.operators.windows.time_column import with_times
 from funke.engine.sql.operators.windows.window_results import WindowResults
+from funke.engine.sql.window_kinds import SlicedWindows
 from funke.engine.types.columns.column_batch import ColumnBatch
 
-__all__ = ["AddWindows", "WindowTableOperator"]
+if TYPE_CHECKING:
+    from funke.engine.sql.plan.window_table_function import WindowTableFunction
 
-
-@dataclass(frozen=True)
-class AddWindows:
-    """Makes the operator of tumbling, hopping or cumulating windows for a subtask."""
-
-    inputs: tuple[Column, ...]
-    columns: tuple[Column, ...]
-    windows: Windows
-    time: WindowTime
-
-    @staticmethod
-    def of(table: WindowTable) -> AddWindows:
-        """What a subtask has to know of a table."""
-        return AddWindows(table.input.columns, table.columns, table.windows, table.time)
-
-    def __call__(self, task: TaskInfo) -> WindowTableOperator:
-        return WindowTableOperator(self)
+__all__ = ["WindowTableOperator"]
 
 
 class WindowTableOperator(Operator):
@@ -44,12 +26,13 @@ class WindowTableOperator(Operator):
     takes_rows = False
     takes_columns = True
 
-    def __init__(self, spec: AddWindows) -> None:
-        self._spec = spec
-        self._input = schema_of(spec.inputs)
-        self._slices = Slices(spec.windows)
-        self._local = LocalTime(spec.time.zone)
-        self._results = WindowResults(spec.columns, False)
+    def __init__(self, node: WindowTableFunction) -> None:
+        self._node = node
+        self._input = schema_of(node.input.columns)
+        assert isinstance(node.windows, SlicedWindows)
+        self._windows = node.windows
+        self._local = LocalTime(node.time.zone)
+        self._results = WindowResults(node.columns, False)
         self._without_time = 0
 
     def setup(self, context: OperatorContext) -> None:
@@ -59,22 +42,22 @@ class WindowTableOperator(Operator):
     def process_columns(self, batch: ColumnBatch) -> None:
         """Sends on every row with each of its windows."""
         self.records_in += len(batch)
-        time = self._spec.time
+        time = self._node.time
         timed, stamps = with_times(as_schema(batch, self._input), time, self._local, self._clock.now_ms())
         self._without_time += len(batch) - len(timed)
-        slice_ends = self._slices.end_of(stamps)
-        counts = self._slices.window_counts(slice_ends)
+        slice_ends = self._windows.slice_end(stamps)
+        counts = self._windows.window_counts(slice_ends)
         if (counts != 1).any():
             timed = timed.take(np.repeat(np.arange(len(timed)), counts))
         if len(timed):
             ends = self._window_ends(slice_ends, counts)
             times = self._local.to_instants(ends - 1)
-            data = self._results.batch(timed.data.columns, self._slices.start_of(ends), ends, times).data
+            data = self._results.batch(timed.data.columns, self._windows.start_of(ends), ends, times).data
             self.output.emit_columns(timed.with_data(data))
 
     def _window_ends(self, slice_ends: Any, counts: Any) -> Any:
         number = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        return np.repeat(self._slices.first_window(slice_ends), counts) + number * self._slices.step
+        return np.repeat(self._windows.first_window(slice_ends), counts) + number * self._windows.interval_ms
 
     def metrics(self) -> dict[str, Any]:
         return {"numNullRowTimeRecordsDropped": self._without_time}

@@ -1,0 +1,391 @@
+"""From keys of any length to numbers, many at a time: open addressing, and an arena with the bytes of all keys.
+
+Keys come as Arrow has them: where each begins, where the last one ends, and their bytes one behind the other.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from funke.engine.kernels.kernel import Int32s, Int64s, UInt8s, UInt32s, address, kernel, part
+
+__all__ = ["BytesIndex", "ByteKeys"]
+
+_FIRST_SLOTS = 1 << 10
+_FIRST_ARENA = 1 << 14
+_EMPTY, _REMOVED = -1, -2
+_PRIME = np.uint64(0x9DDFEA08EB382D69)
+
+
+@dataclass(frozen=True)
+class ByteKeys:
+    """Some keys: the i-th one is `data[offsets[i]:offsets[i + 1]]`."""
+
+    offsets: Any
+    data: Any
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @staticmethod
+    def of_column(column: Any) -> ByteKeys:
+        """The values of an Arrow column of texts or bytes without nulls, which are not copied."""
+        wide = pa.types.is_large_string(column.type) or pa.types.is_large_binary(column.type)
+        _, offsets, data = column.buffers()
+        whole = np.frombuffer(offsets, np.int64 if wide else np.int32)[column.offset :][: len(column) + 1]
+        return ByteKeys(whole.astype(np.int64), np.frombuffer(data or b"", np.uint8))
+
+    def to_column(self, kind: Any) -> Any:
+        """The keys as an Arrow column of `large_string` or `large_binary`."""
+        buffers = [None, pa.py_buffer(self.offsets), pa.py_buffer(self.data)]
+        return pa.Array.from_buffers(kind, len(self), buffers)
+
+    def take(self, rows: Any) -> ByteKeys:
+        """The keys in some rows."""
+        kept = self.to_column(pa.large_binary()).take(pa.array(rows))
+        return ByteKeys.of_column(kept)
+
+
+@part
+def _hash_of(data: Any, begin: Any, end: Any, seed: Any) -> Any:
+    hashed = np.uint64(seed)
+    for place in range(begin, end):
+        hashed = (hashed ^ np.uint64(data[place])) * _PRIME
+    hashed = (hashed ^ hashed >> np.uint64(32)) * _PRIME
+    return np.uint32(hashed >> np.uint64(32))
+
+
+@part
+def _are_equal(data: Any, begin: Any, end: Any, arena: Any, start: Any, length: Any) -> Any:
+    is_equal = end - begin == length
+    place = begin
+    while is_equal and place < end:
+        is_equal = data[place] == arena[start + place - begin]
+        place += 1
+    return is_equal
+
+
+@kernel
+def find_bytes(
+    offsets: Int64s,
+    data: UInt8s,
+    count: int,
+    seed: int,
+    hashes: UInt32s,
+    starts: Int64s,
+    lengths: Int32s,
+    slot_numbers: Int32s,
+    mask: int,
+    arena: UInt8s,
+    numbers: Int64s,
+) -> None:
+    """The numbers of keys, -1 for those that are not there."""
+    for row in range(count):
+        begin, end = offsets[row], offsets[row + 1]
+        hashed = _hash_of(data, begin, end, seed)
+        slot = np.int64(hashed) & mask
+        while slot_numbers[slot] != _EMPTY and (
+            slot_numbers[slot] < 0
+            or hashes[slot] != hashed
+            or not _are_equal(data, begin, end, arena, starts[slot], lengths[slot])
+        ):
+            slot = (slot + 1) & mask
+        numbers[row] = slot_numbers[slot]
+
+
+@kernel
+def intern_bytes(
+    offsets: Int64s,
+    data: UInt8s,
+    begin_row: int,
+    count: int,
+    seed: int,
+    hashes: UInt32s,
+    starts: Int64s,
+    lengths: Int32s,
+    slot_numbers: Int32s,
+    mask: int,
+    arena: UInt8s,
+    most_taken: int,
+    most_bytes: int,
+    free: Int64s,
+    counters: Int64s,
+    numbers: Int64s,
+) -> int:
+    """The numbers of keys from a row on; those that are not there get one that is free, or the next.
+
+    `counters` are the slots that are taken, the next number, how many are free, the bytes of the arena in use, and the
+    keys. Returns the row at which table or arena are too full to go on.
+    """
+    for row in range(begin_row, count):
+        begin, end = offsets[row], offsets[row + 1]
+        hashed = _hash_of(data, begin, end, seed)
+        slot = np.int64(hashed) & mask
+        place = np.int64(-1)
+        while slot_numbers[slot] != _EMPTY and (
+            slot_numbers[slot] < 0
+            or hashes[slot] != hashed
+            or not _are_equal(data, begin, end, arena, starts[slot], lengths[slot])
+        ):
+            if place < 0 and slot_numbers[slot] == _REMOVED:
+                place = slot
+            slot = (slot + 1) & mask
+        if slot_numbers[slot] == _EMPTY:
+            if (place < 0 and counters[0] >= most_taken) or counters[3] + end - begin > most_bytes:
+                return row
+            if place < 0:
+                counters[0] += 1
+                place = slot
+            if counters[2] > 0:
+                counters[2] -= 1
+                slot_numbers[place] = free[counters[2]]
+            else:
+                slot_numbers[place] = counters[1]
+                counters[1] += 1
+            hashes[place] = hashed
+            starts[place] = counters[3]
+            lengths[place] = end - begin
+            for at in range(begin, end):
+                arena[counters[3] + at - begin] = data[at]
+            counters[3] += end - begin
+            counters[4] += 1
+            slot = place
+        numbers[row] = slot_numbers[slot]
+    return count
+
+
+@kernel
+def add_bytes(
+    offsets: Int64s,
+    data: UInt8s,
+    given: Int64s,
+    count: int,
+    seed: int,
+    hashes: UInt32s,
+    starts: Int64s,
+    lengths: Int32s,
+    slot_numbers: Int32s,
+    mask: int,
+    arena: UInt8s,
+    used: int,
+) -> int:
+    """Adds keys that are not there, with these numbers; returns how many slots are taken that never were."""
+    taken = 0
+    for row in range(count):
+        begin, end = offsets[row], offsets[row + 1]
+        hashed = _hash_of(data, begin, end, seed)
+        slot = np.int64(hashed) & mask
+        while slot_numbers[slot] >= 0:
+            slot = (slot + 1) & mask
+        if slot_numbers[slot] == _EMPTY:
+            taken += 1
+        slot_numbers[slot] = given[row]
+        hashes[slot] = hashed
+        starts[slot] = used
+        lengths[slot] = end - begin
+        for at in range(begin, end):
+            arena[used + at - begin] = data[at]
+        used += end - begin
+    return taken
+
+
+@kernel
+def remove_bytes(
+    offsets: Int64s,
+    data: UInt8s,
+    count: int,
+    seed: int,
+    hashes: UInt32s,
+    starts: Int64s,
+    lengths: Int32s,
+    slot_numbers: Int32s,
+    mask: int,
+    arena: UInt8s,
+) -> None:
+    """Removes keys that are there; their slots are tombstones, their bytes go when the table is made anew."""
+    for row in range(count):
+        begin, end = offsets[row], offsets[row + 1]
+        hashed = _hash_of(data, begin, end, seed)
+        slot = np.int64(hashed) & mask
+        while (
+            slot_numbers[slot] < 0
+            or hashes[slot] != hashed
+            or not _are_equal(data, begin, end, arena, starts[slot], lengths[slot])
+        ):
+            slot = (slot + 1) & mask
+        slot_numbers[slot] = _REMOVED
+
+
+@kernel
+def move_bytes(
+    old_hashes: UInt32s,
+    old_starts: Int64s,
+    old_lengths: Int32s,
+    old_numbers: Int32s,
+    old_slots: int,
+    old_arena: UInt8s,
+    hashes: UInt32s,
+    starts: Int64s,
+    lengths: Int32s,
+    slot_numbers: Int32s,
+    mask: int,
+    arena: UInt8s,
+) -> int:
+    """Moves all keys into empty slots and an empty arena; returns how many bytes that has then."""
+    used = 0
+    for old in range(old_slots):
+        if old_numbers[old] >= 0:
+            slot = np.int64(old_hashes[old]) & mask
+            while slot_numbers[slot] >= 0:
+                slot = (slot + 1) & mask
+            hashes[slot] = old_hashes[old]
+            starts[slot] = used
+            lengths[slot] = old_lengths[old]
+            slot_numbers[slot] = old_numbers[old]
+            for at in range(old_lengths[old]):
+                arena[used + at] = old_arena[old_starts[old] + at]
+            used += old_lengths[old]
+    return used
+
+
+class BytesIndex:
+    """Needs its kernels: where they are not compiled, a dict of Python's texts or bytes is faster than plain bodies."""
+
+    def __init__(self) -> None:
+        # Nobody can choose keys that all have the same hash.
+        self._seed = secrets.randbits(63)
+        self._live = 0
+        self._next = 0
+        self._free: list[int] = []
+        self._clear(_FIRST_SLOTS, _FIRST_ARENA)
+
+    @staticmethod
+    def is_ready(rows: int) -> bool:
+        """Whether all kernels are compiled; `rows` says for how many rows they are wanted now."""
+        return None not in [each.compiled(rows) for each in _KERNELS]
+
+    def _clear(self, slots: int, arena_bytes: int) -> None:
+        self._hashes: Any = np.empty(slots, np.uint32)
+        self._starts: Any = np.empty(slots, np.int64)
+        self._lengths: Any = np.empty(slots, np.int32)
+        self._numbers: Any = np.full(slots, _EMPTY, np.int32)
+        self._arena: Any = np.empty(arena_bytes, np.uint8)
+        self._taken = self._used = 0
+        self._table = (
+            address(self._hashes, np.uint32),
+            address(self._starts, np.int64),
+            address(self._lengths, np.int32),
+            address(self._numbers, np.int32),
+            slots - 1,
+            address(self._arena, np.uint8),
+        )
+
+    @property
+    def kept_bytes(self) -> int:
+        """How much memory the index takes."""
+        return len(self._numbers) * 20 + len(self._arena)
+
+    def __len__(self) -> int:
+        return self._live
+
+    def find(self, keys: ByteKeys) -> Any:
+        """The numbers of keys, -1 for those that are not there."""
+        numbers: Any = np.empty(len(keys), np.int64)
+        _native(find_bytes)(*_places(keys), len(keys), self._seed, *self._table, address(numbers, np.int64))
+        return numbers
+
+    def add(self, keys: ByteKeys, numbers: Any) -> None:
+        """Adds keys that are not there, each of which occurs once."""
+        size = int(keys.offsets[-1] - keys.offsets[0])
+        self._reserve(len(keys), size)
+        given = address(numbers, np.int64)
+        self._taken += _native(add_bytes)(*_places(keys), given, len(keys), self._seed, *self._table, self._used)
+        self._used += size
+        self._live += len(keys)
+
+    def remove(self, keys: ByteKeys) -> None:
+        """Removes keys that are there, each of which occurs once; the caller knows what becomes of their numbers."""
+        _native(remove_bytes)(*_places(keys), len(keys), self._seed, *self._table)
+        self._live -= len(keys)
+
+    def intern(self, keys: ByteKeys) -> Any:
+        """The numbers of keys, which may occur several times; those that are not there get one."""
+        numbers: Any = np.empty(len(keys), np.int64)
+        row = 0
+        free = np.array(self._free, np.int64)
+        counters = np.array([self._taken, self._next, len(free), self._used, self._live], np.int64)
+        while row < len(keys):
+            row = _native(intern_bytes)(
+                *_places(keys),
+                row,
+                len(keys),
+                self._seed,
+                *self._table,
+                _most(len(self._numbers)),
+                len(self._arena),
+                address(free, np.int64),
+                address(counters, np.int64),
+                address(numbers, np.int64),
+            )
+            if row < len(keys):
+                self._taken, _, _, self._used, self._live = counters.tolist()
+                self._reserve(len(keys) - row, int(keys.offsets[-1] - keys.offsets[row]))
+                counters[0], counters[3] = self._taken, self._used
+        self._taken, self._next, _, self._used, self._live = counters.tolist()
+        del self._free[int(counters[2]) :]
+        return numbers
+
+    def release(self, keys: ByteKeys) -> Any:
+        """Removes keys that are there and frees their numbers, which are returned."""
+        numbers = self.find(keys)
+        self.remove(keys)
+        self._free.extend(numbers.tolist())
+        return numbers
+
+    def entries(self) -> tuple[ByteKeys, Any]:
+        """All keys and their numbers."""
+        slots = np.flatnonzero(self._numbers >= 0)
+        lengths, starts = self._lengths[slots].astype(np.int64), self._starts[slots]
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        places = np.repeat(starts - offsets[:-1], lengths) + np.arange(offsets[-1])
+        return ByteKeys(offsets, self._arena[places]), self._numbers[slots].astype(np.int64)
+
+    def _reserve(self, more: int, more_bytes: int) -> None:
+        """Makes the table anew unless it has room for so many more keys of so many bytes."""
+        if self._taken + more <= _most(len(self._numbers)) and self._used + more_bytes <= len(self._arena):
+            return
+        slots, arena = _FIRST_SLOTS, _FIRST_ARENA
+        while _most(slots) < (self._live + more) * 1.2:
+            slots *= 2
+        kept = int(self._lengths[self._numbers >= 0].sum())
+        while arena < (kept + more_bytes) * 1.2:
+            arena += arena // 2
+        old = self._hashes, self._starts, self._lengths, self._numbers, self._arena
+        former = (*self._table[:4], len(self._numbers), self._table[5])
+        self._clear(slots, arena)
+        self._used = _native(move_bytes)(*former, *self._table)
+        self._taken = self._live
+        del old
+
+
+def _most(slots: int) -> int:
+    return slots - slots // 4
+
+
+def _places(keys: ByteKeys) -> tuple[int, int]:
+    return address(keys.offsets, np.int64), address(keys.data, np.uint8)
+
+
+def _native(which: Any) -> Any:
+    native = which.compiled(0)
+    if native is None:
+        raise RuntimeError(f"kernel '{which.name}' is not compiled; ask is_ready() before")
+    return native
+
+
+_KERNELS = (find_bytes, intern_bytes, add_bytes, remove_bytes, move_bytes)

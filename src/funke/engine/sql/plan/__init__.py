@@ -1,0 +1,1 @@
+"""Physical plan nodes: how a query runs, one node in one file."""

@@ -1,0 +1,113 @@
+"""Calc: columns computed row by row, for the rows that fulfil a condition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import TYPE_CHECKING, ClassVar
+
+from funke.engine.sql.binding.expressions import (
+    BoundColumn,
+    BoundExpression,
+    BoundFunction,
+    calls_in,
+    columns_in,
+    moved,
+)
+from funke.engine.sql.binding.relations import Calculation
+from funke.engine.sql.functions.surroundings import CURRENT_WATERMARK
+from funke.engine.sql.plan.changes import Kinds
+from funke.engine.sql.plan.explain_text import ExplainStyle, expression_text, kind_text, named_text
+from funke.engine.sql.plan.node import PlanNode, Pruned
+from funke.engine.sql.plan.pruned_columns import kept_columns
+from funke.engine.sql.plan.upsert_keys import UpsertKeys
+from funke.engine.sql.plan.watermarks import EVERY_WATERMARK, WatermarkStep
+from funke.engine.types.logical.casts import is_injective_cast
+
+if TYPE_CHECKING:
+    from funke.engine.operators.operator import Operator, TaskInfo
+    from funke.engine.sql.meaning.column_texts import ColumnTexts
+
+__all__ = ["Calc"]
+
+
+@dataclass(frozen=True)
+class Calc(Calculation, PlanNode):
+    """Rows keep their changes and their times."""
+
+    operator_name: ClassVar[str] = "Calc"
+
+    input: PlanNode
+
+    def changelog(self) -> Kinds:
+        return self.input.changelog()
+
+    def needs_before(self, wanted: bool) -> tuple[bool, ...]:
+        # A row whose update does not pass the condition must be taken back.
+        return (wanted or self.condition is not None,)
+
+    def upsert_keys(self) -> UpsertKeys:
+        return self._handed_on(self.input.upsert_keys())
+
+    def unique_keys(self) -> UpsertKeys:
+        return self._handed_on(self.input.unique_keys())
+
+    def _handed_on(self, keys: UpsertKeys) -> UpsertKeys:
+        """The keys all of whose columns are handed on; a column that is so several times makes several keys."""
+        indexes: dict[int, list[int]] = {}
+        for index, expression in enumerate(self.expressions):
+            source = _source_of(expression)
+            if source is not None:
+                indexes.setdefault(source, []).append(index)
+        return frozenset(
+            frozenset(each) for key in keys for each in product(*(indexes.get(column, ()) for column in key))
+        )
+
+    def pruned(self, needed: frozenset[int]) -> Pruned:
+        kept = kept_columns(needed)
+        expressions = [self.expressions[index] for index in kept]
+        conditions = [] if self.condition is None else [self.condition]
+        source, moves = self.input.pruned(frozenset(columns_in([*expressions, *conditions])))
+        node = replace(
+            self,
+            columns=tuple(self.columns[index] for index in kept),
+            input=source,
+            expressions=tuple(moved(each, moves) for each in expressions),
+            condition=None if self.condition is None else moved(self.condition, moves),
+        )
+        return node, {old: new for new, old in enumerate(kept)}
+
+    def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
+        calls = (call for each in (*self.expressions, self.condition) for call in calls_in(each))
+        asks_watermark = any(call.call.function.name == CURRENT_WATERMARK for call in calls)
+        return EVERY_WATERMARK if asks_watermark else wanted
+
+    def title(self, style: ExplainStyle) -> str:
+        named = ", ".join(named_text(each.name, own, style) for each, own in zip(self.columns, self.expressions))
+        where = "" if self.condition is None else f", where=[{expression_text(self.condition, style)}]"
+        calls = (call.call.function for each in (*self.expressions, self.condition) for call in calls_in(each))
+        return f"{kind_text('Calc', calls)}(select=[{named}]{where})"
+
+    def column_text(self, texts: ColumnTexts, index: int) -> str:
+        return texts.expression_on(self.input, self.expressions[index])
+
+    def row_conditions(self, texts: ColumnTexts) -> Iterator[str]:
+        if self.condition is not None:
+            yield texts.expression_on(self.input, self.condition)
+
+    def create(self, task: TaskInfo) -> Operator:
+        from funke.engine.sql.operators.calculate import CalculateOperator
+
+        return CalculateOperator(self, task.clock)
+
+
+def _source_of(expression: BoundExpression) -> int | None:
+    """The column that an expression is, or is a cast of that keeps different values different."""
+    if isinstance(expression, BoundColumn):
+        return expression.index
+    if not isinstance(expression, BoundFunction) or expression.call.function.name != "cast":
+        return None
+    argument = expression.arguments[0]
+    is_kept = isinstance(argument, BoundColumn) and is_injective_cast(argument.type, expression.type)
+    return argument.index if is_kept and isinstance(argument, BoundColumn) else None

@@ -1,0 +1,40 @@
+"""Changelog modes of whole plans: drops UPDATE_BEFORE where no consumer needs it, rejects unsupported changes."""
+
+from __future__ import annotations
+
+from funke.engine.flink_exceptions import TableException
+from funke.engine.sql.binding.relations import Calculation, Expansion, Relation, UnionAll
+from funke.engine.sql.plan.changes import ChangeSettings, Kinds
+from funke.engine.sql.plan.explain_text import PREFIX
+from funke.engine.sql.plan.node import PlanNode, as_node
+from funke.engine.types.row import RowKind
+
+__all__ = ["for_consumer", "require_kinds"]
+
+_UPDATES = frozenset({RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER})
+
+
+def for_consumer(relation: Relation, accepted: Kinds, settings: ChangeSettings | None = None) -> PlanNode:
+    """The plan for a consumer that takes changes of these kinds."""
+    return as_node(relation).for_consumer(RowKind.UPDATE_BEFORE in accepted, settings or ChangeSettings())
+
+
+def require_kinds(relation: Relation, accepted: Kinds, consumer: str) -> None:
+    """Rejects a plan that emits changes which its consumer does not take, with Flink's words."""
+    missing = as_node(relation).changelog() - accepted - {RowKind.UPDATE_BEFORE}
+    if not missing:
+        return
+    words = [word for word, kinds in (("update", _UPDATES), ("delete", frozenset({RowKind.DELETE}))) if missing & kinds]
+    raise TableException(
+        f"{consumer} doesn't support consuming {' and '.join(words)} changes which is produced by node "
+        f"{_producer(as_node(relation), missing).title(PREFIX)}"
+    )
+
+
+def _producer(node: PlanNode, kinds: Kinds) -> PlanNode:
+    """The node that makes changes of these kinds, whatever hands them on."""
+    if isinstance(node, (Calculation, Expansion)):
+        return _producer(node.inputs[0], kinds)
+    if isinstance(node, UnionAll):
+        return next(_producer(each, kinds) for each in node.inputs if each.changelog() & kinds)
+    return node

@@ -1,0 +1,39 @@
+"""Changelog modes of plan nodes, and the settings that decide how changes are computed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from funke.engine.types.row import RowKind
+
+__all__ = ["ALL_KINDS", "INSERTS", "RETRACTIONS", "ChangeSettings", "Kinds", "MiniBatch", "updates"]
+
+Kinds = frozenset[RowKind]
+
+INSERTS: Kinds = frozenset({RowKind.INSERT})
+ALL_KINDS: Kinds = frozenset(RowKind)
+RETRACTIONS: Kinds = frozenset({RowKind.UPDATE_BEFORE, RowKind.DELETE})
+
+
+def updates(sends_before: bool, *more: RowKind) -> Kinds:
+    """Inserts and updates, with the rows before them or without."""
+    before = (RowKind.UPDATE_BEFORE,) if sends_before else ()
+    return frozenset({RowKind.INSERT, RowKind.UPDATE_AFTER, *before, *more})
+
+
+@dataclass(frozen=True)
+class MiniBatch:
+    """Rows are buffered up to `size`, or until the first one has waited for `latency_ms`."""
+
+    size: int
+    latency_ms: int
+
+
+@dataclass(frozen=True)
+class ChangeSettings:
+    """The options that decide how changes are computed: mini-batches fold them, idle state expires."""
+
+    is_folded: bool = False
+    ttl_ms: int = 0
+    mini_batch: MiniBatch | None = None
+    is_two_phase: bool = False

@@ -1,0 +1,63 @@
+"""Expand: several rows for each row of the input, one for each list of expressions (GROUPING SETS)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
+
+from funke.engine.sql.binding.expressions import columns_in, moved
+from funke.engine.sql.binding.relations import Expansion
+from funke.engine.sql.plan.changes import Kinds
+from funke.engine.sql.plan.explain_text import ExplainStyle, field_names
+from funke.engine.sql.plan.node import PlanNode, Pruned
+from funke.engine.sql.plan.pruned_columns import kept_columns
+from funke.engine.sql.plan.watermarks import WatermarkStep
+
+if TYPE_CHECKING:
+    from funke.engine.operators.operator import Operator, TaskInfo
+    from funke.engine.sql.meaning.column_texts import ColumnTexts
+
+__all__ = ["Expand"]
+
+
+@dataclass(frozen=True)
+class Expand(Expansion, PlanNode):
+    """The rows keep the change and the time of the row that they are made of."""
+
+    operator_name: ClassVar[str] = "Expand"
+
+    input: PlanNode
+
+    def changelog(self) -> Kinds:
+        return self.input.changelog()
+
+    def needs_before(self, wanted: bool) -> tuple[bool, ...]:
+        return (wanted,)
+
+    def pruned(self, needed: frozenset[int]) -> Pruned:
+        kept = kept_columns(needed)
+        projections = [[expressions[index] for index in kept] for expressions in self.projections]
+        used = frozenset(columns_in(each for expressions in projections for each in expressions))
+        source, moves = self.input.pruned(used)
+        node = replace(
+            self,
+            columns=tuple(self.columns[index] for index in kept),
+            input=source,
+            projections=tuple(tuple(moved(each, moves) for each in expressions) for expressions in projections),
+        )
+        return node, {old: new for new, old in enumerate(kept)}
+
+    def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
+        return wanted
+
+    def title(self, style: ExplainStyle) -> str:
+        return f"Expansion(select=[{field_names(self.columns)}])"
+
+    def column_text(self, texts: ColumnTexts, index: int) -> str:
+        parts = [texts.expression_on(self.input, each[index]) for each in self.projections]
+        return parts[0] if len(set(parts)) == 1 else f"EXPAND({', '.join(parts)})"
+
+    def create(self, task: TaskInfo) -> Operator:
+        from funke.engine.sql.operators.expand import ExpandOperator
+
+        return ExpandOperator(self, task.clock)

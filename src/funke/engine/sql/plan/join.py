@@ -1,0 +1,223 @@
+"""Join: the pairs of rows of two inputs that match, as rows of both come and go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
+
+from funke.engine.graph.state_meaning import StateMeaning
+from funke.engine.sql.binding.expressions import (
+    BoundExpression,
+    columns_in,
+    conjuncts,
+    moved,
+    with_columns,
+)
+from funke.engine.sql.binding.joins import JoinKind, distinct_names
+from funke.engine.sql.plan.changes import ALL_KINDS, INSERTS, ChangeSettings, Kinds
+from funke.engine.sql.plan.explain_text import ExplainStyle, expression_text
+from funke.engine.sql.plan.node import Distribution, Hash, Moves, PlanNode, Pruned
+from funke.engine.sql.plan.pruning import only
+from funke.engine.sql.plan.upsert_keys import UpsertKeys, containing
+from funke.engine.sql.plan.watermarks import WatermarkStep
+
+if TYPE_CHECKING:
+    from funke.engine.operators.operator import Operator, TaskInfo
+    from funke.engine.sql.meaning.column_texts import ColumnTexts
+
+__all__ = ["KIND_NAMES", "Join", "TwoSidedNode", "joined_conditions"]
+
+KIND_NAMES: dict[JoinKind, str] = {
+    "inner": "InnerJoin",
+    "left": "LeftOuterJoin",
+    "right": "RightOuterJoin",
+    "full": "FullOuterJoin",
+    "semi": "LeftSemiJoin",
+    "anti": "LeftAntiJoin",
+}
+
+
+@dataclass(frozen=True)
+class TwoSidedNode(PlanNode):
+    """What all nodes that join two inputs by keys have in common."""
+
+    left: PlanNode
+    right: PlanNode
+    # NULL is equal to nothing.
+    left_keys: tuple[int, ...]
+    right_keys: tuple[int, ...]
+    kind: JoinKind
+    # On the columns of both inputs.
+    condition: BoundExpression | None
+
+    @property
+    def keeps_left(self) -> bool:
+        """Whether rows of the left input without a match are sent, with NULLs."""
+        return self.kind in ("left", "full")
+
+    @property
+    def keeps_right(self) -> bool:
+        """Whether rows of the right input without a match are sent, with NULLs."""
+        return self.kind in ("right", "full")
+
+    @property
+    def has_left_only(self) -> bool:
+        """Whether it has the columns of the left input alone."""
+        return self.kind in ("semi", "anti")
+
+    def distributions(self) -> tuple[Distribution, ...]:
+        return Hash(self.left_keys), Hash(self.right_keys)
+
+    def pruned(self, needed: frozenset[int]) -> Pruned:
+        width = len(self.left.columns)
+        conditions = () if self.condition is None else (self.condition,)
+        used = {*needed, *self.left_keys, *(width + each for each in self.right_keys), *columns_in(conditions)}
+        used |= self.needed_columns()
+        # A batch without columns has no rows.
+        used |= set() if any(each < width for each in used) else {0}
+        used |= set() if any(each >= width for each in used) else {width}
+        kept = sorted(used)
+        moves = {old: new for new, old in enumerate(kept)}
+        first = sum(each < width for each in kept)
+        node = replace(
+            self,
+            columns=tuple(self.columns[each] for each in kept if each < len(self.columns)),
+            left=only(self.left, kept[:first]),
+            right=only(self.right, [each - width for each in kept[first:]]),
+            left_keys=tuple(moves[each] for each in self.left_keys),
+            right_keys=tuple(moves[width + each] - first for each in self.right_keys),
+            condition=None if self.condition is None else moved(self.condition, moves),
+        )
+        return node.with_moved_columns(moves, width, first), moves
+
+    def needed_columns(self) -> set[int]:
+        """More columns of both inputs that the node itself looks at."""
+        return set()
+
+    def with_moved_columns(self, moves: Moves, width: int, new_width: int) -> PlanNode:
+        """The node with `needed_columns` where they are now; `width` columns of the left input have become fewer."""
+        return self
+
+    def names(self) -> list[str]:
+        """The names of the columns of both inputs, each of which occurs once."""
+        return distinct_names([each.name for each in (*self.left.columns, *self.right.columns)])
+
+    def condition_texts(self, style: ExplainStyle) -> list[str]:
+        """The conditions: equal keys, then the others."""
+        names, width = self.names(), len(self.left.columns)
+        pairs = [(names[one], names[width + other]) for one, other in zip(self.left_keys, self.right_keys)]
+        parts = [f"({one} = {other})" if style.is_infix else f"=({one}, {other})" for one, other in pairs]
+        if self.condition is not None:
+            named = with_columns(self.condition, lambda column: replace(column, name=names[column.index]))
+            parts += [expression_text(each, style) for each in conjuncts(named)]
+        return parts
+
+    def where_text(self, style: ExplainStyle) -> str:
+        """All conditions as one."""
+        return joined_conditions(self.condition_texts(style), style)
+
+    def column_text(self, texts: ColumnTexts, index: int) -> str:
+        width = len(self.left.columns)
+        return texts.column(self.left, index) if index < width else texts.column(self.right, index - width)
+
+
+@dataclass(frozen=True)
+class Join(TwoSidedNode):
+    """A regular join: every row is kept, to meet those of the other input that are still to come."""
+
+    operator_name: ClassVar[str] = "Join"
+    state_name: ClassVar[str] = "Join"
+
+    # How long a row is kept after it was last written; 0 is forever.
+    left_ttl_ms: int = 0
+    right_ttl_ms: int = 0
+
+    def changelog(self) -> Kinds:
+        if self.kind in ("inner", "semi"):
+            return INSERTS | self.left.changelog() | self.right.changelog()
+        # A match takes back the row that was sent without one.
+        return ALL_KINDS
+
+    def needs_before(self, wanted: bool) -> tuple[bool, ...]:
+        return True, True
+
+    def with_changes(self, sends_before: bool, settings: ChangeSettings) -> PlanNode:
+        return replace(self, left_ttl_ms=settings.ttl_ms, right_ttl_ms=settings.ttl_ms)
+
+    def upsert_keys(self) -> UpsertKeys:
+        left = containing(self.left.upsert_keys(), self.left_keys)
+        if self.has_left_only:
+            return left
+        return self._joined_keys(left, containing(self.right.upsert_keys(), self.right_keys))
+
+    def unique_keys(self) -> UpsertKeys:
+        if self.has_left_only:
+            return self.left.unique_keys()
+        return self._joined_keys(self.left.unique_keys(), self.right.unique_keys())
+
+    def _joined_keys(self, left: UpsertKeys, right: UpsertKeys) -> UpsertKeys:
+        """A pair of keys is one; a side's own keys are, if its rows have one match at the most."""
+        width = len(self.left.columns)
+        moved_right = frozenset(frozenset(width + each for each in key) for key in right)
+        keys = {one | other for one in left for other in moved_right}
+        if self.right_is_unique and not self.keeps_right:
+            keys |= left
+        if self.left_is_unique and not self.keeps_left:
+            keys |= moved_right
+        return frozenset(keys)
+
+    @property
+    def left_is_unique(self) -> bool:
+        """Whether the left input has one row for a key at the most."""
+        return any(key <= {*self.left_keys} for key in self.left.unique_keys())
+
+    @property
+    def right_is_unique(self) -> bool:
+        """Whether the right input has one row for a key at the most."""
+        return any(key <= {*self.right_keys} for key in self.right.unique_keys())
+
+    def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
+        return wanted
+
+    def title(self, style: ExplainStyle) -> str:
+        names = self.names()[: len(self.columns)]
+        sides = zip(self.inputs, (self.left_is_unique, self.right_is_unique))
+        specs = [_input_spec(bool(each.unique_keys()), is_unique) for each, is_unique in sides]
+        return (
+            f"Join(joinType=[{KIND_NAMES[self.kind]}], where=[{self.where_text(style)}], select=[{', '.join(names)}], "
+            f"leftInputSpec=[{specs[0]}], rightInputSpec=[{specs[1]}])"
+        )
+
+    def row_conditions(self, texts: ColumnTexts) -> Iterator[str]:
+        yield f"{KIND_NAMES[self.kind]} {self.where_text(ExplainStyle())}"
+
+    def state_meaning(self, texts: ColumnTexts) -> StateMeaning | None:
+        """The rows of both inputs, and how many matches each has."""
+        from funke.engine.sql.meaning.state_parts import input_facts
+
+        sides = [texts.typed_columns(each, range(len(each.columns))) for each in self.inputs]
+        facts = (
+            ("the left side", sides[0]),
+            ("the right side", sides[1]),
+            ("the join", f"{KIND_NAMES[self.kind]} {self.where_text(ExplainStyle())}"),
+            *input_facts(texts, *self.inputs),
+        )
+        return StateMeaning("Join", facts)
+
+    def create(self, task: TaskInfo) -> Operator:
+        from funke.engine.sql.operators.join import JoinOperator
+
+        return JoinOperator(self, task.clock)
+
+
+def joined_conditions(parts: Sequence[str], style: ExplainStyle) -> str:
+    """Conditions that must all be true."""
+    if len(parts) < 2:
+        return parts[0] if parts else "true"
+    return f"({' AND '.join(parts)})" if style.is_infix else f"AND({', '.join(parts)})"
+
+
+def _input_spec(has_key: bool, is_unique: bool) -> str:
+    """What Flink says of an input of a join."""
+    return "JoinKeyContainsUniqueKey" if is_unique else "HasUniqueKey" if has_key else "NoUniqueKey"

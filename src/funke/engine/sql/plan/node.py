@@ -1,0 +1,261 @@
+"""The base of all plan nodes: what every node answers about itself.
+
+A node is a frozen dataclass that owns its whole description. Passes (pruning, changelog modes, watermarks, EXPLAIN, the
+job graph) are short traversals that ask nodes. Where a default would be silently wrong the method is abstract. A node
+that means the same as a relation of `binding/` inherits from both, so that no field is described twice:
+
+    class GroupAggregate(Aggregation, PlanNode): ...
+
+`detached()` is what is pickled to subtasks: the node without the nodes that it reads, but with their schemas.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, TypeAlias, TypeVar
+
+from funke.engine.sql.binding.relations import Relation, inputs_of, with_inputs
+from funke.engine.sql.plan.changes import RETRACTIONS, ChangeSettings, Kinds
+from funke.engine.sql.plan.explain_text import ExplainStyle, field_names
+from funke.engine.sql.plan.upsert_keys import NO_KEYS, UpsertKeys
+from funke.engine.sql.plan.watermarks import WatermarkStep
+
+if TYPE_CHECKING:
+    from funke.engine.graph.state_meaning import StateMeaning
+    from funke.engine.operators.operator import Operator, TaskInfo
+    from funke.engine.sql.meaning.column_texts import ColumnTexts
+
+__all__ = [
+    "FORWARD",
+    "SINGLE",
+    "DetachedInput",
+    "Distribution",
+    "Hash",
+    "LocalPhase",
+    "Moves",
+    "PassThrough",
+    "PlanNode",
+    "Pruned",
+    "as_node",
+    "same_columns",
+]
+
+N = TypeVar("N", bound="PlanNode")
+
+# From the index of a column before a change to its index after it.
+Moves: TypeAlias = Mapping[int, int]
+Pruned: TypeAlias = "tuple[PlanNode, Moves]"
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """How the rows of an input reach the subtasks of a node; by itself: they stay where they are."""
+
+
+@dataclass(frozen=True)
+class Hash(Distribution):
+    """Rows with equal values of these columns meet in one subtask; without columns all rows meet in the only one."""
+
+    keys: tuple[int, ...]
+
+
+FORWARD = Distribution()
+SINGLE = Hash(())
+
+
+def as_node(relation: Relation) -> PlanNode:
+    """A relation that is lowered already."""
+    assert isinstance(relation, PlanNode), f"{type(relation).__name__} is not a plan node"
+    return relation
+
+
+def same_columns(node: Relation) -> Moves:
+    """Every column stays at its index."""
+    return {index: index for index in range(len(node.columns))}
+
+
+@dataclass(frozen=True)
+class PlanNode(Relation, ABC):
+    """A node of a physical plan."""
+
+    # Raised when the state takes another shape.
+    state_version: ClassVar[int] = 1
+    # Whether EXPLAIN shows its phases, instead of the node as a whole.
+    explains_phases: ClassVar[bool] = True
+    # Whether EXPLAIN shows the exchange in front of it as a line of its own.
+    explains_exchange: ClassVar[bool] = True
+
+    @property
+    def operator_name(self) -> str:
+        """The name of its operator in the job graph, as in Flink's plans."""
+        return ""
+
+    @property
+    def state_name(self) -> str:
+        """What savepoints know its state by: never derived from the name of a class. Empty: it keeps no state."""
+        return ""
+
+    @property
+    def inputs(self) -> tuple[PlanNode, ...]:
+        """The nodes that it reads."""
+        return inputs_of(self)  # type: ignore[return-value]
+
+    def detached(self: N) -> N:
+        """The node that a subtask needs: of the nodes that it reads it keeps the schemas."""
+        return with_inputs(self, DetachedInput.of)
+
+    # How rows reach it, and which changes leave it
+
+    def distributions(self) -> tuple[Distribution, ...]:
+        """The required distribution of each input."""
+        return (FORWARD,) * len(self.inputs)
+
+    @abstractmethod
+    def changelog(self) -> Kinds:
+        """The kinds of changes that it may emit."""
+
+    @property
+    def has_retractions(self) -> bool:
+        """Whether rows that it has emitted may be taken back."""
+        return bool(self.changelog() & RETRACTIONS)
+
+    @abstractmethod
+    def needs_before(self, wanted: bool) -> tuple[bool, ...]:
+        """For each input whether it needs UPDATE_BEFORE, if its own consumer does (`wanted`) or not."""
+
+    def with_changes(self, sends_before: bool, settings: ChangeSettings) -> PlanNode:
+        """The node with the changes that its consumer needs, and with the settings for changes."""
+        return self
+
+    def for_consumer(self, needs_before: bool, settings: ChangeSettings) -> PlanNode:
+        """The plan of this node for a consumer that needs UPDATE_BEFORE or does not."""
+        needed = iter(self.needs_before(needs_before))
+        changed: PlanNode = with_inputs(self, lambda each: each.for_consumer(next(needed), settings))
+        return changed.with_changes(needs_before, settings)
+
+    def upsert_keys(self) -> UpsertKeys:
+        """All upsert keys that are known."""
+        return NO_KEYS
+
+    def unique_keys(self) -> UpsertKeys:
+        """The columns that tell rows apart, also where rows with equal values come from several subtasks."""
+        return self.upsert_keys()
+
+    # Passes that change the plan
+
+    @abstractmethod
+    def pruned(self, needed: frozenset[int]) -> Pruned:
+        """The node with at least the needed columns, and where the columns are then."""
+
+    @abstractmethod
+    def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
+        """How finely watermarks must stand in its inputs, for itself and for a consumer that wants `wanted`."""
+
+    def with_watermarks(self, wanted: WatermarkStep | None) -> PlanNode:
+        """The plan of this node for a consumer that looks at watermarks that finely; None does not look at them."""
+        step = self.watermark_step(wanted)
+        return with_inputs(self, lambda each: each.with_watermarks(step))
+
+    # Texts
+
+    @abstractmethod
+    def title(self, style: ExplainStyle) -> str:
+        """The node with its attributes, as EXPLAIN shows it."""
+
+    def phases(self) -> tuple[PlanNode, ...]:
+        """The operators that it runs as, from the source on: a local and a global one, or itself alone."""
+        return (self,)
+
+    @abstractmethod
+    def column_text(self, texts: ColumnTexts, index: int) -> str:
+        """What a column is computed of, down to the columns of tables; part of the meaning of state."""
+
+    def row_conditions(self, texts: ColumnTexts) -> Iterator[str]:
+        """The conditions that the rows of this node (not those of its inputs) have passed."""
+        return iter(())
+
+    # At run time
+
+    def state_meaning(self, texts: ColumnTexts) -> StateMeaning | None:
+        """What its state means; None without state, or if only the progress of time is kept."""
+        return None
+
+    def create(self, task: TaskInfo) -> Operator:
+        """The operator of one subtask; asked of a detached node."""
+        raise NotImplementedError(f"{type(self).__name__} is not an operator by itself")
+
+
+@dataclass(frozen=True)
+class PassThrough(PlanNode):
+    """A node with one input that hands on the columns, the changes, the keys and the watermarks of its input."""
+
+    input: PlanNode
+
+    def changelog(self) -> Kinds:
+        return self.input.changelog()
+
+    def needs_before(self, wanted: bool) -> tuple[bool, ...]:
+        return (wanted,)
+
+    def upsert_keys(self) -> UpsertKeys:
+        return self.input.upsert_keys()
+
+    def pruned(self, needed: frozenset[int]) -> Pruned:
+        source, moves = self.input.pruned(needed)
+        return replace(self, columns=source.columns, input=source), moves
+
+    def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
+        return wanted
+
+    def column_text(self, texts: ColumnTexts, index: int) -> str:
+        return texts.column(self.input, index)
+
+
+@dataclass(frozen=True)
+class LocalPhase(PassThrough):
+    """The first of two phases: what the rows of a subtask come to, before they are exchanged. It keeps no state.
+
+    It is made of a node that is planned already, so that nothing is left to prune, and its columns are entries.
+    """
+
+    def pruned(self, needed: frozenset[int]) -> Pruned:
+        return self, same_columns(self)
+
+    def column_text(self, texts: ColumnTexts, index: int) -> str:
+        return self.columns[index].name
+
+
+@dataclass(frozen=True)
+class DetachedInput(PlanNode):
+    """Stands for a node that a subtask does not have: its schema, its changes and its keys."""
+
+    kinds: Kinds
+    keys: UpsertKeys
+
+    @staticmethod
+    def of(node: PlanNode) -> DetachedInput:
+        """What a subtask knows of a node that another one reads."""
+        return DetachedInput(node.columns, node.changelog(), node.upsert_keys())
+
+    def changelog(self) -> Kinds:
+        return self.kinds
+
+    def needs_before(self, wanted: bool) -> tuple[bool, ...]:
+        return ()
+
+    def upsert_keys(self) -> UpsertKeys:
+        return self.keys
+
+    def pruned(self, needed: frozenset[int]) -> Pruned:
+        return self, same_columns(self)
+
+    def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
+        return wanted
+
+    def title(self, style: ExplainStyle) -> str:
+        return f"Input({field_names(self.columns)})"
+
+    def column_text(self, texts: ColumnTexts, index: int) -> str:
+        return self.columns[index].name

@@ -1,0 +1,88 @@
+"""What nodes of OVER windows share: the rows of the input, with a column for each call behind those of the input."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
+
+from funke.engine.sql.binding.relations import BoundAggregate
+from funke.engine.sql.plan.explain_text import column_name, kind_text
+from funke.engine.sql.plan.node import Distribution, Hash, Moves, PlanNode, Pruned
+from funke.engine.sql.plan.pruned_columns import used_by
+
+if TYPE_CHECKING:
+    from funke.engine.sql.meaning.column_texts import ColumnTexts
+
+__all__ = ["OverNode", "frame_unit"]
+
+N = TypeVar("N", bound="OverNode")
+
+
+def frame_unit(is_rows: bool) -> str:
+    """How a frame counts."""
+    return "ROWS" if is_rows else "RANGE"
+
+
+@dataclass(frozen=True)
+class OverNode(PlanNode):
+    """Rows of a partition meet in one subtask."""
+
+    if TYPE_CHECKING:
+        # Those of the relations that its nodes inherit.
+        input: PlanNode
+        partition_by: tuple[int, ...]
+
+        @property
+        def aggregates(self) -> tuple[BoundAggregate, ...]: ...
+
+    def distributions(self) -> tuple[Distribution, ...]:
+        return (Hash(self.partition_by),)
+
+    def needs_before(self, wanted: bool) -> tuple[bool, ...]:
+        return (True,)
+
+    @abstractmethod
+    def order_columns(self) -> set[int]:
+        """The columns of the input that the order of rows needs."""
+
+    @abstractmethod
+    def narrowed(self: N, calls: Sequence[int], moves: Moves) -> N:
+        """The node with some of its calls, whose columns and those of the order stand elsewhere."""
+
+    def pruned(self, needed: frozenset[int]) -> Pruned:
+        first = len(self.input.columns)
+        kept = [number for number in range(len(self.aggregates)) if first + number in needed]
+        used = {index for index in needed if index < first} | used_by(self.aggregates[number] for number in kept)
+        used |= {*self.partition_by} | self.order_columns()
+        source, moves = self.input.pruned(frozenset(used))
+        node = replace(
+            self.narrowed(kept, moves),
+            columns=(*source.columns, *(self.columns[first + number] for number in kept)),
+            input=source,
+            partition_by=tuple(moves[each] for each in self.partition_by),
+        )
+        results = {first + number: len(source.columns) + index for index, number in enumerate(kept)}
+        return node, {each: moves[each] for each in used} | results
+
+    def over_title(self, parts: Iterable[str], results: Iterable[str]) -> str:
+        """The title with its own parts, and the results behind the columns of the input."""
+        inputs = self.input.columns
+        keys = ", ".join(column_name(inputs[index]) for index in self.partition_by)
+        partition_by = [f"partitionBy=[{keys}]"] if keys else []
+        select = ", ".join([*map(column_name, inputs), *results])
+        kind = kind_text("OverAggregate", (each.call.function for each in self.aggregates))
+        return f"{kind}({', '.join([*partition_by, *parts, f'select=[{select}]'])})"
+
+    @abstractmethod
+    def frame_text(self, texts: ColumnTexts, number: int) -> str:
+        """The order of rows, and which of them a call sees."""
+
+    def column_text(self, texts: ColumnTexts, index: int) -> str:
+        number = index - len(self.input.columns)
+        if number < 0:
+            return texts.column(self.input, index)
+        keys = texts.columns(self.input, self.partition_by)
+        call = texts.call(self.input, self.aggregates[number])
+        return f"{call} OVER (PARTITION BY {keys} ORDER BY {self.frame_text(texts, number)})"

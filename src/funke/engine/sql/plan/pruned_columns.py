@@ -1,0 +1,33 @@
+"""Which columns a pruned node keeps, and where those that aggregates look at are then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from funke.engine.sql.binding.relations import BoundAggregate
+from funke.engine.sql.plan.node import Moves
+
+__all__ = ["kept_columns", "moved_aggregate", "used_by"]
+
+
+def kept_columns(needed: frozenset[int]) -> list[int]:
+    """The needed columns, one at least: a batch without columns has no rows."""
+    return sorted(needed or {0})
+
+
+def used_by(aggregates: Iterable[BoundAggregate]) -> set[int]:
+    """The columns that aggregates look at."""
+    used: set[int] = set()
+    for each in aggregates:
+        used.update(index for index in each.arguments if index >= 0)
+        if each.condition is not None:
+            used.add(each.condition)
+    return used
+
+
+def moved_aggregate(aggregate: BoundAggregate, moves: Moves) -> BoundAggregate:
+    """The same aggregate of columns that stand elsewhere."""
+    arguments = tuple(index if index < 0 else moves[index] for index in aggregate.arguments)
+    condition = None if aggregate.condition is None else moves[aggregate.condition]
+    return replace(aggregate, arguments=arguments, condition=condition)

@@ -1,0 +1,31 @@
+"""Leaves out the columns and aggregates that no consumer looks at.
+
+It is more than thrift: an aggregation whose results do not change sends nothing, so that a result which no consumer
+sees would show in the changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from funke.engine.sql.binding.expressions import BoundColumn
+from funke.engine.sql.plan.calc import Calc
+from funke.engine.sql.plan.node import PlanNode
+
+__all__ = ["only", "without_unused"]
+
+
+def without_unused(node: PlanNode) -> PlanNode:
+    """The same rows and columns, of which nothing else is computed."""
+    return only(node, range(len(node.columns)))
+
+
+def only(node: PlanNode, needed: Iterable[int]) -> PlanNode:
+    """A node with these columns, in this order."""
+    wanted = list(needed)
+    pruned, moves = node.pruned(frozenset(wanted))
+    if [moves[each] for each in wanted] == list(range(len(pruned.columns))):
+        return pruned
+    columns = tuple(node.columns[each] for each in wanted)
+    same = (BoundColumn(each.type, moves[index], each.name, each.time) for index, each in zip(wanted, columns))
+    return Calc(columns, pruned, tuple(same))

@@ -1,0 +1,92 @@
+"""OverAggregate by values: each row with aggregates of the rows before it and of itself, in the order of a column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
+
+from funke.engine.graph.state_meaning import MeaningPart, StateMeaning
+from funke.engine.sql.binding.window_relations import SortedAggregation
+from funke.engine.sql.plan.changes import ChangeSettings, Kinds, updates
+from funke.engine.sql.plan.explain_text import ExplainStyle, call_text, column_name
+from funke.engine.sql.plan.node import Moves, PlanNode
+from funke.engine.sql.plan.over_node import OverNode, frame_unit
+from funke.engine.sql.plan.pruned_columns import moved_aggregate
+from funke.engine.sql.plan.upsert_keys import UpsertKeys, containing, smallest_key
+from funke.engine.sql.plan.watermarks import WatermarkStep
+from funke.engine.types.row import RowKind
+
+if TYPE_CHECKING:
+    from funke.engine.operators.operator import Operator, TaskInfo
+    from funke.engine.sql.meaning.column_texts import ColumnTexts
+
+__all__ = ["SortedOverAggregate"]
+
+
+@dataclass(frozen=True)
+class SortedOverAggregate(SortedAggregation, OverNode):
+    """Keeps all rows: one that comes or goes changes the results of those behind it."""
+
+    operator_name: ClassVar[str] = "OverAggregate"
+    # Windows by values keep another state than those by time.
+    state_name: ClassVar[str] = "OverAggregate SortedAggregate"
+
+    input: PlanNode
+    # Whether the consumer needs a result as it was before a change (UPDATE_BEFORE).
+    sends_before: bool = True
+    # How long the state of a key lives after its last row; 0 is forever.
+    ttl_ms: int = 0
+
+    def changelog(self) -> Kinds:
+        return updates(self.sends_before, RowKind.DELETE)
+
+    def with_changes(self, sends_before: bool, settings: ChangeSettings) -> PlanNode:
+        return replace(self, sends_before=sends_before, ttl_ms=settings.ttl_ms)
+
+    def upsert_keys(self) -> UpsertKeys:
+        return containing(self.input.upsert_keys(), self.partition_by)
+
+    def order_columns(self) -> set[int]:
+        if not self.input.has_retractions:
+            return {self.order.index}
+        # A row that is taken back is looked for by a key, or by all of its columns.
+        key = smallest_key(self.input.upsert_keys())
+        return {self.order.index, *(range(len(self.input.columns)) if key is None else key)}
+
+    def narrowed(self, calls: Sequence[int], moves: Moves) -> SortedOverAggregate:
+        aggregates = tuple(moved_aggregate(self.aggregates[number], moves) for number in calls)
+        return replace(self, order=replace(self.order, index=moves[self.order.index]), aggregates=aggregates)
+
+    def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
+        return wanted
+
+    def title(self, style: ExplainStyle) -> str:
+        inputs = self.input.columns
+        frame = f" {frame_unit(self.is_rows)} BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
+        calls = [f"{call_text(each, inputs)} AS w0$o{number}" for number, each in enumerate(self.aggregates)]
+        return self.over_title([f"orderBy=[{column_name(inputs[self.order.index])} ASC]", f"window=[{frame}]"], calls)
+
+    def frame_text(self, texts: ColumnTexts, number: int) -> str:
+        return f"{texts.order(self.input, (self.order,))} {frame_unit(self.is_rows)}"
+
+    def state_meaning(self, texts: ColumnTexts) -> StateMeaning | None:
+        from funke.engine.sql.meaning.state_parts import ACCUMULATORS, COLUMNS, columns_of, input_facts, key_fact
+
+        source = self.input
+        facts = (
+            key_fact(texts, source, self.partition_by, "PARTITION BY"),
+            ("ORDER BY", texts.order(source, (self.order,))),
+            ("the frame", frame_unit(self.is_rows)),
+            *input_facts(texts, source),
+        )
+        # Emitted results are not kept: they are computed again when rows are taken back.
+        calls = tuple(MeaningPart(texts.call(source, each), 0) for each in self.aggregates)
+        return StateMeaning(
+            "OverAggregate by values", facts, ((ACCUMULATORS, calls), (COLUMNS, columns_of(texts, source)))
+        )
+
+    def create(self, task: TaskInfo) -> Operator:
+        from funke.engine.sql.operators.windows.sorted_aggregate import SortedAggregateOperator
+
+        return SortedAggregateOperator(self)

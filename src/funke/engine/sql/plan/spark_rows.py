@@ -1,0 +1,24 @@
+"""SparkRows: the rows of a plan that a DataFrame of Spark computes, in batch mode."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from funke.engine.sql.binding.relations import Sort
+from funke.engine.sql.plan.explain_text import ExplainStyle, field_names
+from funke.engine.sql.plan.node import PassThrough
+
+__all__ = ["SparkRows"]
+
+
+@dataclass(frozen=True)
+class SparkRows(PassThrough):
+    """Rows without event times; to the job it is a source."""
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether the reader has to keep their order."""
+        return isinstance(self.input, Sort)
+
+    def title(self, style: ExplainStyle) -> str:
+        return f"SparkRows(select=[{field_names(self.columns)}])"

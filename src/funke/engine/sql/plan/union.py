@@ -1,0 +1,51 @@
+"""Union: the rows of several nodes with the same types; it is no operator of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from funke.engine.sql.binding.relations import UnionAll
+from funke.engine.sql.plan.changes import INSERTS, Kinds
+from funke.engine.sql.plan.explain_text import ExplainStyle, field_names
+from funke.engine.sql.plan.node import PlanNode, Pruned
+from funke.engine.sql.plan.pruned_columns import kept_columns
+from funke.engine.sql.plan.pruning import only
+from funke.engine.sql.plan.watermarks import WatermarkStep
+
+if TYPE_CHECKING:
+    from funke.engine.sql.meaning.column_texts import ColumnTexts
+
+__all__ = ["Union"]
+
+
+@dataclass(frozen=True)
+class Union(UnionAll, PlanNode):
+    """Rows of different inputs come in any order; those of one input keep theirs."""
+
+    # A default, or the property of the base would stand in its way.
+    inputs: tuple[PlanNode, ...] = ()
+
+    def changelog(self) -> Kinds:
+        return INSERTS.union(*(each.changelog() for each in self.inputs))
+
+    def needs_before(self, wanted: bool) -> tuple[bool, ...]:
+        return (wanted,) * len(self.inputs)
+
+    def pruned(self, needed: frozenset[int]) -> Pruned:
+        kept = kept_columns(needed)
+        inputs = tuple(only(each, kept) for each in self.inputs)
+        columns = tuple(self.columns[index] for index in kept)
+        return replace(self, columns=columns, inputs=inputs), {old: new for new, old in enumerate(kept)}
+
+    def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
+        return wanted
+
+    def title(self, style: ExplainStyle) -> str:
+        return f"Union(all=[true], union=[{field_names(self.columns)}])"
+
+    def column_text(self, texts: ColumnTexts, index: int) -> str:
+        # The same order for all columns, whatever order the inputs have.
+        whole = {texts.columns(each, range(len(each.columns))): texts.column(each, index) for each in self.inputs}
+        parts = [whole[each] for each in sorted(whole)]
+        return parts[0] if len(set(parts)) == 1 else f"UNION({', '.join(parts)})"

@@ -1,0 +1,30 @@
+"""Upsert keys: the columns by which an update replaces an earlier row of the same node.
+
+All rows with the same key come from one subtask, so updates cannot be reordered. A node may have several keys; the key
+of a node with at most one row has no columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+__all__ = ["NO_KEYS", "UpsertKeys", "containing", "one_key", "smallest_key"]
+
+UpsertKeys = frozenset[frozenset[int]]
+NO_KEYS: UpsertKeys = frozenset()
+
+
+def one_key(indexes: Iterable[int]) -> UpsertKeys:
+    """A single key of these columns."""
+    return frozenset({frozenset(indexes)})
+
+
+def containing(keys: UpsertKeys, indexes: Iterable[int]) -> UpsertKeys:
+    """The keys that survive a hash exchange by these columns: rows of the others may come from two subtasks."""
+    needed = frozenset(indexes)
+    return frozenset(each for each in keys if each >= needed)
+
+
+def smallest_key(keys: UpsertKeys) -> tuple[int, ...] | None:
+    """The key with the fewest columns, the first ones if there are several; None without a key."""
+    return min((tuple(sorted(each)) for each in keys), key=lambda each: (len(each), each), default=None)

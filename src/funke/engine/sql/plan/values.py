@@ -1,0 +1,44 @@
+"""Values: rows that stand in the query itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from funke.engine.sql.binding.relations import Constants
+from funke.engine.sql.plan.changes import INSERTS, Kinds
+from funke.engine.sql.plan.explain_text import ExplainStyle, value_text
+from funke.engine.sql.plan.node import PlanNode, Pruned, same_columns
+from funke.engine.sql.plan.watermarks import WatermarkStep
+
+if TYPE_CHECKING:
+    from funke.engine.sql.meaning.column_texts import ColumnTexts
+
+__all__ = ["Values"]
+
+_MOST_ROWS = 10
+
+
+@dataclass(frozen=True)
+class Values(Constants, PlanNode):
+    """A few rows, read once."""
+
+    def changelog(self) -> Kinds:
+        return INSERTS
+
+    def needs_before(self, wanted: bool) -> tuple[bool, ...]:
+        return ()
+
+    def pruned(self, needed: frozenset[int]) -> Pruned:
+        return self, same_columns(self)
+
+    def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
+        return wanted
+
+    def title(self, style: ExplainStyle) -> str:
+        rows = ", ".join(f"{{ {', '.join(map(value_text, row))} }}" for row in self.rows[:_MOST_ROWS])
+        more = ", …" if len(self.rows) > _MOST_ROWS else ""
+        return f"Values(tuples=[[{rows}{more}]])"
+
+    def column_text(self, texts: ColumnTexts, index: int) -> str:
+        return f"VALUES.{index}"

@@ -1,0 +1,108 @@
+"""WindowTableFunction: rows with their windows, at once, or when the session of a row has ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
+
+from funke.engine.graph.state_meaning import StateMeaning
+from funke.engine.sql.binding.relations import Column
+from funke.engine.sql.binding.window_relations import WindowTable
+from funke.engine.sql.plan.changes import Kinds
+from funke.engine.sql.plan.explain_text import ExplainStyle, column_name
+from funke.engine.sql.plan.node import Distribution, Hash, PlanNode, Pruned
+from funke.engine.sql.plan.watermarks import WatermarkStep, finer
+from funke.engine.sql.plan.windows import WINDOW_COLUMNS, window_step, windows_text
+
+if TYPE_CHECKING:
+    from funke.engine.operators.operator import Operator, TaskInfo
+    from funke.engine.sql.meaning.column_texts import ColumnTexts
+
+__all__ = ["SessionWindowTableFunction", "WindowTableFunction"]
+
+
+@dataclass(frozen=True)
+class WindowTableFunction(WindowTable, PlanNode):
+    """Tumbling, hopping and cumulating windows: a row of several windows leaves several times. It keeps no state."""
+
+    operator_name: ClassVar[str] = "WindowTableFunction"
+
+    input: PlanNode
+
+    def changelog(self) -> Kinds:
+        return self.input.changelog()
+
+    def needs_before(self, wanted: bool) -> tuple[bool, ...]:
+        return (True,)
+
+    def pruned(self, needed: frozenset[int]) -> Pruned:
+        first = len(self.columns) - len(WINDOW_COLUMNS)
+        used = {index for index in needed if index < first} | {self.time.column, *(self.partition_by or ())}
+        source, moves = self.input.pruned(frozenset(used))
+        # Names may be others than those of the input, whose columns may be more than were asked for.
+        named = {moves[each]: self.columns[each] for each in used}
+        node = replace(
+            self,
+            columns=(*_renamed(source, named), *self.columns[first:]),
+            input=source,
+            time=replace(self.time, column=moves[self.time.column]),
+            partition_by=None if self.partition_by is None else tuple(moves[each] for each in self.partition_by),
+        )
+        bounds = {first + number: len(source.columns) + number for number in range(len(WINDOW_COLUMNS))}
+        return node, {each: moves[each] for each in used} | bounds
+
+    def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
+        return wanted
+
+    def title(self, style: ExplainStyle) -> str:
+        inputs = self.input.columns
+        time = f"time_col=[{column_name(inputs[self.time.column])}]"
+        windows = windows_text(time, self.windows, [inputs[index] for index in self.partition_by or ()])
+        return f"WindowTableFunction(window=[{windows}])"
+
+    def column_text(self, texts: ColumnTexts, index: int) -> str:
+        number = index - len(self.input.columns)
+        if number < 0:
+            return texts.column(self.input, index)
+        keys = texts.columns(self.input, self.partition_by or ())
+        partition = f" PARTITION BY {keys}" if keys else ""
+        return f"{texts.windows(self.input, self.windows, self.time)}{partition}.{WINDOW_COLUMNS[number]}"
+
+    def create(self, task: TaskInfo) -> Operator:
+        from funke.engine.sql.operators.windows.window_table import WindowTableOperator
+
+        return WindowTableOperator(self)
+
+
+@dataclass(frozen=True)
+class SessionWindowTableFunction(WindowTableFunction):
+    """Sessions of the rows of each key, which wait until their session has ended."""
+
+    state_name: ClassVar[str] = "WindowTableFunction"
+
+    def distributions(self) -> tuple[Distribution, ...]:
+        return (Hash(self.partition_by or ()),)
+
+    def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
+        return finer(wanted, window_step(self.time, self.windows))
+
+    def state_meaning(self, texts: ColumnTexts) -> StateMeaning | None:
+        from funke.engine.sql.meaning.state_parts import COLUMNS, columns_of, input_facts, key_fact, window_fact
+
+        source = self.input
+        facts = (
+            key_fact(texts, source, self.partition_by or (), "PARTITION BY"),
+            window_fact(texts, source, self.windows, self.time, None),
+            *input_facts(texts, source),
+        )
+        return StateMeaning("WindowTableFunction", facts, ((COLUMNS, columns_of(texts, source)),))
+
+    def create(self, task: TaskInfo) -> Operator:
+        from funke.engine.sql.operators.windows.session_table import SessionTableOperator
+
+        return SessionTableOperator(self)
+
+
+def _renamed(source: PlanNode, columns: Mapping[int, Column]) -> list[Column]:
+    return [columns.get(index, own) for index, own in enumerate(source.columns)]

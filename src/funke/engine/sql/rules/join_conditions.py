@@ -1,0 +1,134 @@
+"""Puts conditions where they leave out rows earliest: WHERE into joins, and what looks at one side below it.
+
+A condition that no row with NULLs fulfils makes an outer join an inner one, as in Flink.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from funke.engine.sql.binding.expressions import (
+    BoundColumn,
+    BoundExpression,
+    BoundFunction,
+    columns_in,
+    conjuncts,
+    is_deterministic,
+    with_columns,
+)
+from funke.engine.sql.binding.joins import Join, JoinKind, all_true, columns_of_join
+from funke.engine.sql.binding.merged_calculations import merged_pair
+from funke.engine.sql.binding.relations import Calculation, Relation, inputs_of, with_inputs
+
+__all__ = ["with_join_conditions"]
+
+# Functions that are NULL, so not true, wherever one of their arguments is.
+_STRICT = frozenset({"=", "<>", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "cast", "upper", "lower", "like"})
+_WITHOUT_RIGHT: dict[JoinKind, JoinKind] = {"left": "inner", "full": "right"}
+_WITHOUT_LEFT: dict[JoinKind, JoinKind] = {"right": "inner", "full": "left"}
+
+
+def with_join_conditions(relation: Relation) -> Relation:
+    """The same rows; joins know all of their conditions."""
+    if not _has_join(relation):
+        return relation
+    while isinstance(relation, Calculation) and isinstance(relation.input, Calculation):
+        together = merged_pair(relation, relation.input)
+        if together is None:
+            break
+        relation = together
+    if isinstance(relation, Calculation) and isinstance(relation.input, Join) and relation.condition is not None:
+        relation = _with_where(relation, relation.input, conjuncts(relation.condition))
+    if isinstance(relation, Join):
+        relation = _with_sides(relation)
+    return with_inputs(relation, with_join_conditions)
+
+
+def _has_join(relation: Relation) -> bool:
+    return isinstance(relation, Join) or any(map(_has_join, inputs_of(relation)))
+
+
+def _with_where(calculation: Calculation, join: Join, conditions: Sequence[BoundExpression]) -> Relation:
+    width = len(join.left.columns)
+    kind = _kind_where(join.kind, conditions, width)
+    inside = [each for each in conditions if _may_move(each, kind, width)]
+    outside = [each for each in conditions if each not in inside]
+    own = [] if join.condition is None else conjuncts(join.condition)
+    if kind != join.kind or kind == "inner":
+        join = replace(join, kind=kind, columns=columns_of_join(join.left.columns, join.right.columns, kind))
+    if kind == "inner":
+        join = replace(join, condition=all_true([*own, *inside]))
+    else:
+        left = _filtered(join.left, [each for each in inside if _side_of(each, width) == "left"])
+        right = _filtered(join.right, [_behind(each, width) for each in inside if _side_of(each, width) == "right"])
+        join = replace(join, left=left, right=right)
+    return replace(calculation, input=join, condition=all_true(outside))
+
+
+def _kind_where(kind: JoinKind, conditions: Iterable[BoundExpression], width: int) -> JoinKind:
+    """The kind of join whose rows can fulfil conditions at all."""
+    for each in conditions:
+        needed = set(_rejecting_null(each))
+        if any(index >= width for index in needed):
+            kind = _WITHOUT_RIGHT.get(kind, kind)
+        if any(index < width for index in needed):
+            kind = _WITHOUT_LEFT.get(kind, kind)
+    return kind
+
+
+def _rejecting_null(condition: BoundExpression) -> Iterable[int]:
+    """The columns that are not NULL wherever a condition is true."""
+    if isinstance(condition, BoundColumn):
+        yield condition.index
+    elif isinstance(condition, BoundFunction) and condition.call.function.name in (*_STRICT, "is not null"):
+        for each in condition.arguments:
+            if isinstance(each, BoundColumn) or condition.call.function.name in _STRICT:
+                yield from _rejecting_null(each)
+
+
+def _side_of(condition: BoundExpression, width: int) -> str:
+    used = set(columns_in([condition]))
+    if not used:
+        return "none"
+    return "left" if max(used) < width else "right" if min(used) >= width else "both"
+
+
+def _may_move(condition: BoundExpression, kind: JoinKind, width: int) -> bool:
+    """Whether a condition on the rows of a join may be looked at before, or with the join's own."""
+    if not is_deterministic(condition):
+        return False
+    side = _side_of(condition, width)
+    sides = {"inner": ("left", "right", "both"), "left": ("left",), "right": ("right",), "semi": ("left",)}
+    return side in sides.get(kind, ("left",) if kind == "anti" else ())
+
+
+def _with_sides(join: Join) -> Join:
+    """The join whose own conditions on one side alone are looked at before, where that is the same."""
+    if join.condition is None:
+        return join
+    width = len(join.left.columns)
+    sides = {"inner": ("left", "right"), "semi": ("left", "right"), "right": ("left",)}.get(join.kind, ("right",))
+    below = () if join.kind == "full" else sides
+    conditions = conjuncts(join.condition)
+    moving = [each for each in conditions if is_deterministic(each) and _side_of(each, width) in below]
+    if not moving:
+        return join
+    return replace(
+        join,
+        left=_filtered(join.left, [each for each in moving if _side_of(each, width) == "left"]),
+        right=_filtered(join.right, [_behind(each, width) for each in moving if _side_of(each, width) == "right"]),
+        condition=all_true([each for each in conditions if each not in moving]),
+    )
+
+
+def _behind(condition: BoundExpression, width: int) -> BoundExpression:
+    """A condition on the right side alone, on its own columns."""
+    return with_columns(condition, lambda column: replace(column, index=column.index - width))
+
+
+def _filtered(side: Relation, conditions: Sequence[BoundExpression]) -> Relation:
+    if not conditions:
+        return side
+    same = (BoundColumn(each.type, index, each.name, each.time) for index, each in enumerate(side.columns))
+    return Calculation(side.columns, side, tuple(same), all_true(conditions))

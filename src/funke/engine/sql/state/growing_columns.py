@@ -1,0 +1,164 @@
+"""Columns that only grow: rows are added at the end and read by their numbers, without copying what is there.
+
+Numbers, times and texts stand in buffers with room behind them, which Arrow reads as one array. Everything else is kept
+as a few arrays, of which small ones are put together.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+__all__ = ["GrowingColumns"]
+
+_FIRST_BYTES = 1 << 12
+
+
+class GrowingColumns:
+    """Rows of a schema, numbered from 0 on."""
+
+    def __init__(self, schema: Any) -> None:
+        self.schema = schema
+        self._columns = [_column(each.type) for each in schema]
+        self.count = 0
+
+    def add(self, data: Any) -> None:
+        """Adds rows."""
+        for own, column in zip(self._columns, data.columns):
+            own.add(column, self.count)
+        self.count += data.num_rows
+
+    def take(self, rows: Any, indexes: Any = None) -> list[Any]:
+        """Some columns (all of them by default) of some rows; a number below 0 is a row of NULLs."""
+        chosen = self._columns if indexes is None else [self._columns[index] for index in indexes]
+        if not self.count:
+            kinds = self.schema.types if indexes is None else [self.schema.types[index] for index in indexes]
+            return [pa.nulls(len(rows), each) for each in kinds]
+        mask = rows < 0
+        wanted = pa.array(rows, mask=mask) if mask.any() else pa.array(rows)
+        return [each.take(wanted, self.count) for each in chosen]
+
+
+class _Buffer:
+    """Bytes with room behind them."""
+
+    def __init__(self, dtype: Any) -> None:
+        self.data: Any = np.zeros(_FIRST_BYTES, dtype)
+
+    def reserve(self, size: int) -> None:
+        if size > len(self.data):
+            # Only what is used is touched: room behind it takes no memory.
+            data: Any = np.empty(size + size // 2, self.data.dtype)
+            data[: len(self.data)] = self.data
+            self.data = data
+
+
+class _Validity:
+    """Which values are not NULL, as bits; nothing is kept until there is a NULL."""
+
+    def __init__(self) -> None:
+        self._bits: _Buffer | None = None
+
+    def add(self, column: Any, count: int) -> None:
+        if not column.null_count and self._bits is None:
+            return
+        if self._bits is None:
+            self._bits = _Buffer(np.uint8)
+            self._bits.reserve(count // 8 + 1)
+            self._bits.data[: count // 8 + 1] = 255
+        end = count + len(column)
+        self._bits.reserve(end // 8 + 1)
+        start = count // 8
+        kept = np.unpackbits(self._bits.data[start : start + 1], bitorder="little")[: count % 8]
+        is_valid = column.is_valid().to_numpy(zero_copy_only=False)
+        packed = np.packbits(np.concatenate([kept.astype(bool), is_valid]), bitorder="little")
+        self._bits.data[start : start + len(packed)] = packed
+
+    def buffer(self) -> Any:
+        return None if self._bits is None else pa.py_buffer(self._bits.data)
+
+
+class _FixedColumn:
+    """Values of so many bytes each."""
+
+    def __init__(self, kind: Any) -> None:
+        self._kind = kind
+        # Bits would have to be shifted: a byte for each is kept instead.
+        self._stored = pa.int8() if pa.types.is_boolean(kind) else kind
+        self._width = self._stored.bit_width // 8
+        self._values, self._validity = _Buffer(np.uint8), _Validity()
+
+    def add(self, column: Any, count: int) -> None:
+        self._validity.add(column, count)
+        stored = column if self._stored is self._kind else column.cast(self._stored)
+        begin, size = count * self._width, len(column) * self._width
+        self._values.reserve(begin + size)
+        given = np.frombuffer(stored.buffers()[1], np.uint8) if size else np.empty(0, np.uint8)
+        offset = stored.offset * self._width
+        self._values.data[begin : begin + size] = given[offset : offset + size]
+
+    def take(self, rows: Any, count: int) -> Any:
+        buffers = [self._validity.buffer(), pa.py_buffer(self._values.data)]
+        taken = pa.Array.from_buffers(self._stored, count, buffers).take(rows)
+        return taken if self._stored is self._kind else taken.cast(self._kind)
+
+
+class _TextColumn:
+    """Texts or bytes, with offsets of 64 bits: a side of a join may have more than 2 GB of them."""
+
+    def __init__(self, kind: Any) -> None:
+        self._kind = kind
+        is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+        self._stored = pa.large_string() if is_text else pa.large_binary()
+        self._offsets, self._bytes, self._validity = _Buffer(np.int64), _Buffer(np.uint8), _Validity()
+
+    def add(self, column: Any, count: int) -> None:
+        if not len(column):
+            return
+        self._validity.add(column, count)
+        _, offset_buffer, data = column.buffers()
+        dtype = np.int64 if pa.types.is_large_string(column.type) or pa.types.is_large_binary(column.type) else np.int32
+        offsets = np.frombuffer(offset_buffer, dtype)[column.offset : column.offset + len(column) + 1].astype(np.int64)
+        self._offsets.reserve(count + len(column) + 1)
+        used = int(self._offsets.data[count])
+        size = int(offsets[-1] - offsets[0])
+        self._offsets.data[count : count + len(offsets)] = offsets - offsets[0] + used
+        self._bytes.reserve(used + size)
+        if size:
+            self._bytes.data[used : used + size] = np.frombuffer(data, np.uint8)[offsets[0] : offsets[-1]]
+
+    def take(self, rows: Any, count: int) -> Any:
+        buffers = [self._validity.buffer(), pa.py_buffer(self._offsets.data), pa.py_buffer(self._bytes.data)]
+        return pa.Array.from_buffers(self._stored, count, buffers).take(rows).cast(self._kind)
+
+
+class _NestedColumn:
+    """Values with parts, as arrays each of which is at least twice as long as the next one."""
+
+    def __init__(self, kind: Any) -> None:
+        self._kind = kind
+        self._parts: list[Any] = []
+
+    def add(self, column: Any, count: int) -> None:
+        self._parts.append(column)
+        while len(self._parts) > 1 and len(self._parts[-2]) < 2 * len(self._parts[-1]):
+            self._parts[-2:] = [pa.concat_arrays(self._parts[-2:])]
+
+    def take(self, rows: Any, count: int) -> Any:
+        taken = pa.chunked_array(self._parts, self._kind).take(rows)
+        return pa.concat_arrays(taken.chunks) if taken.num_chunks != 1 else taken.chunk(0)
+
+
+def _column(kind: Any) -> Any:
+    if pa.types.is_boolean(kind) or (pa.types.is_primitive(kind) and kind.bit_width % 8 == 0):
+        return _FixedColumn(kind)
+    if pa.types.is_decimal(kind) or pa.types.is_fixed_size_binary(kind):
+        return _FixedColumn(kind)
+    if any(test(kind) for test in _TEXTS):
+        return _TextColumn(kind)
+    return _NestedColumn(kind)
+
+
+_TEXTS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)

@@ -1,0 +1,217 @@
+"""The rows that one input of a join has: columns that grow, linked by the numbers of their keys."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from funke.engine.kernels.join_rows import (
+    BY_HASH,
+    KEEP_ALL,
+    ONE_PER_KEY,
+    add_slots,
+    fill_matches,
+    link_rows,
+    unlink_rows,
+)
+from funke.engine.sql.state.growing_columns import GrowingColumns
+from funke.engine.sql.state.row_bytes import row_bytes
+
+__all__ = ["JoinSide", "SideSpec"]
+
+_FIRST_ROWS = 1 << 10
+_NOTHING: Any = np.empty(0, np.int64)
+
+
+@dataclass(frozen=True)
+class SideSpec:
+    """What is known of the rows of an input."""
+
+    schema: Any
+    keys: tuple[int, ...]
+    # The columns that tell rows apart, also from those with another key; None: only whole rows do.
+    unique_key: tuple[int, ...] | None
+    # Whether rows may be taken back.
+    has_retractions: bool
+    ttl_ms: int = 0
+
+    @property
+    def way(self) -> int:
+        """How a row that is taken back, or replaced, is found."""
+        if self.unique_key is not None and {*self.unique_key} <= {*self.keys}:
+            return ONE_PER_KEY
+        return BY_HASH if self.has_retractions or self.unique_key is not None else KEEP_ALL
+
+    @property
+    def identity(self) -> Sequence[int]:
+        """The columns by which a row is found again."""
+        return range(len(self.schema)) if self.unique_key is None else sorted({*self.unique_key, *self.keys})
+
+
+class JoinSide:
+    """Rows have numbers in the order in which they came; those that are gone leave theirs until all are packed."""
+
+    def __init__(self, spec: SideSpec) -> None:
+        self._spec = spec
+        self._clear()
+
+    def _clear(self) -> None:
+        self._rows = GrowingColumns(self._spec.schema)
+        # By the number of a key: the first and the last row, and how many there are.
+        self._head, self._tail, self._length = (_filled(_FIRST_ROWS, each) for each in (-1, -1, 0))
+        # By the number of a row.
+        self._following, self._previous, self._row_keys, self.matches = (_filled(_FIRST_ROWS, -1) for _ in range(4))
+        self._hashes: Any = np.zeros(_FIRST_ROWS if self._spec.way == BY_HASH else 0, np.int64)
+        self._times: Any = np.zeros(_FIRST_ROWS if self._spec.ttl_ms else 0, np.int64)
+        self._slots: Any = _filled(2 * _FIRST_ROWS if self._spec.way == BY_HASH else 1, -1)
+        # Rows that are gone, slots that are taken.
+        self._counters: Any = np.zeros(2, np.int64)
+
+    def __len__(self) -> int:
+        """How many rows there are."""
+        return self._rows.count - self.gone
+
+    @property
+    def gone(self) -> int:
+        """How many rows are gone and still take room."""
+        return int(self._counters[0])
+
+    def counts(self, numbers: Any) -> Any:
+        """How many rows there are with each of these keys."""
+        self._reserve_keys(int(numbers.max(initial=-1)) + 1)
+        return np.where(numbers >= 0, self._length[numbers], 0).astype(np.int64)
+
+    def matching(self, numbers: Any, total: int) -> Any:
+        """The rows with each of these keys, `total` in all, in the order of the keys, then as they came."""
+        rows: Any = np.empty(total, np.int64)
+        fill_matches.run(max(total, len(numbers)), numbers, len(numbers), self._head, self._following, rows)
+        return rows
+
+    def is_live(self, rows: Any, now_ms: int) -> Any:
+        """Which rows have not expired; None if rows do not expire."""
+        return None if not self._spec.ttl_ms else self._times[rows] > now_ms - self._spec.ttl_ms
+
+    def touch(self, rows: Any, now_ms: int) -> None:
+        """Rows are written again, and so live longer."""
+        if self._spec.ttl_ms:
+            self._times[rows] = now_ms
+
+    def take(self, rows: Any, indexes: Any = None) -> list[Any]:
+        """Columns of rows; a number below 0 is a row of NULLs."""
+        return self._rows.take(rows, indexes)
+
+    def add(self, data: Any, numbers: Any, takes_in: Any, matches: Any, now_ms: int) -> None:
+        """Takes rows in, with the number of matches that each has, or back."""
+        is_added = (numbers >= 0) & takes_in.astype(bool)
+        added = int(np.count_nonzero(is_added))
+        first, last = self._rows.count, self._rows.count + added
+        self._reserve_keys(int(numbers.max(initial=-1)) + 1)
+        self._reserve_rows(last)
+        hashes = _NOTHING
+        if self._spec.way == BY_HASH:
+            hashes = _hashes(data, self._spec.identity)
+            self._reserve_slots(added)
+        if added:
+            self._rows.add(data if added == data.num_rows else data.filter(pa.array(is_added)))
+        link_rows.run(
+            data.num_rows,
+            takes_in,
+            numbers,
+            hashes,
+            matches,
+            data.num_rows,
+            first,
+            self._spec.way,
+            int(self._spec.unique_key is not None),
+            self._head,
+            self._tail,
+            self._length,
+            self._following,
+            self._previous,
+            self._row_keys,
+            self.matches,
+            self._hashes,
+            self._slots,
+            len(self._slots) - 1,
+            self._counters,
+        )
+        if self._spec.ttl_ms:
+            self._times[first:last] = now_ms
+
+    def expire(self, now_ms: int) -> None:
+        """Forgets rows that have not been written for too long."""
+        if not self._spec.ttl_ms or not self._rows.count:
+            return
+        count = self._rows.count
+        is_old = self._times[:count] <= now_ms - self._spec.ttl_ms
+        rows = np.flatnonzero(is_old & (self._row_keys[:count] >= 0))
+        if len(rows):
+            arrays = self._head, self._tail, self._length, self._following, self._previous, self._row_keys
+            unlink_rows.run(len(rows), rows, len(rows), *arrays)
+            self._counters[0] += len(rows)
+
+    def live_rows(self) -> tuple[Any, Any, Any]:
+        """All rows that are there, in their order, with their matches and the times at which they were written."""
+        rows = np.flatnonzero(self._row_keys[: self._rows.count] >= 0)
+        data = pa.RecordBatch.from_arrays(self._rows.take(rows), schema=self._spec.schema)
+        return data, self.matches[rows].astype(np.int64), self._times[rows] if self._spec.ttl_ms else None
+
+    def put(self, data: Any, numbers: Any, matches: Any, times: Any) -> None:
+        """Takes in rows that `live_rows` gave."""
+        first = self._rows.count
+        self.add(data, numbers, np.ones(data.num_rows, np.uint8), matches, 0)
+        if times is not None and self._spec.ttl_ms:
+            self._times[first : self._rows.count] = times
+
+    def clear(self) -> None:
+        """Forgets everything."""
+        self._clear()
+
+    def _reserve_keys(self, count: int) -> None:
+        if count > len(self._head):
+            size = count + count // 2
+            self._head, self._tail, self._length = (
+                _longer(each, size, value) for each, value in ((self._head, -1), (self._tail, -1), (self._length, 0))
+            )
+
+    def _reserve_rows(self, count: int) -> None:
+        if count <= len(self._following):
+            return
+        size = count + count // 4
+        self._following, self._previous, self._row_keys, self.matches = (
+            _longer(each, size, -1) for each in (self._following, self._previous, self._row_keys, self.matches)
+        )
+        if len(self._hashes):
+            self._hashes = _longer(self._hashes, size, 0)
+        if len(self._times):
+            self._times = _longer(self._times, size, 0)
+
+    def _reserve_slots(self, added: int) -> None:
+        if self._counters[1] + added <= len(self._slots) // 2:
+            return
+        size = len(self._slots)
+        while (len(self) + added) * 3 > size:
+            size *= 2
+        self._slots = _filled(size, -1)
+        count = self._rows.count
+        self._counters[1] = add_slots.run(count, self._hashes, self._row_keys, count, self._slots, size - 1)
+
+
+def _hashes(data: Any, identity: Sequence[int]) -> Any:
+    """Hashes of 64 bits that nobody can choose: those of Python's bytes."""
+    keys = row_bytes([data.column(index) for index in identity])
+    return np.fromiter(map(hash, keys.to_pylist()), np.int64, data.num_rows)
+
+
+def _filled(size: int, value: int) -> Any:
+    return np.full(size, value, np.int32)
+
+
+def _longer(array: Any, size: int, value: int) -> Any:
+    longer: Any = np.full(size, value, array.dtype)
+    longer[: len(array)] = array
+    return longer

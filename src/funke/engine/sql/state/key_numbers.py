@@ -1,0 +1,73 @@
+"""Numbers for keys of any columns, from 0 on: what rows of both sides of a join meet by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from funke.engine.kernels.bytes_index import ByteKeys, BytesIndex
+from funke.engine.kernels.integer_index import IntegerIndex
+from funke.engine.sql.state.row_bytes import row_bytes
+
+__all__ = ["KeyNumbers"]
+
+
+class KeyNumbers:
+    """One integer or time is a key by itself; other keys are bytes. Without columns all rows have the same key."""
+
+    def __init__(self, kinds: Sequence[Any]) -> None:
+        self._is_integer = len(kinds) == 1 and (pa.types.is_integer(kinds[0]) or pa.types.is_temporal(kinds[0]))
+        self._has_columns = bool(kinds)
+        self._integers = IntegerIndex()
+        # Until the kernels of the index are compiled, a dict.
+        self._bytes: BytesIndex | None = None
+        self._by_bytes: dict[bytes, int] = {}
+
+    def __len__(self) -> int:
+        """How many numbers are given."""
+        if not self._has_columns:
+            return 1
+        if self._is_integer:
+            return self._integers.given
+        return len(self._by_bytes) if self._bytes is None else len(self._bytes)
+
+    def numbers(self, columns: Sequence[Any], count: int) -> Any:
+        """The number of each row's key; -1 where a part of it is NULL, which is equal to nothing."""
+        if not self._has_columns:
+            return np.zeros(count, np.int64)
+        if not any(each.null_count for each in columns):
+            return self._numbers_of(columns)
+        is_whole: Any = np.ones(count, bool)
+        for each in columns:
+            is_whole &= each.is_valid().to_numpy(zero_copy_only=False)
+        numbers: Any = np.full(count, -1, np.int64)
+        mask = pa.array(is_whole)
+        if is_whole.any():
+            numbers[is_whole] = self._numbers_of([each.filter(mask) for each in columns])
+        return numbers
+
+    def _numbers_of(self, columns: Sequence[Any]) -> Any:
+        if self._is_integer:
+            return self._integers.intern(_integers(columns[0]))
+        keys = row_bytes(columns)
+        if self._bytes is None and BytesIndex.is_ready(len(keys)):
+            self._bytes = BytesIndex()
+            if self._by_bytes:
+                known = pa.array(list(self._by_bytes), pa.large_binary())
+                # In the order in which numbers were given, so that each gets its own again.
+                self._bytes.intern(ByteKeys.of_column(known))
+                self._by_bytes = {}
+        if self._bytes is not None:
+            return self._bytes.intern(ByteKeys.of_column(keys))
+        known_keys = self._by_bytes
+        found = [known_keys.setdefault(each, len(known_keys)) for each in keys.to_pylist()]
+        return np.array(found, np.int64)
+
+
+def _integers(column: Any) -> Any:
+    if pa.types.is_temporal(column.type):
+        column = column.view(pa.int32() if column.type.bit_width == 32 else pa.int64())
+    return column.to_numpy(zero_copy_only=False).astype(np.int64)

@@ -1,0 +1,63 @@
+"""Several columns as one column of bytes: two rows have the same bytes just if they have the same values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+__all__ = ["row_bytes"]
+
+_TEXTS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
+
+
+def row_bytes(columns: Sequence[Any]) -> Any:
+    """An Arrow column of `large_binary` without NULLs; NULL has bytes of its own."""
+    parts: list[Any] = []
+    for number, column in enumerate(columns):
+        if column.null_count:
+            parts.append(_fixed(column.is_null().cast(pa.int8())))
+        else:
+            parts.append(pa.scalar(b"\0", pa.large_binary()))
+        parts += _parts(column, is_last=number == len(columns) - 1)
+    if all(isinstance(each, pa.Scalar) for each in parts):
+        raise ValueError("a row without columns has no bytes")
+    return pc.binary_join_element_wise(*parts, pa.scalar(b"", pa.large_binary()))
+
+
+def _parts(column: Any, is_last: bool) -> list[Any]:
+    """The bytes of values; where these are of different lengths and others follow, their length comes first."""
+    kind = column.type
+    if any(test(kind) for test in _TEXTS):
+        content = column.cast(pa.large_binary()) if not pa.types.is_large_binary(kind) else column
+        content = content.fill_null(b"") if content.null_count else content
+        return [content] if is_last else [_fixed(pc.binary_length(content).cast(pa.int64())), content]
+    if pa.types.is_boolean(kind):
+        return [_fixed(column.cast(pa.int8()).fill_null(0))]
+    if pa.types.is_floating(kind):
+        numbers: Any = column.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False)
+        # One form of zero, and one of NaN.
+        numbers = np.where(np.isnan(numbers), np.nan, numbers + 0.0)
+        return [_fixed(pa.array(numbers))]
+    if pa.types.is_nested(kind) or pa.types.is_null(kind):
+        content = pa.array([repr(each).encode() for each in column.to_pylist()], pa.large_binary())
+        return [content] if is_last else [_fixed(pc.binary_length(content).cast(pa.int64())), content]
+    return [_fixed(column)]
+
+
+def _fixed(column: Any) -> Any:
+    """The bytes of values of one size; those of NULL are 0."""
+    width = column.type.bit_width // 8
+    data = column.buffers()[1]
+    content: Any = np.zeros(len(column) * width, np.uint8)
+    if data is not None:
+        content = np.frombuffer(data, np.uint8)[column.offset * width : (column.offset + len(column)) * width]
+    if column.null_count:
+        content = content.copy()
+        content.reshape(len(column), width)[column.is_null().to_numpy(zero_copy_only=False)] = 0
+    offsets = np.arange(len(column) + 1, dtype=np.int64) * width
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(content)]
+    return pa.Array.from_buffers(pa.large_binary(), len(column), buffers)
