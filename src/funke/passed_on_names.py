@@ -102,6 +102,7 @@ _NAMES: dict[str, dict[str, str]] = {
         "common": "TypeInformation",
         "table": "ChangelogMode CompiledPlan PlanReference",
         "table.model_descriptor": "ModelDescriptor",
+        "table.stream_table_environment": "StreamTableEnvironment",
         "table.types": "RowField create_arrow_schema from_arrow_type",
     },
     "table.table_pipeline": {"table": "CompiledPlan"},

@@ -14,10 +14,11 @@ from funke.table.result_kind import ResultKind
 from funke.table.schema import Schema
 from funke.table.sql_dialect import SqlDialect
 from funke.table.statement_set import StatementSet
+from funke.table.stream_table_environment import StreamTableEnvironment
 from funke.table.table import GroupedTable, GroupWindowedTable, OverWindowedTable, Table, WindowGroupedTable
 from funke.table.table_config import TableConfig
 from funke.table.table_descriptor import FormatDescriptor, TableDescriptor
-from funke.table.table_environment import StreamTableEnvironment, TableEnvironment
+from funke.table.table_environment import TableEnvironment
 from funke.table.table_pipeline import TablePipeline
 from funke.table.table_result import TableResult
 from funke.table.table_schema import TableSchema
