@@ -218,10 +218,33 @@ def test_state_processor(run: Run) -> None:
     assert sorted(lines[2:]) == ["ann: 80", "ann: 90", "bob: 5", "dora: 5"]
 
 
+def cells(table: list[str]) -> list[list[str]]:
+    """The rows of a printed table, each with the kind of its change in front."""
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table[3:-1]]
+
+
+def test_top_products(run: Run) -> None:
+    *table, count = run("top_products", "--sales", "1008", "--top", "1")
+    left: Counter[tuple[str, ...]] = Counter()
+    for kind, *row in cells(table):
+        left[tuple(row)] += 1 if kind in ("+I", "+U") else -1
+    sold = Counter(number % 10 * (number % 7) % 5 for number in range(1, 1009))
+    most = {
+        "books": ("novel", sold[0]),
+        "games": max(("chess", sold[2]), ("dice", sold[3]), ("go", sold[4]), key=_sold),
+    }
+    assert +left == Counter((category, name, str(total)) for category, (name, total) in most.items())
+    assert count.endswith("rows in set")
+
+
+def _sold(product: tuple[str, int]) -> int:
+    return product[1]
+
+
 def test_top_sellers(run: Run) -> None:
     *table, count = run("top_sellers", "--orders", "7200")
     assert "window_start" in table[1]
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table[3:-1]]
+    rows = cells(table)
     assert count == f"{len(rows)} rows in set" and {row[0] for row in rows} == {"+I"}
     assert {row[1] for row in rows} <= {f"1970-01-01 0{hour}:00:00.000" for hour in range(3)}
     assert all(int(row[5]) > 3000 for row in rows) and {row[3] for row in rows} <= set("12345")
@@ -252,6 +275,13 @@ def word_count(*arguments: str, times: int = 1, is_enough: Callable[[list[str]],
         errors.seek(0)
         assert running.returncode == 0, errors.read()
         return lines
+
+
+def test_unpaid_orders(run: Run) -> None:
+    *table, count = run("unpaid_orders", "--orders", "300")
+    assert count == "300 rows in set"
+    minutes = {1: "50", 2: "<NULL>", 0: "0"}
+    assert sorted(cells(table)) == sorted(["+I", str(number), minutes[number % 3]] for number in range(1, 301))
 
 
 def test_word_count() -> None:

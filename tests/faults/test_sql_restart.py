@@ -92,6 +92,9 @@ def every_greatest() -> Counter[int]:
     return Counter(group * 10_000 + number for (_, group), number in greatest.items())
 
 
+COUNTS = f"SELECT MOD(id, {GROUPS}) AS g, COUNT(*) AS n FROM numbers WHERE MOD(id, 2) = {{}} GROUP BY MOD(id, {GROUPS})"
+
+
 # Queries whose results change, and what they leave, as `as_number` has it.
 CHANGING = {
     "greatest": (
@@ -111,6 +114,20 @@ CHANGING = {
         "(SELECT MOD(id, 5), 0 FROM numbers EXCEPT SELECT MOD(id, 2), 0 FROM numbers) INTERSECT ALL "
         "SELECT MOD(id, 4), 0 FROM numbers",
         [(2, 0), (3, 0)],
+    ),
+    "joined": (
+        f"SELECT MOD(a.id, {GROUPS}), a.id FROM numbers a JOIN numbers b ON a.id = 2 * b.id",
+        [(number % GROUPS, number) for number in range(0, RECORDS, 2)],
+    ),
+    "unmatched": (
+        f"SELECT MOD(a.id, {GROUPS}), a.id FROM numbers a LEFT JOIN (SELECT 2 * id AS id FROM numbers) b "
+        "ON a.id = b.id WHERE b.id IS NULL",
+        [(number % GROUPS, number) for number in range(1, RECORDS, 2)],
+    ),
+    "joined groups": (
+        f"SELECT COALESCE(a.g, b.g), COALESCE(a.n, 0) + COALESCE(b.n, 0) FROM ({COUNTS.format(0)}) a "
+        f"FULL JOIN ({COUNTS.format(1)}) b ON a.g = b.g",
+        [(group, size) for group, size in Counter(number % GROUPS for number in range(RECORDS)).items()],
     ),
 }
 # Several groups have the same primary key: the rows of all of them are kept.
