@@ -93,7 +93,8 @@ def test_damage_is_told_and_nothing_is_written_twice(job: KillableJob) -> None:
 
     snapshot = next(path for path in newest.iterdir() if path.name != "_metadata")
     with altered(snapshot):
-        assert f"{snapshot}' is damaged" in refusal(job)
+        # Other lengths in it would make it look cut.
+        assert re.search(rf"{re.escape(str(snapshot))}' is (truncated or )?damaged", refusal(job))
 
     states = sorted(folder.glob("state-*.json"))
     for path in states:

@@ -90,9 +90,10 @@ class StreamCoordinator:
             self._sources.wake_with(self._runner.wake)
             self._keeper.wake_with(self._runner.wake)
             self._keeper.tell = self._send_news
-            self._hand_out(is_first=True)
-            # A slot whose functions could not be opened has said so by now: its subtasks never ran.
+            # A slot whose functions could not be opened has said so by now: its subtasks never ran, and others may not
+            # even be connected.
             self._listen(0.0)
+            self._hand_out(is_first=True)
             self._executions.enter(ExecutionState.RUNNING)
             while not self._run_on():
                 pass

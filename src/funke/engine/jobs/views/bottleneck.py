@@ -218,12 +218,17 @@ def _skew(view: JobView, vertex: VertexView) -> float | None:
     Both by rate and in all: while a job is held up its subtasks take records by turns, in bursts.
     """
     is_keyed = any(edge.target_vertex == vertex.id and edge.partitioner == "HASH" for edge in view.edges)
-    if vertex.parallelism < 2 or not is_keyed:
+    if vertex.parallelism < 2 or not is_keyed or _all_busy(vertex):
         return None
     shares = [_fullest_share(view, vertex, name) for name in ("numRecordsInPerSecond", "numRecordsIn")]
     known = [each for each in shares if each is not None]
     share = min(known, default=0.0)
     return share if share >= min(0.95, _SKEWED / vertex.parallelism) else None
+
+
+def _all_busy(vertex: VertexView) -> bool:
+    """Where keys are skewed, the other subtasks have little to do, however records come."""
+    return all(each.pressure is not None and each.pressure.busy >= _IS_IDLE for each in vertex.subtasks)
 
 
 def _fullest_share(view: JobView, vertex: VertexView, name: str) -> float | None:
