@@ -159,6 +159,8 @@ def check(case: Case) -> None:
         return
     for run in (FIRST, *(() if case.is_row_by_row else _OTHERS), *(_BATCHES if case.has_batch else ())):
         names, changes = _changes(case, run)
+        if run.is_batch and not all(each.startswith("+I") for each in changes):
+            raise Difference(_text(case, f"{run}: not all are inserts", expected, changes))
         comparable = _comparable(case, run, names)
         if comparable(changes) != comparable(expected):
             raise Difference(_text(case, str(run), comparable(expected), comparable(changes)))

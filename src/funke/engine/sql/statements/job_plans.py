@@ -21,6 +21,7 @@ from funke.engine.sql.plan.constraint_enforcer import ConstraintEnforcer
 from funke.engine.sql.plan.deduplicate import Deduplicate
 from funke.engine.sql.plan.final_rows import FinalRows
 from funke.engine.sql.plan.group_aggregate import GroupAggregate
+from funke.engine.sql.plan.join import Join
 from funke.engine.sql.plan.lower import lower
 from funke.engine.sql.plan.node import PlanNode, as_node
 from funke.engine.sql.plan.pruning import without_unused
@@ -164,7 +165,8 @@ def _change_settings(session: TableSession, relation: Relation) -> ChangeSetting
     ttl_ms = parse_duration(settings.get("table.exec.state.ttl", "0 ms")).to_millis()
     strategy = choice_of(settings, "table.optimizer.agg-phase-strategy", ("AUTO", "ONE_PHASE", "TWO_PHASE"))
     if not session.is_streaming:
-        return ChangeSettings(True, ttl_ms)
+        # As in Flink a batch forgets nothing before its end.
+        return ChangeSettings(True)
     mini_batch = _mini_batch(settings, relation)
     is_folded = mini_batch is not None
     return ChangeSettings(is_folded, ttl_ms, mini_batch, is_folded and strategy != "ONE_PHASE")
@@ -188,8 +190,10 @@ def _has_aggregations(relation: Relation) -> bool:
 
 
 def _with_final_rows(relation: Any) -> Any:
-    """In batches whoever reads an aggregation sees its results alone."""
+    """In batches whoever reads an aggregation, or a join, sees its results alone."""
     changed = with_inputs(relation, _with_final_rows)
+    if isinstance(changed, Join):
+        return replace(changed, is_final=True)
     if not isinstance(changed, GroupAggregate):
         return changed
     # As in Flink a function of pandas has no result without rows.
