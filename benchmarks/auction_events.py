@@ -39,7 +39,8 @@ _HOT_CHANNELS = ("Google", "Facebook", "Baidu", "Apple")
 
 def auction_files(folder: Path, events: int, files: int = FILES, per_second: int = EVENTS_PER_SECOND) -> Path:
     """A folder with files whose events have the same clock and numbers that go around; made once."""
-    target = folder / f"{events}-auction-events"
+    is_usual = (files, per_second) == (FILES, EVENTS_PER_SECOND)
+    target = folder / f"{events}-auction-events{'' if is_usual else f'-{files}-{per_second}'}"
     if (target / "_done").exists():
         return target
     target.mkdir(parents=True, exist_ok=True)

@@ -79,11 +79,13 @@ JOINS = [
     "SELECT a.i, b.i FROM kinds a, kinds b",
 ]
 # Conditions that Spark does not know: its tasks run the operator of slots, or choose among the rows of an inner join.
-_UNKNOWN = ("a.k = b.v AND UPPER(a.name) < LOWER(b.name)", "CHAR_LENGTH(a.name) > b.d", "a.k = b.k AND twice(a.v) > b.v")
+_UNKNOWN = (
+    "a.k = b.v AND UPPER(a.name) < LOWER(b.name)",
+    "CHAR_LENGTH(a.name) > b.d",
+    "a.k = b.k AND twice(a.v) > b.v",
+)
 JOINS_OF_TASKS = [
-    f"SELECT a.id, a.name, b.id, b.name FROM t a {kind} JOIN t b ON {on}"
-    for kind in JOIN_KINDS[1:]
-    for on in _UNKNOWN
+    f"SELECT a.id, a.name, b.id, b.name FROM t a {kind} JOIN t b ON {on}" for kind in JOIN_KINDS[1:] for on in _UNKNOWN
 ]
 CHOSEN_JOIN = f"SELECT a.id, a.name, b.id, b.name FROM t a JOIN t b ON {_UNKNOWN[0]} AND a.v <= b.v"
 # OVER windows that only batches have.

@@ -12,7 +12,7 @@ import pytest
 
 from funke.engine.sql.binding.joins import JoinKind
 from funke.engine.sql.binding.relations import Relation, with_inputs
-from funke.engine.sql.plan.join import Join
+from funke.engine.sql.plan.batch_join import BatchJoin
 from funke.engine.sql.plan.spark_rows import SparkRows
 from funke.engine.sql.spark_plans.carried_columns import from_carried
 from funke.engine.sql.spark_plans.spark_frames import frame_of
@@ -70,7 +70,7 @@ def test_half_a_join(spark: Any, tmp_path: Path, kind: JoinKind) -> None:
 
 
 def _with_kind(relation: Relation, kind: JoinKind) -> Relation:
-    if isinstance(relation, Join):
+    if isinstance(relation, BatchJoin):
         return replace(relation, kind=kind, columns=relation.left.columns)
     changed: Relation = with_inputs(relation, lambda each: _with_kind(each, kind))
     return changed

@@ -22,7 +22,7 @@ from funke.engine.sql.plan.upsert_keys import NO_KEYS, UpsertKeys, one_key
 from funke.engine.types.logical.sql_text import from_sql_text
 from tests.harness.kernel_forms import use_form
 from tests.harness.operator_harness import OperatorHarness
-from tests.harness.sql_changelogs import Change, batch_of, changes_of, folded
+from tests.harness.sql_changelogs import Change, batch_of, changes_of
 
 LEFT = (Column("k", from_sql_text("INT")), Column("x", from_sql_text("BIGINT")))
 RIGHT = (Column("k", from_sql_text("INT")), Column("y", from_sql_text("BIGINT")))
@@ -57,9 +57,6 @@ class Running:
     def feed(self, side: int, changes: Sequence[Change]) -> list[Change]:
         columns = (LEFT, RIGHT)[side]
         self.harness.operator.columns_handler(side)(batch_of(changes, columns))
-        return self.sent()
-
-    def sent(self) -> list[Change]:
         return [change for batch in self.harness.elements() for change in changes_of(batch, self.join)]
 
 
@@ -173,25 +170,6 @@ def test_changes_are_those_of_one_row_after_the_other(
         for side, batch in cut(changes, sizes):
             expected = [sent for change in batch for sent in model.take(side, change)]
             assert running.feed(side, batch) == expected
-
-
-@pytest.mark.parametrize("has_condition", [False, True])
-@pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=20)
-@given(changes=steps(), size=st.integers(1, 6))
-def test_batches_get_the_last_rows_alone(
-    has_condition: bool, kind: JoinKind, changes: list[Step], size: int
-) -> None:
-    rows: list[Step] = [(side, ("+I", row)) for side, (sign, row) in changes if sign in _TAKING_IN]
-    # Declared keys are no matter there.
-    running = Running(join_of(kind, has_condition, keys=(one_key([0]), one_key([1])), is_final=True))
-    model = Model(kind, has_condition)
-    given = [sent for side, batch in cut(rows, [size]) for sent in running.feed(side, batch)]
-    running.harness.operator.end_input()
-    given += running.sent()
-    changed = [sent for side, change in rows for sent in model.take(side, change)]
-    assert {sign for sign, _ in given} <= {"+I"}
-    assert sorted((row for _, row in given), key=repr) == sorted(folded(changed), key=repr)
 
 
 @pytest.mark.parametrize("kind", KINDS)

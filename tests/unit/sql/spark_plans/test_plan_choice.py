@@ -51,13 +51,12 @@ def batch_section(t_env: TableEnvironment, query: str) -> list[str]:
         ),
         (
             "SELECT a.id FROM files a FULL JOIN files b ON a.name = b.name",
-            "Spark: Join(joinType=[FullOuterJoin], where=[(name = name0)], select=[id, name, name0], "
-            "leftInputSpec=[NoUniqueKey], rightInputSpec=[NoUniqueKey])",
+            "Spark: Join(joinType=[FullOuterJoin], where=[(name = name0)], select=[id, name, name0])",
         ),
         (
             "SELECT a.id FROM files a JOIN files b ON a.x = b.x",
-            "slots: Join(joinType=[InnerJoin], where=[(x = x0)], select=[id, x, x0], leftInputSpec=[NoUniqueKey], "
-            "rightInputSpec=[NoUniqueKey]), because Spark does not tell values of x (DOUBLE) apart as tables do",
+            "slots: Join(joinType=[InnerJoin], where=[(x = x0)], select=[id, x, x0]), because "
+            "Spark does not tell values of x (DOUBLE) apart as tables do",
         ),
     ],
 )

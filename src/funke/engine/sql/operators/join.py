@@ -36,7 +36,6 @@ _NAMES = ("left-rows", "right-rows")
 _MOST_PAIRS = 1 << 17
 # Fewer rows that are gone are not worth packing.
 _FEW_ROWS = 1 << 12
-_NO_ROWS: Any = np.empty(0, np.int64)
 
 
 class JoinOperator(FunctionsOperator):
@@ -51,13 +50,9 @@ class JoinOperator(FunctionsOperator):
         self._output_schema = schema_of(join.columns)
         self._keys = [list(join.left_keys), list(join.right_keys)]
         self._ttls = (join.left_ttl_ms, join.right_ttl_ms)
-        # Rows of batches replace no others, whatever their tables declare of keys.
-        unique_keys = [None if join.is_final else smallest_key(each.unique_keys()) for each in join.inputs]
         self._specs = [
-            SideSpec(schema, tuple(keys), unique, each.has_retractions, ttl_ms)
-            for schema, keys, unique, each, ttl_ms in zip(
-                self._schemas, self._keys, unique_keys, join.inputs, self._ttls
-            )
+            SideSpec(schema, tuple(keys), smallest_key(each.unique_keys()), each.has_retractions, ttl_ms)
+            for schema, keys, each, ttl_ms in zip(self._schemas, self._keys, join.inputs, self._ttls)
         ]
         self._is_half = join.has_left_only
         self._keeps = (join.keeps_left, join.keeps_right)
@@ -106,9 +101,7 @@ class JoinOperator(FunctionsOperator):
         if is_match is not None:
             rows, given = rows[is_match], given[is_match]
             counts = np.bincount(given, minlength=len(batch))
-        if self._join.is_final and self._join.kind != "semi":
-            self._send_final(batch, numbers, given, rows, side)
-        elif self._is_half:
+        if self._is_half:
             self._send_half(batch, counts, rows, kinds, side)
         elif any(self._keeps):
             self._send_outer(batch, counts, rows, kinds, side)
@@ -150,32 +143,6 @@ class JoinOperator(FunctionsOperator):
         if total:
             self._emit(left.take(sent_rows[:total]), sent_kinds[:total])
 
-    def _send_final(self, batch: ColumnBatch, numbers: Any, given: Any, rows: Any, side: int) -> None:
-        """Sends pairs; rows without a match wait for the end, but those that have no key are not kept."""
-        if self._counts_matches[1 - side]:
-            np.add.at(self._sides[1 - side].matches, rows, 1)
-        is_anti = self._join.kind == "anti"
-        if self._counts_matches[side] and (keyless := np.flatnonzero(numbers < 0)).size:
-            nothing: Any = np.full(len(keyless), -1, np.int64)
-            given, rows = (keyless, nothing) if is_anti else (_joined(given, keyless), _joined(rows, nothing))
-        elif is_anti:
-            return
-        if len(rows):
-            self._send(batch, given, rows, np.zeros(len(rows), np.uint8), side)
-
-    def end_input(self) -> None:
-        """In batches rows that have found no match are sent now."""
-        if not self._join.is_final or self._join.kind == "semi":
-            return
-        for side in (0, 1):
-            unmatched = self._sides[side].unmatched() if self._counts_matches[side] else _NO_ROWS
-            for begin in range(0, len(unmatched), _MOST_PAIRS):
-                rows = unmatched[begin : begin + _MOST_PAIRS]
-                own = self._sides[side].take(rows)
-                kinds, nothing = np.zeros(len(rows), np.uint8), np.full(len(rows), -1, np.int64)
-                others = [] if self._is_half else self._sides[1 - side].take(nothing)
-                self._emit([*own, *others] if side == 0 else [*others, *own], kinds)
-
     def _send_outer(self, batch: ColumnBatch, counts: Any, rows: Any, kinds: Any, side: int) -> None:
         other = self._sides[1 - side]
         most = len(batch) + 2 * len(rows)
@@ -205,7 +172,7 @@ class JoinOperator(FunctionsOperator):
         """Sends pairs of rows of a batch and of the other side; below 0 there is none."""
         missing = given < 0
         own = batch.data.take(pa.array(given, mask=missing) if missing.any() else pa.array(given)).columns
-        others = [] if self._is_half else self._sides[1 - side].take(rows)
+        others = self._sides[1 - side].take(rows)
         self._emit([*own, *others] if side == 0 else [*others, *own], kinds)
 
     def _emit(self, columns: list[Any], kinds: Any) -> None:
@@ -290,10 +257,6 @@ def _slices(counts: Any) -> Iterator[tuple[int, int]]:
         end = max(begin + 1, int(np.searchsorted(total, done + _MOST_PAIRS, "right")))
         yield begin, end
         begin = end
-
-
-def _joined(one: Any, other: Any) -> Any:
-    return np.concatenate([one, other])
 
 
 def _offsets(counts: Any) -> Any:

@@ -132,11 +132,9 @@ class Join(TwoSidedNode):
     # How long a row is kept after it was last written; 0 is forever.
     left_ttl_ms: int = 0
     right_ttl_ms: int = 0
-    # In batches rows without a match are sent at the end, when none can come any more.
-    is_final: bool = False
 
     def changelog(self) -> Kinds:
-        if self.is_final or self.kind in ("inner", "semi"):
+        if self.kind in ("inner", "semi"):
             return INSERTS | self.left.changelog() | self.right.changelog()
         # A match takes back the row that was sent without one.
         return ALL_KINDS

@@ -30,6 +30,7 @@ from funke.engine.sql.binding.relations import (
 )
 from funke.engine.sql.connectors.spark_factory import SparkTableSource
 from funke.engine.sql.plan.assign_watermarks import AssignWatermarks
+from funke.engine.sql.plan.batch_join import BatchJoin
 from funke.engine.sql.plan.batch_over_aggregate import BatchOverAggregate
 from funke.engine.sql.plan.calc import Calc
 from funke.engine.sql.plan.changes import INSERTS
@@ -37,7 +38,6 @@ from funke.engine.sql.plan.constraint_enforcer import ConstraintEnforcer
 from funke.engine.sql.plan.correlate import Correlate
 from funke.engine.sql.plan.expand import Expand
 from funke.engine.sql.plan.final_rows import FinalRows
-from funke.engine.sql.plan.join import Join
 from funke.engine.sql.plan.limit import ExecLimit
 from funke.engine.sql.plan.node import DetachedInput
 from funke.engine.sql.plan.over_aggregate import OverAggregate
@@ -301,12 +301,12 @@ class _Frames:
         fold = FoldGroups(rows.columns, columns, keys, aggregates, otherwise)
         return replace(rows, frame=sorted_rows).then(fold, columns)
 
-    def join(self, join: Join) -> _Rows:
+    def join(self, join: BatchJoin) -> _Rows:
         """Spark's join, if the condition is Spark's; else the operator of slots, in tasks that have equal keys."""
         left, right = self._rows(join.left), self._rows(join.right)
         return self._joined_by_spark(join, left, right) or self._joined_by_operator(join, left, right)
 
-    def _joined_by_spark(self, join: Join, left: _Rows, right: _Rows) -> _Rows | None:
+    def _joined_by_spark(self, join: BatchJoin, left: _Rows, right: _Rows) -> _Rows | None:
         left, right, width = self._done(left), self._done(right), len(left.columns)
         # Sides may be of the same table: names of their own keep their columns apart.
         names = [f"c{place}" for place in range(width, width + len(right.columns))]
@@ -326,9 +326,12 @@ class _Frames:
         rest = Calc(join.columns, DetachedInput(join.columns, INSERTS, NO_KEYS), same, join.condition)
         return rows.then(OperatorStep(rest.create), join.columns)
 
-    def _joined_by_operator(self, join: Join, left: _Rows, right: _Rows) -> _Rows:
+    def _joined_by_operator(self, join: BatchJoin, left: _Rows, right: _Rows) -> _Rows:
         keys = tuple(left.columns[place] for place in join.left_keys)
-        columns = (*(replace(each, type=each.type.nullable()) for each in (*keys, *left.columns, *right.columns)), *_NUMBER)
+        columns = (
+            *(replace(each, type=each.type.nullable()) for each in (*keys, *left.columns, *right.columns)),
+            *_NUMBER,
+        )
         firsts = len(keys), len(keys) + len(left.columns)
         sides = zip((left, right), (join.left_keys, join.right_keys), firsts)
         one, other = (
@@ -446,7 +449,7 @@ _BUILDERS: dict[type[Relation], Callable[[_Frames, Any], _Rows]] = {
     AssignWatermarks: _Frames.watermarks,
     Union: _Frames.union_all,
     FinalRows: _Frames.final_rows,
-    Join: _Frames.join,
+    BatchJoin: _Frames.join,
     OverAggregate: _Frames.over,
     BatchOverAggregate: _Frames.partitions,
     WindowTableFunction: _Frames.window_table,

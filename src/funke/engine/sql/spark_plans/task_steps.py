@@ -18,7 +18,16 @@ from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.columns.edge_forms import EdgeForms
 from funke.engine.types.operator_place import OperatorPlace
 
-__all__ = ["InTimeOrder", "JoinSides", "OperatorStep", "ReadSplits", "SideColumns", "TaskStep", "TypedColumns", "through"]
+__all__ = [
+    "InTimeOrder",
+    "JoinSides",
+    "OperatorStep",
+    "ReadSplits",
+    "SideColumns",
+    "TaskStep",
+    "TypedColumns",
+    "through",
+]
 
 Batches = Iterator[ColumnBatch]
 

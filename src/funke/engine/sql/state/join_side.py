@@ -154,11 +154,6 @@ class JoinSide:
             unlink_rows.run(len(rows), rows, len(rows), *arrays)
             self._counters[0] += len(rows)
 
-    def unmatched(self) -> Any:
-        """The rows that are there and have no match."""
-        count = self._rows.count
-        return np.flatnonzero((self._row_keys[:count] >= 0) & (self.matches[:count] == 0))
-
     def live_rows(self) -> tuple[Any, Any, Any]:
         """All rows that are there, in their order, with their matches and the times at which they were written."""
         rows = np.flatnonzero(self._row_keys[: self._rows.count] >= 0)

@@ -15,8 +15,9 @@ from funke.engine.sql.binding.moments import with_start
 from funke.engine.sql.binding.relations import Aggregation, Relation, inputs_of, with_inputs
 from funke.engine.sql.connectors.push_down import push_down
 from funke.engine.sql.connectors.unreadable_source import refuse_unreadable
+from funke.engine.sql.plan.batch_join import BatchJoin
 from funke.engine.sql.plan.changelog_mode import for_consumer, require_kinds
-from funke.engine.sql.plan.changes import ALL_KINDS, ChangeSettings, Kinds, MiniBatch
+from funke.engine.sql.plan.changes import ALL_KINDS, INSERTS, ChangeSettings, Kinds, MiniBatch
 from funke.engine.sql.plan.constraint_enforcer import ConstraintEnforcer
 from funke.engine.sql.plan.deduplicate import Deduplicate
 from funke.engine.sql.plan.final_rows import FinalRows
@@ -193,12 +194,19 @@ def _with_final_rows(relation: Any) -> Any:
     """In batches whoever reads an aggregation, or a join, sees its results alone."""
     changed = with_inputs(relation, _with_final_rows)
     if isinstance(changed, Join):
-        return replace(changed, is_final=True)
+        return _final_join(changed)
     if not isinstance(changed, GroupAggregate):
         return changed
     # As in Flink a function of pandas has no result without rows.
     is_nothing = changed.keys or has_pandas(changed)
     return FinalRows(changed.columns, changed, None if is_nothing else _without_rows(changed))
+
+
+def _final_join(join: Join) -> PlanNode:
+    if any(each.changelog() != INSERTS for each in join.inputs):
+        return FinalRows(join.columns, join)
+    sides = join.left, join.right, join.left_keys, join.right_keys
+    return BatchJoin(join.columns, *sides, join.kind, join.condition)
 
 
 def _with_final_ranks(relation: Any) -> Any:
