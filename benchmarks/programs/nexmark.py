@@ -6,9 +6,10 @@ Prints the seconds from INSERT to the end of the job, warm, and the processor se
 """
 
 import sys
+import tempfile
 import time
 
-from nexmark_queries import EVENTS, QUERIES, SIDE_INPUT, VIEWS
+from nexmark_queries import EVENTS, QUERIES, SIDE_INPUT, SINKS, VIEWS
 from process_tree import cpu_s
 
 from pyflink.table import DataTypes, EnvironmentSettings, TableEnvironment
@@ -80,10 +81,12 @@ def run(query, path, parallelism, options):
     t_env.execute_sql(SIDE_INPUT.format(path=f"{path}/../side-input.csv"))
     for view in VIEWS.values():
         t_env.execute_sql(view)
-    t_env.execute_sql(f"CREATE TABLE sink ({columns}) WITH ('connector' = 'blackhole')")
-    began, cpu = time.perf_counter(), cpu_s()
-    t_env.execute_sql(f"INSERT INTO sink {text}").wait()
-    return time.perf_counter() - began, cpu_s() - cpu
+    with tempfile.TemporaryDirectory() as folder:
+        sink = SINKS.get(query, "WITH ('connector' = 'blackhole')").format(path=folder)
+        t_env.execute_sql(f"CREATE TABLE sink ({columns}) {sink}")
+        began, cpu = time.perf_counter(), cpu_s()
+        t_env.execute_sql(f"INSERT INTO sink {text}").wait()
+        return time.perf_counter() - began, cpu_s() - cpu
 
 
 if __name__ == "__main__":

@@ -74,6 +74,16 @@ HIGHEST_PRICES = f"""
     FROM TABLE(TUMBLE(TABLE bid, {TEN_SECONDS})) GROUP BY window_start, window_end
 """
 
+# Sinks that are not a blackhole.
+SINKS = {
+    "q10": """PARTITIONED BY (dt, hm) WITH (
+        'connector' = 'filesystem', 'path' = '{path}', 'format' = 'csv',
+        'sink.rolling-policy.rollover-interval' = '1 min', 'sink.partition-commit.trigger' = 'partition-time',
+        'sink.partition-commit.delay' = '1 min', 'sink.partition-commit.policy.kind' = 'success-file',
+        'partition.time-extractor.timestamp-pattern' = '$dt $hm:00'
+    )""",
+}
+
 # Name -> the columns of the sink, and the query.
 QUERIES = {
     "q0": (PLAIN_BID, "SELECT auction, bidder, price, date_time, extra FROM bid"),

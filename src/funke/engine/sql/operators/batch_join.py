@@ -79,7 +79,7 @@ class BatchJoinOperator(FunctionsOperator):
         counts: Any = np.where(numbers >= 0, first[numbers + 1] - first[numbers], 0)
         is_matched: tuple[Any, Any] = np.zeros(left.num_rows, bool), np.zeros(right.num_rows, bool)
         for begin, end in _slices(counts):
-            given = np.repeat(np.arange(begin, end), counts[begin:end])
+            given: Any = np.repeat(np.arange(begin, end), counts[begin:end])
             # How far into the rows of its key each pair is.
             skipped = np.cumsum(counts[begin:end]) - counts[begin:end]
             place = np.arange(len(given)) - np.repeat(skipped, counts[begin:end])
