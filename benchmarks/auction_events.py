@@ -37,23 +37,33 @@ _LAST = ("Shultz", "Abrams", "Spencer", "White", "Bartels", "Walton", "Smith", "
 _HOT_CHANNELS = ("Google", "Facebook", "Baidu", "Apple")
 
 
-def auction_files(folder: Path, events: int) -> Path:
-    """A folder with two files, whose events have the same clock and alternating numbers; made once."""
-    target = folder / f"{events}-auction-events"
+def auction_files(folder: Path, events: int, files: int = FILES, per_second: int = EVENTS_PER_SECOND) -> Path:
+    """A folder with files whose events have the same clock and numbers that go around; made once."""
+    is_usual = (files, per_second) == (FILES, EVENTS_PER_SECOND)
+    target = folder / f"{events}-auction-events{'' if is_usual else f'-{files}-{per_second}'}"
     if (target / "_done").exists():
         return target
     target.mkdir(parents=True, exist_ok=True)
-    generator = _Events(np.random.default_rng(42))
+    generator = _Events(np.random.default_rng(42), per_second)
     options = csv.WriteOptions(include_header=False, quoting_style="none")
-    files = [pa.OSFile(str(target / f"part-{number}.csv"), "wb") for number in range(FILES)]
+    parts = [pa.OSFile(str(target / f"part-{number}.csv"), "wb") for number in range(files)]
     for start in range(0, events, _CHUNK):
         numbers = np.arange(start, min(events, start + _CHUNK))
         table = generator.table(numbers)
-        for place, file in enumerate(files):
-            csv.write_csv(table.take(np.flatnonzero(numbers % FILES == place)), file, options)
-    for file in files:
-        file.close()
+        for place, part in enumerate(parts):
+            csv.write_csv(table.take(np.flatnonzero(numbers % files == place)), part, options)
+    for part in parts:
+        part.close()
     (target / "_done").touch()
+    return target
+
+
+def side_input(folder: Path) -> Path:
+    """A file with 10 000 numbers, each beside itself: what bids are looked up in."""
+    target = folder / "side-input.csv"
+    if not target.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        target.write_text("".join(f"{number},{number}\n" for number in range(10_000)))
     return target
 
 
@@ -77,8 +87,8 @@ def parquet_of(files: Path) -> Path:
 
 
 class _Events:
-    def __init__(self, chance: np.random.Generator) -> None:
-        self._chance = chance
+    def __init__(self, chance: np.random.Generator, per_second: int) -> None:
+        self._chance, self._per_second = chance, per_second
         letters = chance.choice(np.frombuffer(b"abcdefghijklmnopqrstuvwxyz ", np.uint8), 1 << 20)
         self._letters = letters.tobytes().decode()
         self._urls = [f"https://www.nexmark.com/{self._word(5)}/{self._word(5)}/{self._word(5)}" for _ in range(10_000)]
@@ -86,7 +96,7 @@ class _Events:
     def table(self, numbers: Any) -> pa.Table:
         """The events with these numbers."""
         kinds = np.where(numbers % 50 == 0, 0, np.where(numbers % 50 < 4, 1, 2))
-        times = START_MS + numbers * 1000 // EVENTS_PER_SECOND
+        times = START_MS + numbers * 1000 // self._per_second
         longs = np.zeros((5, len(numbers)), np.int64)
         texts = np.full((5, len(numbers)), "", object)
         ends = times.copy()
@@ -113,7 +123,7 @@ class _Events:
         longs[2, places] = first + self._prices(len(places))
         longs[3, places] = _FIRST_ID + self._person(numbers, 0)
         longs[4, places] = _FIRST_CATEGORY + self._chance.integers(0, 5, len(places))
-        horizon_ms = _ACTIVE_AUCTIONS * 50 // 3 * 1000 // EVENTS_PER_SECOND
+        horizon_ms = _ACTIVE_AUCTIONS * 50 // 3 * 1000 // self._per_second
         ends[places] += 1 + self._chance.integers(0, 2 * horizon_ms, len(places))
         texts[0, places] = [self._word(20) for _ in range(len(places))]
         texts[1, places] = [self._word(60) for _ in range(len(places))]

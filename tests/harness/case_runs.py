@@ -36,7 +36,7 @@ from tests.harness.graph_text import graph_lines
 from tests.harness.local_graph import LocalJob
 from tests.harness.sql_changelogs import batch_of
 
-__all__ = ["Difference", "check", "outcome_of"]
+__all__ = ["Difference", "batches_in", "check", "graph_of", "outcome_of"]
 
 _SIGNS = {kind.value: str(kind) for kind in RowKind}
 _SET = re.compile(r"^SET\s+'(?P<key>[^']+)'\s*=\s*'(?P<value>[^']*)'\s*;?$", re.IGNORECASE)
@@ -93,6 +93,16 @@ def _no_jobs() -> Iterator[None]:
         yield
 
 
+def graph_of(t_env: TableEnvironment, text: str) -> StreamGraph:
+    """The job that a statement would start."""
+    with _no_jobs():
+        try:
+            t_env.execute_sql(text)
+        except _Submitted as submitted:
+            return submitted.graph
+    raise ValueError(f"this statement starts no job: {text}")
+
+
 class _Session:
     """A table environment in which the statements of a file have been executed."""
 
@@ -114,12 +124,7 @@ class _Session:
             self.t_env.execute_sql(text)
 
     def graph_of(self, text: str) -> StreamGraph:
-        with _no_jobs():
-            try:
-                self.t_env.execute_sql(text)
-            except _Submitted as submitted:
-                return submitted.graph
-        raise ValueError(f"this statement starts no job: {text}")
+        return graph_of(self.t_env, text)
 
     def types_of(self, text: str) -> tuple[list[str], list[DataType]]:
         """The columns of a query's rows, or of the table that they are written to."""
@@ -159,6 +164,8 @@ def check(case: Case) -> None:
         return
     for run in (FIRST, *(() if case.is_row_by_row else _OTHERS), *(_BATCHES if case.has_batch else ())):
         names, changes = _changes(case, run)
+        if run.is_batch and not all(each.startswith("+I") for each in changes):
+            raise Difference(_text(case, f"{run}: not all are inserts", expected, changes))
         comparable = _comparable(case, run, names)
         if comparable(changes) != comparable(expected):
             raise Difference(_text(case, str(run), comparable(expected), comparable(changes)))
@@ -232,7 +239,7 @@ def _changes(case: Case, run: Run) -> tuple[list[str], list[str]]:
     job = _job(case, run.parallelism, run.is_batch)
     writers = [external_text(each) for each in job.types]
     lines: list[str] = []
-    for batch in _batches(_collected(case, run, job)):
+    for batch in batches_in(_collected(case, run, job)):
         values = [to_values(column, each) for column, each in zip(batch.data.columns, job.types)]
         columns = [list(map(write, each)) for write, each in zip(writers, values)]
         kinds = [0] * len(batch) if batch.kinds is None else batch.kinds.tolist()
@@ -322,7 +329,8 @@ _VALUES: dict[Any, Callable[[str], Any]] = {
 }
 
 
-def _batches(collected: Sequence[Any]) -> Iterator[ColumnBatch]:
+def batches_in(collected: Sequence[Any]) -> Iterator[ColumnBatch]:
+    """The rows among what a job has sent to the driver."""
     for each in collected:
         if isinstance(each, CollectedRecords):
             yield from each.values

@@ -57,6 +57,9 @@ class LocalFrame:
     def withColumnRenamed(self, old: str, new: str) -> LocalFrame:
         return LocalFrame(self.table.rename_columns([new if name == old else name for name in self.table.column_names]))
 
+    def toDF(self, *names: str) -> LocalFrame:
+        return LocalFrame(self.table.rename_columns(list(names)))
+
     def mapInArrow(self, function: Callable[[Iterator[Any]], Iterator[Any]], schema: Any) -> LocalFrame:
         from pyspark.sql.pandas.types import to_arrow_schema
 

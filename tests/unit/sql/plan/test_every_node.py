@@ -71,6 +71,7 @@ QUERIES = [
     "SELECT * FROM FROM_CHANGELOG((SELECT k AS op, v FROM t))",
 ]
 BATCH_QUERIES = [
+    "SELECT t.k, r.rate FROM t FULL JOIN versions AS r ON t.k = r.k AND t.v < r.rate",
     "SELECT k, RANK() OVER (PARTITION BY k ORDER BY v DESC) FROM t",
     "SELECT k, v FROM t ORDER BY v LIMIT 3",
     "SELECT k, SUM(v) FROM t GROUP BY k",

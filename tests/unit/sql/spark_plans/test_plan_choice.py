@@ -49,6 +49,15 @@ def batch_section(t_env: TableEnvironment, query: str) -> list[str]:
             "slots: GroupAggregate(groupBy=[many], select=[many, COUNT(*) AS EXPR$0]), because Spark does not tell "
             "values of many$0 (ARRAY<INT>) apart as tables do",
         ),
+        (
+            "SELECT a.id FROM files a FULL JOIN files b ON a.name = b.name",
+            "Spark: Join(joinType=[FullOuterJoin], where=[(name = name0)], select=[id, name, name0])",
+        ),
+        (
+            "SELECT a.id FROM files a JOIN files b ON a.x = b.x",
+            "slots: Join(joinType=[InnerJoin], where=[(x = x0)], select=[id, x, x0]), because "
+            "Spark does not tell values of x (DOUBLE) apart as tables do",
+        ),
     ],
 )
 def test_explain_tells_who_computes_and_why(t_env: TableEnvironment, query: str, told: str) -> None:

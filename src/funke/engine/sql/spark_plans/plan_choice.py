@@ -32,6 +32,7 @@ from funke.engine.sql.connectors.table_source import TableSource
 from funke.engine.sql.functions.user_aggregates import UserAggregate
 from funke.engine.sql.operators.opened_functions import functions_in
 from funke.engine.sql.plan.assign_watermarks import AssignWatermarks
+from funke.engine.sql.plan.batch_join import BatchJoin
 from funke.engine.sql.plan.batch_over_aggregate import BatchOverAggregate
 from funke.engine.sql.plan.calc import Calc
 from funke.engine.sql.plan.changes import INSERTS
@@ -57,7 +58,7 @@ __all__ = ["PlanChoice", "exchanges_in", "spark_parts"]
 
 _MODES = ("auto", "spark", "slots")
 # Steps that make rows meet; all others look at one row after the other.
-_EXCHANGING = (Sort, Aggregation, TableAggregation, WindowAggregation, OverAggregation, PartitionAggregation)
+_EXCHANGING = (Sort, Aggregation, TableAggregation, WindowAggregation, OverAggregation, PartitionAggregation, BatchJoin)
 
 
 @dataclass(frozen=True)
@@ -153,6 +154,8 @@ def _calls_functions(relation: Any) -> bool:
         return inner.function is not None or any(any(functions_in(each)) for each in inner.arguments)
     if isinstance(inner, Calculation):
         return any(any(functions_in(each)) for each in (*inner.expressions, inner.condition))
+    if isinstance(inner, BatchJoin):
+        return any(functions_in(inner.condition))
     if isinstance(inner, Expansion):
         return any(any(functions_in(each)) for projection in inner.projections for each in projection)
     return False
@@ -215,6 +218,10 @@ def _of_partitions(relation: PartitionAggregation) -> Iterator[str]:
     yield from _of_order(columns, relation.order)
 
 
+def _of_join(join: BatchJoin) -> Iterator[str]:
+    return _keys_of(join.left.columns[place] for place in join.left_keys)
+
+
 def _nothing(relation: Relation) -> Iterator[str]:
     return iter(())
 
@@ -231,6 +238,7 @@ _RULES: dict[type[Relation], Callable[[Any], Iterator[str]]] = {
     AssignWatermarks: _nothing,
     Union: _nothing,
     FinalRows: _of_final_rows,
+    BatchJoin: _of_join,
     WindowTableFunction: _of_windows,
     SessionWindowTableFunction: _of_windows,
     WindowAggregate: _of_windows,

@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.utils import is_timestamp_ntz_preferred
 
-from funke.engine.sql.binding.expressions import BoundExpression, conjuncts
+from funke.engine.sql.binding.expressions import BoundColumn, BoundExpression, conjuncts
 from funke.engine.sql.binding.relations import (
     Aggregation,
     BoundAggregate,
@@ -30,6 +30,7 @@ from funke.engine.sql.binding.relations import (
 )
 from funke.engine.sql.connectors.spark_factory import SparkTableSource
 from funke.engine.sql.plan.assign_watermarks import AssignWatermarks
+from funke.engine.sql.plan.batch_join import BatchJoin
 from funke.engine.sql.plan.batch_over_aggregate import BatchOverAggregate
 from funke.engine.sql.plan.calc import Calc
 from funke.engine.sql.plan.changes import INSERTS
@@ -55,7 +56,15 @@ from funke.engine.sql.spark_plans.spark_aggregates import has_twin, twin
 from funke.engine.sql.spark_plans.spark_columns import carried_input, written_output
 from funke.engine.sql.spark_plans.spark_expressions import expression_twin
 from funke.engine.sql.spark_plans.task_code import PlanSettings, TaskCode
-from funke.engine.sql.spark_plans.task_steps import InTimeOrder, OperatorStep, ReadSplits, TaskStep, TypedColumns
+from funke.engine.sql.spark_plans.task_steps import (
+    InTimeOrder,
+    JoinSides,
+    OperatorStep,
+    ReadSplits,
+    SideColumns,
+    TaskStep,
+    TypedColumns,
+)
 from funke.engine.sql.spark_plans.window_steps import LOCAL_TIME, LocalTimes, WindowColumns
 from funke.engine.sql.spark_plans.written_columns import written_schema
 from funke.engine.sql.table_rows import to_batches
@@ -69,6 +78,14 @@ if TYPE_CHECKING:
 __all__ = ["frame_of", "written_frame_of"]
 
 _NUMBER = (Column("number", BigIntType(False)),)
+_JOIN_KINDS = {
+    "inner": "inner",
+    "left": "left_outer",
+    "right": "right_outer",
+    "full": "full_outer",
+    "semi": "left_semi",
+    "anti": "left_anti",
+}
 
 
 def frame_of(spark: SparkSession, relation: Relation, settings: PlanSettings) -> DataFrame:
@@ -284,6 +301,49 @@ class _Frames:
         fold = FoldGroups(rows.columns, columns, keys, aggregates, otherwise)
         return replace(rows, frame=sorted_rows).then(fold, columns)
 
+    def join(self, join: BatchJoin) -> _Rows:
+        """Spark's join, if the condition is Spark's; else the operator of slots, in tasks that have equal keys."""
+        left, right = self._rows(join.left), self._rows(join.right)
+        return self._joined_by_spark(join, left, right) or self._joined_by_operator(join, left, right)
+
+    def _joined_by_spark(self, join: BatchJoin, left: _Rows, right: _Rows) -> _Rows | None:
+        left, right, width = self._done(left), self._done(right), len(left.columns)
+        # Sides may be of the same table: names of their own keep their columns apart.
+        names = [f"c{place}" for place in range(width, width + len(right.columns))]
+        other = right.frame.toDF(*names)
+        columns = [*left.all_columns(), *(other[name] for name in names)]
+        equal = [columns[one] == columns[width + its] for one, its in zip(join.left_keys, join.right_keys)]
+        parts = [] if join.condition is None else conjuncts(join.condition)
+        twins = [expression_twin(part, columns) for part in parts]
+        known = [twin for twin in twins if twin is not None]
+        if len(known) < len(twins) and join.kind != "inner":
+            return None
+        on = reduce(operator.and_, [*equal, *known]) if equal or known else F.lit(True)
+        rows = _Rows.plain(left.frame.join(other, on, _JOIN_KINDS[join.kind]), join.columns)
+        if len(known) == len(twins):
+            return rows
+        same = tuple(BoundColumn(each.type, index, each.name) for index, each in enumerate(join.columns))
+        rest = Calc(join.columns, DetachedInput(join.columns, INSERTS, NO_KEYS), same, join.condition)
+        return rows.then(OperatorStep(rest.create), join.columns)
+
+    def _joined_by_operator(self, join: BatchJoin, left: _Rows, right: _Rows) -> _Rows:
+        keys = tuple(left.columns[place] for place in join.left_keys)
+        columns = (
+            *(replace(each, type=each.type.nullable()) for each in (*keys, *left.columns, *right.columns)),
+            *_NUMBER,
+        )
+        firsts = len(keys), len(keys) + len(left.columns)
+        sides = zip((left, right), (join.left_keys, join.right_keys), firsts)
+        one, other = (
+            self._done(rows.then(SideColumns(side, own, columns, first), columns))
+            for side, (rows, own, first) in enumerate(sides)
+        )
+        both = replace(one, frame=one.frame.union(other.frame))
+        by = both.all_at(range(len(keys)))
+        apart = both.frame.repartition(*by) if by else both.frame.repartition(1)
+        places = tuple(range(firsts[0], firsts[1])), tuple(range(firsts[1], len(columns) - 1))
+        return replace(both, frame=apart).then(JoinSides(join.detached().create, places), join.columns)
+
     def over(self, over: OverAggregate) -> _Rows:
         rows = self.of(over.input)
         by = rows.all_at(over.partition_by)
@@ -389,6 +449,7 @@ _BUILDERS: dict[type[Relation], Callable[[_Frames, Any], _Rows]] = {
     AssignWatermarks: _Frames.watermarks,
     Union: _Frames.union_all,
     FinalRows: _Frames.final_rows,
+    BatchJoin: _Frames.join,
     OverAggregate: _Frames.over,
     BatchOverAggregate: _Frames.partitions,
     WindowTableFunction: _Frames.window_table,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from funke.engine.connectors.source import Split, SplitReader
 from funke.engine.operators.operator import MAX_WATERMARK, Operator, OperatorContext, Output, TaskInfo
@@ -17,7 +18,16 @@ from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.columns.edge_forms import EdgeForms
 from funke.engine.types.operator_place import OperatorPlace
 
-__all__ = ["InTimeOrder", "OperatorStep", "ReadSplits", "TaskStep", "TypedColumns", "through"]
+__all__ = [
+    "InTimeOrder",
+    "JoinSides",
+    "OperatorStep",
+    "ReadSplits",
+    "SideColumns",
+    "TaskStep",
+    "TypedColumns",
+    "through",
+]
 
 Batches = Iterator[ColumnBatch]
 
@@ -109,6 +119,53 @@ class InTimeOrder:
             running.operator.close()
 
 
+@dataclass(frozen=True)
+class SideColumns:
+    """The rows of a side of a join beside NULLs in place of the other's, so that both may come together.
+
+    The keys stand in front, the number of the side at the end.
+    """
+
+    side: int
+    keys: tuple[int, ...]
+    # Of the keys, of both sides and of the number.
+    columns: tuple[Column, ...]
+    # Where the columns of this side begin.
+    first: int
+
+    def run(self, batches: Batches, task: TaskInfo) -> Batches:
+        schema = schema_of(self.columns)
+        for batch in batches:
+            own, count = batch.data.columns, len(batch)
+            arrays = [pa.nulls(count, field.type) for field in schema]
+            arrays[: len(self.keys)] = [own[key] for key in self.keys]
+            arrays[self.first : self.first + len(own)] = own
+            arrays[-1] = pa.repeat(pa.scalar(self.side, schema.types[-1]), count)
+            yield ColumnBatch(pa.RecordBatch.from_arrays(arrays, schema=schema))
+
+
+@dataclass(frozen=True)
+class JoinSides:
+    """The operator of a join, for rows of both sides that come together, as `SideColumns` makes them."""
+
+    make: Callable[[TaskInfo], Operator]
+    # The columns of each side among those that come.
+    places: tuple[tuple[int, ...], tuple[int, ...]]
+
+    def run(self, batches: Batches, task: TaskInfo) -> Batches:
+        running = _Running(self.make, task)
+        try:
+            for batch in batches:
+                sides = batch.data.column(batch.data.num_columns - 1)
+                for side, places in enumerate(self.places):
+                    rows = batch.data.filter(pc.equal(sides, side)).select(list(places))
+                    if rows.num_rows:
+                        yield from running.take(ColumnBatch(rows), side)
+            yield from running.advance(MAX_WATERMARK)
+        finally:
+            running.operator.close()
+
+
 class _Running:
     """An operator with what it has sent."""
 
@@ -120,8 +177,8 @@ class _Running:
         self.operator.setup(OperatorContext(task, task.task_name, task.task_name, output))
         self.operator.open()
 
-    def take(self, batch: ColumnBatch) -> list[ColumnBatch]:
-        self.operator.process_columns(batch)
+    def take(self, batch: ColumnBatch, side: int = 0) -> list[ColumnBatch]:
+        self.operator.columns_handler(side)(batch)
         return self._sent.taken()
 
     def advance(self, watermark: int) -> list[ColumnBatch]:

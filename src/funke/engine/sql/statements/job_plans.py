@@ -15,12 +15,14 @@ from funke.engine.sql.binding.moments import with_start
 from funke.engine.sql.binding.relations import Aggregation, Relation, inputs_of, with_inputs
 from funke.engine.sql.connectors.push_down import push_down
 from funke.engine.sql.connectors.unreadable_source import refuse_unreadable
+from funke.engine.sql.plan.batch_join import BatchJoin
 from funke.engine.sql.plan.changelog_mode import for_consumer, require_kinds
-from funke.engine.sql.plan.changes import ALL_KINDS, ChangeSettings, Kinds, MiniBatch
+from funke.engine.sql.plan.changes import ALL_KINDS, INSERTS, ChangeSettings, Kinds, MiniBatch
 from funke.engine.sql.plan.constraint_enforcer import ConstraintEnforcer
 from funke.engine.sql.plan.deduplicate import Deduplicate
 from funke.engine.sql.plan.final_rows import FinalRows
 from funke.engine.sql.plan.group_aggregate import GroupAggregate
+from funke.engine.sql.plan.join import Join
 from funke.engine.sql.plan.lower import lower
 from funke.engine.sql.plan.node import PlanNode, as_node
 from funke.engine.sql.plan.pruning import without_unused
@@ -164,7 +166,8 @@ def _change_settings(session: TableSession, relation: Relation) -> ChangeSetting
     ttl_ms = parse_duration(settings.get("table.exec.state.ttl", "0 ms")).to_millis()
     strategy = choice_of(settings, "table.optimizer.agg-phase-strategy", ("AUTO", "ONE_PHASE", "TWO_PHASE"))
     if not session.is_streaming:
-        return ChangeSettings(True, ttl_ms)
+        # As in Flink a batch forgets nothing before its end.
+        return ChangeSettings(True)
     mini_batch = _mini_batch(settings, relation)
     is_folded = mini_batch is not None
     return ChangeSettings(is_folded, ttl_ms, mini_batch, is_folded and strategy != "ONE_PHASE")
@@ -188,13 +191,22 @@ def _has_aggregations(relation: Relation) -> bool:
 
 
 def _with_final_rows(relation: Any) -> Any:
-    """In batches whoever reads an aggregation sees its results alone."""
+    """In batches whoever reads an aggregation, or a join, sees its results alone."""
     changed = with_inputs(relation, _with_final_rows)
+    if isinstance(changed, Join):
+        return _final_join(changed)
     if not isinstance(changed, GroupAggregate):
         return changed
     # As in Flink a function of pandas has no result without rows.
     is_nothing = changed.keys or has_pandas(changed)
     return FinalRows(changed.columns, changed, None if is_nothing else _without_rows(changed))
+
+
+def _final_join(join: Join) -> PlanNode:
+    if any(each.changelog() != INSERTS for each in join.inputs):
+        return FinalRows(join.columns, join)
+    sides = join.left, join.right, join.left_keys, join.right_keys
+    return BatchJoin(join.columns, *sides, join.kind, join.condition)
 
 
 def _with_final_ranks(relation: Any) -> Any:

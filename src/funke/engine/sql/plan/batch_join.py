@@ -1,0 +1,55 @@
+"""BatchJoin: a join of batches; rows are sent once, those of outer sides without a match among them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from funke.engine.graph.state_meaning import StateMeaning
+from funke.engine.sql.plan.changes import INSERTS, Kinds
+from funke.engine.sql.plan.explain_text import ExplainStyle
+from funke.engine.sql.plan.join import KIND_NAMES, TwoSidedNode
+from funke.engine.sql.plan.watermarks import WatermarkStep
+
+if TYPE_CHECKING:
+    from funke.engine.operators.operator import Operator, TaskInfo
+    from funke.engine.sql.meaning.column_texts import ColumnTexts
+
+__all__ = ["BatchJoin"]
+
+
+@dataclass(frozen=True)
+class BatchJoin(TwoSidedNode):
+    """Gathers the rows of both inputs, which come once; whatever tables declare of keys, none replaces another."""
+
+    operator_name: ClassVar[str] = "Join"
+    state_name: ClassVar[str] = "BatchJoin"
+
+    def changelog(self) -> Kinds:
+        return INSERTS
+
+    def needs_before(self, wanted: bool) -> tuple[bool, ...]:
+        return True, True
+
+    def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
+        return wanted
+
+    def title(self, style: ExplainStyle) -> str:
+        names = self.names()[: len(self.columns)]
+        kind, where = KIND_NAMES[self.kind], self.where_text(style)
+        return f"Join(joinType=[{kind}], where=[{where}], select=[{', '.join(names)}])"
+
+    def row_conditions(self, texts: ColumnTexts) -> Iterator[str]:
+        yield f"{KIND_NAMES[self.kind]} {self.where_text(ExplainStyle())}"
+
+    def state_meaning(self, texts: ColumnTexts) -> StateMeaning:
+        from funke.engine.sql.meaning.state_parts import rows_fact
+
+        # All rows that have come; they are joined at the end.
+        return StateMeaning("BatchJoin", tuple(rows_fact(texts, each) for each in self.inputs))
+
+    def create(self, task: TaskInfo) -> Operator:
+        from funke.engine.sql.operators.batch_join import BatchJoinOperator
+
+        return BatchJoinOperator(self, task.clock)
