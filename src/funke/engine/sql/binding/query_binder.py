@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -38,6 +38,7 @@ from funke.engine.sql.binding.grouped_queries import (
     plain_aggregate,
 )
 from funke.engine.sql.binding.joins import bind_join, distinct_names
+from funke.engine.sql.binding.lookup_hints import LookupHint, bind_lookup_hints
 from funke.engine.sql.binding.lookup_joins import bind_lookup_join, is_temporal
 from funke.engine.sql.binding.ordered_queries import bind_ordered, is_ordered
 from funke.engine.sql.binding.over_queries import OverBinder, has_over
@@ -84,6 +85,8 @@ class QueryBinder:
     find_missing: Callable[[tuple[str, ...]], MissingName] = lambda path: MissingName(path[-1])
     # Whether rows come without an end, so that what needs all of them has another meaning, or none.
     is_streaming: bool = True
+    # Those of the query whose tables are bound.
+    lookup_hints: Mapping[str, LookupHint] = field(default_factory=dict)
 
     def bind(self, query: queries.Query) -> Relation:
         """The meaning of a query."""
@@ -103,7 +106,8 @@ class QueryBinder:
         for name, clause in _REFUSED.items():
             if getattr(select, name):
                 raise UnsupportedFeatureError(f"{clause} in SQL")
-        table, scope = self._bind_source(select.source)
+        hints = bind_lookup_hints(select.hints, select.source)
+        table, scope = replace(self, lookup_hints=hints)._bind_source(select.source)
         select, source, scope = with_group_window(select, table, scope, self.session, self.is_streaming)
         binder = ExpressionBinder(scope, self.session, self.find_function, self.bind)
         illegal = aggregate_in(select.where, self.find_aggregate)
@@ -204,7 +208,8 @@ class QueryBinder:
         if is_temporal(source):
             assert isinstance(source, queries.Join) and isinstance(source.right, queries.TableRef)
             now = self._find(replace(source.right, as_of=None))
-            return bind_lookup_join(source, self._bind_source(source.left), now, self._expression_binder)
+            left = self._bind_source(source.left)
+            return bind_lookup_join(source, left, now, self._expression_binder, self.lookup_hints)
         if isinstance(source, queries.Join):
             sides = self._bind_source(source.left), self._bind_source(source.right)
             return bind_join(source, *sides, self._expression_binder)

@@ -42,7 +42,7 @@ from funke.engine.sql.plan.group_table_aggregate import GroupTableAggregate
 from funke.engine.sql.plan.group_window_aggregate import GroupWindowAggregate, Settings, firing_of
 from funke.engine.sql.plan.join_keys import join_of, temporal_join_of
 from funke.engine.sql.plan.limit import ExecLimit
-from funke.engine.sql.plan.lookup_join import LookupJoin
+from funke.engine.sql.plan.lookup_keys import lookup_join_of
 from funke.engine.sql.plan.node import PlanNode
 from funke.engine.sql.plan.numbered_rows import NumberedRowsStep
 from funke.engine.sql.plan.over_aggregate import OverAggregate
@@ -95,7 +95,7 @@ _RULES: dict[type[Relation], Callable[[Any], PlanNode]] = {
     FromChangelog: _as(FromChangelogFunction),
     Limit: _as(ExecLimit),
     LogicalJoin: join_of,
-    LogicalLookupJoin: _as(LookupJoin),
+    LogicalLookupJoin: lookup_join_of,
     NumberedRows: _as(NumberedRowsStep),
     OverAggregation: _as(OverAggregate),
     PartitionAggregation: _as(BatchOverAggregate),
