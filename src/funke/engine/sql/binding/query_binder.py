@@ -46,6 +46,7 @@ from funke.engine.sql.binding.relations import Calculation, Column, Constants, R
 from funke.engine.sql.binding.row_windows import with_row_windows
 from funke.engine.sql.binding.scope import MissingName, Scope, ScopeColumn, names_of, not_a_row, refused
 from funke.engine.sql.binding.set_operations import of_relations, words_of
+from funke.engine.sql.binding.snapshot_joins import bind_snapshot_join, is_snapshot_join
 from funke.engine.sql.binding.table_aggregations import bind_table_aggregation, table_aggregate_in
 from funke.engine.sql.binding.window_grouping import with_windows
 from funke.engine.sql.binding.window_tables import bind_window_table
@@ -210,6 +211,8 @@ class QueryBinder:
             now = self._find(replace(source.right, as_of=None))
             left = self._bind_source(source.left)
             return bind_lookup_join(source, left, now, self._expression_binder, self.lookup_hints)
+        if is_snapshot_join(source):
+            return bind_snapshot_join(source, self._bind_source, self._expression_binder, self.is_streaming)
         if isinstance(source, queries.Join):
             sides = self._bind_source(source.left), self._bind_source(source.right)
             return bind_join(source, *sides, self._expression_binder)

@@ -22,6 +22,7 @@ from funke.engine.state.operator_state import OperatorStateSnapshot
 from funke.engine.types.columns.column_batch import ColumnBatch
 
 if TYPE_CHECKING:
+    from funke.engine.sql.connectors.lookup.lookup import Lookup
     from funke.engine.sql.plan.lookup_join import LookupJoin, LookupKey
 
 __all__ = ["LookupJoinOperator"]
@@ -50,7 +51,7 @@ class LookupJoinOperator(FunctionsOperator):
         self._getters = [column_of(with_clock(each, self._moment)) for each in node.expressions]
         self._where = None if node.where is None else column_of(with_clock(node.where, self._moment))
         self._condition = None if node.condition is None else column_of(with_clock(node.condition, self._moment))
-        self._lookup = node.table.lookup_table().create_lookup([each.column for each in node.keys], task.clock)
+        self._lookup: Lookup = node.table.lookup_table().create_lookup([each.column for each in node.keys], task.clock)
         self.functions = OpenedFunctions(expressions)
         requests = node.settings.requests
         self._requests = None
@@ -262,8 +263,8 @@ def _together(found: FoundRows, missing: Any, later: FoundRows) -> FoundRows:
     """What was found at first, and what was found later for keys that had nothing."""
     counts = found.counts.copy()
     counts[missing] = later.counts
-    owners = np.repeat(np.arange(len(found.counts)), found.counts)
-    later_owners = np.repeat(missing, later.counts)
+    owners: Any = np.repeat(np.arange(len(found.counts)), found.counts)
+    later_owners: Any = np.repeat(missing, later.counts)
     places = np.concatenate([found.places, later.places + found.rows.num_rows])
     order = np.argsort(np.concatenate([owners, later_owners]), kind="stable")
     return FoundRows(pa.concat_batches([found.rows, later.rows]), counts, places[order])

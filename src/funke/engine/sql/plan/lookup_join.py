@@ -63,6 +63,11 @@ class LookupJoin(PlanNode):
     settings: LookupSettings
 
     @property
+    def state_name(self) -> str:
+        """Rows that threads look up are state."""
+        return "" if self.settings.requests is None else "LookupJoin"
+
+    @property
     def table_columns(self) -> tuple[Column, ...]:
         """What is read of the table."""
         columns: tuple[Column, ...] = self.table.columns

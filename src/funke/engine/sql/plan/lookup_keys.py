@@ -154,7 +154,7 @@ def _add_key(
 
 
 def _is_same_type(one: DataType, other: DataType) -> bool:
-    return to_column_type(one) == to_column_type(other)
+    return bool(to_column_type(one) == to_column_type(other))
 
 
 def _cast(value: BoundExpression, wanted: DataType) -> BoundExpression:

@@ -136,7 +136,7 @@ def _planned_for(
 
 def _lowered(session: TableSession, relation: Relation) -> PlanNode:
     """Windows of batches have one result, whatever the session says of early and late ones."""
-    relation = with_lookup_joins(with_join_conditions(relation), session.settings)
+    relation = with_lookup_joins(with_join_conditions(relation), session.settings, session.is_streaming)
     return lower(relation, session.settings) if session.is_streaming else lower(relation)
 
 

@@ -8,26 +8,10 @@ import pytest
 
 from funke.engine.errors import SourceError
 from funke.engine.flink_exceptions import TableException, ValidationException
-from funke.engine.graph.operations import ColumnOperator
-from funke.engine.sql.binding.query_binder import QueryBinder
-from funke.engine.sql.binding.relations import Column, Scan
-from funke.engine.sql.binding.time_attributes import TimeAttribute
-from funke.engine.sql.parsing import parse
 from funke.engine.sql.plan.lower import lower
-from funke.engine.sql.plan.table_scan import TableScan
 from funke.engine.sql.rules.temporal_joins import check_versions
-from funke.engine.types.logical.data_types import DataTypes
-from tests.harness.operator_harness import OperatorHarness
-from tests.harness.sql_changelogs import batch_of, changes_of
+from tests.harness.lookup_queries import LookupQuery, bound
 from tests.harness.sql_tables import relation_of
-
-ORDERS = (
-    Column("id", DataTypes.INT()),
-    Column("item", DataTypes.INT()),
-    Column("least", DataTypes.INT()),
-    Column("p", DataTypes.TIMESTAMP_LTZ(3), TimeAttribute.PROCTIME),
-    Column("r", DataTypes.TIMESTAMP(3), TimeAttribute.ROWTIME),
-)
 
 
 @pytest.fixture
@@ -48,46 +32,12 @@ def items(shop, tmp_path):
     )
 
 
-def bound(text, table):
-    (statement,) = parse(text)
-    return QueryBinder({("o",): Scan(ORDERS, None, ("o",)), ("items",): table}.get).bind(statement.query)
-
-
-def operators_of(node):
-    return [] if isinstance(node, TableScan) else [*operators_of(node.input), node.detached().create]
-
-
-class Running:
-    """A query over orders, batch by batch."""
-
-    def __init__(self, text, table):
-        self.relation = bound(text, table)
-        self._harnesses = [
-            OperatorHarness(ColumnOperator(each), keeps_columns=True) for each in operators_of(lower(self.relation))
-        ]
-
-    def feed(self, *rows, sign="+I"):
-        batches = [batch_of([(sign, (*row, None, None)) for row in rows], ORDERS[:3] + _PLAIN)]
-        for harness in self._harnesses:
-            for batch in batches:
-                harness.operator.process_columns(batch)
-            batches = harness.elements()
-        return [change for batch in batches for change in changes_of(batch, self.relation)]
-
-    def close(self):
-        for each in self._harnesses:
-            each.close()
-
-
-_PLAIN = (Column("p", DataTypes.TIMESTAMP_LTZ(3)), Column("r", DataTypes.TIMESTAMP(3)))
-
-
 @pytest.fixture
 def run(items):
     running = []
 
     def make(text, options=""):
-        running.append(Running(text, items(options)))
+        running.append(LookupQuery(text, items(options)))
         return running[-1]
 
     yield make
