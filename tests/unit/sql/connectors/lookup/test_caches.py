@@ -26,7 +26,8 @@ class Table(KeyedTable):
     def fetch(self, keys):
         wanted = keys.column(0).to_pylist()
         self.asked.append(wanted)
-        return self._batch(row for row in self.rows if row[0] in set(wanted))
+        keys = set(wanted)
+        return self._batch(row for row in self.rows if row[0] in keys)
 
     def fetch_all(self):
         self.asked.append("all")

@@ -16,14 +16,14 @@ QUERY = "SELECT o.id, i.name FROM o {} JOIN items FOR SYSTEM_TIME AS OF o.p AS i
 def items(folder, options="", columns="item BIGINT, name STRING", more=""):
     return relation_of(
         f"CREATE TABLE items ({columns}) {more} WITH ('connector' = 'filesystem', 'path' = '{folder}', "
-        f"'format' = 'csv'{options})"
+        f"'format' = 'csv', 'csv.null-literal' = 'NULL'{options})"
     )
 
 
 @pytest.fixture
 def folder(tmp_path):
     (tmp_path / "a.csv").write_text("1,one\n2,two\n")
-    (tmp_path / "b.csv").write_text("2,zwei\n,nothing\n")
+    (tmp_path / "b.csv").write_text("2,zwei\nNULL,nothing\n")
     return tmp_path
 
 
