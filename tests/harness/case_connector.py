@@ -12,7 +12,7 @@ from funke.engine.connectors.source import Source, SplitEnumerator, SplitReader
 from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.connectors import table_factories
 from funke.engine.sql.connectors.lookup.caches import NoCache
-from funke.engine.sql.connectors.lookup.lookup import Key, KeyedTable, Lookup, LookupTable
+from funke.engine.sql.connectors.lookup.lookup import KeyedTable, Lookup, LookupTable
 from funke.engine.sql.connectors.table_factory import TableContext, TableFactory
 from funke.engine.sql.connectors.table_option import TableOption
 from funke.engine.sql.connectors.table_sink import TableSink
@@ -34,6 +34,7 @@ PREFIX = "case "
 _KINDS = {"I": RowKind.INSERT, "UB": RowKind.UPDATE_BEFORE, "UA": RowKind.UPDATE_AFTER, "D": RowKind.DELETE}
 _CHANGES = TableOption("changelog-mode", "String", "I", "The kinds of changes: some of I, UB, UA, D with commas.")
 _LOOKUP = TableOption("lookup", "Boolean", "false", "Whether it is asked for rows by lookup joins.")
+_ASYNC = TableOption("async", "Boolean", "false", "Whether threads ask it.")
 
 # What tables that are looked up hold now: name of the table -> rows.
 LookupRows = dict[str, list[tuple[Any, ...]]]
@@ -58,12 +59,13 @@ class CaseFactory(TableFactory):
     purpose = "Tables whose rows stand in a case file."
     reads = True
     writes = True
-    optional_options = (_CHANGES, _LOOKUP)
+    optional_options = (_CHANGES, _LOOKUP, _ASYNC)
 
     def create_source(self, context: TableContext) -> TableSource:
         name = context.identifier.name
         columns_of_tables[name] = context.columns
-        return CaseTable(name, context.columns, _kinds(context), context.values[_LOOKUP])
+        values = context.values
+        return CaseTable(name, context.columns, _kinds(context), values[_LOOKUP], values[_ASYNC])
 
     def create_sink(self, context: TableContext) -> TableSink:
         return CaseTableSink(_kinds(context) if _CHANGES.key in context.options else None)
@@ -81,6 +83,7 @@ class CaseTable(TableSource):
     all_columns: tuple[Column, ...]
     kinds: frozenset[RowKind] = INSERTS
     is_looked_up: bool = False
+    is_async: bool = False
     indexes: tuple[int, ...] | None = None
     has_all_splits = False
 
@@ -99,7 +102,9 @@ class CaseTable(TableSource):
         return replace(self, indexes=tuple(indexes))
 
     def lookup_table(self) -> LookupTable | None:
-        return _CaseLookup(self.name, self.columns) if self.is_looked_up else None
+        if not self.is_looked_up:
+            return None
+        return _CaseLookup(self.name, self.all_columns, self.columns, self.is_async)
 
 
 class _NoSource(Source):
@@ -118,29 +123,33 @@ class _NoSource(Source):
 class _CaseLookup(LookupTable):
     name: str
     all_columns: tuple[Column, ...]
+    read: tuple[Column, ...]
+    is_async: bool = False
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        return self.all_columns
+        return self.read
 
     def create_lookup(self, keys: Sequence[int], clock: Clock) -> Lookup:
-        return NoCache(_CaseRows(self.name, self.all_columns), keys)
+        return NoCache(_CaseRows(self.name, self.all_columns, self.read), keys)
 
 
 @dataclass(frozen=True)
 class _CaseRows(KeyedTable):
     name: str
-    columns: tuple[Column, ...]
+    all_columns: tuple[Column, ...]
+    read: tuple[Column, ...]
 
-    def fetch(self, keys: Sequence[Key]) -> pa.RecordBatch:
+    def fetch(self, keys: pa.RecordBatch) -> pa.RecordBatch:
         return self.fetch_all()
 
     def fetch_all(self) -> pa.RecordBatch:
         import pyarrow
 
         rows = rows_of_lookups.get(self.name, [])
-        arrays = [from_values([row[index] for row in rows], each.type) for index, each in enumerate(self.columns)]
-        return pyarrow.RecordBatch.from_arrays(arrays, schema=schema_of(self.columns))
+        columns = [(self.all_columns.index(each), each.type) for each in self.read]
+        arrays = [from_values([row[index] for row in rows], kind) for index, kind in columns]
+        return pyarrow.RecordBatch.from_arrays(arrays, schema=schema_of(self.read))
 
     def close(self) -> None:
         pass

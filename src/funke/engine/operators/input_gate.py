@@ -54,6 +54,7 @@ class InputGate:
             self._input_marks = dict.fromkeys(sorted(self._inputs), MIN_WATERMARK)
         self._current = MIN_WATERMARK
         self._is_idle = False
+        self._idle_inputs: set[int] = set()
         self._pacer = SlicePacer()
         self.records_in = 0
 
@@ -128,6 +129,9 @@ class InputGate:
         self._advance()
 
     def _advance(self) -> None:
+        if self._head.has_input_watermarks:
+            self._advance_inputs()
+            return
         for index, mark in self._input_marks.items():
             self._input_marks[index] = max(mark, self._lowest(self._inputs[index]))
         lowest = self._lowest(self._watermarks)
@@ -137,6 +141,17 @@ class InputGate:
         if (len(self._idle) == len(self._watermarks)) is not self._is_idle:
             self._is_idle = not self._is_idle
             self._head.process_status(self._is_idle)
+
+    def _advance_inputs(self) -> None:
+        for index, before in self._input_marks.items():
+            mark = self._input_marks[index] = max(before, self._lowest(self._inputs[index]))
+            if mark > before:
+                self._head.process_input_watermark(index, mark)
+            is_idle = self._idle.issuperset(self._inputs[index])
+            if is_idle is not (index in self._idle_inputs):
+                self._idle_inputs ^= {index}
+                self._head.process_input_status(index, is_idle)
+        self._current = max(self._current, min(self._input_marks.values()))
 
     def _lowest(self, channels: Collection[tuple[int, int]]) -> int:
         marks = self._watermarks

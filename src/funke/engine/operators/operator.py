@@ -302,6 +302,8 @@ class Operator:
     # The forms of batches that it takes; what comes in the other one is converted before.
     takes_rows: bool = True
     takes_columns: bool = False
+    # Whether it is told how far each input is in event time, instead of how far all of them are.
+    has_input_watermarks: bool = False
 
     @property
     def wants_columns(self) -> bool:
@@ -340,6 +342,14 @@ class Operator:
     def process_status(self, is_idle: bool) -> None:
         """All inputs fell idle, or one is active again."""
         self.output.emit_status(is_idle)
+
+    def process_input_watermark(self, input_index: int, watermark: int) -> None:
+        """Event time of one input has advanced; in place of `process_watermark` for those who want it so."""
+        raise NotImplementedError
+
+    def process_input_status(self, input_index: int, is_idle: bool) -> None:
+        """One input fell idle, or is active again; in place of `process_status`."""
+        raise NotImplementedError
 
     def end_input(self) -> None:
         """All inputs have ended; MAX_WATERMARK has been processed before."""

@@ -51,6 +51,7 @@ QUERIES = [
     "SELECT k, e FROM t CROSS JOIN UNNEST(l) AS u (e)",
     "SELECT t.k, r.rate FROM t JOIN versions FOR SYSTEM_TIME AS OF t.ts AS r ON t.k = r.k",
     "SELECT t.k, r.rate FROM t JOIN versions FOR SYSTEM_TIME AS OF t.p AS r ON t.k = r.k",
+    "SELECT t.k, r.rate FROM t JOIN LATERAL SNAPSHOT(TABLE versions, DESCRIPTOR(ts)) AS r ON t.k = r.k",
     "SELECT t.k, r.rate FROM t JOIN versions AS r ON t.k = r.k AND t.v < r.rate",
     "SELECT t.k, r.rate FROM t FULL JOIN versions AS r ON t.k = r.k",
     "SELECT k FROM t INTERSECT SELECT k FROM versions",

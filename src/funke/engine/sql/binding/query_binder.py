@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -38,6 +38,7 @@ from funke.engine.sql.binding.grouped_queries import (
     plain_aggregate,
 )
 from funke.engine.sql.binding.joins import bind_join, distinct_names
+from funke.engine.sql.binding.lookup_hints import LookupHint, bind_lookup_hints
 from funke.engine.sql.binding.lookup_joins import bind_lookup_join, is_temporal
 from funke.engine.sql.binding.ordered_queries import bind_ordered, is_ordered
 from funke.engine.sql.binding.over_queries import OverBinder, has_over
@@ -45,6 +46,7 @@ from funke.engine.sql.binding.relations import Calculation, Column, Constants, R
 from funke.engine.sql.binding.row_windows import with_row_windows
 from funke.engine.sql.binding.scope import MissingName, Scope, ScopeColumn, names_of, not_a_row, refused
 from funke.engine.sql.binding.set_operations import of_relations, words_of
+from funke.engine.sql.binding.snapshot_joins import bind_snapshot_join, is_snapshot_join
 from funke.engine.sql.binding.table_aggregations import bind_table_aggregation, table_aggregate_in
 from funke.engine.sql.binding.window_grouping import with_windows
 from funke.engine.sql.binding.window_tables import bind_window_table
@@ -84,6 +86,8 @@ class QueryBinder:
     find_missing: Callable[[tuple[str, ...]], MissingName] = lambda path: MissingName(path[-1])
     # Whether rows come without an end, so that what needs all of them has another meaning, or none.
     is_streaming: bool = True
+    # Those of the query whose tables are bound.
+    lookup_hints: Mapping[str, LookupHint] = field(default_factory=dict)
 
     def bind(self, query: queries.Query) -> Relation:
         """The meaning of a query."""
@@ -103,7 +107,8 @@ class QueryBinder:
         for name, clause in _REFUSED.items():
             if getattr(select, name):
                 raise UnsupportedFeatureError(f"{clause} in SQL")
-        table, scope = self._bind_source(select.source)
+        hints = bind_lookup_hints(select.hints, select.source)
+        table, scope = replace(self, lookup_hints=hints)._bind_source(select.source)
         select, source, scope = with_group_window(select, table, scope, self.session, self.is_streaming)
         binder = ExpressionBinder(scope, self.session, self.find_function, self.bind)
         illegal = aggregate_in(select.where, self.find_aggregate)
@@ -204,7 +209,10 @@ class QueryBinder:
         if is_temporal(source):
             assert isinstance(source, queries.Join) and isinstance(source.right, queries.TableRef)
             now = self._find(replace(source.right, as_of=None))
-            return bind_lookup_join(source, self._bind_source(source.left), now, self._expression_binder)
+            left = self._bind_source(source.left)
+            return bind_lookup_join(source, left, now, self._expression_binder, self.lookup_hints)
+        if is_snapshot_join(source):
+            return bind_snapshot_join(source, self._bind_source, self._expression_binder, self.is_streaming)
         if isinstance(source, queries.Join):
             sides = self._bind_source(source.left), self._bind_source(source.right)
             return bind_join(source, *sides, self._expression_binder)

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
+from funke.engine.operators.async_io.element_queue import HeldStatus, HeldWatermark
 from funke.engine.operators.operator import TaskInfo
-from funke.engine.sql.binding.expressions import column_of
+from funke.engine.sql.binding.expressions import BoundColumn, column_of
 from funke.engine.sql.binding.moments import BatchMoment, with_clock
+from funke.engine.sql.connectors.lookup.lookup import FoundRows
+from funke.engine.sql.functions.values import from_values
 from funke.engine.sql.operators.calculate import as_schema, schema_of
+from funke.engine.sql.operators.lookup_requests import LookupRequests
 from funke.engine.sql.operators.opened_functions import FunctionsOperator, OpenedFunctions
+from funke.engine.sql.state.key_numbers import KeyNumbers
+from funke.engine.state.operator_state import OperatorStateSnapshot
 from funke.engine.types.columns.column_batch import ColumnBatch
 
 if TYPE_CHECKING:
-    from funke.engine.sql.connectors.lookup.lookup import FoundRows
-    from funke.engine.sql.plan.lookup_join import LookupJoin
+    from funke.engine.sql.connectors.lookup.lookup import Lookup
+    from funke.engine.sql.plan.lookup_join import LookupJoin, LookupKey
 
 __all__ = ["LookupJoinOperator"]
+
+_STATE = "rows that are looked up"
+# More rows are several requests, so that threads share them.
+_ROWS_PER_REQUEST = 1 << 11
 
 
 class LookupJoinOperator(FunctionsOperator):
@@ -31,96 +42,214 @@ class LookupJoinOperator(FunctionsOperator):
         self._input = schema_of(node.input.columns)
         self._output_schema = schema_of(node.columns)
         self._keeps_all = node.keeps_all
-        table = schema_of(node.table.columns)
+        self._retry = node.settings.retry
+        table_schema = schema_of(node.table_columns)
+        self._key_schema = pa.schema([table_schema.field(each.column) for each in node.keys])
+        self._keys = [self._key_source(each, node) for each in node.keys]
         self._moment = BatchMoment(task.clock)
-        self._keys = [
-            (column_of(with_clock(each.expression, self._moment)), table.types[each.column]) for each in node.keys
-        ]
-        condition = node.condition
-        self._condition = None if condition is None else column_of(with_clock(condition, self._moment))
-        self._lookup = node.table.create_lookup([each.column for each in node.keys], task.clock)
-        self.functions = OpenedFunctions((*(each.expression for each in node.keys), node.condition))
+        expressions = (*node.expressions, *(each for each in (node.where, node.condition) if each is not None))
+        self._getters = [column_of(with_clock(each, self._moment)) for each in node.expressions]
+        self._where = None if node.where is None else column_of(with_clock(node.where, self._moment))
+        self._condition = None if node.condition is None else column_of(with_clock(node.condition, self._moment))
+        self._lookup: Lookup = node.table.lookup_table().create_lookup([each.column for each in node.keys], task.clock)
+        self.functions = OpenedFunctions(expressions)
+        requests = node.settings.requests
+        self._requests = None
+        if requests is not None:
+            self._requests = LookupRequests(requests, self._looked_up, self._lookup.release, task)
+        self._restored: list[ColumnBatch] = []
+
+    @staticmethod
+    def _key_source(key: LookupKey, node: LookupJoin) -> Any:
+        """The index of a column of the input, or a value."""
+        if isinstance(key.value, BoundColumn):
+            return key.value.index
+        return from_values([key.value.value], node.table_columns[key.column].type)[0]
 
     def open(self) -> None:
         super().open()
         self._lookup.open()
+        if self._requests is not None:
+            self._requests.submit(self._restored)
 
     def close(self) -> None:
         try:
+            if self._requests is not None:
+                self._requests.stop()
             self._lookup.close()
         finally:
             super().close()
 
     def process_columns(self, batch: ColumnBatch) -> None:
-        """Sends on each row with the rows that were found for it, in order."""
+        """Sends on each row with the rows that were found for it, in order; or has them looked up meanwhile."""
         self.records_in += len(batch)
-        self._moment.begin()
         batch = as_schema(batch, self._input)
-        numbers, keys = self._distinct(batch)
-        left, right, rows = _NOWHERE, _NOWHERE, None
-        if keys:
-            found = self._lookup.find(keys)
-            rows = found.rows
-            left, right = _pairs(numbers, found)
-        left, right = self._fulfilling(batch, left, right, rows)
+        if self._requests is None:
+            self._finish(batch, self._looked_up(batch))
+            return
+        starts = range(0, len(batch), _ROWS_PER_REQUEST)
+        self._requests.submit([batch.slice(each, min(_ROWS_PER_REQUEST, len(batch) - each)) for each in starts])
+        while not self._requests.has_capacity:
+            self._requests.wait()
+            self._send_ready()
+        self._send_ready()
+
+    # What a thread does
+
+    def _looked_up(self, batch: ColumnBatch) -> tuple[Any, FoundRows | None]:
+        """For each row the number of its key, -1 if a part of it is NULL; and what was found for the keys."""
+        columns = [self._key_column(each, batch, kind) for each, kind in zip(self._keys, self._key_schema.types)]
+        numbers = KeyNumbers(self._key_schema.types).numbers(columns, len(batch))
+        _, firsts = np.unique(numbers, return_index=True)
+        firsts = firsts[numbers[firsts] >= 0]
+        if not len(firsts):
+            return numbers, None
+        keys = pa.RecordBatch.from_arrays([each.take(pa.array(firsts)) for each in columns], schema=self._key_schema)
+        return numbers, self._found(keys)
+
+    @staticmethod
+    def _key_column(source: Any, batch: ColumnBatch, kind: Any) -> Any:
+        if isinstance(source, pa.Scalar):
+            return pa.repeat(source, len(batch)).cast(kind)
+        column = batch.data.column(source)
+        return column if column.type == kind else column.cast(kind, safe=False)
+
+    def _found(self, keys: Any) -> FoundRows:
+        """As in Flink whoever misses a key waits, and with it those behind."""
+        found = self._lookup.find(keys)
+        if self._retry is None:
+            return found
+        for _ in range(self._retry.max_attempts):
+            missing = np.flatnonzero(found.counts == 0)
+            if not len(missing):
+                break
+            time.sleep(self._retry.delay_ms / 1000)
+            found = _together(found, missing, self._lookup.find(keys.take(pa.array(missing))))
+        return found
+
+    # What the subtask does with it
+
+    def _finish(self, batch: ColumnBatch, looked_up: tuple[Any, FoundRows | None]) -> None:
+        self._moment.begin()
+        numbers, found = looked_up
+        left, right, columns = _NOWHERE, _NOWHERE, self._nothing()
+        if found is not None:
+            counts, columns = self._made(found)
+            left, right = _pairs(numbers, counts)
+        left, right = self._fulfilling(batch, left, right, columns)
         if self._keeps_all:
             left, right = _with_unmatched(len(batch), left, right)
         if len(left):
-            self.output.emit_columns(self._joined(batch, left, right, rows))
+            self.output.emit_columns(self._joined(batch, left, right, columns))
 
-    def _distinct(self, batch: ColumnBatch) -> tuple[Any, list[Any]]:
-        """For each row the number of its key, -1 if a part of it is NULL; and the keys by number."""
-        columns = [self._key_column(get(batch.data), kind, len(batch)) for get, kind in self._keys]
-        known: dict[Any, int] = {}
-        numbers: Any = np.empty(len(batch), np.int64)
-        for place, key in enumerate(zip(*columns)):
-            numbers[place] = -1 if None in key else known.setdefault(key, len(known))
-        return numbers, list(known)
+    def _made(self, found: FoundRows) -> tuple[Any, list[Any]]:
+        """How many rows of each key count, and the columns that are made of them."""
+        rows, counts = found.rows.take(pa.array(found.places)), found.counts
+        if self._where is not None:
+            mask = self._where(rows)
+            if isinstance(mask, pa.Scalar):
+                mask = pa.repeat(mask, rows.num_rows)
+            mask = mask.fill_null(False)
+            owners = np.repeat(np.arange(len(counts)), counts)[mask.to_numpy(zero_copy_only=False)]
+            rows, counts = rows.filter(mask), np.bincount(owners, minlength=len(counts))
+        columns = [get(rows) for get in self._getters]
+        return counts, [pa.repeat(each, rows.num_rows) if isinstance(each, pa.Scalar) else each for each in columns]
 
-    @staticmethod
-    def _key_column(column: Any, kind: Any, length: int) -> list[Any]:
-        if isinstance(column, pa.Scalar):
-            column = pa.repeat(column, length)
-        values: list[Any] = (column if column.type == kind else column.cast(kind, safe=False)).to_pylist()
-        return values
+    def _nothing(self) -> list[Any]:
+        return [pa.nulls(0, each) for each in self._output_schema.types[len(self._input) :]]
 
-    def _fulfilling(self, batch: ColumnBatch, left: Any, right: Any, rows: Any) -> tuple[Any, Any]:
+    def _fulfilling(self, batch: ColumnBatch, left: Any, right: Any, columns: list[Any]) -> tuple[Any, Any]:
         """The pairs for which the condition is true."""
         if self._condition is None or not len(left):
             return left, right
-        mask = self._condition(self._joined(batch, left, right, rows).data)
+        mask = self._condition(self._joined(batch, left, right, columns).data)
         if isinstance(mask, pa.Scalar):
             return (left, right) if mask.as_py() else (_NOWHERE, _NOWHERE)
         kept = mask.fill_null(False).to_numpy(zero_copy_only=False)
         return left[kept], right[kept]
 
-    def _joined(self, batch: ColumnBatch, left: Any, right: Any, rows: Any) -> ColumnBatch:
+    def _joined(self, batch: ColumnBatch, left: Any, right: Any, columns: list[Any]) -> ColumnBatch:
         mine = batch.take(left)
         places = pa.array(right, pa.int64(), mask=right < 0)
-        own = self._output_schema.types[len(self._input) :]
-        others = [pa.nulls(len(left), each) for each in own] if rows is None else rows.take(places).columns
+        others = [each.take(places) for each in columns]
         data = pa.RecordBatch.from_arrays([*mine.data.columns, *others], schema=self._output_schema)
         return mine.with_data(data)
+
+    # Requests of other threads
+
+    def _send_ready(self) -> None:
+        assert self._requests is not None
+        for item in self._requests.take_ready():
+            if isinstance(item, HeldWatermark):
+                super().process_watermark(item.watermark)
+            elif isinstance(item, HeldStatus):
+                super().process_status(item.is_idle)
+            else:
+                assert item.results is not None
+                self._finish(item.value, item.results[0])
+
+    def process_watermark(self, watermark: int) -> None:
+        if self._requests is None:
+            super().process_watermark(watermark)
+        else:
+            self._requests.hold_watermark(watermark)
+            self._send_ready()
+
+    def process_status(self, is_idle: bool) -> None:
+        if self._requests is None:
+            super().process_status(is_idle)
+        else:
+            self._requests.hold_status(is_idle)
+            self._send_ready()
+
+    def end_epoch(self) -> None:
+        if self.context.task.has_epochs:
+            self._wait_for_all()
+
+    def end_input(self) -> None:
+        self._wait_for_all()
+
+    def _wait_for_all(self) -> None:
+        while self._requests is not None and not self._requests.is_idle:
+            self._requests.wait()
+            self._send_ready()
+        if self._requests is not None:
+            self._send_ready()
+
+    @property
+    def has_unfinished(self) -> bool:
+        return self._requests is not None and self._requests.has_unfinished
+
+    def next_wakeup_ms(self) -> int | None:
+        return None if self._requests is None else self._requests.next_look_ms()
+
+    def on_processing_time(self, now_ms: int) -> None:
+        if self._requests is not None:
+            self._send_ready()
+
+    def snapshot(self) -> OperatorStateSnapshot | None:
+        """The rows whose results have not left."""
+        if self._requests is None:
+            return None
+        return OperatorStateSnapshot(lists={_STATE: self._requests.unfinished()})
+
+    def restore(self, state: OperatorStateSnapshot) -> None:
+        self._restored = list(state.lists.get(_STATE, ()))
 
 
 _NOWHERE: Any = np.empty(0, np.int64)
 
 
-def _pairs(numbers: Any, found: FoundRows) -> tuple[Any, Any]:
-    """The places of rows that belong together: those of the input, and those that were found."""
-    counts = np.array([len(each) for each in found.places], np.int64)
-    starts = np.concatenate([_ZERO, np.cumsum(counts)])
-    places = np.fromiter((place for each in found.places for place in each), np.int64, int(starts[-1]))
+def _pairs(numbers: Any, counts: Any) -> tuple[Any, Any]:
+    """The places of rows that belong together: those of the input, and those that were found, key after key."""
+    starts = np.cumsum(counts) - counts
     have_key = np.flatnonzero(numbers >= 0)
     own = numbers[have_key]
     repeats = counts[own]
     left: Any = np.repeat(have_key, repeats)
     # The first place of each row's run, and how far into it each pair is.
     within = np.arange(len(left)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
-    return left, places[np.repeat(starts[:-1][own], repeats) + within]
-
-
-_ZERO: Any = np.zeros(1, np.int64)
+    return left, np.repeat(starts[own], repeats) + within
 
 
 def _with_unmatched(length: int, left: Any, right: Any) -> tuple[Any, Any]:
@@ -128,3 +257,14 @@ def _with_unmatched(length: int, left: Any, right: Any) -> tuple[Any, Any]:
     alone = np.setdiff1d(np.arange(length), left)
     order = np.argsort(np.concatenate([left, alone]), kind="stable")
     return np.concatenate([left, alone])[order], np.concatenate([right, np.full(len(alone), -1)])[order]
+
+
+def _together(found: FoundRows, missing: Any, later: FoundRows) -> FoundRows:
+    """What was found at first, and what was found later for keys that had nothing."""
+    counts = found.counts.copy()
+    counts[missing] = later.counts
+    owners: Any = np.repeat(np.arange(len(found.counts)), found.counts)
+    later_owners: Any = np.repeat(missing, later.counts)
+    places = np.concatenate([found.places, later.places + found.rows.num_rows])
+    order = np.argsort(np.concatenate([owners, later_owners]), kind="stable")
+    return FoundRows(pa.concat_batches([found.rows, later.rows]), counts, places[order])

@@ -15,6 +15,7 @@ from funke.engine.sql.syntax.queries import (
     JoinKind,
     Lateral,
     Relation,
+    SnapshotFunction,
     SubQuery,
     TableFunction,
     TableRef,
@@ -29,6 +30,7 @@ Hints = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
 
 # Those of functions between changes and rows. They keep no state that the last one could name.
 _CHANGELOG_ARGUMENTS = ("input", "op", "op_mapping", "uid")
+_SNAPSHOT_ARGUMENTS = ("input", "on_time", "load_completed_time", "load_completed_idle_timeout", "state_ttl")
 
 
 class RelationGrammar(PatternGrammar):
@@ -123,6 +125,8 @@ class RelationGrammar(PatternGrammar):
             query = self.query()
             self.expect(")")
             return Lateral(query, position=place)
+        if self.at("SNAPSHOT", "("):
+            return self._called(is_lateral=True)
         self.refuse()
 
     def _unnest(self) -> Relation:
@@ -165,7 +169,20 @@ class RelationGrammar(PatternGrammar):
             return self._window_function(call)
         if call.name in ("to_changelog", "from_changelog") and call.arguments and not is_lateral:
             return self._changelog_function(call)
+        if call.name == "snapshot" and call.arguments:
+            return self._snapshot_function(call, is_lateral)
         return TableFunction(call, is_lateral, position=place)
+
+    def _snapshot_function(self, call: Call, is_lateral: bool) -> Relation:
+        arguments = self._arguments_by_name(call, _SNAPSHOT_ARGUMENTS)
+        source = None if arguments is None or "input" not in arguments else self._source_of(arguments["input"])
+        if arguments is None or source is None:
+            names, place = ", ".join(_SNAPSHOT_ARGUMENTS), call.position or self.position()
+            self.fail_at(place, f"SNAPSHOT at {place} needs ({names}): TABLE t, DESCRIPTOR(column), a time, intervals.")
+        on_time, completed, idle_timeout, ttl = (arguments.get(name) for name in _SNAPSHOT_ARGUMENTS[1:])
+        return SnapshotFunction(
+            source[0], on_time, completed, idle_timeout, ttl, source[1], is_lateral, position=call.position
+        )
 
     def _window_function(self, call: Call) -> Relation:
         kind = WINDOW_KINDS[call.name]

@@ -22,6 +22,7 @@ from funke.engine.sql.binding.relations import (
     UnionAll,
     with_inputs,
 )
+from funke.engine.sql.binding.snapshot_joins import SnapshotJoin
 from funke.engine.sql.binding.table_aggregations import TableAggregation
 from funke.engine.sql.binding.temporal_joins import VersionJoin
 from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
@@ -41,8 +42,9 @@ from funke.engine.sql.plan.group_aggregate import GroupAggregate
 from funke.engine.sql.plan.group_table_aggregate import GroupTableAggregate
 from funke.engine.sql.plan.group_window_aggregate import GroupWindowAggregate, Settings, firing_of
 from funke.engine.sql.plan.join_keys import join_of, temporal_join_of
+from funke.engine.sql.plan.lateral_snapshot_join import lateral_snapshot_join_of
 from funke.engine.sql.plan.limit import ExecLimit
-from funke.engine.sql.plan.lookup_join import LookupJoin
+from funke.engine.sql.plan.lookup_keys import lookup_join_of
 from funke.engine.sql.plan.node import PlanNode
 from funke.engine.sql.plan.numbered_rows import NumberedRowsStep
 from funke.engine.sql.plan.over_aggregate import OverAggregate
@@ -95,7 +97,7 @@ _RULES: dict[type[Relation], Callable[[Any], PlanNode]] = {
     FromChangelog: _as(FromChangelogFunction),
     Limit: _as(ExecLimit),
     LogicalJoin: join_of,
-    LogicalLookupJoin: _as(LookupJoin),
+    LogicalLookupJoin: lookup_join_of,
     NumberedRows: _as(NumberedRowsStep),
     OverAggregation: _as(OverAggregate),
     PartitionAggregation: _as(BatchOverAggregate),
@@ -103,6 +105,7 @@ _RULES: dict[type[Relation], Callable[[Any], PlanNode]] = {
     Scan: _as(TableScan),
     Sort: _as(BatchSort),
     SortedAggregation: _as(SortedOverAggregate),
+    SnapshotJoin: lateral_snapshot_join_of,
     TableAggregation: _as(GroupTableAggregate),
     ToChangelog: _as(ToChangelogFunction),
     UnionAll: _as(Union),

@@ -21,7 +21,7 @@ from funke.engine.sql.binding.joins import Join, JoinKind, all_true, columns_of_
 from funke.engine.sql.binding.merged_calculations import merged_pair
 from funke.engine.sql.binding.relations import Calculation, Relation, inputs_of, with_inputs
 
-__all__ = ["with_join_conditions"]
+__all__ = ["filtered", "rejecting_null", "side_of", "with_join_conditions"]
 
 # Functions that are NULL, so not true, wherever one of their arguments is.
 _STRICT = frozenset({"=", "<>", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "cast", "upper", "lower", "like"})
@@ -60,8 +60,8 @@ def _with_where(calculation: Calculation, join: Join, conditions: Sequence[Bound
     if kind == "inner":
         join = replace(join, condition=all_true([*own, *inside]))
     else:
-        left = _filtered(join.left, [each for each in inside if _side_of(each, width) == "left"])
-        right = _filtered(join.right, [_behind(each, width) for each in inside if _side_of(each, width) == "right"])
+        left = filtered(join.left, [each for each in inside if side_of(each, width) == "left"])
+        right = filtered(join.right, [_behind(each, width) for each in inside if side_of(each, width) == "right"])
         join = replace(join, left=left, right=right)
     return replace(calculation, input=join, condition=all_true(outside))
 
@@ -69,7 +69,7 @@ def _with_where(calculation: Calculation, join: Join, conditions: Sequence[Bound
 def _kind_where(kind: JoinKind, conditions: Iterable[BoundExpression], width: int) -> JoinKind:
     """The kind of join whose rows can fulfil conditions at all."""
     for each in conditions:
-        needed = set(_rejecting_null(each))
+        needed = set(rejecting_null(each))
         if any(index >= width for index in needed):
             kind = _WITHOUT_RIGHT.get(kind, kind)
         if any(index < width for index in needed):
@@ -77,17 +77,18 @@ def _kind_where(kind: JoinKind, conditions: Iterable[BoundExpression], width: in
     return kind
 
 
-def _rejecting_null(condition: BoundExpression) -> Iterable[int]:
+def rejecting_null(condition: BoundExpression) -> Iterable[int]:
     """The columns that are not NULL wherever a condition is true."""
     if isinstance(condition, BoundColumn):
         yield condition.index
     elif isinstance(condition, BoundFunction) and condition.call.function.name in (*_STRICT, "is not null"):
         for each in condition.arguments:
             if isinstance(each, BoundColumn) or condition.call.function.name in _STRICT:
-                yield from _rejecting_null(each)
+                yield from rejecting_null(each)
 
 
-def _side_of(condition: BoundExpression, width: int) -> str:
+def side_of(condition: BoundExpression, width: int) -> str:
+    """Whose columns a condition looks at: those of the left side, of the right side, of both or of none."""
     used = set(columns_in([condition]))
     if not used:
         return "none"
@@ -98,7 +99,7 @@ def _may_move(condition: BoundExpression, kind: JoinKind, width: int) -> bool:
     """Whether a condition on the rows of a join may be looked at before, or with the join's own."""
     if not is_deterministic(condition):
         return False
-    side = _side_of(condition, width)
+    side = side_of(condition, width)
     sides = {"inner": ("left", "right", "both"), "left": ("left",), "right": ("right",), "semi": ("left",)}
     return side in sides.get(kind, ("left",) if kind == "anti" else ())
 
@@ -111,13 +112,13 @@ def _with_sides(join: Join) -> Join:
     sides = {"inner": ("left", "right"), "semi": ("left", "right"), "right": ("left",)}.get(join.kind, ("right",))
     below = () if join.kind == "full" else sides
     conditions = conjuncts(join.condition)
-    moving = [each for each in conditions if is_deterministic(each) and _side_of(each, width) in below]
+    moving = [each for each in conditions if is_deterministic(each) and side_of(each, width) in below]
     if not moving:
         return join
     return replace(
         join,
-        left=_filtered(join.left, [each for each in moving if _side_of(each, width) == "left"]),
-        right=_filtered(join.right, [_behind(each, width) for each in moving if _side_of(each, width) == "right"]),
+        left=filtered(join.left, [each for each in moving if side_of(each, width) == "left"]),
+        right=filtered(join.right, [_behind(each, width) for each in moving if side_of(each, width) == "right"]),
         condition=all_true([each for each in conditions if each not in moving]),
     )
 
@@ -127,7 +128,8 @@ def _behind(condition: BoundExpression, width: int) -> BoundExpression:
     return with_columns(condition, lambda column: replace(column, index=column.index - width))
 
 
-def _filtered(side: Relation, conditions: Sequence[BoundExpression]) -> Relation:
+def filtered(side: Relation, conditions: Sequence[BoundExpression]) -> Relation:
+    """The rows for which all conditions are true."""
     if not conditions:
         return side
     same = (BoundColumn(each.type, index, each.name, each.time) for index, each in enumerate(side.columns))

@@ -10,6 +10,7 @@ from funke.engine.sql.functions.user_aggregates import UserAggregate
 from funke.engine.sql.plan.changelog_mode import require_kinds
 from funke.engine.sql.plan.changes import INSERTS
 from funke.engine.sql.plan.explain_text import PREFIX
+from funke.engine.sql.plan.lateral_snapshot_join import LateralSnapshotJoin
 from funke.engine.sql.plan.node import as_node
 
 __all__ = ["has_pandas", "refuse_changes", "refuse_in_batches", "refuse_in_streams"]
@@ -30,6 +31,8 @@ def refuse_changes(relation: Relation) -> None:
     """Refuses windows in the order of time over rows that change: what has been told stays."""
     if isinstance(relation, OverAggregation):
         require_kinds(relation.input, INSERTS, "StreamPhysicalOverAggregate")
+    if isinstance(relation, LateralSnapshotJoin):
+        require_kinds(relation.left, INSERTS, "The probe (left) input of LATERAL SNAPSHOT join")
     for each in inputs_of(relation):
         refuse_changes(each)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,17 +36,24 @@ class KeyNumbers:
 
     def numbers(self, columns: Sequence[Any], count: int) -> Any:
         """The number of each row's key; -1 where a part of it is NULL, which is equal to nothing."""
+        return self._of_whole_keys(columns, count, self._numbers_of)
+
+    def find(self, columns: Sequence[Any], count: int) -> Any:
+        """The number of each row's key; -1 where it has none, or a part of it is NULL."""
+        return self._of_whole_keys(columns, count, self._found)
+
+    def _of_whole_keys(self, columns: Sequence[Any], count: int, numbers_of: Callable[[Sequence[Any]], Any]) -> Any:
         if not self._has_columns:
             return np.zeros(count, np.int64)
         if not any(each.null_count for each in columns):
-            return self._numbers_of(columns)
+            return numbers_of(columns)
         is_whole: Any = np.ones(count, bool)
         for each in columns:
             is_whole &= each.is_valid().to_numpy(zero_copy_only=False)
         numbers: Any = np.full(count, -1, np.int64)
         mask = pa.array(is_whole)
         if is_whole.any():
-            numbers[is_whole] = self._numbers_of([each.filter(mask) for each in columns])
+            numbers[is_whole] = numbers_of([each.filter(mask) for each in columns])
         return numbers
 
     def _numbers_of(self, columns: Sequence[Any]) -> Any:
@@ -65,6 +72,15 @@ class KeyNumbers:
         known_keys = self._by_bytes
         found = [known_keys.setdefault(each, len(known_keys)) for each in keys.to_pylist()]
         return np.array(found, np.int64)
+
+    def _found(self, columns: Sequence[Any]) -> Any:
+        if self._is_integer:
+            return self._integers.find(_integers(columns[0]))
+        keys = row_bytes(columns)
+        if self._bytes is not None:
+            return self._bytes.find(ByteKeys.of_column(keys))
+        known = self._by_bytes
+        return np.array([known.get(each, -1) for each in keys.to_pylist()], np.int64)
 
 
 def _integers(column: Any) -> Any:

@@ -30,6 +30,7 @@ from funke.engine.sql.plan.rank import Rank
 from funke.engine.sql.plan.sink_materialize import SinkMaterialize
 from funke.engine.sql.plan.watermarks import EVERY_WATERMARK, WatermarkStep
 from funke.engine.sql.rules.join_conditions import with_join_conditions
+from funke.engine.sql.rules.lookup_joins import with_lookup_joins
 from funke.engine.sql.rules.needless_groups import without_needless_groups
 from funke.engine.sql.rules.ranks import with_ranks
 from funke.engine.sql.rules.row_numbers import with_row_numbers
@@ -137,7 +138,7 @@ def _planned_for(
 
 def _lowered(session: TableSession, relation: Relation) -> PlanNode:
     """Windows of batches have one result, whatever the session says of early and late ones."""
-    relation = with_join_conditions(relation)
+    relation = with_lookup_joins(with_join_conditions(relation), session.settings, session.is_streaming)
     return lower(relation, session.settings) if session.is_streaming else lower(relation)
 
 

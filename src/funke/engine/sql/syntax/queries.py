@@ -20,6 +20,7 @@ __all__ = [
     "Relation",
     "Select",
     "SetOperation",
+    "SnapshotFunction",
     "SubQuery",
     "TableFunction",
     "TableRef",
@@ -112,6 +113,19 @@ class ChangelogFunction(Relation):
     op: Expression | None = None
     op_mapping: Expression | None = None
     partition_by: tuple[Expression, ...] = ()
+
+
+@dataclass(frozen=True)
+class SnapshotFunction(Relation):
+    """`LATERAL SNAPSHOT(input => TABLE t, on_time => DESCRIPTOR(ts), …)`: the rows that a table has now."""
+
+    input: Relation
+    on_time: Expression | None = None
+    load_completed_time: Expression | None = None
+    load_completed_idle_timeout: Expression | None = None
+    state_ttl: Expression | None = None
+    partition_by: tuple[Expression, ...] = ()
+    is_lateral: bool = True
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from funke.engine.sql.connectors.lookup.lookup import KeyedTable
 from funke.engine.sql.connectors.lookup.reload_times import ReloadTimes
 
 SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string())])
+KEYS = pa.schema([SCHEMA.field("id")])
 
 
 class Table(KeyedTable):
@@ -23,9 +24,10 @@ class Table(KeyedTable):
         self.asked = []
 
     def fetch(self, keys):
-        self.asked.append([key for (key,) in keys])
-        wanted = set(keys)
-        return self._batch(row for row in self.rows if (row[0],) in wanted)
+        wanted = keys.column(0).to_pylist()
+        self.asked.append(wanted)
+        keys = set(wanted)
+        return self._batch(row for row in self.rows if row[0] in keys)
 
     def fetch_all(self):
         self.asked.append("all")
@@ -40,9 +42,12 @@ class Table(KeyedTable):
 
 
 def names(lookup, *keys):
-    found = lookup.find([(key,) for key in keys])
+    found = lookup.find(pa.RecordBatch.from_arrays([pa.array(keys, pa.int64())], schema=KEYS))
     column = found.rows.column("name").to_pylist()
-    return [[column[place] for place in places] for places in found.places]
+    ends = found.counts.cumsum().tolist()
+    return [
+        [column[place] for place in found.places[end - count : end]] for end, count in zip(ends, found.counts.tolist())
+    ]
 
 
 def test_without_a_cache_every_key_is_asked_for():

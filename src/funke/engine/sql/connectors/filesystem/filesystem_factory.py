@@ -19,6 +19,7 @@ from funke.engine.sql.connectors.filesystem.table_file_sink import ColumnCompact
 from funke.engine.sql.connectors.filesystem.table_files import FileColumn, PartitionColumn, TableFiles
 from funke.engine.sql.connectors.formats.file_format_factory import FileFormatFactory
 from funke.engine.sql.connectors.formats.file_formats import find_file_format
+from funke.engine.sql.connectors.lookup.lookup_options import CACHE_TTL
 from funke.engine.sql.connectors.table_factory import TableContext, TableFactory
 from funke.engine.sql.connectors.table_option import OptionValues, TableOption
 from funke.engine.sql.connectors.table_sink import SINK_PARALLELISM
@@ -131,7 +132,7 @@ class FileSystemFactory(TableFactory):
     purpose = "Files in a folder, on this machine or in any store that Spark's or Arrow's file systems reach."
     reads = writes = True
     required_options = (PATH,)
-    optional_options = (FORMAT, _DEFAULT_NAME, _MONITOR, _PATTERN, _STATISTICS, *_SINK_OPTIONS, *_REFUSED)
+    optional_options = (FORMAT, _DEFAULT_NAME, _MONITOR, _PATTERN, _STATISTICS, CACHE_TTL, *_SINK_OPTIONS, *_REFUSED)
 
     def options_for(self, context: TableContext) -> tuple[tuple[TableOption, ...], tuple[TableOption, ...]]:
         required, optional = super().options_for(context)
@@ -157,6 +158,7 @@ class FileSystemFactory(TableFactory):
             TableFiles(reader, tuple(columns)),
             None if interval is None else interval.to_millis(),
             values[_PATTERN],
+            values[CACHE_TTL].to_millis(),
         )
 
     def create_sink(self, context: TableContext) -> FileTableSink:

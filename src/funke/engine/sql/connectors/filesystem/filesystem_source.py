@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 from funke.engine.connectors.files.file_source import FileSource
 from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.connectors.filesystem.table_files import FILE_METADATA, MetadataColumn, TableFiles
+from funke.engine.sql.connectors.lookup.scanned_table import ScannedLookupTable
 from funke.engine.sql.connectors.table_source import INSERTS, TableSource
 from funke.engine.types.logical.row_type import RowField
 
 if TYPE_CHECKING:
     from funke.engine.sql.binding.expressions import BoundExpression
+    from funke.engine.sql.connectors.lookup.lookup import LookupTable
     from funke.engine.types.logical.data_type import DataType
     from funke.engine.types.row import RowKind
 
@@ -28,6 +30,7 @@ class FileTableSource(TableSource):
     files: TableFiles
     monitor_interval_ms: int | None = None
     path_pattern: str | None = None
+    lookup_ttl_ms: int = 3_600_000
     summary = "filesystem"
     has_all_splits = True
 
@@ -60,6 +63,12 @@ class FileTableSource(TableSource):
     def with_condition(self, condition: BoundExpression) -> FileTableSource | None:
         files = self.files.with_condition(condition)
         return None if files is None else replace(self, files=files)
+
+    def lookup_table(self) -> LookupTable | None:
+        """The files that are there; changes in files would have to be folded first."""
+        if self.kinds != INSERTS:
+            return None
+        return ScannedLookupTable(replace(self, monitor_interval_ms=None), self.lookup_ttl_ms)
 
     def with_limit(self, limit: int) -> FileTableSource | None:
         if self.kinds != INSERTS:

@@ -6,6 +6,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
@@ -14,7 +15,7 @@ from funke.engine.connectors.jdbc.table_read import Condition, TableRead
 from funke.engine.errors import SourceError
 from funke.engine.formats.table.table_format import schema_of
 from funke.engine.sql.binding.relations import Column
-from funke.engine.sql.connectors.lookup.lookup import Key, KeyedTable, Lookup, LookupTable
+from funke.engine.sql.connectors.lookup.lookup import KeyedTable, Lookup, LookupTable, TableOfThread
 from funke.engine.sql.connectors.lookup.lookup_options import LookupSettings
 
 if TYPE_CHECKING:
@@ -37,13 +38,17 @@ class JdbcLookupTable(LookupTable):
     settings: LookupSettings
 
     @property
+    def is_async(self) -> bool:  # type: ignore[override]
+        return self.settings.is_async
+
+    @property
     def columns(self) -> tuple[Column, ...]:
         return tuple(Column(each.name, each.data_type) for each in self.read.fields)
 
     def create_lookup(self, keys: Sequence[int], clock: Clock) -> Lookup:
         names = [self.read.fields[place].name for place in keys]
-        table = DatabaseRows(self.database, self.read, names, self.settings.max_retries)
-        return self.settings.lookup(table, keys, clock)
+        connect = partial(DatabaseRows, self.database, self.read, names, self.settings.max_retries)
+        return self.settings.lookup(TableOfThread(connect), keys, clock)
 
 
 class DatabaseRows(KeyedTable):
@@ -64,16 +69,17 @@ class DatabaseRows(KeyedTable):
         self._pause = pause
         self._opened: Any = None
 
-    def fetch(self, keys: Sequence[Key]) -> pa.RecordBatch:
+    def fetch(self, keys: pa.RecordBatch) -> pa.RecordBatch:
+        asked = list(zip(*(each.to_pylist() for each in keys.columns)))
         reads = [
             replace(
-                self._read, conditions=(*self._read.conditions, self._condition(keys[start : start + _KEYS_PER_QUERY]))
+                self._read, conditions=(*self._read.conditions, self._condition(asked[start : start + _KEYS_PER_QUERY]))
             )
-            for start in range(0, len(keys), _KEYS_PER_QUERY)
+            for start in range(0, len(asked), _KEYS_PER_QUERY)
         ]
         return self._repeated(lambda: self._rows(reads))
 
-    def _condition(self, keys: Sequence[Key]) -> Condition:
+    def _condition(self, keys: Sequence[tuple[Any, ...]]) -> Condition:
         values = tuple(self._value(value) for key in keys for value in key)
         if len(self._keys) == 1:
             return Condition(f"{self._keys[0]} IN ({', '.join('?' for _ in keys)})", values)

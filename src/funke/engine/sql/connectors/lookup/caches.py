@@ -2,39 +2,49 @@
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
-from funke.engine.sql.connectors.lookup.lookup import FoundRows, Key, KeyedTable, Lookup, places_by_key
+from funke.engine.sql.connectors.lookup.lookup import FoundRows, KeyedTable, Lookup, numbers_of, rows_by_number
 from funke.engine.sql.connectors.lookup.reload_times import ReloadTimes
+from funke.engine.sql.state.key_numbers import KeyNumbers
 
 if TYPE_CHECKING:
     from funke.engine.operators.clock import Clock
 
 __all__ = ["FullCache", "NoCache", "PartialCache", "PartialCacheSettings"]
 
+# The values of the key columns, as Arrow gives them to Python.
+Key = tuple[Hashable, ...]
+
 # Rows of keys that have gone stay as long as there are fewer of them than others, and than this.
 _FEW_ROWS = 4096
 
 
-class NoCache(Lookup):
-    """Asks for every key."""
-
+class _TableLookup(Lookup):
     def __init__(self, table: KeyedTable, keys: Sequence[int]) -> None:
         self._table = table
         self._keys = keys
 
-    def find(self, keys: Sequence[Key]) -> FoundRows:
-        rows = self._table.fetch(keys)
-        places = places_by_key(rows, self._keys)
-        return FoundRows(rows, [places.get(key, ()) for key in keys])
+    def release(self) -> None:
+        self._table.close()
 
     def close(self) -> None:
         self._table.close()
+
+
+class NoCache(_TableLookup):
+    """Asks for every key."""
+
+    def find(self, keys: pa.RecordBatch) -> FoundRows:
+        rows = self._table.fetch(keys)
+        return FoundRows(rows, *rows_by_number(numbers_of(keys, rows, self._keys), keys.num_rows))
 
 
 @dataclass(frozen=True)
@@ -49,35 +59,46 @@ class PartialCacheSettings:
 
 @dataclass
 class _Entry:
-    places: list[int]
+    places: Any
     written_ms: int
     used_ms: int
 
 
-class PartialCache(Lookup):
+class PartialCache(_TableLookup):
     """Keeps the rows of keys that were asked for; the one that was not for the longest time goes first."""
 
     def __init__(self, table: KeyedTable, keys: Sequence[int], settings: PartialCacheSettings, clock: Clock) -> None:
-        self._table = table
-        self._keys = keys
+        super().__init__(table, keys)
         self._settings = settings
         self._now_ms = clock.now_ms
         self._entries: OrderedDict[Key, _Entry] = OrderedDict()
         # The rows of all entries, and of some that have gone.
         self._rows: Any = None
         self._live = 0
+        # Held while entries are looked at, not while the table is asked.
+        self._lock = threading.Lock()
 
-    def find(self, keys: Sequence[Key]) -> FoundRows:
+    def find(self, keys: pa.RecordBatch) -> FoundRows:
+        asked: list[Key] = list(zip(*(each.to_pylist() for each in keys.columns)))
         now_ms = self._now_ms()
-        known = {key: places for key in keys if (places := self._known(key, now_ms)) is not None}
-        missing = [key for key in keys if key not in known]
-        if missing:
-            known |= self._fetched(missing, now_ms)
-        found = FoundRows(self._rows, [known[key] for key in keys])
-        self._shrink()
-        return found
+        with self._lock:
+            known = {key: places for key in asked if (places := self._known(key, now_ms)) is not None}
+            held = self._rows
+        missing = [number for number, key in enumerate(asked) if key not in known]
+        if not missing:
+            return _found(held, [known[key] for key in asked])
+        wanted = keys.take(pa.array(missing, pa.int64()))
+        rows = self._table.fetch(wanted)
+        by_number = _places(numbers_of(wanted, rows, self._keys), len(missing))
+        with self._lock:
+            self._keep([asked[number] for number in missing], by_number, rows, now_ms)
+        # What was known and what has come stand in one batch for this answer alone.
+        first = 0 if held is None else held.num_rows
+        for number, places in zip(missing, by_number):
+            known[asked[number]] = places + first
+        return _found(rows if held is None else pa.concat_batches([held, rows]), [known[key] for key in asked])
 
-    def _known(self, key: Key, now_ms: int) -> list[int] | None:
+    def _known(self, key: Key, now_ms: int) -> Any:
         entry = self._entries.get(key)
         if entry is None:
             return None
@@ -94,17 +115,16 @@ class PartialCache(Lookup):
             used is not None and now_ms >= entry.used_ms + used
         )
 
-    def _fetched(self, keys: Sequence[Key], now_ms: int) -> dict[Key, list[int]]:
-        rows = self._table.fetch(keys)
-        first = 0 if self._rows is None else len(self._rows)
+    def _keep(self, keys: Sequence[Key], by_number: Sequence[Any], rows: pa.RecordBatch, now_ms: int) -> None:
+        first = 0 if self._rows is None else self._rows.num_rows
         self._rows = rows if self._rows is None else pa.concat_batches([self._rows, rows])
-        by_key = places_by_key(rows, self._keys)
-        found = {key: [first + place for place in by_key.get(key, ())] for key in keys}
-        for key, places in found.items():
-            if places or self._settings.caches_missing:
-                self._entries[key] = _Entry(places, now_ms, now_ms)
+        for key, places in zip(keys, by_number):
+            if key in self._entries:
+                self._forget(key)  # another thread has asked for it meanwhile
+            if len(places) or self._settings.caches_missing:
+                self._entries[key] = _Entry(places + first, now_ms, now_ms)
                 self._live += len(places)
-        return found
+        self._shrink()
 
     def _forget(self, key: Key) -> None:
         self._live -= len(self._entries.pop(key).places)
@@ -114,41 +134,72 @@ class PartialCache(Lookup):
         while most is not None and len(self._entries) > most:
             self._forget(next(iter(self._entries)))
         if len(self._rows) > max(_FEW_ROWS, 2 * self._live):
-            self._rows = self._rows.take(pa.array([x for each in self._entries.values() for x in each.places], "int64"))
+            kept = [_NOWHERE, *(each.places for each in self._entries.values())]
+            self._rows = self._rows.take(pa.array(np.concatenate(kept), pa.int64()))
             first = 0
             for each in self._entries.values():
-                each.places = list(range(first, first + len(each.places)))
+                each.places = np.arange(first, first + len(each.places))
                 first += len(each.places)
 
-    def close(self) -> None:
-        self._table.close()
 
-
-class FullCache(Lookup):
+class FullCache(_TableLookup):
     """Holds the whole table, and reads it again when it is time; the batch that comes then waits for it."""
 
-    def __init__(self, table: KeyedTable, keys: Sequence[int], times: ReloadTimes, clock: Clock) -> None:
-        self._table = table
-        self._keys = keys
+    def __init__(self, table: KeyedTable, keys: Sequence[int], times: ReloadTimes | None, clock: Clock) -> None:
+        super().__init__(table, keys)
         self._times = times
         self._now_ms = clock.now_ms
-        self._due_ms = 0
-        self._rows: Any = None
-        self._places: dict[Key, list[int]] = {}
+        self._due_ms: int | None = 0
+        self._held: _HeldTable | None = None
+        self._lock = threading.Lock()
 
     def open(self) -> None:
         self._load()
 
     def _load(self) -> None:
         started_ms = self._now_ms()
-        self._rows = self._table.fetch_all()
-        self._places = places_by_key(self._rows, self._keys)
-        self._due_ms = self._times.next_ms(started_ms, self._now_ms())
+        self._held = _HeldTable(self._table.fetch_all(), self._keys)
+        self._due_ms = None if self._times is None else self._times.next_ms(started_ms, self._now_ms())
 
-    def find(self, keys: Sequence[Key]) -> FoundRows:
-        if self._now_ms() >= self._due_ms:
-            self._load()
-        return FoundRows(self._rows, [self._places.get(key, ()) for key in keys])
+    def find(self, keys: pa.RecordBatch) -> FoundRows:
+        with self._lock:
+            if self._held is None or (self._due_ms is not None and self._now_ms() >= self._due_ms):
+                self._load()
+            assert self._held is not None
+            return self._held.find(keys)
 
-    def close(self) -> None:
-        self._table.close()
+
+class _HeldTable:
+    """All rows of a table in the order of their keys' numbers."""
+
+    def __init__(self, rows: pa.RecordBatch, columns: Sequence[int]) -> None:
+        self._known = KeyNumbers([rows.schema.types[each] for each in columns])
+        numbers = self._known.numbers([rows.column(each) for each in columns], rows.num_rows)
+        self._counts, places = rows_by_number(numbers, len(self._known))
+        self._starts = np.cumsum(self._counts) - self._counts
+        self._rows = rows.take(pa.array(places))
+
+    def find(self, keys: pa.RecordBatch) -> FoundRows:
+        """The rows of keys."""
+        numbers = self._known.find(keys.columns, keys.num_rows)
+        if not len(self._counts):
+            return FoundRows(self._rows, np.zeros(keys.num_rows, np.int64), _NOWHERE)
+        counts = np.where(numbers >= 0, self._counts[numbers], 0)
+        starts = np.where(numbers >= 0, self._starts[numbers], 0)
+        # Where the run of each key begins, and how far into it each row is.
+        within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+        return FoundRows(self._rows, counts, np.repeat(starts, counts) + within)
+
+
+_NOWHERE: Any = np.empty(0, np.int64)
+
+
+def _places(numbers: Any, keys: int) -> list[Any]:
+    """The places of the rows of each key."""
+    counts, places = rows_by_number(numbers, keys)
+    return np.split(places, np.cumsum(counts)[:-1])
+
+
+def _found(rows: Any, by_key: Sequence[Any]) -> FoundRows:
+    counts = np.fromiter(map(len, by_key), np.int64, len(by_key))
+    return FoundRows(rows, counts, np.concatenate(by_key) if by_key else _NOWHERE)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from funke.engine.sql.state.key_numbers import KeyNumbers
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -13,29 +18,30 @@ if TYPE_CHECKING:
     from funke.engine.operators.clock import Clock
     from funke.engine.sql.binding.relations import Column
 
-__all__ = ["FoundRows", "Key", "KeyedTable", "Lookup", "LookupTable", "places_by_key"]
-
-# The values of the key columns, as Arrow gives them to Python; none of them is None.
-Key = tuple[Hashable, ...]
+__all__ = ["FoundRows", "KeyedTable", "Lookup", "LookupTable", "TableOfThread", "numbers_of", "rows_by_number"]
 
 
 @dataclass(frozen=True)
 class FoundRows:
-    """Rows, and for each key that was asked for the places of its rows among them."""
+    """Rows, and for each key that was asked for how many of them it has, and which: those of the first key first."""
 
     rows: pa.RecordBatch
-    places: Sequence[Sequence[int]]
+    counts: Any
+    places: Any
 
 
 class Lookup(ABC):
-    """Finds rows for one subtask."""
+    """Finds rows for one subtask, for one or for several of its threads."""
 
     def open(self) -> None:
         """Called once before the first key."""
 
     @abstractmethod
-    def find(self, keys: Sequence[Key]) -> FoundRows:
-        """Finds the rows of keys, each of which stands there once."""
+    def find(self, keys: pa.RecordBatch) -> FoundRows:
+        """Finds the rows of keys, each of which stands there once; no part of one is NULL."""
+
+    def release(self) -> None:
+        """Called by each thread that has found rows, when it ends."""
 
     def close(self) -> None:
         """Called once at the end."""
@@ -43,6 +49,9 @@ class Lookup(ABC):
 
 class LookupTable(ABC):
     """A table that can be asked for the rows of keys; is pickled into slots."""
+
+    # Whether lookups overlap with other work unless a hint says otherwise.
+    is_async: bool = False
 
     @property
     @abstractmethod
@@ -58,8 +67,8 @@ class KeyedTable(ABC):
     """What a connector gives for caches to stand before: rows by keys, or all rows."""
 
     @abstractmethod
-    def fetch(self, keys: Sequence[Key]) -> pa.RecordBatch:
-        """Reads the rows of keys."""
+    def fetch(self, keys: pa.RecordBatch) -> pa.RecordBatch:
+        """Reads the rows of keys, which are columns."""
 
     @abstractmethod
     def fetch_all(self) -> pa.RecordBatch:
@@ -70,10 +79,44 @@ class KeyedTable(ABC):
         """Disconnects."""
 
 
-def places_by_key(rows: pa.RecordBatch, keys: Iterable[int]) -> dict[Key, list[int]]:
-    """The places of rows by their values of some columns."""
-    columns: list[list[Any]] = [rows.column(place).to_pylist() for place in keys]
-    places: dict[Key, list[int]] = {}
-    for place, key in enumerate(zip(*columns)):
-        places.setdefault(key, []).append(place)
-    return places
+class TableOfThread(KeyedTable):
+    """Connects anew for each thread that asks: connections to databases belong to one."""
+
+    def __init__(self, connect: Callable[[], KeyedTable]) -> None:
+        self._connect = connect
+        self._own = threading.local()
+
+    def fetch(self, keys: pa.RecordBatch) -> pa.RecordBatch:
+        return self._table().fetch(keys)
+
+    def fetch_all(self) -> pa.RecordBatch:
+        return self._table().fetch_all()
+
+    def _table(self) -> KeyedTable:
+        if not hasattr(self._own, "table"):
+            self._own.table = self._connect()
+        table: KeyedTable = self._own.table
+        return table
+
+    def close(self) -> None:
+        """Disconnects this thread."""
+        if hasattr(self._own, "table"):
+            self._own.table.close()
+            del self._own.table
+
+
+def rows_by_number(numbers: Any, keys: int) -> tuple[Any, Any]:
+    """How many rows each of so many keys has, and their places; rows without a number are left out."""
+    places: Any = np.flatnonzero(numbers >= 0)
+    own = numbers[places]
+    counts = np.bincount(own, minlength=keys).astype(np.int64)
+    return counts, places[np.argsort(own, kind="stable")]
+
+
+def numbers_of(keys: pa.RecordBatch, rows: pa.RecordBatch, columns: Sequence[int]) -> Any:
+    """For each row the place of its key among keys; -1 if it is not there."""
+    known = KeyNumbers(keys.schema.types)
+    places: Any = np.empty(keys.num_rows, np.int64)
+    places[known.numbers(keys.columns, keys.num_rows)] = np.arange(keys.num_rows)
+    numbers = known.find([rows.column(each) for each in columns], rows.num_rows)
+    return np.where(numbers >= 0, places[numbers], -1)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from funke.engine.operators.clock import Clock
     from funke.engine.sql.connectors.lookup.caches import PartialCacheSettings
 
-__all__ = ["LOOKUP_OPTIONS", "MAX_RETRIES", "LookupSettings"]
+__all__ = ["CACHE_TTL", "LOOKUP_ASYNC", "LOOKUP_OPTIONS", "MAX_RETRIES", "LookupSettings"]
 
 _CACHE = TableOption(
     "lookup.cache",
@@ -24,6 +24,18 @@ _CACHE = TableOption(
     "NONE",
     "What lookup joins remember: nothing, the keys that were asked for, or the whole table.",
     ("NONE", "PARTIAL", "FULL"),
+)
+LOOKUP_ASYNC = TableOption(
+    "lookup.async",
+    "Boolean",
+    "false",
+    "Whether threads ask for the keys of a batch while the next ones come; a hint LOOKUP may say otherwise.",
+)
+CACHE_TTL = TableOption(
+    "lookup.join.cache.ttl",
+    "Duration",
+    "60 min",
+    "Lookup joins hold the whole table in memory, and read it again when it is so old.",
 )
 MAX_RETRIES = TableOption("lookup.max-retries", "Integer", "3", "How often a query that failed is tried again.")
 _MAX_ROWS = TableOption(
@@ -74,6 +86,7 @@ _TIME = TableOption(
 _DAYS = TableOption("lookup.full-cache.timed-reload.interval-in-days", "Integer", "1", "Every so many days.")
 
 LOOKUP_OPTIONS = (
+    LOOKUP_ASYNC,
     _CACHE,
     MAX_RETRIES,
     _MAX_ROWS,
@@ -95,6 +108,7 @@ class LookupSettings:
     max_retries: int = 3
     partial: PartialCacheSettings | None = None
     reload: ReloadTimes | None = None
+    is_async: bool = False
 
     @staticmethod
     def of(values: OptionValues) -> LookupSettings:
@@ -115,8 +129,9 @@ class LookupSettings:
                 _milliseconds(values[_AFTER_ACCESS]),
                 values[_MISSING],
             )
-            return LookupSettings(retries, settings)
-        return LookupSettings(retries, reload=_reload_times(values) if kind == "FULL" else None)
+            return LookupSettings(retries, settings, is_async=values[LOOKUP_ASYNC])
+        reload = _reload_times(values) if kind == "FULL" else None
+        return LookupSettings(retries, reload=reload, is_async=values[LOOKUP_ASYNC])
 
     def lookup(self, table: KeyedTable, keys: Sequence[int], clock: Clock) -> Lookup:
         """Puts the cache before a table."""

@@ -1,0 +1,134 @@
+"""The hint LOOKUP: how a lookup join asks its table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from funke.engine.config.option_values import parse_boolean, parse_duration, parse_integer
+from funke.engine.errors import ConfigurationError
+from funke.engine.flink_exceptions import ValidationException
+from funke.engine.sql.syntax import queries
+
+__all__ = ["LookupHint", "Retry", "bind_lookup_hints"]
+
+# Hints of queries that Flink knows; those of batch joins say how, not what.
+_KNOWN = frozenset(
+    {
+        "BROADCAST",
+        "EARLY_FIRE",
+        "LOOKUP",
+        "MULTI_JOIN",
+        "NEST_LOOP",
+        "OPTIONS",
+        "SHUFFLE_HASH",
+        "SHUFFLE_MERGE",
+        "STATE_TTL",
+    }
+)
+_RETRY_KEYS = ("retry-predicate", "retry-strategy", "fixed-delay", "max-attempts")
+_MODES = {"ordered": True, "allow_unordered": False}
+
+Hints = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+
+
+@dataclass(frozen=True)
+class Retry:
+    """A key for which nothing was found is asked for again, so often and after such a pause."""
+
+    delay_ms: int
+    max_attempts: int
+
+
+@dataclass(frozen=True)
+class LookupHint:
+    """What a hint says; None leaves it to the options of the table and of the session."""
+
+    is_async: bool | None = None
+    is_ordered: bool | None = None
+    capacity: int | None = None
+    timeout_ms: int | None = None
+    retry: Retry | None = None
+    is_shuffled: bool = False
+
+
+def bind_lookup_hints(hints: Hints, source: queries.Relation | None) -> Mapping[str, LookupHint]:
+    """The hints for lookup joins of a query, by the name that it has for the table."""
+    found: dict[str, LookupHint] = {}
+    for name, options in hints:
+        if name not in _KNOWN:
+            raise ValidationException(f"Hint: {name} should be registered in the HintStrategyTable")
+        if name == "LOOKUP":
+            table, hint = _hint(options)
+            # As in Flink, where one table has several hints the first one counts.
+            found.setdefault(table, hint)
+    if found and isinstance(source, queries.Join):
+        names = set(_table_names(source))
+        unknown = [f"`{each}` in `LOOKUP`" for each in found if each not in names]
+        if unknown:
+            raise ValidationException(
+                "The options of following hints cannot match the name of input tables or views: \n" + "\n".join(unknown)
+            )
+    return found
+
+
+def _table_names(source: queries.Relation) -> Iterable[str]:
+    if isinstance(source, queries.Join):
+        yield from _table_names(source.left)
+        yield from _table_names(source.right)
+    elif source.alias is not None:
+        yield source.alias
+    elif isinstance(source, queries.TableRef):
+        yield source.path[-1]
+        yield ".".join(source.path)
+
+
+def _hint(options: tuple[tuple[str, str], ...]) -> tuple[str, LookupHint]:
+    if any(not value for _, value in options):
+        raise _refused("list options in LOOKUP hint, only support key-value options.")
+    given = dict(options)
+    if "table" not in given:
+        raise _refused("LOOKUP hint: incomplete required option(s): [Key: 'table' , default: null (fallback keys: [])]")
+    hint = LookupHint(
+        _value(given, "async", parse_boolean),
+        _value(given, "output-mode", lambda text: _MODES[text.lower()]),
+        _value(given, "capacity", parse_integer),
+        _value(given, "timeout", lambda text: parse_duration(text).to_millis()),
+        _retry(given),
+        bool(_value(given, "shuffle", parse_boolean)),
+    )
+    return given["table"], hint
+
+
+def _retry(given: Mapping[str, str]) -> Retry | None:
+    delay_ms = _value(given, "fixed-delay", lambda text: parse_duration(text).to_millis())
+    attempts = _value(given, "max-attempts", parse_integer)
+    strategy = _value(given, "retry-strategy", lambda text: {"fixed_delay": "FIXED_DELAY"}[text.lower()])
+    predicate = given.get("retry-predicate")
+    values = (predicate, strategy, delay_ms, attempts)
+    if all(each is None for each in values):
+        return None
+    if any(each is None for each in values):
+        raise _refused("LOOKUP hint: retry options can be both null or all not null")
+    if predicate != "lookup_miss":
+        raise _refused(
+            f"LOOKUP hint option: unsupported retry-predicate '{predicate}', only 'lookup_miss' is supported currently"
+        )
+    assert delay_ms is not None and attempts is not None
+    if attempts <= 0:
+        raise _refused(f"LOOKUP hint option: max-attempts value should be positive integer but was {attempts}")
+    return Retry(delay_ms, attempts)
+
+
+def _value(given: Mapping[str, str], key: str, parse: Callable[[str], Any]) -> Any:
+    if key not in given:
+        return None
+    try:
+        return parse(given[key])
+    except (KeyError, ValueError, ConfigurationError):
+        raise _refused(f"LOOKUP hint options: Could not parse value '{given[key]}' for key '{key}'.") from None
+
+
+def _refused(what: str) -> ValidationException:
+    return ValidationException(f"Invalid {what}")
