@@ -72,9 +72,8 @@ def in_order(rows: list[tuple[Any, ...]], query: str) -> list[tuple[Any, ...]]:
 @pytest.mark.parametrize(
     "query",
     [
-        *(each for each in STREAMS if each not in ("q6", "q13")),
+        *(each for each in STREAMS if each != "q6"),
         pytest.param("q6", marks=pytest.mark.xfail(strict=True, reason=OVER_CHANGES)),
-        pytest.param("q13", marks=pytest.mark.xfail(strict=True, reason="files cannot be looked up yet")),
     ],
 )
 def test_streams_come_to_what_a_database_answers(query: str, events: Path, answers: Answers) -> None:
