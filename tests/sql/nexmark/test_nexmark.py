@@ -26,7 +26,6 @@ STREAMS = [f"q{number}" for number in range(24)]
 BATCHES = [each for each in STREAMS if each not in ("q12", "q13")]
 # Columns that depend on the clock of the machine.
 KEPT_COLUMNS = {"q12": 2}
-OVER_CHANGES = "as in Flink, OVER windows in streams take rows that only come, not a Top-1 that changes"
 
 
 @pytest.fixture(scope="module")
@@ -69,13 +68,7 @@ def in_order(rows: list[tuple[Any, ...]], query: str) -> list[tuple[Any, ...]]:
     return sorted((row[: KEPT_COLUMNS.get(query)] for row in rows), key=repr)
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        *(each for each in STREAMS if each != "q6"),
-        pytest.param("q6", marks=pytest.mark.xfail(strict=True, reason=OVER_CHANGES)),
-    ],
-)
+@pytest.mark.parametrize("query", STREAMS)
 def test_streams_come_to_what_a_database_answers(query: str, events: Path, answers: Answers) -> None:
     expected = in_order(answers.rows(query), query)
     assert expected

@@ -174,7 +174,7 @@ def test_the_clock_itself_is_the_time_of_a_window() -> None:
             "The window can only be ordered by a single time column.",
         ),
         (
-            "SELECT SUM(id) OVER (ORDER BY plain ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) FROM clicks",
+            "SELECT SUM(id) OVER (ORDER BY plain RANGE BETWEEN 1 PRECEDING AND CURRENT ROW) FROM clicks",
             "Non-time attribute sort is not supported for bounded OVER window.",
         ),
         ("SELECT SUM(id) OVER w FROM clicks", "Window 'w' not found"),

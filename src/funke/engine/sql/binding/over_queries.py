@@ -146,7 +146,13 @@ class OverBinder(ExpressionBinder):
             # Whoever reads it may ask for the first rows alone.
             return NumberedRows(columns, computed, frame.partition_by, frame.order)
         return SortedAggregation(
-            columns, computed, frame.partition_by, rising_order(frame.order), frame.is_rows, aggregates
+            columns,
+            computed,
+            frame.partition_by,
+            rising_order(frame.order),
+            frame.is_rows,
+            aggregates,
+            frame.preceding,
         )
 
     def _with_computed(self, source: Relation, where: BoundExpression | None) -> Relation:
@@ -251,13 +257,14 @@ class OverBinder(ExpressionBinder):
         _refuse_following(window)
         if column.time is not None:
             return _Frame(keys, order, column, is_rows, self._preceding(window, call))
-        if not _is_unbounded(window):
+        # Flink has no bounded frames by values at all; rows are counted here, distances between values are not.
+        if not _is_unbounded(window) and not window.is_rows:
             raise SqlValidationError("Non-time attribute sort is not supported for bounded OVER window.")
         if isinstance(self._plain.bind(window.order_by[0].operand), BoundConstant):
             raise SqlValidationError("The window can only be ordered by a single time column.")
         if function.name == "lag":
             raise UnsupportedFeatureError("LAG by an order that is not that of time")
-        return _Frame(keys, order, None, is_rows, None)
+        return _Frame(keys, order, None, is_rows, self._preceding(window, call))
 
     def _order_column(self, window: syntax.OverWindow) -> BoundColumn:
         order = self._plain.bind(window.order_by[0].operand)

@@ -100,6 +100,8 @@ class SortedAggregation(Relation):
     order: SortKey
     is_rows: bool
     aggregates: tuple[BoundAggregate, ...]
+    # By rows: how many of those before it count for each row; None is all of them.
+    preceding: int | None = None
 
 
 @dataclass(frozen=True)

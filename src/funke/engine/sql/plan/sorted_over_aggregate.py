@@ -63,12 +63,21 @@ class SortedOverAggregate(SortedAggregation, OverNode):
 
     def title(self, style: ExplainStyle) -> str:
         inputs = self.input.columns
-        frame = f" {frame_unit(self.is_rows)} BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
+        frame = f" {frame_unit(self.is_rows)} BETWEEN {self._first_row} PRECEDING AND CURRENT ROW"
         calls = [f"{call_text(each, inputs)} AS w0$o{number}" for number, each in enumerate(self.aggregates)]
         return self.over_title([f"orderBy=[{column_name(inputs[self.order.index])} ASC]", f"window=[{frame}]"], calls)
 
+    @property
+    def _first_row(self) -> str:
+        return "UNBOUNDED" if self.preceding is None else str(self.preceding)
+
+    @property
+    def _frame(self) -> str:
+        unit = frame_unit(self.is_rows)
+        return unit if self.preceding is None else f"{unit} {self.preceding} PRECEDING"
+
     def frame_text(self, texts: ColumnTexts, number: int) -> str:
-        return f"{texts.order(self.input, (self.order,))} {frame_unit(self.is_rows)}"
+        return f"{texts.order(self.input, (self.order,))} {self._frame}"
 
     def state_meaning(self, texts: ColumnTexts) -> StateMeaning | None:
         from funke.engine.sql.meaning.state_parts import ACCUMULATORS, COLUMNS, columns_of, input_facts, key_fact
@@ -77,7 +86,7 @@ class SortedOverAggregate(SortedAggregation, OverNode):
         facts = (
             key_fact(texts, source, self.partition_by, "PARTITION BY"),
             ("ORDER BY", texts.order(source, (self.order,))),
-            ("the frame", frame_unit(self.is_rows)),
+            ("the frame", self._frame),
             *input_facts(texts, source),
         )
         # Emitted results are not kept: they are computed again when rows are taken back.

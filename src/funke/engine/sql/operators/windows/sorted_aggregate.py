@@ -98,7 +98,7 @@ class SortedAggregateOperator(FunctionsOperator, KeyedColumnsOperator):
         self._keys = KeyColumns(node.partition_by, [node.input.columns[place].type for place in node.partition_by])
         self._values = KeyColumns([node.order.index], [node.input.columns[node.order.index].type])
         self._key_watch = KeyWatch(node.partition_by)
-        self._functions = list(map(image_function, node.aggregates))
+        self._functions = [image_function(each, node.preceding) for each in node.aggregates]
         self._has_prefixes = all(each.has_prefixes for each in self._functions)
         self.functions = OpenedFunctions((), [each.call.function for each in node.aggregates])
 

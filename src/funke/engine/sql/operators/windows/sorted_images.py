@@ -95,8 +95,10 @@ class ImageFunction:
         raise NotImplementedError
 
 
-def image_function(aggregate: BoundAggregate) -> ImageFunction:
-    """What computes a call."""
+def image_function(aggregate: BoundAggregate, preceding: int | None) -> ImageFunction:
+    """What computes a call over all rows before each row, or over so many of them."""
+    if preceding is not None:
+        return _Framed(aggregate, preceding)
     return _RANKS.get(aggregate.call.function.name, _Running)(aggregate)
 
 
@@ -130,6 +132,27 @@ class _Running(ImageFunction):
         for one, made in zip(fields, kernel.accumulate(kernel.create(len(starts)), rows)):
             one[is_there] = made
         return tuple(field[images.owners] for field in fields)
+
+
+class _Framed(ImageFunction):
+    """An aggregate of each row and some rows before it, computed anew for each: nothing is rounded twice."""
+
+    has_prefixes = False
+
+    def __init__(self, aggregate: BoundAggregate, preceding: int) -> None:
+        self._aggregate, self._preceding = aggregate, preceding
+        self._kernel = group_kernel(aggregate.call)
+
+    def results(self, images: SortedImages) -> list[Any]:
+        segments = images.segments
+        rows = np.arange(segments.length)
+        first = np.maximum(rows - self._preceding, segments.starts[segments.segment_of_row])
+        lengths = rows - first + 1
+        starts = np.cumsum(lengths) - lengths
+        places = np.arange(int(lengths.sum())) + np.repeat(first - starts, lengths)
+        framed = framed_rows(self._aggregate, images.data, Segments(starts, len(places)), images.rows[places])
+        kernel = self._kernel
+        return [kernel.values(kernel.accumulate(kernel.create(segments.length), framed))]
 
 
 class _Rank(ImageFunction):
