@@ -21,6 +21,7 @@ from funke.engine.sql.binding.relations import (
 )
 from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.parsing import parse
+from funke.engine.sql.plan.join import TwoSidedNode
 from funke.engine.sql.plan.semi_join import SemiJoin
 from funke.engine.sql.statements.job_plans import planned_rows
 from funke.engine.sql.syntax.statements import QueryStatement
@@ -79,7 +80,7 @@ def _elements(relation: Any, size: int) -> Iterator[Any]:
     elif isinstance(relation, UnionAll):
         for each in relation.inputs:
             yield from (found for found in _elements(each, size) if isinstance(found, ColumnBatch))
-    elif isinstance(relation, SemiJoin):
+    elif isinstance(relation, (SemiJoin, TwoSidedNode)):
         yield from joined(relation, [_elements(each, size) for each in relation.inputs])
     else:
         elements = _elements(relation.input, size)
@@ -110,7 +111,7 @@ class RunningPlan:
             return [batch_of(inserts(relation.rows), relation.columns)]
         if isinstance(relation, UnionAll):
             return [element for each in relation.inputs for element in self._elements(each, rows)]
-        if isinstance(relation, SemiJoin):
+        if isinstance(relation, (SemiJoin, TwoSidedNode)):
             harness = self._harnesses.setdefault(id(relation), [join_harness(relation)])[0]
             return joined(relation, [self._elements(each, rows) for each in relation.inputs], harness)
         elements = self._elements(relation.input, rows)

@@ -7,16 +7,26 @@ from typing import Any
 import pyarrow as pa
 
 from funke.engine.errors import UnsupportedFeatureError
-from funke.engine.sql.binding.expressions import column_of
+from funke.engine.sql.binding.expressions import column_of, has_query
 from funke.engine.sql.binding.relations import Calculation, Constants, Relation, UnionAll
 from funke.engine.sql.functions.values import from_values, to_value, to_values
 from funke.engine.types.logical.column_types import column_schema
 
-__all__ = ["constant_rows"]
+__all__ = ["constant_rows", "is_constant"]
+
+
+def is_constant(relation: Relation) -> bool:
+    """Whether a query reads no table, so that its rows are known."""
+    if isinstance(relation, Calculation):
+        parts = (*relation.expressions, *(() if relation.condition is None else (relation.condition,)))
+        return is_constant(relation.input) and not any(map(has_query, parts))
+    if isinstance(relation, UnionAll):
+        return all(map(is_constant, relation.inputs))
+    return isinstance(relation, Constants)
 
 
 def constant_rows(relation: Relation) -> list[tuple[Any, ...]]:
-    """The rows of a query within an expression, which must read no table."""
+    """The rows of a query that reads no table."""
     if isinstance(relation, Constants):
         return list(relation.rows)
     if isinstance(relation, UnionAll):

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeGuard
+from typing import Protocol, TypeGuard
 
 from funke.engine.errors import TypeMismatchError, UnsupportedFeatureError
-from funke.engine.flink_exceptions import ValidationException
-from funke.engine.sql.binding.constant_queries import constant_rows
+from funke.engine.flink_exceptions import TableException, ValidationException
+from funke.engine.sql.binding.constant_queries import constant_rows, is_constant
 from funke.engine.sql.binding.expressions import (
     BoundColumn,
     BoundConstant,
     BoundExpression,
     BoundFunction,
+    BoundOuterColumn,
+    BoundSubQuery,
     symbol_of,
     time_of,
 )
@@ -21,6 +23,7 @@ from funke.engine.sql.binding.scope import Scope, refused, unknown_function
 from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.functions.catalog import find_function
 from funke.engine.sql.functions.function import Function, Session, bind
+from funke.engine.sql.functions.refusals import type_text
 from funke.engine.sql.functions.surroundings import CURRENT_WATERMARK
 from funke.engine.sql.functions.user_scalars import UserScalar, as_scalar
 from funke.engine.sql.functions.value_casts import interval_unit, rounded_units
@@ -28,12 +31,13 @@ from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax.queries import Query
 from funke.engine.types.logical.atomic_types import BigIntType, BooleanType, CharType, DecimalType, IntType
 from funke.engine.types.logical.casts import can_cast_implicitly
+from funke.engine.types.logical.common_type import common_type
 from funke.engine.types.logical.data_type import DataType, NullType
 from funke.engine.types.logical.families import EXACT, INTERVAL, is_nullable, with_nullable
 from funke.engine.types.logical.row_type import RowType
 from funke.engine.types.logical.sql_text import to_sql_text
 
-__all__ = ["ExpressionBinder", "whole_units"]
+__all__ = ["ExpressionBinder", "OuterColumns", "whole_units"]
 
 
 _NULL = BoundConstant(NullType(), None)
@@ -61,20 +65,51 @@ def _in_base_units(number: BoundConstant, interval: DataType) -> BoundConstant:
     return BoundConstant(BigIntType(False), int(number.value * interval_unit(interval)))
 
 
+class OuterColumns:
+    """The columns of the query around another one, and those that the inner one looks at."""
+
+    def __init__(self, binder: ExpressionBinder) -> None:
+        self._binder = binder
+        self.used: list[BoundExpression] = []
+
+    def knows(self, name: syntax.Name) -> bool:
+        """Whether a name means something in the query around, or further out."""
+        return self._binder.knows(name)
+
+    def column(self, name: syntax.Name) -> BoundOuterColumn:
+        """What a name means, for the inner query."""
+        found = self._binder.bind_column(name)
+        if found not in self.used:
+            self.used.append(found)
+        return BoundOuterColumn(found.type, self.used.index(found), name.parts[-1])
+
+
+class QueryMeaning(Protocol):
+    """Gives a query within an expression its meaning."""
+
+    def __call__(self, query: Query, outer: OuterColumns) -> Relation: ...
+
+
 class ExpressionBinder:
-    """Binds expressions in one scope."""
+    """Binds expressions in one scope; names that it does not have are those of the query around."""
 
     def __init__(
         self,
         scope: Scope,
         session: Session,
         find: Callable[[str], Function | None] = find_function,
-        bind_query: Callable[[Query], Relation] | None = None,
+        bind_query: QueryMeaning | None = None,
+        outer: OuterColumns | None = None,
     ) -> None:
-        self._bind_query = bind_query
+        self.bind_query = bind_query
+        self.outer = outer
         self._scope = scope
         self._session = session
         self.find = find
+
+    def knows(self, name: syntax.Name) -> bool:
+        """Whether a name means something here, or in a query around."""
+        return self._scope.knows(name) or (self.outer is not None and self.outer.knows(name))
 
     def bind(self, expression: syntax.Expression) -> BoundExpression:
         """The meaning of an expression that has a value in every row."""
@@ -110,26 +145,88 @@ class ExpressionBinder:
         return self._call("interval number", [interval], cast) if isinstance(cast.type, _WHOLE) else interval
 
     def _bind_inner_query(self, expression: syntax.InQuery | syntax.Exists | syntax.ScalarQuery) -> BoundExpression:
-        """What a query in an expression means if its rows are constants."""
-        if self._bind_query is None:
-            raise UnsupportedFeatureError("a query within this expression")
-        relation = self._bind_query(expression.query)
-        rows = constant_rows(relation)
+        """What a query in an expression means; its rows may be constants."""
+        relation, outer = self._inner_relation(expression.query)
+        is_known = not outer and is_constant(relation)
         if isinstance(expression, syntax.Exists):
-            return BoundConstant(BooleanType(False), bool(rows))
-        data_type = relation.columns[0].type
-        if len(relation.columns) > 1:
-            raise UnsupportedFeatureError("a query of several columns within an expression")
-        if isinstance(expression, syntax.ScalarQuery):
-            if len(rows) > 1:
-                raise refused("SubQuery returned more than one row", expression.position)
-            return BoundConstant(with_nullable(data_type, True), rows[0][0] if rows else None)
+            truth = BooleanType(False)
+            return (
+                BoundConstant(truth, bool(constant_rows(relation)))
+                if is_known
+                else BoundSubQuery(truth, "exists", relation, (), outer)
+            )
+        if isinstance(expression, syntax.InQuery):
+            return self._bind_in(expression, relation, outer, is_known)
+        _check_single(relation, expression)
+        data_type = with_nullable(relation.columns[0].type, True)
+        if not is_known:
+            return BoundSubQuery(data_type, "scalar", relation, (), outer)
+        rows = constant_rows(relation)
+        if len(rows) > 1:
+            raise refused("SubQuery returned more than one row", expression.position)
+        return BoundConstant(data_type, rows[0][0] if rows else None)
+
+    def _inner_relation(self, query: Query) -> tuple[Relation, tuple[BoundExpression, ...]]:
+        """The meaning of a query, and the columns of this one that it looks at."""
+        if self.bind_query is None:
+            raise UnsupportedFeatureError("a query within this expression")
+        columns = OuterColumns(self)
+        relation = self.bind_query(query, columns)
+        return relation, tuple(columns.used)
+
+    def _bind_in(
+        self, expression: syntax.InQuery, relation: Relation, outer: tuple[BoundExpression, ...], is_known: bool
+    ) -> BoundExpression:
+        left = self.bind(expression.left)
+        is_row = isinstance(left, BoundFunction) and left.call.function.name == "row"
+        operands = left.arguments if isinstance(left, BoundFunction) and is_row else (left,)
+        types = [each.type for each in relation.columns]
+        if len(operands) != len(types):
+            if expression.position is None:
+                raise _no_table(left, relation)
+            place, end = expression.position, expression.query.position
+            place = place.to(end.end) if end is not None and end.end is not None else place
+            raise refused("Values passed to IN operator must have compatible types", place)
+        if is_known and not is_row:
+            return self._one_of(left, types[0], relation, expression)
+        for one, other in zip(operands, types):
+            if common_type([one.type, other]) is None:
+                raise TableException(
+                    f"implicit type conversion between {type_text(one.type)} and {type_text(other)} is not supported "
+                    "on join's condition now"
+                )
+        truth = BooleanType(any(each._nullable for each in (*types, *(one.type for one in operands))))
+        found = BoundSubQuery(truth, "in", relation, operands, outer)
+        return self._call("not", [found], expression) if expression.is_negated else found
+
+    def _one_of(
+        self, left: BoundExpression, data_type: DataType, relation: Relation, expression: syntax.InQuery
+    ) -> BoundExpression:
+        """Whether a value is one of constants."""
+        rows = constant_rows(relation)
         if not rows:
             return BoundConstant(BooleanType(False), expression.is_negated)
         values: list[BoundExpression] = [BoundConstant(data_type, row[0]) for row in rows]
-        return self._call(
-            "not in" if expression.is_negated else "in", [self.bind(expression.left), *values], expression
-        )
+        return self._call("not in" if expression.is_negated else "in", [left, *values], expression)
+
+    def _bind_quantified(self, call: syntax.Call, query: syntax.ScalarQuery) -> BoundExpression:
+        """`v > SOME (SELECT …)`, `v > ALL (SELECT …)`: one that is true for all is false for none."""
+        comparison, quantifier = call.name.split()
+        is_all = quantifier == "all"
+        if is_all:
+            comparison = _OPPOSITES[comparison]
+        if comparison == "=":
+            found = self.bind(syntax.InQuery(call.arguments[0], query.query, position=call.position))
+        else:
+            left = self.bind(call.arguments[0])
+            relation, outer = self._inner_relation(query.query)
+            _check_single(relation, query)
+            data_type = relation.columns[0].type
+            # Refuses values that cannot be compared.
+            self._call(comparison, [left, BoundConstant(data_type, None)], call)
+            truth = BooleanType(left.type._nullable or data_type._nullable)
+            found = BoundSubQuery(truth, "some", relation, (left,), outer, comparison)
+        return self._call("not", [found], call) if is_all else found
 
     def bind_condition(self, expression: syntax.Expression, clause: str) -> BoundExpression:
         """The meaning of a condition, which must be a truth value."""
@@ -142,7 +239,13 @@ class ExpressionBinder:
         """What a star means that stands for these columns."""
         return columns
 
+    def bind_column(self, name: syntax.Name) -> BoundExpression:
+        """The meaning of a name for a query within this one."""
+        return self.bind(name)
+
     def _bind_name(self, name: syntax.Name) -> BoundExpression:
+        if self.outer is not None and not self._scope.knows(name) and self.outer.knows(name):
+            return self.outer.column(name)
         found: BoundExpression
         found, fields = self._scope.find(name)
         for field in fields:
@@ -175,6 +278,11 @@ class ExpressionBinder:
             raise refused(f"{call.name.upper()} operator may only occur in an aggregate query", call.position)
         if call.over is not None or call.argument_names:
             raise UnsupportedFeatureError(f"{call.name.upper()} with OVER, or names of arguments")
+        query = call.arguments[-1] if call.arguments else None
+        if isinstance(query, syntax.ScalarQuery) and call.name.endswith((" some", " all")):
+            return self._bind_quantified(call, query)
+        if isinstance(query, syntax.ScalarQuery) and call.name.endswith(" query"):
+            raise UnsupportedFeatureError(f"{call.name.split()[0].upper()}(SELECT …) in SQL")
         arguments = [self.bind_argument(each) for each in call.arguments]
         if call.function is not None:
             return self._apply(as_scalar(call.function), arguments, call)
@@ -258,6 +366,31 @@ class ExpressionBinder:
             else self._call("cast", [each, symbol_of(wanted)], origin)
             for each, wanted in zip(arguments, types)
         ]
+
+
+# What is true where a comparison is false.
+_OPPOSITES = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+
+
+def _no_table(left: BoundExpression, relation: Relation) -> ValidationException:
+    """The Table API's error for a table of several columns behind IN."""
+    row = ", ".join(f"`{each.name}` {to_sql_text(each.type)}" for each in relation.columns)
+    return ValidationException(
+        f"Invalid function call:\nin({to_sql_text(left.type)}, ROW<{row}> NOT NULL)\nCaused by: "
+        "Invalid input arguments. Expected signatures are:\n"
+        "in(<COMPARABLE>, <COMPARABLE>...)\nin(<COMPARABLE>, <SUBQUERY>)"
+    )
+
+
+def _check_single(relation: Relation, query: syntax.ScalarQuery) -> None:
+    """Refuses a query of several columns where there is one value."""
+    if len(relation.columns) > 1:
+        fields = ", ".join(f"{type_text(each.type)} {each.name}" for each in relation.columns)
+        raise refused(
+            f"Cannot apply '$SCALAR_QUERY' to arguments of type '$SCALAR_QUERY(<RECORDTYPE({fields.upper()})>)'. "
+            "Supported form(s): '$SCALAR_QUERY(<RECORDTYPE(SINGLE FIELD)>)'",
+            query.query.position or query.position,
+        )
 
 
 def _check_rowtime(arguments: list[BoundExpression]) -> None:

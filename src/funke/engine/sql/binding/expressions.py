@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 
@@ -23,18 +23,25 @@ __all__ = [
     "BoundConstant",
     "BoundExpression",
     "BoundFunction",
+    "BoundOuterColumn",
+    "BoundSubQuery",
     "BoundSymbol",
     "RepeatedExpressions",
     "column_of",
     "calls_in",
     "columns_in",
     "conjuncts",
+    "has_query",
+    "parts_in",
     "is_deterministic",
     "moved",
     "symbol_of",
     "with_columns",
+    "with_parts",
     "time_of",
 ]
+
+SubQueryKind = Literal["in", "exists", "scalar", "some"]
 
 # Division by zero is an error.
 _RISKY = ("/", "%")
@@ -102,6 +109,30 @@ class BoundFunction(BoundExpression):
         if isinstance(operand, BoundConstant) and isinstance(operand.value, int):
             return -operand.value
         return NOT_CONSTANT
+
+
+@dataclass(frozen=True)
+class BoundOuterColumn(BoundExpression):
+    """A column of the query around this one, by its place among those that this one looks at."""
+
+    number: int
+    name: str
+
+
+@dataclass(frozen=True)
+class BoundSubQuery(BoundExpression):
+    """A query within an expression, until it becomes a join.
+
+    It is a function of the operands before IN or a comparison, and of the columns of the query around it.
+    """
+
+    kind: SubQueryKind
+    # A relation of `binding/relations.py`, which has expressions itself.
+    relation: Any
+    operands: tuple[BoundExpression, ...] = ()
+    outer: tuple[BoundExpression, ...] = ()
+    # That of `v > SOME (SELECT …)`.
+    comparison: str = ""
 
 
 def column_of(expression: BoundExpression, repeated: RepeatedExpressions | None = None) -> ColumnGetter:
@@ -183,9 +214,9 @@ def _repeatable_in(expression: BoundExpression) -> Iterator[BoundFunction]:
 
 def is_deterministic(expression: BoundExpression) -> bool:
     """Whether it has the same value whenever the columns that it looks at have."""
-    if not isinstance(expression, BoundFunction):
-        return True
-    return expression.call.is_deterministic and all(map(is_deterministic, expression.arguments))
+    if isinstance(expression, BoundFunction) and not expression.call.is_deterministic:
+        return False
+    return all(map(is_deterministic, parts_in(expression)))
 
 
 def _is_hashable(expression: BoundExpression) -> bool:
@@ -200,7 +231,8 @@ def calls_in(expression: BoundExpression | None) -> Iterator[BoundFunction]:
     """All calls of functions in an expression."""
     if isinstance(expression, BoundFunction):
         yield expression
-        for each in expression.arguments:
+    if expression is not None:
+        for each in parts_in(expression):
             yield from calls_in(each)
 
 
@@ -209,16 +241,34 @@ def columns_in(expressions: Iterable[BoundExpression]) -> Iterator[int]:
     for each in expressions:
         if isinstance(each, BoundColumn):
             yield each.index
-        elif isinstance(each, BoundFunction):
-            yield from columns_in(each.arguments)
+        else:
+            yield from columns_in(parts_in(each))
+
+
+def parts_in(expression: BoundExpression) -> tuple[BoundExpression, ...]:
+    """The expressions that one is computed of."""
+    if isinstance(expression, BoundFunction):
+        return expression.arguments
+    return (*expression.operands, *expression.outer) if isinstance(expression, BoundSubQuery) else ()
+
+
+def has_query(expression: BoundExpression) -> bool:
+    """Whether there is a query in an expression."""
+    return isinstance(expression, BoundSubQuery) or any(map(has_query, parts_in(expression)))
 
 
 def with_columns(expression: BoundExpression, change: Callable[[BoundColumn], BoundExpression]) -> BoundExpression:
     """The same expression with something else in place of each column."""
-    if isinstance(expression, BoundColumn):
-        return change(expression)
+    return change(expression) if isinstance(expression, BoundColumn) else with_parts(expression, with_columns, change)
+
+
+def with_parts(expression: BoundExpression, change: Callable[..., BoundExpression], *more: Any) -> BoundExpression:
+    """The same expression with what a function makes of each expression that it is computed of."""
     if isinstance(expression, BoundFunction):
-        return replace(expression, arguments=tuple(with_columns(each, change) for each in expression.arguments))
+        return replace(expression, arguments=tuple(change(each, *more) for each in expression.arguments))
+    if isinstance(expression, BoundSubQuery):
+        operands = tuple(change(each, *more) for each in expression.operands)
+        return replace(expression, operands=operands, outer=tuple(change(each, *more) for each in expression.outer))
     return expression
 
 

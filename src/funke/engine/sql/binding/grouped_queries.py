@@ -17,8 +17,11 @@ from funke.engine.sql.binding.expressions import (
     BoundConstant,
     BoundExpression,
     BoundFunction,
+    BoundOuterColumn,
+    BoundSubQuery,
     BoundSymbol,
     time_of,
+    with_parts,
 )
 from funke.engine.sql.binding.over_queries import over_in, window_parts
 from funke.engine.sql.binding.relations import (
@@ -118,7 +121,7 @@ class GroupedBinder(ExpressionBinder):
         group_by: queries.GroupBy | None,
         find: AggregateFinder = plain_aggregate,
     ) -> None:
-        super().__init__(scope, session, plain.find)
+        super().__init__(scope, session, plain.find, plain.bind_query, plain.outer)
         self._plain = plain
         self._find_aggregate = find
         self._inputs: _Numbered[BoundExpression] = _Numbered()
@@ -164,12 +167,12 @@ class GroupedBinder(ExpressionBinder):
             return self._key_column(self._key_expressions.index(bound))
         if isinstance(bound, (BoundConstant, BoundSymbol)):
             return bound
-        if isinstance(bound, BoundFunction):
-            return BoundFunction(bound.type, bound.call, tuple(self._of_keys(each, origin) for each in bound.arguments))
-        assert isinstance(bound, BoundColumn)
+        if isinstance(bound, (BoundFunction, BoundSubQuery)):
+            return with_parts(bound, self._of_keys, origin)
+        assert isinstance(bound, (BoundColumn, BoundOuterColumn))
         raise self._not_grouped(bound, origin)
 
-    def _not_grouped(self, column: BoundColumn, origin: syntax.Expression) -> Exception:
+    def _not_grouped(self, column: BoundColumn | BoundOuterColumn, origin: syntax.Expression) -> Exception:
         names = [each for each in parts_of(origin) if isinstance(each, syntax.Name)]
         culprit = next((each for each in names if self._plain.bind(each) == column), None)
         text = column.name if culprit is None else ".".join(culprit.parts)

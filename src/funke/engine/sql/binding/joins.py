@@ -22,7 +22,16 @@ from funke.engine.sql.syntax import queries
 from funke.engine.sql.syntax.expressions import Name
 from funke.engine.types.logical.families import with_nullable
 
-__all__ = ["Join", "JoinKind", "all_true", "bind_join", "columns_of_join", "distinct_names", "equal_sides"]
+__all__ = [
+    "Join",
+    "JoinKind",
+    "all_true",
+    "bind_join",
+    "call_of",
+    "columns_of_join",
+    "distinct_names",
+    "equal_sides",
+]
 
 # A semi join has the rows of the left side that have a match, an anti join those that have none.
 JoinKind = Literal["inner", "left", "right", "full", "semi", "anti"]
@@ -114,7 +123,7 @@ def _equality(left: Scope, right: Scope, one: int, other: int) -> BoundExpressio
     width = len(left.columns)
     mine, its = left.columns[one], right.columns[other]
     arguments = (BoundColumn(mine.type, one, mine.name), BoundColumn(its.type, width + other, its.name))
-    return _call("=", *arguments)
+    return call_of("=", *arguments)
 
 
 def _with_shared(join: Join, scope: Scope, names: Sequence[str], pairs: Sequence[tuple[int, int]]) -> Joined:
@@ -124,7 +133,7 @@ def _with_shared(join: Join, scope: Scope, names: Sequence[str], pairs: Sequence
     shared: list[BoundExpression] = []
     for one, other in pairs:
         mine, its = same[one], same[width + other]
-        shared.append(its if join.kind == "right" else _call("coalesce", mine, its) if join.kind == "full" else mine)
+        shared.append(its if join.kind == "right" else call_of("coalesce", mine, its) if join.kind == "full" else mine)
     hidden = {index for one, other in pairs for index in (one, width + other)}
     columns = tuple(
         Column(name, each.type)
@@ -141,7 +150,7 @@ def all_true(conditions: Sequence[BoundExpression]) -> BoundExpression | None:
         return None
     first, *others = conditions
     for each in others:
-        first = _call("and", first, each)
+        first = call_of("and", first, each)
     return first
 
 
@@ -157,6 +166,7 @@ def equal_sides(condition: BoundExpression, width: int) -> tuple[BoundExpression
     return None
 
 
-def _call(name: str, *arguments: BoundExpression) -> BoundExpression:
+def call_of(name: str, *arguments: BoundExpression) -> BoundExpression:
+    """A call of a function that every session has."""
     call = bind(FUNCTIONS[name], [each.as_argument() for each in arguments])
     return BoundFunction(call.result, call, arguments)

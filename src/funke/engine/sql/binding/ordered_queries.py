@@ -11,7 +11,7 @@ from funke.engine.sql.binding.scope import refused
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
 
-__all__ = ["bind_ordered", "is_ordered", "limited", "sort_key"]
+__all__ = ["bind_ordered", "is_ordered", "limited", "sort_key", "without_order"]
 
 Ordered = queries.Select | queries.SetOperation
 
@@ -49,6 +49,15 @@ def limited(relation: Relation, offset: int, limit: int | None) -> Relation:
     if isinstance(relation, Calculation) and _has_hidden(relation.input):
         return replace(relation, input=limited(relation.input, offset, limit))
     return Limit(relation.columns, relation, offset, limit)
+
+
+def without_order(relation: Relation) -> Relation:
+    """The rows of a query within another one: unless some of them are left out, their order says nothing."""
+    if isinstance(relation, Sort) and relation.limit is None and not relation.offset:
+        return relation.input
+    if isinstance(relation, Calculation) and _has_hidden(relation.input):
+        return replace(relation, input=without_order(relation.input))
+    return relation
 
 
 def _has_hidden(relation: Relation) -> bool:

@@ -18,7 +18,7 @@ from funke.engine.sql.binding.correlations import (
     is_correlated,
     plain_table_function,
 )
-from funke.engine.sql.binding.expression_binder import ExpressionBinder
+from funke.engine.sql.binding.expression_binder import ExpressionBinder, OuterColumns
 from funke.engine.sql.binding.expressions import (
     BoundColumn,
     BoundExpression,
@@ -38,15 +38,17 @@ from funke.engine.sql.binding.grouped_queries import (
     plain_aggregate,
 )
 from funke.engine.sql.binding.joins import bind_join, distinct_names
+from funke.engine.sql.binding.lateral_joins import bind_lateral_join
 from funke.engine.sql.binding.lookup_hints import LookupHint, bind_lookup_hints
 from funke.engine.sql.binding.lookup_joins import bind_lookup_join, is_temporal
-from funke.engine.sql.binding.ordered_queries import bind_ordered, is_ordered
+from funke.engine.sql.binding.ordered_queries import bind_ordered, is_ordered, without_order
 from funke.engine.sql.binding.over_queries import OverBinder, has_over
 from funke.engine.sql.binding.relations import Calculation, Column, Constants, Relation, UnionAll
 from funke.engine.sql.binding.row_windows import with_row_windows
 from funke.engine.sql.binding.scope import MissingName, Scope, ScopeColumn, names_of, not_a_row, refused
 from funke.engine.sql.binding.set_operations import of_relations, words_of
 from funke.engine.sql.binding.snapshot_joins import bind_snapshot_join, is_snapshot_join
+from funke.engine.sql.binding.subquery_joins import with_subquery_joins
 from funke.engine.sql.binding.table_aggregations import bind_table_aggregation, table_aggregate_in
 from funke.engine.sql.binding.window_grouping import with_windows
 from funke.engine.sql.binding.window_tables import bind_window_table
@@ -88,11 +90,17 @@ class QueryBinder:
     is_streaming: bool = True
     # Those of the query whose tables are bound.
     lookup_hints: Mapping[str, LookupHint] = field(default_factory=dict)
+    # The columns of the query around this one.
+    outer: OuterColumns | None = None
 
     def bind(self, query: queries.Query) -> Relation:
         """The meaning of a query."""
+        return with_subquery_joins(self._bind(query))
+
+    def _bind(self, query: queries.Query) -> Relation:
+        """The meaning of a query, whose sub-queries are part of its expressions."""
         if isinstance(query, (queries.Select, queries.SetOperation)) and is_ordered(query):
-            return bind_ordered(query, self.bind)
+            return bind_ordered(query, self._bind)
         if isinstance(query, queries.Select):
             return self._bind_select(query)
         if isinstance(query, queries.Values):
@@ -100,7 +108,7 @@ class QueryBinder:
         if isinstance(query, queries.SetOperation):
             return self._bind_set_operation(query)
         if isinstance(query, queries.With):
-            return self._with_tables(query).bind(query.query)
+            return self._with_tables(query)._bind(query.query)
         raise UnsupportedFeatureError(f"{_name_of(query)} in SQL")
 
     def _bind_select(self, select: queries.Select) -> Relation:
@@ -110,7 +118,7 @@ class QueryBinder:
         hints = bind_lookup_hints(select.hints, select.source)
         table, scope = replace(self, lookup_hints=hints)._bind_source(select.source)
         select, source, scope = with_group_window(select, table, scope, self.session, self.is_streaming)
-        binder = ExpressionBinder(scope, self.session, self.find_function, self.bind)
+        binder = self.binder_of(scope)
         illegal = aggregate_in(select.where, self.find_aggregate)
         if illegal is not None:
             raise refused("Aggregate expression is illegal in WHERE clause", illegal.position)
@@ -121,7 +129,7 @@ class QueryBinder:
         elif is_grouped(select, self.find_aggregate):
             relation = self._bind_groups(select, source, scope, binder, condition)
         elif has_over(select):
-            plain = ExpressionBinder(scope, self.session, self.find_function)
+            plain = self._expression_binder(scope)
             relation = self._bind_over(select, source, scope, plain, condition)
         else:
             names, bound = self._bind_items(select.items, scope, binder)
@@ -195,7 +203,7 @@ class QueryBinder:
             if row is None or not isinstance(item, syntax.Star):
                 yield item
                 continue
-            data_type = ExpressionBinder(scope, self.session, self.find_function).bind(row).type
+            data_type = self._expression_binder(scope).bind(row).type
             if not isinstance(data_type, RowType):
                 raise not_a_row(item)
             yield from (syntax.Name((*row.parts, each), position=item.position) for each in data_type.names)
@@ -213,6 +221,8 @@ class QueryBinder:
             return bind_lookup_join(source, left, now, self._expression_binder, self.lookup_hints)
         if is_snapshot_join(source):
             return bind_snapshot_join(source, self._bind_source, self._expression_binder, self.is_streaming)
+        if isinstance(source, queries.Join) and isinstance(source.right, queries.Lateral):
+            return self._bind_lateral(source, source.right)
         if isinstance(source, queries.Join):
             sides = self._bind_source(source.left), self._bind_source(source.right)
             return bind_join(source, *sides, self._expression_binder)
@@ -222,23 +232,41 @@ class QueryBinder:
         elif isinstance(source, queries.InlineTable):
             assert isinstance(source.table, Relation)
             relation, name = source.table, None
-        elif isinstance(source, queries.SubQuery):
-            relation, name = self.bind(source.query), None
+        elif isinstance(source, (queries.SubQuery, queries.Lateral)):
+            relation, name = self._bind(source.query), None
         elif isinstance(source, queries.WindowFunction):
             relation, name = bind_window_table(source, self._bind_source, self.session, self.is_streaming), None
         elif isinstance(source, queries.ChangelogFunction):
             relation, name = bind_changelog_function(source, self._bind_source), None
         else:
             raise UnsupportedFeatureError(f"{_name_of(source)} behind FROM in SQL")
+        return relation, self._named_scope(source, relation, name)
+
+    @staticmethod
+    def _named_scope(source: queries.Relation, relation: Relation, name: str | None = None) -> Scope:
         names = names_of(source, [column.name for column in relation.columns])
         table = source.alias or name
-        columns = tuple(
-            ScopeColumn(each, column.type, table, column.time) for each, column in zip(names, relation.columns)
-        )
-        return relation, Scope(columns)
+        pairs = zip(names, relation.columns)
+        return Scope(tuple(ScopeColumn(each, column.type, table, column.time) for each, column in pairs))
 
     def _expression_binder(self, scope: Scope) -> ExpressionBinder:
-        return ExpressionBinder(scope, self.session, self.find_function)
+        """What binds expressions where no query may be."""
+        return ExpressionBinder(scope, self.session, self.find_function, outer=self.outer)
+
+    def binder_of(self, scope: Scope) -> ExpressionBinder:
+        """What binds expressions that may have queries in them."""
+        return ExpressionBinder(scope, self.session, self.find_function, self._bind_inner, self.outer)
+
+    def _bind_inner(self, query: queries.Query, outer: OuterColumns) -> Relation:
+        """The meaning of a query that sees the columns of another one; its order makes no difference."""
+        return without_order(replace(self, outer=outer)._bind(query))
+
+    def _bind_lateral(self, join: queries.Join, lateral: queries.Lateral) -> tuple[Relation, Scope]:
+        left, left_scope = self._bind_source(join.left)
+        columns = OuterColumns(self._expression_binder(left_scope))
+        relation = self._bind_inner(lateral.query, columns)
+        right = relation, self._named_scope(lateral, relation)
+        return bind_lateral_join(join, (left, left_scope), right, columns.used, self._expression_binder)
 
     def _find(self, table: queries.TableRef) -> Relation:
         if table.as_of is not None:
@@ -257,7 +285,7 @@ class QueryBinder:
 
         inner = replace(self, find_table=find)
         for name, column_names, each in query.tables:
-            relation = inner.bind(each)
+            relation = inner._bind(each)
             names = column_names or tuple(column.name for column in relation.columns)
             if len(names) != len(relation.columns):
                 raise refused("Number of columns must match number of query columns", each.position)
@@ -293,7 +321,7 @@ class QueryBinder:
 
     def _bind_set_operation(self, query: queries.SetOperation) -> Relation:
         words = words_of(query)
-        left, right = self.bind(query.left), self.bind(query.right)
+        left, right = self._bind(query.left), self._bind(query.right)
         if len(left.columns) != len(right.columns):
             raise refused(f"Column count mismatch in {words}", _items_place(query.right))
         columns: list[Column] = []

@@ -41,6 +41,12 @@ class Scope:
 
     columns: tuple[ScopeColumn, ...] = ()
 
+    def knows(self, name: Name) -> bool:
+        """Whether a name means something here, and not in a query around this one."""
+        parts = name.parts
+        is_table = len(parts) > 1 and any(column.table == parts[0] for column in self.columns)
+        return is_table or parts[0] in self._places
+
     def find(self, name: Name) -> tuple[BoundColumn, tuple[str, ...]]:
         """The column that a name means, and the fields of rows that follow behind it."""
         parts = name.parts

@@ -125,14 +125,28 @@ class ExpressionGrammar(TypeGrammar):
         if name == "!=":
             self.fail("Bang equal '!=' is not allowed under the current SQL conformance level; use '<>'", token)
         if precedence == _COMPARISON and self.at_any("SOME", "ANY", "ALL") and self.ahead().key == "(":
-            name = f"{name} {'all' if self.advance().key == 'ALL' else 'some'}"
-            place = self.position()
-            self.expect("(")
-            right: Expression = ScalarQuery(self.query(), position=place)
+            return self._some_or_all(left, name)
+        return Call(name, (left, self.expression(precedence + 1)), position=left.position)
+
+    def _some_or_all(self, left: Expression, comparison: str) -> Expression:
+        """`> SOME (SELECT …)`, or values instead of the query."""
+        is_all = self.advance().key == "ALL"
+        place = self.position()
+        self.expect("(")
+        if self.at_query():
+            query = ScalarQuery(self._inner_query(), position=place)
             self.expect(")")
-        else:
-            right = self.expression(precedence + 1)
-        return Call(name, (left, right), position=left.position)
+            return Call(f"{comparison} {'all' if is_all else 'some'}", (left, query), position=left.position)
+        items = self.expressions()
+        self.expect(")")
+        found: list[Expression] = [Call(comparison, (left, each), position=left.position) for each in items]
+        return found[0] if len(found) == 1 else Call("and" if is_all else "or", tuple(found), position=left.position)
+
+    def _inner_query(self) -> Query:
+        """A query in parentheses, from its first to its last word."""
+        place = self.position()
+        query = self.query()
+        return replace(query, position=self.span(place))
 
     def _is(self, left: Expression, _precedence: int) -> Expression:
         self.expect("IS")
@@ -172,7 +186,7 @@ class ExpressionGrammar(TypeGrammar):
     def _in(self, left: Expression, negation: str) -> Expression:
         self.expect("(")
         if self.at_query():
-            query = self.query()
+            query = self._inner_query()
             self.expect(")")
             return InQuery(left, query, bool(negation), position=left.position)
         items = self.expressions()
@@ -264,7 +278,7 @@ class ExpressionGrammar(TypeGrammar):
         place = self.position()
         self.expect("(")
         if self.at_query():
-            query = self.query()
+            query = self._inner_query()
             self.expect(")")
             return ScalarQuery(query, position=place)
         items = self.expressions()

@@ -81,7 +81,7 @@ def _function_text(expression: BoundFunction, style: ExplainStyle) -> str:
         return f"{short}):{target}" if style.is_logical else f"{short} AS {target})"
     if name in _INFIX and style.is_infix and len(arguments) > 1:
         return f"({f' {name.upper()} '.join(arguments)})"
-    return f"{name if name in _INFIX else name.upper()}({', '.join(arguments)})"
+    return f"{name.upper()}({', '.join(arguments)})"
 
 
 def _interval_text(data_type: DataType) -> str:

@@ -109,8 +109,10 @@ def _with_sides(join: Join) -> Join:
     if join.condition is None:
         return join
     width = len(join.left.columns)
-    sides = {"inner": ("left", "right"), "semi": ("left", "right"), "right": ("left",)}.get(join.kind, ("right",))
-    below = () if join.kind == "full" else sides
+    # Flink leaves the conditions of an anti join where they are.
+    below = {"inner": ("left", "right"), "semi": ("left", "right"), "right": ("left",), "left": ("right",)}.get(
+        join.kind, ()
+    )
     conditions = conjuncts(join.condition)
     moving = [each for each in conditions if is_deterministic(each) and side_of(each, width) in below]
     if not moving:

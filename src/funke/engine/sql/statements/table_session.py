@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from funke.engine.sql.binding.correlations import plain_table_function
-from funke.engine.sql.binding.expression_binder import ExpressionBinder
 from funke.engine.sql.binding.grouped_queries import plain_aggregate
 from funke.engine.sql.binding.query_binder import QueryBinder
 from funke.engine.sql.binding.relations import Column, Relation
@@ -102,7 +101,7 @@ class TableSession:
         """The type of an expression on some columns."""
         scope = Scope(tuple(ScopeColumn(each.name, each.type, None, each.time) for each in columns))
         binder = self.binder()
-        return ExpressionBinder(scope, binder.session, binder.find_function).bind(expression).type
+        return binder.binder_of(scope).bind(expression).type
 
     def find_relation(self, path: tuple[str, ...], options: tuple[tuple[str, str], ...] = ()) -> Relation | None:
         """The rows of a table or view; None if there is none."""
