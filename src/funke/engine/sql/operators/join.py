@@ -20,7 +20,7 @@ from funke.engine.sql.binding.moments import with_clock
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.opened_functions import FunctionsOperator, OpenedFunctions
 from funke.engine.sql.operators.windows.row_buffer import RowBuffer
-from funke.engine.sql.plan.upsert_keys import smallest_key
+from funke.engine.sql.plan.upsert_keys import identifying_key
 from funke.engine.sql.state.join_side import JoinSide, SideSpec
 from funke.engine.sql.state.key_numbers import KeyNumbers
 from funke.engine.state.snapshot.file_format import GroupPart
@@ -51,7 +51,7 @@ class JoinOperator(FunctionsOperator):
         self._keys = [list(join.left_keys), list(join.right_keys)]
         self._ttls = (join.left_ttl_ms, join.right_ttl_ms)
         self._specs = [
-            SideSpec(schema, tuple(keys), smallest_key(each.unique_keys()), each.has_retractions, ttl_ms)
+            SideSpec(schema, tuple(keys), identifying_key(each.upsert_keys(), keys), each.has_retractions, ttl_ms)
             for schema, keys, each, ttl_ms in zip(self._schemas, self._keys, join.inputs, self._ttls)
         ]
         self._is_half = join.has_left_only
