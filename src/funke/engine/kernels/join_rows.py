@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from funke.engine.kernels.kernel import Int32s, Int64s, UInt8s, kernel, part
 
 __all__ = [
@@ -19,6 +21,8 @@ __all__ = [
     "ONE_PER_KEY",
     "add_slots",
     "fill_matches",
+    "find_rows",
+    "link_first",
     "link_rows",
     "send_left",
     "send_pairs",
@@ -144,6 +148,55 @@ def link_rows(
 
 
 @kernel
+def link_first(
+    numbers: Int64s,
+    count: int,
+    first_row: int,
+    head: Int32s,
+    tail: Int32s,
+    length: Int32s,
+    following: Int32s,
+    previous: Int32s,
+    row_keys: Int32s,
+) -> None:
+    """Links rows in front of those that their keys have already."""
+    for index in range(count - 1, -1, -1):
+        key, row = numbers[index], first_row + index
+        after = head[key]
+        following[row] = after
+        previous[row] = -1
+        if after >= 0:
+            previous[after] = row
+        else:
+            tail[key] = row
+        head[key] = row
+        length[key] += 1
+        row_keys[row] = key
+
+
+@kernel
+def find_rows(content: UInt8s, lengths: Int64s, values: int, least: int, counts: Int64s, starts: Int64s) -> int:
+    """Where rows begin, each with its size in front, in values one behind the other; -1 if they are not such rows."""
+    total, begin = 0, 0
+    for index in range(values):
+        end = begin + lengths[index]
+        while begin < end:
+            size = (
+                np.int64(content[begin])
+                | np.int64(content[begin + 1]) << 8
+                | np.int64(content[begin + 2]) << 16
+                | np.int64(content[begin + 3]) << 24
+            )
+            if size < least or begin + size > end:
+                return -1
+            starts[total] = begin
+            counts[index] += 1
+            total += 1
+            begin += size
+    return total
+
+
+@kernel
 def unlink_rows(
     rows: Int64s,
     count: int,
@@ -160,10 +213,10 @@ def unlink_rows(
 
 
 @kernel
-def add_slots(row_hashes: Int64s, row_keys: Int32s, count: int, slots: Int32s, mask: int) -> int:
-    """Puts all rows that are there into empty slots; returns how many these are."""
+def add_slots(row_hashes: Int64s, row_keys: Int32s, begin: int, end: int, slots: Int32s, mask: int) -> int:
+    """Puts the rows of a range that are there into slots; returns how many these are."""
     taken = 0
-    for row in range(count):
+    for row in range(begin, end):
         if row_keys[row] >= 0:
             _put_slot(row_hashes[row], row, slots, mask)
             taken += 1

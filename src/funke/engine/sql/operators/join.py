@@ -6,40 +6,40 @@ deletes. A row that is taken back takes back what it had made, whether or not it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from funke.engine.formats.column_types import to_type_info
 from funke.engine.kernels.join_rows import send_left, send_pairs
 from funke.engine.operators.clock import Clock
+from funke.engine.operators.operator import OperatorContext
 from funke.engine.sql.binding.expressions import column_of, columns_in, moved
 from funke.engine.sql.binding.moments import with_clock
 from funke.engine.sql.operators.calculate import as_schema, schema_of
+from funke.engine.sql.operators.join_rows import JoinInput, JoinRows
 from funke.engine.sql.operators.opened_functions import FunctionsOperator, OpenedFunctions
-from funke.engine.sql.operators.windows.row_buffer import RowBuffer
-from funke.engine.sql.plan.upsert_keys import smallest_key
+from funke.engine.sql.plan.upsert_keys import identifying_key
 from funke.engine.sql.state.join_side import JoinSide, SideSpec
-from funke.engine.sql.state.key_numbers import KeyNumbers
+from funke.engine.sql.state.keyed_columns_operator import is_in_memory
+from funke.engine.state.backend_choice import create_backend
 from funke.engine.state.snapshot.file_format import GroupPart
+from funke.engine.state.snapshot.native_files import LocalFile
 from funke.engine.types.columns.column_batch import ColumnBatch
 
 if TYPE_CHECKING:
     from funke.engine.sql.plan.join import Join
 
-__all__ = ["JoinOperator"]
+__all__ = ["JoinOperator", "create_join_rows"]
 
 _NAMES = ("left-rows", "right-rows")
 # So many pairs are made at once.
 _MOST_PAIRS = 1 << 17
-# Fewer rows that are gone are not worth packing.
-_FEW_ROWS = 1 << 12
 
 
 class JoinOperator(FunctionsOperator):
-    """The rows of both inputs stand in memory with any backend; both share the numbers of keys."""
+    """A batch meets the rows of the other input, and is added to those of its own."""
 
     takes_rows = False
     takes_columns = True
@@ -48,17 +48,10 @@ class JoinOperator(FunctionsOperator):
         self._join, self._clock = join, clock
         self._schemas = [schema_of(each.columns) for each in join.inputs]
         self._output_schema = schema_of(join.columns)
-        self._keys = [list(join.left_keys), list(join.right_keys)]
-        self._ttls = (join.left_ttl_ms, join.right_ttl_ms)
-        self._specs = [
-            SideSpec(schema, tuple(keys), smallest_key(each.unique_keys()), each.has_retractions, ttl_ms)
-            for schema, keys, each, ttl_ms in zip(self._schemas, self._keys, join.inputs, self._ttls)
-        ]
         self._is_half = join.has_left_only
         self._keeps = (join.keeps_left, join.keeps_right)
-        # Whether rows know how many matches they have.
-        self._counts_matches = (join.keeps_left or self._is_half, join.keeps_right)
-        self._clear()
+        self._inputs = [self._input(side) for side in range(2)]
+        self._has_ttl = any(each.spec.ttl_ms for each in self._inputs)
         width = len(join.left.columns)
         condition = join.condition
         used = sorted(set(columns_in(() if condition is None else (condition,))))
@@ -66,12 +59,23 @@ class JoinOperator(FunctionsOperator):
         self._condition = None
         if condition is not None:
             self._condition = column_of(with_clock(moved(condition, {old: new for new, old in enumerate(used)}), clock))
-        self._next_expiry_ms = 0
         self.functions = OpenedFunctions((condition,))
 
-    def _clear(self) -> None:
-        self._numbers = KeyNumbers([self._schemas[0].types[key] for key in self._keys[0]])
-        self._sides = [JoinSide(each) for each in self._specs]
+    def _input(self, side: int) -> JoinInput:
+        join, source = self._join, self._join.inputs[side]
+        keys = (join.left_keys, join.right_keys)[side]
+        unique_key, ttl_ms = identifying_key(source.upsert_keys(), keys), (join.left_ttl_ms, join.right_ttl_ms)[side]
+        spec = SideSpec(self._schemas[side], keys, unique_key, source.has_retractions, ttl_ms)
+        counts_matches = (join.keeps_left or self._is_half, join.keeps_right)[side]
+        return JoinInput(_NAMES[side], spec, tuple(source.columns[key].type for key in keys), counts_matches)
+
+    def setup(self, context: OperatorContext) -> None:
+        super().setup(context)
+        self._rows = create_join_rows(self._inputs, context)
+
+    @property
+    def _sides(self) -> list[JoinSide]:
+        return self._rows.sides
 
     def columns_handler(self, input_index: int) -> Callable[[ColumnBatch], None]:
         return lambda batch: self._process(batch, input_index)
@@ -81,7 +85,8 @@ class JoinOperator(FunctionsOperator):
         if not len(batch):
             return
         batch = as_schema(batch, self._schemas[side])
-        numbers = self._numbers.numbers([batch.data.column(key) for key in self._keys[side]], len(batch))
+        now_ms = self._now_ms
+        numbers = self._rows.numbers(side, batch.data, now_ms)
         kinds: Any = np.zeros(len(batch), np.uint8) if batch.kinds is None else batch.kinds.view(np.uint8)
         own, other = self._sides[side], self._sides[1 - side]
         counts = other.counts(numbers)
@@ -90,7 +95,11 @@ class JoinOperator(FunctionsOperator):
             rows = slice(begin, end)
             matches[rows] = self._meet(batch.slice(begin, end - begin), numbers[rows], counts[rows], kinds[rows], side)
         takes_in = ((kinds == 0) | (kinds == 2)).astype(np.uint8)
-        own.add(batch.data, numbers, takes_in, matches, self._now_ms)
+        own.add(batch.data, numbers, takes_in, matches, now_ms)
+        self._rows.changed(side, numbers)
+        if self._inputs[1 - side].counts_matches:
+            self._rows.changed(1 - side, numbers[counts > 0])
+        self._rows.end_batch()
 
     def _meet(self, batch: ColumnBatch, numbers: Any, counts: Any, kinds: Any, side: int) -> Any:
         """Sends what some rows make with those of the other side; returns how many matches each has."""
@@ -181,68 +190,56 @@ class JoinOperator(FunctionsOperator):
 
     @property
     def _now_ms(self) -> int:
-        return self._clock.now_ms() if any(self._ttls) else 0
+        return self._clock.now_ms() if self._has_ttl else 0
 
     def end_epoch(self) -> None:
-        """Forgets what has expired, and makes room where many rows are gone."""
-        ttls = [each for each in self._ttls if each]
-        if ttls and self._now_ms >= self._next_expiry_ms:
-            for each in self._sides:
-                each.expire(self._now_ms)
-            self._next_expiry_ms = self._now_ms + min(ttls) // 4
-        gone = sum(each.gone for each in self._sides)
-        if gone > _FEW_ROWS and gone > sum(map(len, self._sides)):
-            self._pack()
-
-    def _pack(self) -> None:
-        kept = [each.live_rows() for each in self._sides]
-        self._clear()
-        for side, (data, matches, times) in enumerate(kept):
-            self._put(side, data, matches, times)
-
-    def _put(self, side: int, data: Any, matches: Any, times: Any) -> None:
-        numbers = self._numbers.numbers([data.column(key) for key in self._keys[side]], data.num_rows)
-        self._sides[side].put(data, numbers, matches, times)
+        self._rows.end_epoch(self._now_ms)
 
     # Snapshots
 
+    def prepare_snapshot(self, checkpoint_id: int) -> None:
+        self._rows.prepare_snapshot(checkpoint_id)
+
     def snapshot_keyed(self) -> Iterator[tuple[int, GroupPart]]:
-        """The rows of both sides, with their matches where these count."""
-        for side, own in enumerate(self._sides):
-            data, matches, times = own.live_rows()
-            buffer = self._buffer(side)
-            if self._counts_matches[side]:
-                data = pa.RecordBatch.from_arrays([*data.columns, pa.array(matches)], schema=self._kept_schema(side))
-            buffer.add(ColumnBatch(data, times))
-            yield from buffer.snapshot_parts(self.context.task.key_groups)
+        return self._rows.snapshot_parts()
 
     def restore_keyed(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
-        every = list(parts)
-        for side in range(2):
-            buffer = self._buffer(side)
-            buffer.restore(every)
-            rows = buffer.all()
-            if rows is None:
-                continue
-            data = rows.data
-            matches: Any = np.zeros(len(rows), np.int64)
-            if self._counts_matches[side]:
-                *columns, counted = data.columns
-                data = pa.RecordBatch.from_arrays(columns, schema=self._schemas[side])
-                matches = counted.to_numpy().astype(np.int64)
-            times = rows.timestamps
-            if times is None and self._ttls[side]:
-                times = np.full(len(rows), self._now_ms, np.int64)
-            self._put(side, data, matches, times)
+        self._rows.restore(parts, self._now_ms)
 
-    def _kept_schema(self, side: int) -> Any:
-        schema = self._schemas[side]
-        return schema.append(pa.field("$matches", pa.int64())) if self._counts_matches[side] else schema
+    def native_files(self) -> tuple[LocalFile, ...]:
+        return self._rows.native_files()
 
-    def _buffer(self, side: int) -> RowBuffer:
-        source = self._join.inputs[side]
-        key_types = [to_type_info(source.columns[key].type) for key in self._keys[side]]
-        return RowBuffer(_NAMES[side], self._keys[side], key_types, self._kept_schema(side))
+    def restore_native(self, folders: Sequence[str], groups: Container[int]) -> None:
+        self._rows.restore_native(folders, groups)
+
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        self._rows.notify_checkpoint_complete(checkpoint_id)
+
+    def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
+        self._rows.notify_checkpoint_aborted(checkpoint_id)
+
+    def close(self) -> None:
+        try:
+            super().close()
+        finally:
+            self._rows.close()
+
+
+def create_join_rows(inputs: Sequence[JoinInput], context: OperatorContext) -> JoinRows:
+    """The state of a join, in the backend of the job."""
+    task = context.task
+    if is_in_memory(context):
+        return JoinRows(inputs, task.key_groups)
+    # Not at the top: a slot starts faster without what its job does not use.
+    from funke.engine.sql.operators.stored_join_rows import StoredJoinRows
+    from funke.engine.state.rocksdb.backend import RocksDBBackend
+    from funke.engine.state.rocksdb.entry_memory import entry_memory
+
+    folder = task.backend.folder_for(task.job_id, context.operator_id, task.subtask, task.attempt)
+    backend = create_backend(task.backend, task.key_groups, task.clock.now_ms, folder)
+    assert isinstance(backend, RocksDBBackend)
+    memory = entry_memory(task.backend.rocksdb.entry_bytes)
+    return StoredJoinRows(inputs, task.key_groups, backend, memory, task.clock.now_ms)
 
 
 def _slices(counts: Any) -> Iterator[tuple[int, int]]:

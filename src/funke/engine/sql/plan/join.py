@@ -21,6 +21,7 @@ from funke.engine.sql.plan.node import Distribution, Hash, Moves, PlanNode, Prun
 from funke.engine.sql.plan.pruning import only
 from funke.engine.sql.plan.upsert_keys import UpsertKeys, containing
 from funke.engine.sql.plan.watermarks import WatermarkStep
+from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
@@ -140,7 +141,23 @@ class Join(TwoSidedNode):
         return ALL_KINDS
 
     def needs_before(self, wanted: bool) -> tuple[bool, ...]:
-        return True, True
+        return (wanted or not self.can_omit_before(),) * 2
+
+    def can_omit_before(self) -> bool:
+        return all(map(self._takes_upserts, range(2)))
+
+    def _takes_upserts(self, side: int) -> bool:
+        """Whether an update of an input takes the place of the row before it, with the same key and the same matches.
+
+        Flink also omits UPDATE_BEFORE in front of outer, semi and anti joins and beside further conditions. There it
+        counts a match twice, or leaves a row that matches no more: rows are lost, or stay. So these ask for it.
+        """
+        source, keys = self.inputs[side], (self.left_keys, self.right_keys)[side]
+        if RowKind.UPDATE_AFTER not in source.changelog():
+            return True
+        is_counted = self.keeps_right if side == 0 else self.keeps_left or self.has_left_only
+        has_key = bool(containing(source.upsert_keys(), keys))
+        return has_key and not is_counted and self.condition is None and source.can_omit_before()
 
     def with_changes(self, sends_before: bool, settings: ChangeSettings) -> PlanNode:
         return replace(self, left_ttl_ms=settings.ttl_ms, right_ttl_ms=settings.ttl_ms)
@@ -170,20 +187,21 @@ class Join(TwoSidedNode):
     @property
     def left_is_unique(self) -> bool:
         """Whether the left input has one row for a key at the most."""
-        return any(key <= {*self.left_keys} for key in self.left.unique_keys())
+        return _is_within(self.left.unique_keys(), self.left_keys)
 
     @property
     def right_is_unique(self) -> bool:
         """Whether the right input has one row for a key at the most."""
-        return any(key <= {*self.right_keys} for key in self.right.unique_keys())
+        return _is_within(self.right.unique_keys(), self.right_keys)
 
     def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
         return wanted
 
     def title(self, style: ExplainStyle) -> str:
         names = self.names()[: len(self.columns)]
-        sides = zip(self.inputs, (self.left_is_unique, self.right_is_unique))
-        specs = [_input_spec(bool(each.unique_keys()), is_unique) for each, is_unique in sides]
+        specs = [
+            _input_spec(each.upsert_keys(), keys) for each, keys in zip(self.inputs, (self.left_keys, self.right_keys))
+        ]
         return (
             f"Join(joinType=[{KIND_NAMES[self.kind]}], where=[{self.where_text(style)}], select=[{', '.join(names)}], "
             f"leftInputSpec=[{specs[0]}], rightInputSpec=[{specs[1]}])"
@@ -218,6 +236,12 @@ def joined_conditions(parts: Sequence[str], style: ExplainStyle) -> str:
     return f"({' AND '.join(parts)})" if style.is_infix else f"AND({', '.join(parts)})"
 
 
-def _input_spec(has_key: bool, is_unique: bool) -> str:
+def _input_spec(upsert_keys: UpsertKeys, keys: Sequence[int]) -> str:
     """What Flink says of an input of a join."""
-    return "JoinKeyContainsUniqueKey" if is_unique else "HasUniqueKey" if has_key else "NoUniqueKey"
+    if _is_within(upsert_keys, keys):
+        return "JoinKeyContainsUniqueKey"
+    return "HasUniqueKey" if upsert_keys else "NoUniqueKey"
+
+
+def _is_within(unique_keys: UpsertKeys, keys: Sequence[int]) -> bool:
+    return any(each <= {*keys} for each in unique_keys)

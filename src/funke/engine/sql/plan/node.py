@@ -125,15 +125,22 @@ class PlanNode(Relation, ABC):
     def needs_before(self, wanted: bool) -> tuple[bool, ...]:
         """For each input whether it needs UPDATE_BEFORE, if its own consumer does (`wanted`) or not."""
 
+    def can_omit_before(self) -> bool:
+        """Whether it can do without UPDATE_BEFORE in its output, as far as its inputs can where it asks them to."""
+        needed = self.needs_before(False)
+        return all(each or source.can_omit_before() for source, each in zip(self.inputs, needed))
+
     def with_changes(self, sends_before: bool, settings: ChangeSettings) -> PlanNode:
         """The node with the changes that its consumer needs, and with the settings for changes."""
         return self
 
     def for_consumer(self, needs_before: bool, settings: ChangeSettings) -> PlanNode:
         """The plan of this node for a consumer that needs UPDATE_BEFORE or does not."""
-        needed = iter(self.needs_before(needs_before))
+        # As in Flink: if one node cannot do without them, none between it and the consumer does.
+        sends_before = needs_before or not self.can_omit_before()
+        needed = iter(self.needs_before(sends_before))
         changed: PlanNode = with_inputs(self, lambda each: each.for_consumer(next(needed), settings))
-        return changed.with_changes(needs_before, settings)
+        return changed.with_changes(sends_before, settings)
 
     def upsert_keys(self) -> UpsertKeys:
         """All upsert keys that are known."""

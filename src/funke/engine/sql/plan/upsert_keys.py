@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["NO_KEYS", "UpsertKeys", "containing", "one_key", "smallest_key"]
+__all__ = ["NO_KEYS", "UpsertKeys", "containing", "identifying_key", "one_key", "smallest_key"]
 
 UpsertKeys = frozenset[frozenset[int]]
 NO_KEYS: UpsertKeys = frozenset()
@@ -28,3 +28,9 @@ def containing(keys: UpsertKeys, indexes: Iterable[int]) -> UpsertKeys:
 def smallest_key(keys: UpsertKeys) -> tuple[int, ...] | None:
     """The key with the fewest columns, the first ones if there are several; None without a key."""
     return min((tuple(sorted(each)) for each in keys), key=lambda each: (len(each), each), default=None)
+
+
+def identifying_key(keys: UpsertKeys, join_keys: Iterable[int]) -> tuple[int, ...] | None:
+    """The key by which a join tells the rows of an input apart: one within its own key if there is one."""
+    within = frozenset(each for each in keys if each <= frozenset(join_keys))
+    return smallest_key(within or keys)

@@ -40,6 +40,11 @@ class GrowingColumns:
         wanted = pa.array(rows, mask=mask) if mask.any() else pa.array(rows)
         return [each.take(wanted, self.count) for each in chosen]
 
+    @property
+    def memory_bytes(self) -> int:
+        """About how much memory the rows take."""
+        return sum(each.used_bytes(self.count) for each in self._columns)
+
 
 class _Buffer:
     """Bytes with room behind them."""
@@ -79,6 +84,10 @@ class _Validity:
     def buffer(self) -> Any:
         return None if self._bits is None else pa.py_buffer(self._bits.data)
 
+    @property
+    def size(self) -> int:
+        return 0 if self._bits is None else len(self._bits.data)
+
 
 class _FixedColumn:
     """Values of so many bytes each."""
@@ -103,6 +112,9 @@ class _FixedColumn:
         buffers = [self._validity.buffer(), pa.py_buffer(self._values.data)]
         taken = pa.Array.from_buffers(self._stored, count, buffers).take(rows)
         return taken if self._stored is self._kind else taken.cast(self._kind)
+
+    def used_bytes(self, count: int) -> int:
+        return count * self._width + self._validity.size
 
 
 class _TextColumn:
@@ -133,6 +145,9 @@ class _TextColumn:
         buffers = [self._validity.buffer(), pa.py_buffer(self._offsets.data), pa.py_buffer(self._bytes.data)]
         return pa.Array.from_buffers(self._stored, count, buffers).take(rows).cast(self._kind)
 
+    def used_bytes(self, count: int) -> int:
+        return 8 * count + int(self._offsets.data[count]) + self._validity.size
+
 
 class _NestedColumn:
     """Values with parts, as arrays each of which is at least twice as long as the next one."""
@@ -149,6 +164,9 @@ class _NestedColumn:
     def take(self, rows: Any, count: int) -> Any:
         taken = pa.chunked_array(self._parts, self._kind).take(rows)
         return pa.concat_arrays(taken.chunks) if taken.num_chunks != 1 else taken.chunk(0)
+
+    def used_bytes(self, count: int) -> int:
+        return sum(each.nbytes for each in self._parts)
 
 
 def _column(kind: Any) -> Any:

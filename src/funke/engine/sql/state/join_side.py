@@ -15,6 +15,7 @@ from funke.engine.kernels.join_rows import (
     ONE_PER_KEY,
     add_slots,
     fill_matches,
+    link_first,
     link_rows,
     unlink_rows,
 )
@@ -156,9 +157,19 @@ class JoinSide:
 
     def live_rows(self) -> tuple[Any, Any, Any]:
         """All rows that are there, in their order, with their matches and the times at which they were written."""
-        rows = np.flatnonzero(self._row_keys[: self._rows.count] >= 0)
+        return self.rows(np.flatnonzero(self._row_keys[: self._rows.count] >= 0))
+
+    def rows(self, rows: Any) -> tuple[Any, Any, Any]:
+        """Some rows, with their matches and the times at which they were written."""
         data = pa.RecordBatch.from_arrays(self._rows.take(rows), schema=self._spec.schema)
         return data, self.matches[rows].astype(np.int64), self._times[rows] if self._spec.ttl_ms else None
+
+    @property
+    def memory_bytes(self) -> int:
+        """About how much memory all rows take."""
+        by_key = (self._head, self._tail, self._length)
+        by_row = (self._following, self._previous, self._row_keys, self.matches, self._hashes, self._times)
+        return self._rows.memory_bytes + sum(each.nbytes for each in (*by_key, *by_row, self._slots))
 
     def put(self, data: Any, numbers: Any, matches: Any, times: Any) -> None:
         """Takes in rows that `live_rows` gave."""
@@ -166,6 +177,24 @@ class JoinSide:
         self.add(data, numbers, np.ones(data.num_rows, np.uint8), matches, 0)
         if times is not None and self._spec.ttl_ms:
             self._times[first : self._rows.count] = times
+
+    def put_first(self, data: Any, numbers: Any, matches: Any, times: Any) -> None:
+        """Takes in rows in front of those that their keys have already."""
+        first, last = self._rows.count, self._rows.count + data.num_rows
+        self._reserve_keys(int(numbers.max(initial=-1)) + 1)
+        self._reserve_rows(last)
+        if self._spec.way == BY_HASH:
+            self._reserve_slots(data.num_rows)
+            self._hashes[first:last] = _hashes(data, self._spec.identity)
+        self._rows.add(data)
+        self.matches[first:last] = matches
+        if self._spec.ttl_ms:
+            self._times[first:last] = times
+        arrays = self._head, self._tail, self._length, self._following, self._previous, self._row_keys
+        link_first.run(data.num_rows, numbers, data.num_rows, first, *arrays)
+        if self._spec.way == BY_HASH:
+            slots = self._hashes, self._row_keys, first, last, self._slots, len(self._slots) - 1
+            self._counters[1] += add_slots.run(data.num_rows, *slots)
 
     def clear(self) -> None:
         """Forgets everything."""
@@ -198,7 +227,7 @@ class JoinSide:
             size *= 2
         self._slots = _filled(size, -1)
         count = self._rows.count
-        self._counters[1] = add_slots.run(count, self._hashes, self._row_keys, count, self._slots, size - 1)
+        self._counters[1] = add_slots.run(count, self._hashes, self._row_keys, 0, count, self._slots, size - 1)
 
 
 def _hashes(data: Any, identity: Sequence[int]) -> Any:

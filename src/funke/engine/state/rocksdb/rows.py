@@ -1,8 +1,8 @@
 """How keyed state stands in RocksDB: one row per state, namespace and key, ordered by key group.
 
     row    key group (2 bytes), number of the state (2), length of the namespace (2), namespace, key
-    value  what is stored: integers, texts and floats behind a letter, everything else pickled (which begins with 0x80;
-           older states have nothing else)
+    value  what is stored: integers, texts, floats and bytes behind a letter, everything else pickled (which begins
+           with 0x80; older states have nothing else)
 
 Keys must be equal as bytes when they are equal to Python. Text, numbers, bytes and tuples of them have such a form.
 Other keys share a row with all keys of the same hash: its value is a dict from key to what is stored.
@@ -189,11 +189,13 @@ _ENCODERS: dict[type, Callable[[Any], bytes]] = {
     int: lambda number: _INT + number.to_bytes((number.bit_length() >> 3) + 1, "little", signed=True),
     str: lambda text: _TEXT + text.encode("utf-8", "surrogatepass"),
     float: lambda number: _FLOAT + _DOUBLE.pack(number),
+    bytes: _BYTES.__add__,
 }
 _DECODERS: dict[int, Callable[[bytes], Any]] = {
     _INT[0]: lambda data: int.from_bytes(data[1:], "little", signed=True),
     _TEXT[0]: lambda data: data[1:].decode("utf-8", "surrogatepass"),
     _FLOAT[0]: lambda data: _DOUBLE.unpack_from(data, 1)[0],
+    _BYTES[0]: lambda data: data[1:],
 }
 
 

@@ -181,6 +181,23 @@ class RocksDBTable:
         if len(self.fresh) > self.limit:
             self.flush()
 
+    def read_all(self, keys: list[Any]) -> list[Any]:
+        """As `get_all`, for a caller that keeps what it reads: nothing of it stays in this cache."""
+        rows, places, _, has_buckets = encode_rows(keys, self._key_groups, self._number, self._namespace)
+        if has_buckets or self.fresh or self.clean:
+            return self.get_all(keys)
+        found = [ABSENT] * len(keys)
+        for place, value in zip(places, self._store.get(rows)):
+            if value is not None:
+                found[place] = decode_value(value)
+        return found
+
+    def write_all(self, keys: list[Any], entries: list[Any]) -> None:
+        """As `put_all`, for a caller that keeps what it writes: it goes to RocksDB at once."""
+        if self.clean:
+            self.release()
+        self._store.put(*self._rows(dict(zip(keys, entries))))
+
     def __getitem__(self, key: Any) -> Any:
         found = self.get(key, ABSENT)
         if found is ABSENT:

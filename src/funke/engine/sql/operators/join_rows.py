@@ -1,0 +1,185 @@
+"""The state of a join: the rows of both inputs, which share the numbers of keys, in the memory of the slot."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from funke.engine.formats.column_types import to_type_info
+from funke.engine.sql.operators.windows.row_buffer import RowBuffer
+from funke.engine.sql.state.join_side import JoinSide, SideSpec
+from funke.engine.sql.state.key_numbers import KeyNumbers
+from funke.engine.sql.state.packed_rows import PackedRows
+from funke.engine.state.snapshot.file_format import GroupPart, TableId
+from funke.engine.state.snapshot.native_files import LocalFile
+from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.key_groups import KeyGroups
+from funke.engine.types.logical.data_type import DataType
+
+__all__ = ["JoinInput", "JoinRows"]
+
+# Fewer rows that are gone are not worth packing.
+_FEW_ROWS = 1 << 12
+_MATCHES = pa.field("$matches", pa.int64())
+_TIME = pa.field("$time", pa.int64())
+
+
+@dataclass(frozen=True)
+class JoinInput:
+    """What is kept of an input."""
+
+    # What snapshots know its rows by.
+    name: str
+    spec: SideSpec
+    # Of the columns of the key.
+    key_types: tuple[DataType, ...]
+    # Whether rows know how many matches they have.
+    counts_matches: bool
+
+    @property
+    def kept_schema(self) -> Any:
+        """The columns of its rows, and their matches where these count."""
+        schema = self.spec.schema
+        return schema.append(_MATCHES) if self.counts_matches else schema
+
+    @property
+    def packed(self) -> PackedRows:
+        """How a key's rows stand in a backend: with their matches, and the times at which they were written."""
+        return PackedRows(self.kept_schema.append(_TIME))
+
+    @property
+    def table(self) -> str:
+        """The name of the state that has an entry for each key."""
+        return f"{self.name}-by-key"
+
+    def kept(self, data: Any, matches: Any) -> Any:
+        """Rows with their matches."""
+        if not self.counts_matches:
+            return data
+        return pa.RecordBatch.from_arrays([*data.columns, pa.array(matches, pa.int64())], schema=self.kept_schema)
+
+    def split(self, kept: Any) -> tuple[Any, Any]:
+        """Rows, and their matches."""
+        if not self.counts_matches:
+            return kept, np.zeros(kept.num_rows, np.int64)
+        *columns, matches = kept.columns
+        return pa.RecordBatch.from_arrays(columns, schema=self.spec.schema), matches.to_numpy().astype(np.int64)
+
+
+class JoinRows:
+    """All rows stand in memory; snapshots have them by key group, as columns."""
+
+    def __init__(self, inputs: Sequence[JoinInput], key_groups: KeyGroups) -> None:
+        self.inputs = inputs
+        self._key_groups = key_groups
+        self.next_expiry_ms = 0
+        self._clear()
+
+    def _clear(self) -> None:
+        schema, keys = self.inputs[0].spec.schema, self.inputs[0].spec.keys
+        self._numbers = KeyNumbers([schema.types[key] for key in keys])
+        self.sides = [JoinSide(each.spec) for each in self.inputs]
+
+    def numbers(self, side: int, data: Any, now_ms: int) -> Any:
+        """The numbers of the keys of a batch, whose rows and those of the other side are looked at or changed next."""
+        return self._numbers.numbers([data.column(key) for key in self.inputs[side].spec.keys], data.num_rows)
+
+    def changed(self, side: int, numbers: Any) -> None:
+        """Rows of these keys have changed."""
+
+    def end_batch(self) -> None:
+        """A batch is done."""
+
+    def end_epoch(self, now_ms: int) -> None:
+        """Forgets what has expired, and makes room where many rows are gone."""
+        ttls = [each.spec.ttl_ms for each in self.inputs if each.spec.ttl_ms]
+        if ttls and now_ms >= self.next_expiry_ms:
+            for each in self.sides:
+                each.expire(now_ms)
+            self.next_expiry_ms = now_ms + min(ttls) // 4
+        gone = sum(each.gone for each in self.sides)
+        if gone > _FEW_ROWS and gone > sum(map(len, self.sides)):
+            self._pack()
+
+    def _pack(self) -> None:
+        kept = [each.live_rows() for each in self.sides]
+        self._clear()
+        for side, rows in enumerate(kept):
+            self._put(side, *rows)
+
+    def _put(self, side: int, data: Any, matches: Any, times: Any) -> None:
+        keys = [data.column(key) for key in self.inputs[side].spec.keys]
+        self.sides[side].put(data, self._numbers.numbers(keys, data.num_rows), matches, times)
+
+    # Snapshots
+
+    def prepare_snapshot(self, checkpoint_id: int) -> None:
+        """A checkpoint begins."""
+
+    def snapshot_parts(self) -> Iterator[tuple[int, GroupPart]]:
+        """The rows of both sides by key group."""
+        for own, side in zip(self.inputs, self.sides):
+            data, matches, times = side.live_rows()
+            buffer = self._buffer(own)
+            buffer.add(ColumnBatch(own.kept(data, matches), times))
+            yield from buffer.snapshot_parts(self._key_groups)
+
+    def restore(self, parts: Iterable[tuple[int, GroupPart]], now_ms: int) -> None:
+        """Takes back rows, as this or another backend has written them."""
+        every = list(parts)
+        self._restore_entries(every, now_ms)
+        for side, own in enumerate(self.inputs):
+            buffer = self._buffer(own)
+            buffer.restore(every)
+            rows = buffer.all()
+            if rows is not None:
+                times = np.full(len(rows), now_ms, np.int64) if rows.timestamps is None else rows.timestamps
+                self._put(side, *own.split(rows.data), times)
+
+    def _restore_entries(self, parts: list[tuple[int, GroupPart]], now_ms: int) -> None:
+        for side, own in enumerate(self.inputs):
+            for _, part in parts:
+                for table, entries in part.tables.items():
+                    if table.name == own.table and entries:
+                        self._put(side, *self._from_entries(own, table, entries.values(), now_ms))
+
+    @staticmethod
+    def _from_entries(own: JoinInput, table: TableId, entries: Iterable[Any], now_ms: int) -> tuple[Any, Any, Any]:
+        values = [each[0] for each in entries] if table.has_ttl else list(entries)
+        data, matches, times, _ = unpacked(own, own.packed, values, now_ms)
+        return data, matches, times
+
+    @staticmethod
+    def _buffer(own: JoinInput) -> RowBuffer:
+        return RowBuffer(own.name, own.spec.keys, [to_type_info(each) for each in own.key_types], own.kept_schema)
+
+    def native_files(self) -> tuple[LocalFile, ...]:
+        """Files that hold the state; none."""
+        return ()
+
+    def restore_native(self, folders: Sequence[str], groups: Container[int]) -> None:
+        """Takes back key groups from such files."""
+        raise NotImplementedError("the rows of a join in memory have no files")
+
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        """A checkpoint is complete."""
+
+    def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
+        """A checkpoint was given up."""
+
+    def close(self) -> None:
+        """The end of the subtask."""
+
+
+def unpacked(own: JoinInput, packed: PackedRows, values: Sequence[bytes], now_ms: int) -> tuple[Any, Any, Any, Any]:
+    """The rows of entries, their matches and times, and how many rows each entry has."""
+    rows, counts = packed.unpack(values)
+    *columns, times = rows.columns
+    data, matches = own.split(pa.RecordBatch.from_arrays(columns, schema=own.kept_schema))
+    written = times.to_numpy()
+    # Rows that were kept without a time to live have no time: they begin to live now.
+    return data, matches, np.where(written == 0, now_ms, written), counts
