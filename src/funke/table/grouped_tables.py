@@ -65,6 +65,10 @@ class GroupedTable:
         group_by = queries.GroupBy((_without_names(self._keys),)) if self._keys else None
         return self._table._bound(queries.Select(sets.named(named), self._table._source(), group_by=group_by))
 
+    def _chosen(self, item: syntax.Expression, items: tuple[syntax.Expression, ...]) -> Table:
+        """Choose among the keys and what a function gave."""
+        return self._selected((*self._keys, item)).select(*map(Expression, items))
+
 
 class GroupWindowedTable:
     """Rows in windows, before they are grouped."""
@@ -96,7 +100,7 @@ class WindowGroupedTable:
         """Compute columns for each group and window, of its keys, of aggregates, and of the window's bounds."""
         sets = self._table._sets(frozenset({self._window.alias}))
         written = sets.all_written_out(_with_keys(self._table._expressions(fields), self._names))
-        named = sets.named(with_aggregate_names(written, self._table._is_aggregate))
+        named = sets.named(with_aggregate_names(written, self._is_computed))
         items = tuple(_with_window_functions(each, self._window) for each in named)
         group_by = queries.GroupBy(((*_without_names(self._keys), self._function()),))
         return self._table._bound(queries.Select(items, self._table._source(), group_by=group_by))
@@ -107,6 +111,23 @@ class WindowGroupedTable:
 
     def _selected(self, items: tuple[syntax.Expression, ...]) -> Table:
         return self.select(*map(Expression, items))
+
+    def _chosen(self, item: syntax.Expression, items: tuple[syntax.Expression, ...]) -> Table:
+        """Choose among the keys, what a function gave, and the window's bounds."""
+        if any(isinstance(each, syntax.Star) for each in items):
+            raise ValidationException("Can not use * for window aggregate!")
+        bounds: list[syntax.Expression] = []
+        for each in items:
+            _collect_aggregates(each, self._is_bound, bounds)
+        columns = (syntax.Alias(each, (f"EXPR${place}",)) for place, each in enumerate(bounds))
+        combined = self._selected((*self._keys, item, *columns))
+        return combined.select(*(Expression(_with_columns_of(each, bounds)) for each in items))
+
+    def _is_computed(self, call: syntax.Call) -> bool:
+        return self._is_bound(call) or self._table._is_aggregate(call)
+
+    def _is_bound(self, call: syntax.Call) -> bool:
+        return call.name in _WINDOW_PROPERTIES and call.arguments == (syntax.Name((self._window.alias,)),)
 
     def _function(self) -> syntax.Call:
         """The window as SQL groups by it: TUMBLE(time, size) and its kin."""
@@ -138,8 +159,13 @@ class AggregatedTable:
 
     def select(self, *fields: Expression[Any] | str) -> Table:
         """Choose among the keys and the columns that the function gave."""
-        combined = self._groups._selected((*self._groups._keys, self._item()))
-        return combined.select(*fields)
+        items = self._groups._table._expressions(fields)
+        aggregates: list[syntax.Expression] = []
+        for each in items:
+            _collect_aggregates(each, self._groups._table._is_aggregate, aggregates)
+        if aggregates:
+            raise ValidationException("Aggregate functions cannot be used in the select right after the aggregate.")
+        return self._groups._chosen(self._item(), items)
 
     def _item(self) -> syntax.Expression:
         """What the function gives: each field of a row is a column."""
@@ -236,6 +262,19 @@ def _collect_aggregates(
     elif isinstance(expression, tuple):
         for each in expression:
             _collect_aggregates(each, is_aggregate, found)
+
+
+def _with_columns_of(part: Any, computed: Sequence[syntax.Expression]) -> Any:
+    """An expression with columns in place of what is computed already."""
+    if isinstance(part, tuple):
+        return tuple(_with_columns_of(each, computed) for each in part)
+    if not isinstance(part, syntax.Expression):
+        return part
+    if part in computed:
+        return syntax.Name((f"EXPR${computed.index(part)}",))
+    return replace(
+        part, **{each.name: _with_columns_of(getattr(part, each.name), computed) for each in fields_of(part)}
+    )
 
 
 def _with_window_functions(expression: Any, window: GroupWindow) -> Any:

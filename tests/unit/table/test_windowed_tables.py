@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
+from funke.engine.flink_exceptions import ValidationException
 from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation
 from funke.engine.sql.window_kinds import HoppingWindows, SessionWindows, TumblingWindows, Windows
-from funke.table import EnvironmentSettings, Table, TableEnvironment
+from funke.table import DataTypes, EnvironmentSettings, Table, TableEnvironment
 from funke.table.expressions import CURRENT_RANGE, UNBOUNDED_RANGE, col, lit, row_interval
 from funke.table.window import Over, Session, Slide, Tumble
 
@@ -78,3 +80,32 @@ def test_event_time_has_milliseconds() -> None:
     assert str(found) == (
         "(\n  `s` TIMESTAMP(3) *ROWTIME*,\n  `l` TIMESTAMP_LTZ(1),\n  `window_time` TIMESTAMP(3) NOT NULL *ROWTIME*\n)"
     )
+
+
+def test_bounds_of_windows_have_the_names_of_computed_columns(clicks: Table) -> None:
+    result = (
+        clicks.window(Tumble.over(lit(10).seconds).on(col("ts")).alias("w"))
+        .group_by(col("w"))
+        .select(col("w").start, col("amount").max, col("w").end, col("amount").min.alias("least"))
+    )
+    assert result.get_schema().get_field_names() == ["EXPR$0", "EXPR$1", "EXPR$2", "least"]
+
+
+def test_what_an_aggregate_function_gave_stands_beside_the_bounds_of_its_window(clicks: Table) -> None:
+    groups = clicks.window(Tumble.over(lit(10).seconds).on(col("ts")).alias("w")).group_by(col("w"), col("name"))
+    aggregated = groups.aggregate(col("amount").max.alias("most"))
+    result = aggregated.select(col("w").rowtime, col("name"), col("most") + 1, col("w").end.cast(DataTypes.STRING()))
+    assert result.get_schema().get_field_names() == ["EXPR$0", "name", "_c2", "EXPR$1-STRING"]
+
+
+@pytest.mark.parametrize(
+    ("item", "message"),
+    [
+        (col("*"), "Can not use * for window aggregate!"),
+        (col("most").sum, "Aggregate functions cannot be used in the select right after the aggregate."),
+    ],
+)
+def test_what_cannot_be_chosen_after_an_aggregate_in_a_window(clicks: Table, item: Any, message: str) -> None:
+    groups = clicks.window(Tumble.over(lit(10).seconds).on(col("ts")).alias("w")).group_by(col("w"))
+    with pytest.raises(ValidationException, match=re.escape(message)):
+        groups.aggregate(col("amount").max.alias("most")).select(item)
