@@ -218,8 +218,7 @@ def _with_final_rows(relation: Any) -> Any:
 def _final_join(join: Join) -> PlanNode:
     if any(each.changelog() != INSERTS for each in join.inputs):
         return FinalRows(join.columns, join)
-    sides = join.left, join.right, join.left_keys, join.right_keys
-    return BatchJoin(join.columns, *sides, join.kind, join.condition)
+    return BatchJoin(**vars(join))
 
 
 def _with_final_ranks(relation: Any) -> Any:
