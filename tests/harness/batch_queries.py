@@ -72,6 +72,7 @@ JOINS = [
     *(f"SELECT a.id, b.y FROM t a {kind} JOIN {_SOME} ON a.b = b.x AND a.id > 2 AND b.y > 1" for kind in JOIN_KINDS),
     f"SELECT a.id, a.name, b.x, b.y FROM t a FULL JOIN {_SOME} ON a.k + 1 = b.x AND a.v > b.y",
     f"SELECT a.id, a.name, b.x, b.y FROM t a LEFT JOIN {_SOME} ON a.v < b.y",
+    "SELECT a.i, b.i FROM kinds a FULL JOIN kinds b ON a.s IS NOT DISTINCT FROM b.s AND a.i <> b.i",
     # Of sides that are computed, and into what is computed of it.
     "SELECT a.name, COUNT(*), SUM(b.v) FROM t a LEFT JOIN t b ON a.k = b.k AND a.id <> b.id GROUP BY a.name",
     "SELECT a.id, n, c.i FROM t a JOIN (SELECT v, COUNT(*) AS n FROM t GROUP BY v) b ON a.k = b.v LEFT JOIN kinds c "

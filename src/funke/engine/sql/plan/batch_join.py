@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from funke.engine.graph.state_meaning import StateMeaning
-from funke.engine.sql.plan.changes import INSERTS, Kinds
+from funke.engine.sql.plan.changes import INSERTS, ChangeSettings, Kinds
 from funke.engine.sql.plan.explain_text import ExplainStyle
-from funke.engine.sql.plan.join import KIND_NAMES, TwoSidedNode
-from funke.engine.sql.plan.watermarks import WatermarkStep
+from funke.engine.sql.plan.join import KIND_NAMES, Join
+from funke.engine.sql.plan.node import PlanNode
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
@@ -20,7 +19,7 @@ __all__ = ["BatchJoin"]
 
 
 @dataclass(frozen=True)
-class BatchJoin(TwoSidedNode):
+class BatchJoin(Join):
     """Gathers the rows of both inputs, which come once; whatever tables declare of keys, none replaces another."""
 
     operator_name: ClassVar[str] = "Join"
@@ -32,16 +31,13 @@ class BatchJoin(TwoSidedNode):
     def needs_before(self, wanted: bool) -> tuple[bool, ...]:
         return True, True
 
-    def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
-        return wanted
+    def with_changes(self, sends_before: bool, settings: ChangeSettings) -> PlanNode:
+        return self
 
     def title(self, style: ExplainStyle) -> str:
         names = self.names()[: len(self.columns)]
         kind, where = KIND_NAMES[self.kind], self.where_text(style)
         return f"Join(joinType=[{kind}], where=[{where}], select=[{', '.join(names)}])"
-
-    def row_conditions(self, texts: ColumnTexts) -> Iterator[str]:
-        yield f"{KIND_NAMES[self.kind]} {self.where_text(ExplainStyle())}"
 
     def state_meaning(self, texts: ColumnTexts) -> StateMeaning:
         from funke.engine.sql.meaning.state_parts import rows_fact

@@ -36,7 +36,7 @@ from funke.engine.sql.rules.ranks import with_ranks
 from funke.engine.sql.rules.row_numbers import with_row_numbers
 from funke.engine.sql.rules.set_comparisons import with_set_comparisons
 from funke.engine.sql.rules.shared_relations import Reuse, reuse_of
-from funke.engine.sql.rules.shared_scans import with_shared_scans
+from funke.engine.sql.rules.shared_sources import with_shared_scans, with_shared_watermarks
 from funke.engine.sql.rules.stream_orders import with_stream_orders
 from funke.engine.sql.rules.stream_refusals import has_pandas, refuse_changes, refuse_in_batches, refuse_in_streams
 from funke.engine.sql.rules.temporal_joins import check_versions
@@ -74,15 +74,17 @@ def _planned(
     require_kinds(relation, accepted, consumer)
     pruned: Any = without_unused(relation)  # type: ignore[arg-type]
     changes = for_consumer(pruned, accepted, _change_settings(session, relation))
-    return as_node(_pushed_down(session, merged(changes))).with_watermarks(step)
+    return _with_sources(session, merged(changes), step)
 
 
-def _pushed_down(session: TableSession, relation: Relation) -> Relation:
+def _with_sources(session: TableSession, relation: Relation, step: WatermarkStep | None) -> Relation:
     """Sources read what is needed; in streams those of one table read it once."""
     pushed = push_down(relation)
-    # What Spark computes reads for each scan.
+    # In batches each part that Spark computes reads for itself.
     is_shared = session.is_streaming and reuse_of(session.settings) == Reuse()
-    return with_shared_scans(relation, pushed) if is_shared else pushed
+    if not is_shared:
+        return as_node(pushed).with_watermarks(step)
+    return with_shared_watermarks(as_node(with_shared_scans(relation, pushed)).with_watermarks(step))
 
 
 def plan_choice(session: TableSession) -> PlanChoice:
@@ -216,8 +218,7 @@ def _with_final_rows(relation: Any) -> Any:
 def _final_join(join: Join) -> PlanNode:
     if any(each.changelog() != INSERTS for each in join.inputs):
         return FinalRows(join.columns, join)
-    sides = join.left, join.right, join.left_keys, join.right_keys
-    return BatchJoin(join.columns, *sides, join.kind, join.condition)
+    return BatchJoin(**vars(join))
 
 
 def _with_final_ranks(relation: Any) -> Any:

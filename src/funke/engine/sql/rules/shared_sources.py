@@ -1,8 +1,8 @@
-"""Scans of one table that read different columns become one that reads them all: Flink's reuse of sources."""
+"""Makes parts of a plan equal that could be: Flink's reuse of sources and of sub-plans finds equal parts alone."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TypeGuard
 
@@ -10,16 +10,21 @@ from funke.engine.sql.binding.expressions import BoundColumn
 from funke.engine.sql.binding.merged_calculations import merged_pair
 from funke.engine.sql.binding.relations import Calculation, Relation, Scan, inputs_of, with_inputs
 from funke.engine.sql.connectors.table_source import TableSource
+from funke.engine.sql.plan.assign_watermarks import AssignWatermarks
 from funke.engine.sql.plan.calc import Calc
 from funke.engine.sql.plan.node import as_node
+from funke.engine.sql.plan.watermarks import WatermarkStep, finer
 
-__all__ = ["with_shared_scans"]
+__all__ = ["with_shared_scans", "with_shared_watermarks"]
 
 _Path = tuple[str, ...]
 
 
 def with_shared_scans(whole: Relation, narrow: Relation) -> Relation:
-    """The same rows; `narrow` is what pushing down has made of `whole`, whose scans read all columns."""
+    """The same rows: scans of one table that read different columns become one that reads them all.
+
+    `narrow` is what pushing down has made of `whole`, whose scans read all columns.
+    """
     shared = {path: scan for path in _repeated(narrow) if (scan := _shared(path, whole, narrow)) is not None}
     return _with_scans(narrow, shared) if shared else narrow
 
@@ -79,3 +84,33 @@ def _scans(relation: Relation) -> Iterator[Scan]:
 
 def _names(scan: Scan) -> tuple[str, ...]:
     return tuple(each.name for each in scan.columns)
+
+
+def with_shared_watermarks(relation: Relation) -> Relation:
+    """The same rows: watermarks over equal inputs stand as finely as the most exacting consumer needs them.
+
+    Where no consumer looks at them, rows stay uncut.
+    """
+    steps: list[tuple[AssignWatermarks, WatermarkStep | None]] = []
+    for each in _assigners(relation):
+        place = next((index for index, (other, _) in enumerate(steps) if other == replace(each, step=None)), None)
+        if place is None:
+            steps.append((replace(each, step=None), each.step))
+        else:
+            steps[place] = steps[place][0], finer(steps[place][1], each.step)
+    return _with_steps(relation, steps)
+
+
+def _with_steps(relation: Relation, steps: Sequence[tuple[AssignWatermarks, WatermarkStep | None]]) -> Relation:
+    if isinstance(relation, AssignWatermarks) and relation.step is not None:
+        plain = replace(relation, step=None)
+        return replace(relation, step=next(step for other, step in steps if other == plain))
+    changed: Relation = with_inputs(relation, lambda each: _with_steps(each, steps))
+    return changed
+
+
+def _assigners(relation: Relation) -> Iterator[AssignWatermarks]:
+    if isinstance(relation, AssignWatermarks) and relation.step is not None:
+        yield relation
+    for each in inputs_of(relation):
+        yield from _assigners(each)
