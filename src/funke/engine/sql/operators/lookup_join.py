@@ -270,7 +270,7 @@ class MaterializedLookupJoinOperator(LookupJoinOperator):
             return
         kinds: Any = np.zeros(len(batch), np.int8) if batch.kinds is None else batch.kinds
         is_back = (kinds == RowKind.UPDATE_BEFORE.value) | (kinds == RowKind.DELETE.value)
-        cuts = np.flatnonzero(np.diff(is_back)) + 1
+        cuts: Any = np.flatnonzero(np.diff(is_back)) + 1
         for begin, end in zip([0, *cuts.tolist()], [*cuts.tolist(), len(batch)]):
             part = batch.slice(begin, end - begin)
             (self._take_back if is_back[begin] else self._take_in)(part)
