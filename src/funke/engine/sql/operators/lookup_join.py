@@ -336,7 +336,9 @@ def _pairs(numbers: Any, counts: Any) -> tuple[Any, Any]:
 
 def _with_unmatched(length: int, left: Any, right: Any) -> tuple[Any, Any]:
     """Pairs with -1 for rows that have none, in the order of the input."""
-    alone = np.setdiff1d(np.arange(length), left)
+    is_alone: Any = np.ones(length, bool)
+    is_alone[left] = False
+    alone = np.flatnonzero(is_alone)
     order = np.argsort(np.concatenate([left, alone]), kind="stable")
     return np.concatenate([left, alone])[order], np.concatenate([right, np.full(len(alone), -1)])[order]
 
