@@ -65,6 +65,7 @@ class LookupJoinOperator(FunctionsOperator):
         if requests is not None:
             self._requests = LookupRequests(requests, self._looked_up, self._lookup.release, task)
         self._restored: list[ColumnBatch] = []
+        self._unfinished: list[ColumnBatch] = []
 
     @staticmethod
     def _key_source(key: LookupKey, node: LookupJoin) -> Any:
@@ -239,11 +240,13 @@ class LookupJoinOperator(FunctionsOperator):
         if self._requests is not None:
             self._send_ready()
 
+    def prepare_snapshot(self, checkpoint_id: int) -> None:
+        """Takes down the rows whose results have not left: threads must not move them meanwhile."""
+        super().prepare_snapshot(checkpoint_id)
+        self._unfinished = [] if self._requests is None else self._requests.unfinished()
+
     def snapshot(self) -> OperatorStateSnapshot | None:
-        """The rows whose results have not left."""
-        if self._requests is None:
-            return None
-        return OperatorStateSnapshot(lists={_STATE: self._requests.unfinished()})
+        return None if self._requests is None else OperatorStateSnapshot(lists={_STATE: self._unfinished})
 
     def restore(self, state: OperatorStateSnapshot) -> None:
         self._restored = list(state.lists.get(_STATE, ()))
