@@ -20,7 +20,7 @@ from funke.engine.sql.binding.expressions import (
     symbol_of,
     with_columns,
 )
-from funke.engine.sql.binding.joins import JoinKind, all_true
+from funke.engine.sql.binding.joins import JoinKind, all_true, distinct_names
 from funke.engine.sql.binding.lookup_joins import LookupJoin as LogicalLookupJoin
 from funke.engine.sql.binding.relations import Column, Relation
 from funke.engine.sql.binding.snapshot_joins import LoadPhase, SnapshotJoin
@@ -73,6 +73,7 @@ def lookup_join_of(join: LogicalLookupJoin) -> PlanNode:
     width = len(join.input.columns)
     computed = [each for each in found.keys.values() if not isinstance(each, BoundConstant)]
     side, indexes = with_keys(_filtered(join.input, found.before), computed)
+    side = _with_names(side, width)
     added = len(side.columns) - width
     node = LookupJoin(
         (*side.columns, *join.columns[width:]),
@@ -107,6 +108,20 @@ def _loaded(join: LogicalLookupJoin) -> PlanNode:
     return lateral_snapshot_join_of(
         SnapshotJoin(join.columns, join.input, right, kind, join.condition, None, load, ttl_ms=0)
     )
+
+
+def _with_names(side: PlanNode, width: int) -> PlanNode:
+    """As in Flink's plans a column that is only cast keeps its name, with a number behind it."""
+    if not isinstance(side, Calc) or len(side.columns) == width:
+        return side
+    columns = list(side.columns)
+    for index in range(width, len(columns)):
+        key = side.expressions[index]
+        if isinstance(key, BoundFunction) and key.call.function.name == "cast":
+            source = key.arguments[0]
+            columns[index] = replace(columns[index], name=f"{source.name}0" if isinstance(source, BoundColumn) else "")
+    names = distinct_names([each.name or f"$f{index}" for index, each in enumerate(columns)])
+    return replace(side, columns=tuple(replace(each, name=name) for each, name in zip(columns, names)))
 
 
 def _keys(found: _Conditions, side: PlanNode, indexes: dict[int, int]) -> tuple[LookupKey, ...]:
