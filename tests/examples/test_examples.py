@@ -335,3 +335,7 @@ def test_changes_to_kafka(run: Run, kafka: KafkaBroker, postgres: Any) -> None:
 
 def test_lookup_enrichment(run: Run) -> None:
     assert run("lookup_enrichment") == ["1 pen 15.0", "2 book 12.0", "3 None None"]
+
+
+def test_changing_dimension(run: Run) -> None:
+    assert run("changing_dimension") == ["1 1120", "2 None", "3 112"]

@@ -77,3 +77,30 @@ def test_what_spark_writes_and_reads(tables: TableEnvironment, tmp_path: Path) -
     tables.execute_sql(f"INSERT INTO o VALUES {rows}").wait()
     with tables.execute_sql("SELECT ts, id + 1 FROM o WHERE price > 1").collect() as results:
         assert [tuple(map(str, row)) for row in results] == [("2020-01-02 03:04:05.678000", "2")]
+
+
+def test_bids_are_looked_up_in_files_and_in_what_spark_reads(
+    tables: TableEnvironment, spark: Any, tmp_path: Path
+) -> None:
+    # The bids have no end: whoever looks them up waits for the table, not for them.
+    tables.execute_sql("""
+        CREATE TABLE bid (seq INT, auction INT, p AS PROCTIME()) WITH (
+            'connector' = 'datagen', 'rows-per-second' = '1000', 'fields.auction.min' = '0', 'fields.auction.max' = '9',
+            'fields.seq.kind' = 'sequence', 'fields.seq.start' = '1', 'fields.seq.end' = '100000000'
+        )
+    """)
+    (tmp_path / "side").mkdir()
+    (tmp_path / "side" / "a.csv").write_text("0,zero\n1,one\n2,two\n")
+    names = {0: "zero", 1: "one", 2: "two"}
+    spark.createDataFrame(list(names.items()), "k bigint, name string").write.parquet(f"{tmp_path}/frames")
+    for name, options in {
+        "side": f"'filesystem', 'format' = 'csv', 'path' = '{tmp_path}/side'",
+        "frames": f"'spark', 'format' = 'parquet', 'path' = '{tmp_path}/frames'",
+    }.items():
+        tables.execute_sql(f"CREATE TABLE {name} (k BIGINT, name STRING) WITH ('connector' = {options})")
+        result = tables.execute_sql(
+            f"SELECT auction, name FROM bid JOIN {name} FOR SYSTEM_TIME AS OF bid.p AS s ON MOD(auction, 3) = s.k"
+        )
+        with result.collect() as rows:
+            found = [tuple(row) for _, row in zip(range(20), rows)]
+        assert [name for _, name in found] == [names[auction % 3] for auction, _ in found]

@@ -86,3 +86,30 @@ def test_the_event_time_of_each_input_is_told() -> None:
     gate.receive(1, 1, [WatermarkPart(6)])
     assert gate.input_metrics()["currentInput1Watermark"] == 10, "it does not go back"
     assert gate_with_two_inputs()[0].input_metrics() == {}, "two channels of one input"
+
+
+class TellingInputsApart(Recording):
+    has_input_watermarks = True
+
+    def input_handler(self, input_index: int) -> Any:
+        return self.process_batch
+
+    def process_input_watermark(self, input_index: int, watermark: int) -> None:
+        self.seen.append((input_index, watermark))
+
+    def process_input_status(self, input_index: int, is_idle: bool) -> None:
+        self.seen.append((input_index, "idle" if is_idle else "active"))
+
+
+def test_who_wants_it_is_told_the_time_of_each_input() -> None:
+    head = TellingInputsApart()
+    gate = InputGate(head, OperatorPlace("head"), [(1, 0, 0), (2, 0, 1), (2, 1, 1)])
+    gate.receive(2, 0, [WatermarkPart(10)])
+    gate.receive(1, 0, [WatermarkPart(3)])
+    gate.receive(2, 1, [WatermarkPart(7)])
+    assert head.seen == [(0, 3), (1, 7)]
+    assert gate.current_watermark == 3
+    gate.receive(2, 1, [StatusPart(True)])
+    gate.receive(2, 0, [StatusPart(True)])
+    gate.receive(2, 0, [WatermarkPart(12)])
+    assert head.seen[2:] == [(1, 10), (1, "idle"), (1, 12), (1, "active")]

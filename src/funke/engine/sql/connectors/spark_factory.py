@@ -129,6 +129,11 @@ class SparkTableSource(TableSource):
     def is_bounded(self) -> bool:
         return not self.load.is_streaming
 
+    @property
+    def is_loaded_for_lookups(self) -> bool:  # type: ignore[override]
+        """Spark is in the driver, not in the slots that would ask it."""
+        return self.is_bounded
+
     def with_columns(self, indexes: Sequence[int]) -> SparkTableSource:
         read = tuple(self.read[index] for index in indexes)
         # Spark's own planner leaves out what is not selected.

@@ -196,7 +196,9 @@ class LateralSnapshotJoinOperator(FunctionsOperator):
         fulfils = self._fulfilling(batch, given, rows)
         if fulfils is not None:
             rows, given = rows[fulfils], given[fulfils]
-        alone = np.setdiff1d(np.arange(len(batch)), given)
+        is_alone: Any = np.ones(len(batch), bool)
+        is_alone[given] = False
+        alone = np.flatnonzero(is_alone)
         self._unmatched += len(alone)
         if self._keeps_left and len(alone):
             order = np.argsort(np.concatenate([given, alone]), kind="stable")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
+from funke.engine.formats.column_types import to_type_info
 from funke.engine.operators.async_io.element_queue import HeldStatus, HeldWatermark
 from funke.engine.operators.operator import TaskInfo
 from funke.engine.sql.binding.expressions import BoundColumn, column_of
@@ -17,17 +19,22 @@ from funke.engine.sql.functions.values import from_values
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.lookup_requests import LookupRequests
 from funke.engine.sql.operators.opened_functions import FunctionsOperator, OpenedFunctions
+from funke.engine.sql.operators.windows.row_buffer import RowBuffer
+from funke.engine.sql.state.kept_lookups import KeptLookups
 from funke.engine.sql.state.key_numbers import KeyNumbers
 from funke.engine.state.operator_state import OperatorStateSnapshot
+from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
     from funke.engine.sql.connectors.lookup.lookup import Lookup
     from funke.engine.sql.plan.lookup_join import LookupJoin, LookupKey
 
-__all__ = ["LookupJoinOperator"]
+__all__ = ["LookupJoinOperator", "MaterializedLookupJoinOperator"]
 
 _STATE = "rows that are looked up"
+_KEPT = "rows that were found"
 # More rows are several requests, so that threads share them.
 _ROWS_PER_REQUEST = 1 << 11
 
@@ -58,6 +65,7 @@ class LookupJoinOperator(FunctionsOperator):
         if requests is not None:
             self._requests = LookupRequests(requests, self._looked_up, self._lookup.release, task)
         self._restored: list[ColumnBatch] = []
+        self._unfinished: list[ColumnBatch] = []
 
     @staticmethod
     def _key_source(key: LookupKey, node: LookupJoin) -> Any:
@@ -130,6 +138,12 @@ class LookupJoinOperator(FunctionsOperator):
     # What the subtask does with it
 
     def _finish(self, batch: ColumnBatch, looked_up: tuple[Any, FoundRows | None]) -> None:
+        left, right, columns = self._matched(batch, looked_up)
+        if len(left):
+            self.output.emit_columns(self._joined(batch, left, right, columns))
+
+    def _matched(self, batch: ColumnBatch, looked_up: tuple[Any, FoundRows | None]) -> tuple[Any, Any, list[Any]]:
+        """The places of rows that belong together, and the columns of those that were found."""
         self._moment.begin()
         numbers, found = looked_up
         left, right, columns = _NOWHERE, _NOWHERE, self._nothing()
@@ -139,8 +153,7 @@ class LookupJoinOperator(FunctionsOperator):
         left, right = self._fulfilling(batch, left, right, columns)
         if self._keeps_all:
             left, right = _with_unmatched(len(batch), left, right)
-        if len(left):
-            self.output.emit_columns(self._joined(batch, left, right, columns))
+        return left, right, columns
 
     def _made(self, found: FoundRows) -> tuple[Any, list[Any]]:
         """How many rows of each key count, and the columns that are made of them."""
@@ -227,14 +240,86 @@ class LookupJoinOperator(FunctionsOperator):
         if self._requests is not None:
             self._send_ready()
 
+    def prepare_snapshot(self, checkpoint_id: int) -> None:
+        """Takes down the rows whose results have not left: threads must not move them meanwhile."""
+        super().prepare_snapshot(checkpoint_id)
+        self._unfinished = [] if self._requests is None else self._requests.unfinished()
+
     def snapshot(self) -> OperatorStateSnapshot | None:
-        """The rows whose results have not left."""
-        if self._requests is None:
-            return None
-        return OperatorStateSnapshot(lists={_STATE: self._requests.unfinished()})
+        return None if self._requests is None else OperatorStateSnapshot(lists={_STATE: self._unfinished})
 
     def restore(self, state: OperatorStateSnapshot) -> None:
         self._restored = list(state.lists.get(_STATE, ()))
+
+
+class MaterializedLookupJoinOperator(LookupJoinOperator):
+    """Keeps what it has found: a row that is taken back takes back the same, whatever the table has by then."""
+
+    def __init__(self, node: LookupJoin, task: TaskInfo) -> None:
+        super().__init__(node, task)
+        self._key = node.kept_key
+        self._key_types = [to_type_info(node.input.columns[each].type) for each in self._key]
+        right = pa.schema(list(self._output_schema)[len(self._input) :])
+        is_unique = len(self._key) < len(self._input)
+        self._kept = KeptLookups(self._input, right, self._key, is_unique, node.ttl_ms)
+        self._now_ms = task.clock.now_ms
+        self._unknown = 0
+
+    def process_columns(self, batch: ColumnBatch) -> None:
+        """Looks rows up, or takes back what was found for them, as they come."""
+        self.records_in += len(batch)
+        batch = as_schema(batch, self._input)
+        if not len(batch):
+            return
+        kinds: Any = np.zeros(len(batch), np.int8) if batch.kinds is None else batch.kinds
+        is_back = (kinds == RowKind.UPDATE_BEFORE.value) | (kinds == RowKind.DELETE.value)
+        cuts: Any = np.flatnonzero(np.diff(is_back)) + 1
+        for begin, end in zip([0, *cuts.tolist()], [*cuts.tolist(), len(batch)]):
+            part = batch.slice(begin, end - begin)
+            (self._take_back if is_back[begin] else self._take_in)(part)
+
+    def _take_in(self, batch: ColumnBatch) -> None:
+        left, right, columns = self._matched(batch, self._looked_up(batch))
+        found: Any = right >= 0
+        counts = np.bincount(left[found], minlength=len(batch))
+        others = [each.take(pa.array(right[found], pa.int64())) for each in columns]
+        self._kept.add(batch.data, counts, others, self._now_ms())
+        if len(left):
+            self.output.emit_columns(self._joined(batch, left, right, columns))
+
+    def _take_back(self, batch: ColumnBatch) -> None:
+        counts, columns = self._kept.take_back(batch.data, self._now_ms())
+        self._unknown += int((counts < 0).sum())
+        is_known: Any = counts >= 0
+        known = np.where(is_known, counts, 0)
+        left: Any = np.repeat(np.arange(len(batch)), known)
+        right: Any = np.arange(len(left))
+        if self._keeps_all:
+            left, right = _with_unmatched(len(batch), left, right)
+            left, right = left[is_known[left]], right[is_known[left]]
+        if len(left):
+            self.output.emit_columns(self._joined(batch, left, right, columns))
+
+    def end_epoch(self) -> None:
+        self._kept.shrink(self._now_ms())
+
+    def snapshot_keyed(self) -> Iterator[tuple[int, GroupPart]]:
+        data, times = self._kept.all_rows(self._now_ms())
+        buffer = RowBuffer(_KEPT, self._key, self._key_types, self._kept.schema)
+        buffer.add(ColumnBatch(data, times))
+        return buffer.snapshot_parts(self.context.task.key_groups)
+
+    def restore_keyed(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
+        # The numbers of rows are those of the subtask that has kept them.
+        for part in parts:
+            buffer = RowBuffer(_KEPT, self._key, self._key_types, self._kept.schema)
+            buffer.restore([part])
+            rows = buffer.all()
+            if rows is not None:
+                self._kept.put(rows.data, rows.timestamps)
+
+    def metrics(self) -> dict[str, Any]:
+        return {**super().metrics(), "numUnknownRowsTakenBack": self._unknown}
 
 
 _NOWHERE: Any = np.empty(0, np.int64)
@@ -254,7 +339,9 @@ def _pairs(numbers: Any, counts: Any) -> tuple[Any, Any]:
 
 def _with_unmatched(length: int, left: Any, right: Any) -> tuple[Any, Any]:
     """Pairs with -1 for rows that have none, in the order of the input."""
-    alone = np.setdiff1d(np.arange(length), left)
+    is_alone: Any = np.ones(length, bool)
+    is_alone[left] = False
+    alone = np.flatnonzero(is_alone)
     order = np.argsort(np.concatenate([left, alone]), kind="stable")
     return np.concatenate([left, alone])[order], np.concatenate([right, np.full(len(alone), -1)])[order]
 

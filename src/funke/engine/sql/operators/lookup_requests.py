@@ -133,7 +133,8 @@ class LookupRequests:
 
     def unfinished(self) -> list[ColumnBatch]:
         """The batches whose results have not left."""
-        items = [*self._elements.ready, *self._elements.waiting()]
+        with self._moving:
+            items = [*self._elements.ready, *self._elements.waiting()]
         return [each.value for each in items if isinstance(each, Request)]
 
     def stop(self) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from funke.engine.errors import UnsupportedFeatureError
+from funke.engine.graph.state_meaning import StateMeaning
 from funke.engine.sql.binding.expressions import (
     BoundColumn,
     BoundConstant,
@@ -24,7 +24,7 @@ from funke.engine.sql.plan.explain_text import ExplainStyle, expression_text, na
 from funke.engine.sql.plan.join import joined_conditions
 from funke.engine.sql.plan.node import FORWARD, Distribution, Hash, PlanNode, Pruned
 from funke.engine.sql.plan.pruning import only
-from funke.engine.sql.plan.upsert_keys import NO_KEYS, UpsertKeys
+from funke.engine.sql.plan.upsert_keys import NO_KEYS, UpsertKeys, smallest_key
 from funke.engine.sql.plan.watermarks import WatermarkStep
 
 if TYPE_CHECKING:
@@ -61,11 +61,24 @@ class LookupJoin(PlanNode):
     condition: BoundExpression | None
     keeps_all: bool
     settings: LookupSettings
+    # Whether what was found for a row is kept until the row is taken back.
+    is_materialized: bool = False
+    ttl_ms: int = 0
+
+    @property
+    def explains_exchange(self) -> bool:  # type: ignore[override]
+        """As in Flink's plans the keys of what is kept are not shown."""
+        return self.settings.is_shuffled
+
+    @property
+    def kept_key(self) -> tuple[int, ...]:
+        """What tells rows of the input apart; without a key all of their columns do."""
+        return smallest_key(self.input.upsert_keys()) or tuple(range(len(self.input.columns)))
 
     @property
     def state_name(self) -> str:
         """Rows that threads look up are state."""
-        return "" if self.settings.requests is None else "LookupJoin"
+        return "LookupJoin" if self.is_materialized or self.settings.requests is not None else ""
 
     @property
     def table_columns(self) -> tuple[Column, ...]:
@@ -85,7 +98,9 @@ class LookupJoin(PlanNode):
         return bool(self.primary_key) and names >= {*self.primary_key}
 
     def distributions(self) -> tuple[Distribution, ...]:
-        return (Hash(self.key_inputs) if self.settings.is_shuffled and self.key_inputs else FORWARD,)
+        if self.settings.is_shuffled and self.key_inputs:
+            return (Hash(self.key_inputs),)
+        return (Hash(self.kept_key) if self.is_materialized else FORWARD,)
 
     def changelog(self) -> Kinds:
         return self.input.changelog()
@@ -96,15 +111,18 @@ class LookupJoin(PlanNode):
     def with_changes(self, sends_before: bool, settings: ChangeSettings) -> PlanNode:
         if self.input.changelog() == INSERTS:
             return self
-        if self.settings.resolves_updates and sends_before and self.expressions:
-            raise UnsupportedFeatureError(
-                "'table.optimizer.non-deterministic-update.strategy' = 'TRY_RESOLVE' for a lookup join of updates",
-                "rows that are taken back would have to be kept; 'IGNORE' looks them up again",
-            )
+        if self.settings.resolves_updates and sends_before and self._has_found_columns():
+            one_by_one = replace(self.settings, requests=None)
+            return replace(self, settings=one_by_one, is_materialized=True, ttl_ms=settings.ttl_ms)
         if self.settings.requests is None:
             return self
         # Updates of a key must not overtake each other.
         return replace(self, settings=replace(self.settings, requests=replace(self.settings.requests, is_ordered=True)))
+
+    def _has_found_columns(self) -> bool:
+        """Whether its rows depend on when they are looked up, beside whether there are any."""
+        looked_up = {each.column for each in self.keys}
+        return any(not isinstance(each, BoundColumn) or each.index not in looked_up for each in self.expressions)
 
     def upsert_keys(self) -> UpsertKeys:
         return self.input.upsert_keys() if self.is_unique else NO_KEYS
@@ -179,6 +197,8 @@ class LookupJoin(PlanNode):
             has_updates = self.input.changelog() != INSERTS
             by_key = str(requests.is_key_ordered and has_updates).lower()
             yield f"async=[{mode}, KEY_ORDERED: {by_key}, {requests.timeout_ms}ms, {requests.capacity}]"
+        if self.is_materialized:
+            yield "upsertMaterialize=[true]"
         if retry is not None:
             yield f"retry=[lookup_miss, FIXED_DELAY, {retry.delay_ms}ms, {retry.max_attempts}]"
         if self.settings.is_shuffled:
@@ -216,10 +236,23 @@ class LookupJoin(PlanNode):
         if self.condition is not None:
             yield texts.expression_on(self, self.condition)
 
-    def create(self, task: TaskInfo) -> Operator:
-        from funke.engine.sql.operators.lookup_join import LookupJoinOperator
+    def state_meaning(self, texts: ColumnTexts) -> StateMeaning | None:
+        """What was found for each row."""
+        if not self.is_materialized:
+            return None
+        from funke.engine.sql.meaning.state_parts import key_fact
 
-        return LookupJoinOperator(self, task)
+        facts = (
+            ("the rows", texts.typed_columns(self.input, range(len(self.input.columns)))),
+            ("what was found", texts.typed_columns(self, range(len(self.input.columns), len(self.columns)))),
+            key_fact(texts, self.input, self.kept_key, "the key"),
+        )
+        return StateMeaning("LookupJoin", facts)
+
+    def create(self, task: TaskInfo) -> Operator:
+        from funke.engine.sql.operators.lookup_join import LookupJoinOperator, MaterializedLookupJoinOperator
+
+        return (MaterializedLookupJoinOperator if self.is_materialized else LookupJoinOperator)(self, task)
 
 
 def _moved_key(key: LookupKey, moves: dict[int, int]) -> LookupKey:

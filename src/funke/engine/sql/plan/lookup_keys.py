@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from funke.engine.flink_exceptions import TableException
+from funke.engine.operators.operator import MAX_WATERMARK
 from funke.engine.sql.binding.expressions import (
     BoundColumn,
     BoundConstant,
@@ -19,15 +20,18 @@ from funke.engine.sql.binding.expressions import (
     symbol_of,
     with_columns,
 )
-from funke.engine.sql.binding.joins import all_true
+from funke.engine.sql.binding.joins import JoinKind, all_true, distinct_names
 from funke.engine.sql.binding.lookup_joins import LookupJoin as LogicalLookupJoin
-from funke.engine.sql.binding.relations import Relation
+from funke.engine.sql.binding.relations import Column, Relation
+from funke.engine.sql.binding.snapshot_joins import LoadPhase, SnapshotJoin
 from funke.engine.sql.functions.catalog import FUNCTIONS
 from funke.engine.sql.functions.function import bind
 from funke.engine.sql.plan.calc import Calc
 from funke.engine.sql.plan.join_keys import with_keys
+from funke.engine.sql.plan.lateral_snapshot_join import lateral_snapshot_join_of
 from funke.engine.sql.plan.lookup_join import LookupJoin, LookupKey
 from funke.engine.sql.plan.node import PlanNode, as_node
+from funke.engine.sql.plan.table_scan import TableScan
 from funke.engine.types.logical.casts import is_injective_cast
 from funke.engine.types.logical.column_types import to_column_type
 from funke.engine.types.logical.data_type import DataType
@@ -52,6 +56,8 @@ class _Conditions:
 
 def lookup_join_of(join: LogicalLookupJoin) -> PlanNode:
     """The node of a lookup join whose input is a node already."""
+    if join.table.is_loaded_for_lookups:
+        return _loaded(join)
     name = ".".join(join.path)
     found = _divided(join)
     if not found.keys:
@@ -67,6 +73,7 @@ def lookup_join_of(join: LogicalLookupJoin) -> PlanNode:
     width = len(join.input.columns)
     computed = [each for each in found.keys.values() if not isinstance(each, BoundConstant)]
     side, indexes = with_keys(_filtered(join.input, found.before), computed)
+    side = _with_names(side, width)
     added = len(side.columns) - width
     node = LookupJoin(
         (*side.columns, *join.columns[width:]),
@@ -88,6 +95,33 @@ def lookup_join_of(join: LogicalLookupJoin) -> PlanNode:
         for index, each in enumerate(join.columns)
     )
     return Calc(join.columns, node, tuple(same))
+
+
+def _loaded(join: LogicalLookupJoin) -> PlanNode:
+    """The join with a table that the job reads once: rows wait until it is there."""
+    width = len(join.input.columns)
+    scan = TableScan(join.table.columns, join.table, join.path, primary_key=join.primary_key)
+    shown = tuple(Column(each.name, own.type) for each, own in zip(join.columns[width:], join.expressions))
+    kind: JoinKind = "left" if join.keeps_all else "inner"
+    load = LoadPhase(MAX_WATERMARK)
+    right = Calc(shown, scan, join.expressions)
+    return lateral_snapshot_join_of(
+        SnapshotJoin(join.columns, join.input, right, kind, join.condition, None, load, ttl_ms=0)
+    )
+
+
+def _with_names(side: PlanNode, width: int) -> PlanNode:
+    """As in Flink's plans a column that is only cast keeps its name, with a number behind it."""
+    if not isinstance(side, Calc) or len(side.columns) == width:
+        return side
+    columns = list(side.columns)
+    for index in range(width, len(columns)):
+        key = side.expressions[index]
+        if isinstance(key, BoundFunction) and key.call.function.name == "cast":
+            source = key.arguments[0]
+            columns[index] = replace(columns[index], name=f"{source.name}0" if isinstance(source, BoundColumn) else "")
+    names = distinct_names([each.name or f"$f{index}" for index, each in enumerate(columns)])
+    return replace(side, columns=tuple(replace(each, name=name) for each, name in zip(columns, names)))
 
 
 def _keys(found: _Conditions, side: PlanNode, indexes: dict[int, int]) -> tuple[LookupKey, ...]:

@@ -136,16 +136,12 @@ def _settings(join: LookupJoin, settings: Settings) -> LookupSettings:
         _requests(join, settings) if is_async else None,
         hint.retry,
         hint.is_shuffled,
-        settings.get(_STRATEGY, "IGNORE").upper() == "TRY_RESOLVE",
+        _choice(settings, _STRATEGY, ("IGNORE", "TRY_RESOLVE")) == "TRY_RESOLVE",
     )
 
 
 def _requests(join: LookupJoin, settings: Settings) -> AsyncLookups:
-    hint, mode = join.hint, settings.get(f"{_ASYNC}output-mode", "ORDERED").upper()
-    if mode not in ("ORDERED", "ALLOW_UNORDERED"):
-        raise ConfigurationError(
-            f"Could not parse value '{mode}' for key '{_ASYNC}output-mode': expected ORDERED or ALLOW_UNORDERED"
-        )
+    hint, mode = join.hint, _choice(settings, f"{_ASYNC}output-mode", ("ORDERED", "ALLOW_UNORDERED"))
     capacity = hint.capacity or parse_integer(settings.get(f"{_ASYNC}buffer-capacity", "100"))
     if capacity < 1:
         raise ConfigurationError(f"'{_ASYNC}buffer-capacity' must be positive, but is {capacity}")
@@ -153,3 +149,11 @@ def _requests(join: LookupJoin, settings: Settings) -> AsyncLookups:
     is_ordered = mode == "ORDERED" if hint.is_ordered is None else hint.is_ordered
     is_key_ordered = parse_boolean(settings.get(f"{_ASYNC}key-ordered-enabled", "false"))
     return AsyncLookups(is_ordered, is_key_ordered, timeout_ms, capacity)
+
+
+def _choice(settings: Settings, key: str, choices: Sequence[str]) -> str:
+    """One of some words; the first by default."""
+    text = settings.get(key, choices[0])
+    if text.upper() not in choices:
+        raise ConfigurationError(f"Could not parse value '{text}' for key '{key}': expected one of {list(choices)}.")
+    return text.upper()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from decimal import Decimal
 
+import pyarrow as pa
 import pytest
 
 from funke.common import Row, RowKind
@@ -99,10 +100,11 @@ def keys_are_looked_up(database):
     database.run("create table items (id bigint, name varchar(9))", "insert into items values (1, 'a'), (2, 'B')")
     found = source_of(table(database, "id BIGINT, name STRING")).lookup_table()
     rows = DatabaseRows(found.database, found.read, ["id"], 0)
-    assert rows.fetch([(1,), (7,)]).to_pylist() == [{"id": 1, "name": "a"}]
+    keys = pa.record_batch([pa.array([1, 7])], ["id"])
+    assert rows.fetch(keys).to_pylist() == [{"id": 1, "name": "a"}]
     # Others' rows are seen: no transaction stays open.
     database.run("insert into items values (7, 'c')")
-    assert len(rows.fetch([(1,), (7,)])) == 2
+    assert len(rows.fetch(keys)) == 2
     rows.close()
 
 

@@ -11,6 +11,7 @@ from funke.engine.flink_exceptions import TableException, ValidationException
 from funke.engine.sql.plan.lower import lower
 from funke.engine.sql.rules.temporal_joins import check_versions
 from tests.harness.lookup_queries import LookupQuery, bound
+from tests.harness.postgres_server import PASSWORD, USER
 from tests.harness.sql_tables import relation_of
 
 
@@ -142,3 +143,31 @@ def test_other_times_are_refused(items):
         bound(text.format("CURRENT_TIMESTAMP"), items())
     with pytest.raises(ValidationException, match="in versioned table, but no primary key can be found"):
         check_versions(lower(bound(text.format("o.r"), items())))
+
+
+OPTIONS = (
+    "",
+    ", 'lookup.cache' = 'PARTIAL', 'lookup.partial-cache.max-rows' = '30'",
+    ", 'lookup.cache' = 'FULL', 'lookup.full-cache.periodic-reload.interval' = '1 h'",
+)
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_threads_ask_postgresql_each_by_itself(postgres, options):
+    postgres.run("drop table if exists items", "create table items (item bigint primary key, kind text, price bigint)")
+    postgres.run("insert into items select n, 'k' || n, n * 10 from generate_series(0, 99) as n")
+    password = PASSWORD.replace("'", "''")
+    table = relation_of(
+        "CREATE TABLE items (item BIGINT, kind STRING, price BIGINT) WITH ("
+        f"'connector' = 'jdbc', 'url' = '{postgres.jdbc_url}', 'username' = '{USER}', 'password' = '{password}', "
+        f"'table-name' = 'items', 'lookup.async' = 'true'{options})"
+    )
+    running = LookupQuery(query("o.id, i.kind, i.price", "LEFT", "AND i.price < 900"), table)
+    # Several requests: the rows of one are bounded.
+    rows = [(number, number % 120, 0) for number in range(5_000)]
+    found = running.feed(*rows)
+    running.close()
+    postgres.run("drop table items")
+    assert found == [
+        ("+I", (number, f"k{item}", item * 10) if item < 90 else (number, None, None)) for number, item, _ in rows
+    ]
