@@ -74,7 +74,8 @@ class StoredJoinRows(JoinRows):
         # loaded, and whether they differ from those of the backend. There is always a place behind the last number.
         self._keys = GrowingColumns(self._key_schema)
         self._used: Any = np.zeros(_FIRST_KEYS, np.int64)
-        self._is_loaded, self._is_changed = ([np.zeros(_FIRST_KEYS, np.bool_) for _ in range(2)] for _ in range(2))
+        self._is_loaded: list[Any] = [np.zeros(_FIRST_KEYS, np.bool_) for _ in range(2)]
+        self._is_changed: list[Any] = [np.zeros(_FIRST_KEYS, np.bool_) for _ in range(2)]
 
     @property
     def _tables(self) -> list[RocksDBTable]:
@@ -233,7 +234,7 @@ class StoredJoinRows(JoinRows):
     def _rows_of(side: JoinSide, numbers: Any) -> tuple[Any, ...]:
         """The rows of keys, key by key, and the places of their keys among `numbers`."""
         counts = side.counts(numbers)
-        places = np.repeat(np.arange(len(numbers)), counts)
+        places: Any = np.repeat(np.arange(len(numbers)), counts)
         return places, *side.rows(side.matching(numbers, int(counts.sum())))
 
     def _add_keys(self, keys: Any) -> None:

@@ -15,7 +15,7 @@ from funke.engine.sql.binding.expressions import (
     with_columns,
 )
 from funke.engine.sql.binding.joins import JoinKind, distinct_names
-from funke.engine.sql.plan.changes import ALL_KINDS, INSERTS, ChangeSettings, Kinds
+from funke.engine.sql.plan.changes import ALL_KINDS, INSERTS, ChangeSettings, Kinds, ttl_of
 from funke.engine.sql.plan.explain_text import ExplainStyle, expression_text
 from funke.engine.sql.plan.node import Distribution, Hash, Moves, PlanNode, Pruned
 from funke.engine.sql.plan.pruning import only
@@ -133,6 +133,8 @@ class Join(TwoSidedNode):
     # How long a row is kept after it was last written; 0 is forever.
     left_ttl_ms: int = 0
     right_ttl_ms: int = 0
+    # The same of both inputs, as a hint says it.
+    ttl_hints: tuple[str, str] = ("", "")
 
     def changelog(self) -> Kinds:
         if self.kind in ("inner", "semi"):
@@ -160,7 +162,8 @@ class Join(TwoSidedNode):
         return has_key and not is_counted and self.condition is None and source.can_omit_before()
 
     def with_changes(self, sends_before: bool, settings: ChangeSettings) -> PlanNode:
-        return replace(self, left_ttl_ms=settings.ttl_ms, right_ttl_ms=settings.ttl_ms)
+        left, right = (ttl_of(each, settings) for each in self.ttl_hints)
+        return replace(self, left_ttl_ms=left, right_ttl_ms=right)
 
     def upsert_keys(self) -> UpsertKeys:
         left = containing(self.left.upsert_keys(), self.left_keys)
@@ -206,6 +209,10 @@ class Join(TwoSidedNode):
             f"Join(joinType=[{KIND_NAMES[self.kind]}], where=[{self.where_text(style)}], select=[{', '.join(names)}], "
             f"leftInputSpec=[{specs[0]}], rightInputSpec=[{specs[1]}])"
         )
+
+    def hints_text(self) -> str:
+        sides = [f"{name}={each}" for name, each in zip(("LEFT", "RIGHT"), self.ttl_hints) if each]
+        return f", stateTtlHints=[[[STATE_TTL options:{{{', '.join(sides)}}}]]]" if sides else ""
 
     def row_conditions(self, texts: ColumnTexts) -> Iterator[str]:
         yield f"{KIND_NAMES[self.kind]} {self.where_text(ExplainStyle())}"

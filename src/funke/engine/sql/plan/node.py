@@ -171,6 +171,10 @@ class PlanNode(Relation, ABC):
     def title(self, style: ExplainStyle) -> str:
         """The node with its attributes, as EXPLAIN shows it."""
 
+    def hints_text(self) -> str:
+        """What EXPLAIN says of the hints that it follows, behind its attributes."""
+        return ""
+
     def phases(self) -> tuple[PlanNode, ...]:
         """The operators that it runs as, from the source on: a local and a global one, or itself alone."""
         return (self,)

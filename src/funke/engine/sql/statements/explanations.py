@@ -218,7 +218,10 @@ def _node_lines(node: PlanNode, trees: list[list[str]], style: _Style) -> list[s
     for phase in node.phases() if node.explains_phases else (node,):
         sides = zip(phase.inputs, phase.distributions(), trees, strict=True)
         trees = [_exchanged(phase, *each, style) for each in sides]
-        lines = [_with_kinds(phase.title(style.expressions), phase, style), *_below(trees)]
+        title = _with_kinds(phase.title(style.expressions), phase, style)
+        # As in Flink's plans hints stand in the physical plan alone.
+        hints = "" if style.is_infix else phase.hints_text()
+        lines = [f"{title[:-1]}{hints})" if hints else title, *_below(trees)]
         trees = [lines]
     return lines
 
