@@ -19,13 +19,14 @@ from funke.engine.sql.plan.changes import ALL_KINDS, INSERTS, ChangeSettings, Ki
 from funke.engine.sql.plan.explain_text import ExplainStyle, expression_text
 from funke.engine.sql.plan.node import Distribution, Hash, Moves, PlanNode, Pruned
 from funke.engine.sql.plan.pruning import only
-from funke.engine.sql.plan.upsert_keys import UpsertKeys, containing
+from funke.engine.sql.plan.upsert_keys import UpsertKeys, containing, identifying_key
 from funke.engine.sql.plan.watermarks import WatermarkStep
 from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
     from funke.engine.sql.meaning.column_texts import ColumnTexts
+    from funke.engine.sql.plan.state_growth import StateGrowth
 
 __all__ = ["KIND_NAMES", "Join", "TwoSidedNode", "joined_conditions"]
 
@@ -230,6 +231,11 @@ class Join(TwoSidedNode):
         )
         return StateMeaning("Join", facts)
 
+    def state_growth(self) -> tuple[StateGrowth, ...]:
+        owner = f"Join(where=[{self.where_text(ExplainStyle())}])"
+        ttls = (self.left_ttl_ms, self.right_ttl_ms)
+        return tuple(_growth(owner, *each) for each in zip(self.inputs, (self.left_keys, self.right_keys), ttls))
+
     def create(self, task: TaskInfo) -> Operator:
         from funke.engine.sql.operators.join import JoinOperator
 
@@ -252,3 +258,18 @@ def _input_spec(upsert_keys: UpsertKeys, keys: Sequence[int]) -> str:
 
 def _is_within(unique_keys: UpsertKeys, keys: Sequence[int]) -> bool:
     return any(each <= {*keys} for each in unique_keys)
+
+
+def _growth(owner: str, source: PlanNode, keys: Sequence[int], ttl_ms: int) -> StateGrowth:
+    from funke.engine.sql.plan.state_growth import StateGrowth, read_tables
+
+    tables, unique_key = read_tables(source), identifying_key(source.upsert_keys(), keys)
+    if ttl_ms:
+        return StateGrowth(owner, f"keeps a row of {tables} for {ttl_ms} ms after it was last written")
+    if unique_key is not None:
+        names = ", ".join(source.columns[each].name for each in unique_key)
+        return StateGrowth(owner, f"keeps one row of {tables} for each {names or 'key'}")
+    if source.has_retractions:
+        return StateGrowth(owner, f"keeps a row of {tables} until it is taken back; no key, no TTL")
+    text = f"grows with every row of {tables}; no key, no TTL"
+    return StateGrowth(owner, text, tables.names if tables.is_endless else ())

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from funke.engine.graph.state_meaning import StateMeaning
     from funke.engine.operators.operator import Operator, TaskInfo
     from funke.engine.sql.meaning.column_texts import ColumnTexts
+    from funke.engine.sql.plan.state_growth import StateGrowth
 
 __all__ = [
     "FORWARD",
@@ -192,6 +193,10 @@ class PlanNode(Relation, ABC):
     def state_meaning(self, texts: ColumnTexts) -> StateMeaning | None:
         """What its state means; None without state, or if only the progress of time is kept."""
         return None
+
+    def state_growth(self) -> tuple[StateGrowth, ...]:
+        """What it keeps of each input, and what makes that grow; as far as that is said."""
+        return ()
 
     def create(self, task: TaskInfo) -> Operator:
         """The operator of one subtask; asked of a detached node."""
