@@ -11,8 +11,11 @@ from funke.common.java_handles import JavaConfiguration
 from funke.engine.errors import ConfigurationError, at_user_line
 from funke.engine.flink_exceptions import TableException, ValidationException
 from funke.engine.graph.plan_json import to_plan_json
+from funke.engine.jobs.notices import notice
 from funke.engine.sql.catalog.objects import CatalogTable, CatalogView
 from funke.engine.sql.parsing import parse
+from funke.engine.sql.plan.node import as_node
+from funke.engine.sql.plan.state_growth import warnings_of
 from funke.engine.sql.results.table_print import ResultColumns
 from funke.engine.sql.rules.shared_relations import Reuse, reuse_of
 from funke.engine.sql.statements.explanations import explain_inserts, explain_relation
@@ -89,7 +92,9 @@ class TableRuns:
 
     def _execute_query(self, relation: Relation, text: str = "") -> TableResult:
         self._require_mode()
-        job, channel = start_collecting(self._env, planned_rows(self._session, relation), self._reuse, text)
+        planned = planned_rows(self._session, relation)
+        self._warn_of_growth([planned])
+        job, channel = start_collecting(self._env, planned, self._reuse, text)
         names = tuple(each.name for each in relation.columns)
         printed = ResultColumns(names, tuple(each.type for each in relation.columns), self._session.zone)
         return TableResult(JobRows(relation.columns, job, channel, printed, self._session.is_streaming))
@@ -102,6 +107,7 @@ class TableRuns:
     def _execute_inserts(self, plans: Sequence[InsertPlan], job_name: str | None = None) -> TableResult:
         self._require_mode()
         planned = planned_inserts(self._session, plans)
+        self._warn_of_growth([each.relation for each in planned])
         job = start_inserting(self._env, planned, self._reuse, job_name)
         names = [plan.name for plan in plans]
         shown = tuple(f"{name}_{place}" if names.count(name) > 1 else name for place, name in enumerate(names, 1))
@@ -109,6 +115,12 @@ class TableRuns:
         if self._config.get("table.dml-sync", "false").lower() == "true":
             result.wait()
         return result
+
+    def _warn_of_growth(self, relations: Sequence[Relation]) -> None:
+        """Says once for a job what it keeps more and more of."""
+        if self._session.is_streaming:
+            for line in dict.fromkeys(line for each in relations for line in warnings_of(as_node(each))):
+                notice(f"warning: {line}")
 
     @property
     def _reuse(self) -> Reuse:

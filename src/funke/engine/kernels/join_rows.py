@@ -177,7 +177,8 @@ def link_first(
 @kernel
 def find_rows(content: UInt8s, lengths: Int64s, values: int, least: int, counts: Int64s, starts: Int64s) -> int:
     """Where rows begin, each with its size in front, in values one behind the other; -1 if they are not such rows."""
-    total, begin = 0, 0
+    total = 0
+    begin = np.int64(0)
     for index in range(values):
         end = begin + lengths[index]
         while begin < end:

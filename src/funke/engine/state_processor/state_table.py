@@ -16,6 +16,7 @@ from funke.engine.state_processor.own_reading import operator_states
 from funke.engine.state_processor.state_parts import StatePiece, read_chunks, read_own
 from funke.engine.state_processor.stored_values import value_and_time
 from funke.engine.state_processor.value_text import to_value_text
+from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.type_catalog import Types
 from funke.engine.types.type_information import TypeInformation
 
@@ -61,6 +62,11 @@ def _keyed(piece: StatePiece) -> Iterator[tuple[Any, ...]]:
         for table_id, table in part.tables.items():
             for key, stored in table.items():
                 value, time = value_and_time(table_id, stored)
+                if isinstance(value, ColumnBatch):
+                    # Rows of SQL operators that are kept as columns: their keys are among the columns.
+                    for row in value.data.to_pylist():
+                        yield table_id.name, table_id.kind, table_id.namespace, group, None, row, time
+                    continue
                 yield table_id.name, table_id.kind, table_id.namespace, group, original_key(key), value, time
         for kind, timers in (("event-timer", part.event_timers), ("processing-timer", part.processing_timers)):
             for time, entry in timers:

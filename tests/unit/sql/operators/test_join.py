@@ -317,3 +317,42 @@ def test_inserts_alone_need_no_hashes() -> None:
     running.feed(0, [("+I", (1, 2))])
     assert len(running.harness.operator._sides[0]._hashes) == 0
     assert running.feed(1, [("+I", (1, 3)), ("+I", (2, 3))]) == [("+I", (1, 2, 1, 3))]
+
+
+def test_files_of_a_backend_come_back() -> None:
+    first = Running(join_of("full"), backend=choice_of("rocksdb"))
+    rows = [("+I", (key, key % 3)) for key in range(50)]
+    first.feed(0, rows)
+    first.harness.operator.prepare_snapshot(1)
+    first.feed(0, [("-D", (7, 1)), ("+I", (60, 1))])
+    first.harness.operator.prepare_snapshot(2)
+    assert first.harness.operator.native_files()
+    folder = first.harness.operator._rows._backend._latest.folder
+    second = Running(
+        join_of("full"),
+        backend=choice_of("rocksdb"),
+        before_open=lambda operator: operator.restore_native([folder], range(128)),
+    )
+    assert second.feed(1, [("+I", (60, 5)), ("+I", (7, 5)), ("-D", (7, 5))]) == [
+        ("-D", (60, 1, None, None)),
+        ("+I", (60, 1, 60, 5)),
+        ("+I", (None, None, 7, 5)),
+        ("-D", (None, None, 7, 5)),
+    ]
+    assert second.harness.operator.metrics()["numLeftRowsInMemory"] == 1
+    for each in (first, second):
+        each.harness.close()
+
+
+def test_rows_that_were_not_asked_for_are_added_to() -> None:
+    """Rows of an input without retractions need not be read to get more: they come together when they are."""
+    left, right = (DetachedInput(each, INSERTS, NO_KEYS) for each in (LEFT, RIGHT))
+    join = Join(columns_of_join(LEFT, RIGHT, "inner"), left, right, (0,), (0,), "inner", None)
+    running = Running(join, backend=choice_of("rocksdb"))
+    for number in range(4):
+        running.feed(0, [("+I", (1, number))])
+        snapshot = running.harness.snapshot()
+        running.harness.close()
+        running = Running(join, backend=choice_of("rocksdb"), restored=[snapshot])
+    assert running.feed(1, [("+I", (1, 9))]) == [("+I", (1, number, 1, 9)) for number in range(4)]
+    running.harness.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from funke.engine.sql.binding.expression_binder import ExpressionBinder
@@ -50,6 +50,8 @@ class Join(Relation):
     right: Relation
     kind: JoinKind
     condition: BoundExpression | None = None
+    # How long the rows of each side are kept, as a hint says it.
+    ttl_hints: tuple[str, str] = field(default=("", ""), kw_only=True)
 
     @property
     def keeps_left(self) -> bool:

@@ -48,6 +48,7 @@ from funke.engine.sql.binding.row_windows import with_row_windows
 from funke.engine.sql.binding.scope import MissingName, Scope, ScopeColumn, names_of, not_a_row, refused
 from funke.engine.sql.binding.set_operations import of_relations, words_of
 from funke.engine.sql.binding.snapshot_joins import bind_snapshot_join, is_snapshot_join
+from funke.engine.sql.binding.state_ttl_hints import bind_ttl_hints, with_group_ttl, with_join_ttls
 from funke.engine.sql.binding.subquery_joins import with_subquery_joins
 from funke.engine.sql.binding.table_aggregations import bind_table_aggregation, table_aggregate_in
 from funke.engine.sql.binding.window_grouping import with_windows
@@ -90,6 +91,7 @@ class QueryBinder:
     is_streaming: bool = True
     # Those of the query whose tables are bound.
     lookup_hints: Mapping[str, LookupHint] = field(default_factory=dict)
+    ttl_hints: Mapping[str, str] = field(default_factory=dict)
     # The columns of the query around this one.
     outer: OuterColumns | None = None
 
@@ -116,7 +118,8 @@ class QueryBinder:
             if getattr(select, name):
                 raise UnsupportedFeatureError(f"{clause} in SQL")
         hints = bind_lookup_hints(select.hints, select.source)
-        table, scope = replace(self, lookup_hints=hints)._bind_source(select.source)
+        ttls = bind_ttl_hints(select.hints, select.source, is_grouped(select, self.find_aggregate))
+        table, scope = replace(self, lookup_hints=hints, ttl_hints=ttls)._bind_source(select.source)
         select, source, scope = with_group_window(select, table, scope, self.session, self.is_streaming)
         binder = self.binder_of(scope)
         illegal = aggregate_in(select.where, self.find_aggregate)
@@ -127,7 +130,8 @@ class QueryBinder:
         if table_aggregate is not None:
             relation: Relation = bind_table_aggregation(select, table_aggregate, source, binder, condition)
         elif is_grouped(select, self.find_aggregate):
-            relation = self._bind_groups(select, source, scope, binder, condition)
+            groups = self._bind_groups(select, source, scope, binder, condition)
+            relation = with_group_ttl(groups, select.source, ttls)
         elif has_over(select):
             plain = self._expression_binder(scope)
             relation = self._bind_over(select, source, scope, plain, condition)
@@ -225,7 +229,7 @@ class QueryBinder:
             return self._bind_lateral(source, source.right)
         if isinstance(source, queries.Join):
             sides = self._bind_source(source.left), self._bind_source(source.right)
-            return bind_join(source, *sides, self._expression_binder)
+            return with_join_ttls(bind_join(source, *sides, self._expression_binder), source, self.ttl_hints)
         if isinstance(source, queries.TableRef):
             relation = self._find(source)
             name: str | None = source.path[-1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, is_dataclass, replace
+from dataclasses import dataclass, field, is_dataclass, replace
 from typing import Any, TypeVar
 
 from funke.engine.sql.binding.expressions import BoundExpression
@@ -135,6 +135,8 @@ class Aggregation(Relation):
     input: Relation
     keys: tuple[int, ...]
     aggregates: tuple[BoundAggregate, ...]
+    # How long the state of a key is kept, as a hint says it.
+    ttl_hint: str = field(default="", kw_only=True)
 
 
 R = TypeVar("R", bound=Relation)

@@ -195,6 +195,11 @@ class JoinOperator(FunctionsOperator):
     def end_epoch(self) -> None:
         self._rows.end_epoch(self._now_ms)
 
+    def metrics(self) -> dict[str, Any]:
+        """How many rows of each input are in memory: all of them, but for a backend that is larger."""
+        left, right = map(len, self._sides)
+        return super().metrics() | {"numLeftRowsInMemory": left, "numRightRowsInMemory": right}
+
     # Snapshots
 
     def prepare_snapshot(self, checkpoint_id: int) -> None:

@@ -14,7 +14,7 @@ from funke.engine.sql.operators.windows.row_buffer import RowBuffer
 from funke.engine.sql.state.join_side import JoinSide, SideSpec
 from funke.engine.sql.state.key_numbers import KeyNumbers
 from funke.engine.sql.state.packed_rows import PackedRows
-from funke.engine.state.snapshot.file_format import GroupPart, TableId
+from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.state.snapshot.native_files import LocalFile
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.key_groups import KeyGroups
@@ -61,6 +61,15 @@ class JoinInput:
         if not self.counts_matches:
             return data
         return pa.RecordBatch.from_arrays([*data.columns, pa.array(matches, pa.int64())], schema=self.kept_schema)
+
+    def unpacked(self, packed: PackedRows, values: Sequence[bytes], now_ms: int) -> tuple[Any, Any, Any]:
+        """The rows of entries with their matches, their times, and how many rows each entry has."""
+        rows, counts = packed.unpack(values)
+        *columns, times = rows.columns
+        written = times.to_numpy()
+        # Rows that were kept without a time to live have no time: they begin to live now.
+        alive = np.where(written == 0, now_ms, written)
+        return pa.RecordBatch.from_arrays(columns, schema=self.kept_schema), alive, counts
 
     def split(self, kept: Any) -> tuple[Any, Any]:
         """Rows, and their matches."""
@@ -129,29 +138,16 @@ class JoinRows:
             yield from buffer.snapshot_parts(self._key_groups)
 
     def restore(self, parts: Iterable[tuple[int, GroupPart]], now_ms: int) -> None:
-        """Takes back rows, as this or another backend has written them."""
-        every = list(parts)
-        self._restore_entries(every, now_ms)
-        for side, own in enumerate(self.inputs):
-            buffer = self._buffer(own)
-            buffer.restore(every)
-            rows = buffer.all()
-            if rows is not None:
-                times = np.full(len(rows), now_ms, np.int64) if rows.timestamps is None else rows.timestamps
-                self._put(side, *own.split(rows.data), times)
-
-    def _restore_entries(self, parts: list[tuple[int, GroupPart]], now_ms: int) -> None:
-        for side, own in enumerate(self.inputs):
-            for _, part in parts:
-                for table, entries in part.tables.items():
-                    if table.name == own.table and entries:
-                        self._put(side, *self._from_entries(own, table, entries.values(), now_ms))
-
-    @staticmethod
-    def _from_entries(own: JoinInput, table: TableId, entries: Iterable[Any], now_ms: int) -> tuple[Any, Any, Any]:
-        values = [each[0] for each in entries] if table.has_ttl else list(entries)
-        data, matches, times, _ = unpacked(own, own.packed, values, now_ms)
-        return data, matches, times
+        """Takes back rows, some at a time: there may be more than memory holds."""
+        for each in parts:
+            for side, own in enumerate(self.inputs):
+                buffer = self._buffer(own)
+                buffer.restore([each])
+                rows = buffer.all()
+                if rows is not None:
+                    times = np.full(len(rows), now_ms, np.int64) if rows.timestamps is None else rows.timestamps
+                    self._put(side, *own.split(rows.data), times)
+            self.end_batch()
 
     @staticmethod
     def _buffer(own: JoinInput) -> RowBuffer:
@@ -173,13 +169,3 @@ class JoinRows:
 
     def close(self) -> None:
         """The end of the subtask."""
-
-
-def unpacked(own: JoinInput, packed: PackedRows, values: Sequence[bytes], now_ms: int) -> tuple[Any, Any, Any, Any]:
-    """The rows of entries, their matches and times, and how many rows each entry has."""
-    rows, counts = packed.unpack(values)
-    *columns, times = rows.columns
-    data, matches = own.split(pa.RecordBatch.from_arrays(columns, schema=own.kept_schema))
-    written = times.to_numpy()
-    # Rows that were kept without a time to live have no time: they begin to live now.
-    return data, matches, np.where(written == 0, now_ms, written), counts

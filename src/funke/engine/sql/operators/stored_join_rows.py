@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from funke.engine.kernels.join_rows import KEEP_ALL
-from funke.engine.sql.operators.join_rows import JoinInput, JoinRows, unpacked
+from funke.engine.sql.operators.join_rows import JoinInput, JoinRows
 from funke.engine.sql.operators.key_columns import KeyColumns
 from funke.engine.sql.state.growing_columns import GrowingColumns
 from funke.engine.sql.state.join_side import JoinSide
@@ -26,9 +26,10 @@ from funke.engine.state.descriptors import ValueStateDescriptor
 from funke.engine.state.rocksdb.backend import RocksDBBackend
 from funke.engine.state.rocksdb.entry_memory import EntryMemory
 from funke.engine.state.rocksdb.tables import ABSENT, RocksDBTable
-from funke.engine.state.snapshot.file_format import GroupPart
+from funke.engine.state.snapshot.file_format import GroupPart, TableId
 from funke.engine.state.snapshot.native_files import LocalFile
 from funke.engine.state.ttl.config import StateTtlConfig
+from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.key_groups import KeyGroups
 from funke.engine.types.time import Time
 from funke.engine.types.type_catalog import Types
@@ -74,7 +75,8 @@ class StoredJoinRows(JoinRows):
         # loaded, and whether they differ from those of the backend. There is always a place behind the last number.
         self._keys = GrowingColumns(self._key_schema)
         self._used: Any = np.zeros(_FIRST_KEYS, np.int64)
-        self._is_loaded, self._is_changed = ([np.zeros(_FIRST_KEYS, np.bool_) for _ in range(2)] for _ in range(2))
+        self._is_loaded: list[Any] = [np.zeros(_FIRST_KEYS, np.bool_) for _ in range(2)]
+        self._is_changed: list[Any] = [np.zeros(_FIRST_KEYS, np.bool_) for _ in range(2)]
 
     @property
     def _tables(self) -> list[RocksDBTable]:
@@ -130,7 +132,8 @@ class StoredJoinRows(JoinRows):
             return
         own = self.inputs[side]
         values = [each[0] if own.spec.ttl_ms else each for each in entries if each is not ABSENT]
-        data, matches, times, counts = unpacked(own, self._packed[side], values, now_ms)
+        kept, times, counts = own.unpacked(self._packed[side], values, now_ms)
+        data, matches = own.split(kept)
         self.sides[side].put_first(data, np.repeat(missing[is_there], counts), matches, times)
         self._rows_since_look += data.num_rows
 
@@ -233,7 +236,7 @@ class StoredJoinRows(JoinRows):
     def _rows_of(side: JoinSide, numbers: Any) -> tuple[Any, ...]:
         """The rows of keys, key by key, and the places of their keys among `numbers`."""
         counts = side.counts(numbers)
-        places = np.repeat(np.arange(len(numbers)), counts)
+        places: Any = np.repeat(np.arange(len(numbers)), counts)
         return places, *side.rows(side.matching(numbers, int(counts.sum())))
 
     def _add_keys(self, keys: Any) -> None:
@@ -244,9 +247,11 @@ class StoredJoinRows(JoinRows):
 
     def _put(self, side: int, data: Any, matches: Any, times: Any) -> None:
         numbers = self._numbers_of(side, data)
-        self._is_loaded[side][numbers] = True
+        # Rows that are there, of keys that have left memory, come before them.
+        self._load(side, numbers, self._now_ms())
         self.changed(side, numbers)
         self.sides[side].put(data, numbers, matches, times)
+        self._rows_since_look += data.num_rows
 
     # Snapshots
 
@@ -260,16 +265,18 @@ class StoredJoinRows(JoinRows):
         self._backend.prepare_snapshot(checkpoint_id)
 
     def snapshot_parts(self) -> Iterator[tuple[int, GroupPart]]:
-        return self._backend.snapshot_parts()
+        """As columns: a savepoint has the same form with every backend."""
+        for group, part in self._backend.snapshot_parts():
+            tables = [self._columns_of(*each) for each in part.tables.items()]
+            yield group, GroupPart(dict(tables), [], [])
 
-    def _restore_entries(self, parts: list[tuple[int, GroupPart]], now_ms: int) -> None:
-        names = {each.table for each in self.inputs}
-        own = [
-            (group, GroupPart({place: each for place, each in part.tables.items() if place.name in names}, [], []))
-            for group, part in parts
-        ]
-        self._backend.restore(own)
-        self._has_entries = [True, True]
+    def _columns_of(self, table: TableId, entries: dict[Any, Any]) -> tuple[TableId, dict[Any, Any]]:
+        side = next(side for side, each in enumerate(self.inputs) if each.table == table.name)
+        values = [each[0] for each in entries.values()] if table.has_ttl else list(entries.values())
+        own = self.inputs[side]
+        kept, times, _ = own.unpacked(self._packed[side], values, self._now_ms())
+        batch = ColumnBatch(kept, times if own.spec.ttl_ms else None)
+        return TableId(own.name, None, False, "value"), {0: batch}
 
     def native_files(self) -> tuple[LocalFile, ...]:
         return self._backend.native_files()

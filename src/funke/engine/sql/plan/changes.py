@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from funke.engine.config.option_values import parse_duration
 from funke.engine.types.row import RowKind
 
-__all__ = ["ALL_KINDS", "INSERTS", "RETRACTIONS", "ChangeSettings", "Kinds", "MiniBatch", "updates"]
+__all__ = ["ALL_KINDS", "INSERTS", "RETRACTIONS", "ChangeSettings", "Kinds", "MiniBatch", "ttl_of", "updates"]
 
 Kinds = frozenset[RowKind]
 
@@ -37,3 +38,8 @@ class ChangeSettings:
     ttl_ms: int = 0
     mini_batch: MiniBatch | None = None
     is_two_phase: bool = False
+
+
+def ttl_of(hint: str, settings: ChangeSettings) -> int:
+    """How long state lives: as a hint says, else as the session does."""
+    return parse_duration(hint).to_millis() if hint else settings.ttl_ms

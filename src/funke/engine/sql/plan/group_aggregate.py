@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from funke.engine.graph.state_meaning import StateMeaning
 from funke.engine.sql.binding.relations import Aggregation, BoundAggregate
-from funke.engine.sql.plan.changes import ChangeSettings, Kinds, MiniBatch, updates
+from funke.engine.sql.plan.changes import ChangeSettings, Kinds, MiniBatch, ttl_of, updates
 from funke.engine.sql.plan.explain_text import PREFIX, ExplainStyle, call_text, column_name, kind_text
 from funke.engine.sql.plan.node import Distribution, Hash, LocalPhase, PlanNode, Pruned
 from funke.engine.sql.plan.pruned_columns import moved_aggregate, used_by
@@ -56,7 +56,7 @@ class GroupAggregate(Aggregation, PlanNode):
             self,
             sends_before=sends_before,
             is_folded=settings.is_folded,
-            ttl_ms=settings.ttl_ms,
+            ttl_ms=ttl_of(self.ttl_hint, settings),
             mini_batch=settings.mini_batch,
             is_two_phase=settings.is_two_phase,
         )
@@ -91,6 +91,9 @@ class GroupAggregate(Aggregation, PlanNode):
         group_by = f"groupBy=[{', '.join(keys)}], " if keys else ""
         kind = kind_text("GroupAggregate", (each.call.function for each in self.aggregates))
         return f"{kind}({group_by}select=[{', '.join([*keys, *calls])}])"
+
+    def hints_text(self) -> str:
+        return f", stateTtlHints=[[[STATE_TTL options:[{self.ttl_hint}]]]]" if self.ttl_hint else ""
 
     def phases(self) -> tuple[PlanNode, ...]:
         from funke.engine.sql.operators.local_aggregate import entry_columns

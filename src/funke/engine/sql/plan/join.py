@@ -15,17 +15,18 @@ from funke.engine.sql.binding.expressions import (
     with_columns,
 )
 from funke.engine.sql.binding.joins import JoinKind, distinct_names
-from funke.engine.sql.plan.changes import ALL_KINDS, INSERTS, ChangeSettings, Kinds
+from funke.engine.sql.plan.changes import ALL_KINDS, INSERTS, ChangeSettings, Kinds, ttl_of
 from funke.engine.sql.plan.explain_text import ExplainStyle, expression_text
 from funke.engine.sql.plan.node import Distribution, Hash, Moves, PlanNode, Pruned
 from funke.engine.sql.plan.pruning import only
-from funke.engine.sql.plan.upsert_keys import UpsertKeys, containing
+from funke.engine.sql.plan.upsert_keys import UpsertKeys, containing, identifying_key
 from funke.engine.sql.plan.watermarks import WatermarkStep
 from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
     from funke.engine.sql.meaning.column_texts import ColumnTexts
+    from funke.engine.sql.plan.state_growth import StateGrowth
 
 __all__ = ["KIND_NAMES", "Join", "TwoSidedNode", "joined_conditions"]
 
@@ -133,6 +134,8 @@ class Join(TwoSidedNode):
     # How long a row is kept after it was last written; 0 is forever.
     left_ttl_ms: int = 0
     right_ttl_ms: int = 0
+    # The same of both inputs, as a hint says it.
+    ttl_hints: tuple[str, str] = ("", "")
 
     def changelog(self) -> Kinds:
         if self.kind in ("inner", "semi"):
@@ -160,7 +163,8 @@ class Join(TwoSidedNode):
         return has_key and not is_counted and self.condition is None and source.can_omit_before()
 
     def with_changes(self, sends_before: bool, settings: ChangeSettings) -> PlanNode:
-        return replace(self, left_ttl_ms=settings.ttl_ms, right_ttl_ms=settings.ttl_ms)
+        left, right = (ttl_of(each, settings) for each in self.ttl_hints)
+        return replace(self, left_ttl_ms=left, right_ttl_ms=right)
 
     def upsert_keys(self) -> UpsertKeys:
         left = containing(self.left.upsert_keys(), self.left_keys)
@@ -207,6 +211,10 @@ class Join(TwoSidedNode):
             f"leftInputSpec=[{specs[0]}], rightInputSpec=[{specs[1]}])"
         )
 
+    def hints_text(self) -> str:
+        sides = [f"{name}={each}" for name, each in zip(("LEFT", "RIGHT"), self.ttl_hints) if each]
+        return f", stateTtlHints=[[[STATE_TTL options:{{{', '.join(sides)}}}]]]" if sides else ""
+
     def row_conditions(self, texts: ColumnTexts) -> Iterator[str]:
         yield f"{KIND_NAMES[self.kind]} {self.where_text(ExplainStyle())}"
 
@@ -222,6 +230,11 @@ class Join(TwoSidedNode):
             *input_facts(texts, *self.inputs),
         )
         return StateMeaning("Join", facts)
+
+    def state_growth(self) -> tuple[StateGrowth, ...]:
+        owner = f"Join(where=[{self.where_text(ExplainStyle())}])"
+        ttls = (self.left_ttl_ms, self.right_ttl_ms)
+        return tuple(_growth(owner, *each) for each in zip(self.inputs, (self.left_keys, self.right_keys), ttls))
 
     def create(self, task: TaskInfo) -> Operator:
         from funke.engine.sql.operators.join import JoinOperator
@@ -245,3 +258,18 @@ def _input_spec(upsert_keys: UpsertKeys, keys: Sequence[int]) -> str:
 
 def _is_within(unique_keys: UpsertKeys, keys: Sequence[int]) -> bool:
     return any(each <= {*keys} for each in unique_keys)
+
+
+def _growth(owner: str, source: PlanNode, keys: Sequence[int], ttl_ms: int) -> StateGrowth:
+    from funke.engine.sql.plan.state_growth import StateGrowth, read_tables
+
+    tables, unique_key = read_tables(source), identifying_key(source.upsert_keys(), keys)
+    if ttl_ms:
+        return StateGrowth(owner, f"keeps a row of {tables} for {ttl_ms} ms after it was last written")
+    if unique_key is not None:
+        names = ", ".join(source.columns[each].name for each in unique_key)
+        return StateGrowth(owner, f"keeps one row of {tables} for each {names or 'key'}")
+    if source.has_retractions:
+        return StateGrowth(owner, f"keeps a row of {tables} until it is taken back; no key, no TTL")
+    text = f"grows with every row of {tables}; no key, no TTL"
+    return StateGrowth(owner, text, tables.names if tables.is_endless else ())

@@ -62,7 +62,8 @@ def join_of(join: LogicalJoin) -> PlanNode:
     sides, condition = keyed_sides(join)
     columns = columns_of_join(sides.left.columns, sides.right.columns, join.kind)
     keys = sides.left_keys, sides.right_keys
-    node = Join(columns, sides.left, sides.right, *keys, join.kind, sides.moved(condition))
+    ttls = join.ttl_hints
+    node = Join(columns, sides.left, sides.right, *keys, join.kind, sides.moved(condition), ttl_hints=ttls)
     return sides.without_keys(node, join.columns)
 
 

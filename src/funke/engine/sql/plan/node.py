@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from funke.engine.graph.state_meaning import StateMeaning
     from funke.engine.operators.operator import Operator, TaskInfo
     from funke.engine.sql.meaning.column_texts import ColumnTexts
+    from funke.engine.sql.plan.state_growth import StateGrowth
 
 __all__ = [
     "FORWARD",
@@ -171,6 +172,10 @@ class PlanNode(Relation, ABC):
     def title(self, style: ExplainStyle) -> str:
         """The node with its attributes, as EXPLAIN shows it."""
 
+    def hints_text(self) -> str:
+        """What EXPLAIN says of the hints that it follows, behind its attributes."""
+        return ""
+
     def phases(self) -> tuple[PlanNode, ...]:
         """The operators that it runs as, from the source on: a local and a global one, or itself alone."""
         return (self,)
@@ -188,6 +193,10 @@ class PlanNode(Relation, ABC):
     def state_meaning(self, texts: ColumnTexts) -> StateMeaning | None:
         """What its state means; None without state, or if only the progress of time is kept."""
         return None
+
+    def state_growth(self) -> tuple[StateGrowth, ...]:
+        """What it keeps of each input, and what makes that grow; as far as that is said."""
+        return ()
 
     def create(self, task: TaskInfo) -> Operator:
         """The operator of one subtask; asked of a detached node."""

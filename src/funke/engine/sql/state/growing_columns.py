@@ -114,7 +114,7 @@ class _FixedColumn:
         return taken if self._stored is self._kind else taken.cast(self._kind)
 
     def used_bytes(self, count: int) -> int:
-        return count * self._width + self._validity.size
+        return count * int(self._width) + self._validity.size
 
 
 class _TextColumn:
@@ -166,7 +166,7 @@ class _NestedColumn:
         return pa.concat_arrays(taken.chunks) if taken.num_chunks != 1 else taken.chunk(0)
 
     def used_bytes(self, count: int) -> int:
-        return sum(each.nbytes for each in self._parts)
+        return sum(int(each.nbytes) for each in self._parts)
 
 
 def _column(kind: Any) -> Any:

@@ -169,7 +169,7 @@ class JoinSide:
         """About how much memory all rows take."""
         by_key = (self._head, self._tail, self._length)
         by_row = (self._following, self._previous, self._row_keys, self.matches, self._hashes, self._times)
-        return self._rows.memory_bytes + sum(each.nbytes for each in (*by_key, *by_row, self._slots))
+        return self._rows.memory_bytes + sum(int(each.nbytes) for each in (*by_key, *by_row, self._slots))
 
     def put(self, data: Any, numbers: Any, matches: Any, times: Any) -> None:
         """Takes in rows that `live_rows` gave."""

@@ -29,8 +29,9 @@ from funke.engine.sql.plan.explain_text import (
     limit_parts,
 )
 from funke.engine.sql.plan.final_rows import FinalRows
-from funke.engine.sql.plan.node import Distribution, Hash, PlanNode
+from funke.engine.sql.plan.node import Distribution, Hash, PlanNode, as_node
 from funke.engine.sql.plan.sink_materialize import SinkMaterialize
+from funke.engine.sql.plan.state_growth import growth_below
 from funke.engine.sql.plan.values import Values
 from funke.engine.sql.rules.shared_relations import repeated_relations, reuse_of
 from funke.engine.sql.spark_plans.plan_choice import PlanChoice, exchanges_in, spark_parts
@@ -124,15 +125,24 @@ def _reused(session: TableSession, plans: Sequence[_Plan]) -> tuple[Relation, ..
 
 
 def _advice(session: TableSession, plans: Sequence[_Plan]) -> str:
-    """What would make the plan cheaper, as far as options do."""
+    """What would make the plan cheaper, as far as options do, and what its joins keep."""
     is_folded = session.settings.get("table.exec.mini-batch.enabled", "false").lower() == "true"
-    if not session.is_streaming or is_folded or not any(_has_aggregation(each.relation) for each in plans):
+    lines: list[str] = []
+    if session.is_streaming and not is_folded and any(_has_aggregation(each.relation) for each in plans):
+        lines.append(
+            "GROUP BY tells a change for every row. With 'table.exec.mini-batch.enabled' = 'true', "
+            "'table.exec.mini-batch.allow-latency' and 'table.exec.mini-batch.size' rows are gathered, aggregated "
+            "before they are sent on, and tell one change for each key."
+        )
+    if session.is_streaming:
+        lines += dict.fromkeys(
+            f"the state of {growth.owner} {growth.text}"
+            for each in plans
+            for growth in growth_below(as_node(each.relation))
+        )
+    if not lines:
         return "\nNo advice: no option is known that makes this plan cheaper.\n"
-    return (
-        "\nadvice[1]: GROUP BY tells a change for every row. With 'table.exec.mini-batch.enabled' = 'true', "
-        "'table.exec.mini-batch.allow-latency' and 'table.exec.mini-batch.size' rows are gathered, aggregated before "
-        "they are sent on, and tell one change for each key.\n"
-    )
+    return "\n" + "".join(f"advice[{number}]: {line}\n" for number, line in enumerate(lines, 1))
 
 
 def _has_aggregation(relation: Relation) -> bool:
@@ -218,7 +228,10 @@ def _node_lines(node: PlanNode, trees: list[list[str]], style: _Style) -> list[s
     for phase in node.phases() if node.explains_phases else (node,):
         sides = zip(phase.inputs, phase.distributions(), trees, strict=True)
         trees = [_exchanged(phase, *each, style) for each in sides]
-        lines = [_with_kinds(phase.title(style.expressions), phase, style), *_below(trees)]
+        title = _with_kinds(phase.title(style.expressions), phase, style)
+        # As in Flink's plans hints stand in the physical plan alone.
+        hints = "" if style.is_infix else phase.hints_text()
+        lines = [f"{title[:-1]}{hints})" if hints else title, *_below(trees)]
         trees = [lines]
     return lines
 
