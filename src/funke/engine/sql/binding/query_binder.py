@@ -24,6 +24,7 @@ from funke.engine.sql.binding.expressions import (
     BoundExpression,
     calls_in,
     column_of,
+    has_query,
     is_deterministic,
     time_of,
 )
@@ -49,6 +50,7 @@ from funke.engine.sql.binding.scope import MissingName, Scope, ScopeColumn, name
 from funke.engine.sql.binding.set_operations import of_relations, words_of
 from funke.engine.sql.binding.snapshot_joins import bind_snapshot_join, is_snapshot_join
 from funke.engine.sql.binding.subquery_joins import with_subquery_joins
+from funke.engine.sql.binding.syntax_parts import query_in
 from funke.engine.sql.binding.table_aggregations import bind_table_aggregation, table_aggregate_in
 from funke.engine.sql.binding.window_grouping import with_windows
 from funke.engine.sql.binding.window_tables import bind_window_table
@@ -117,11 +119,14 @@ class QueryBinder:
                 raise UnsupportedFeatureError(f"{clause} in SQL")
         hints = bind_lookup_hints(select.hints, select.source)
         table, scope = replace(self, lookup_hints=hints)._bind_source(select.source)
-        select, source, scope = with_group_window(select, table, scope, self.session, self.is_streaming)
-        binder = self.binder_of(scope)
         illegal = aggregate_in(select.where, self.find_aggregate)
         if illegal is not None:
             raise refused("Aggregate expression is illegal in WHERE clause", illegal.position)
+        if select.where is not None and query_in(select.where) and has_query(self.binder_of(scope).bind(select.where)):
+            # Behind the join that it becomes times are plain timestamps.
+            scope = scope.without_times()
+        select, source, scope = with_group_window(select, table, scope, self.session, self.is_streaming)
+        binder = self.binder_of(scope)
         condition = None if select.where is None else binder.bind_condition(select.where, "WHERE")
         table_aggregate = table_aggregate_in(select)
         if table_aggregate is not None:
@@ -133,7 +138,10 @@ class QueryBinder:
             relation = self._bind_over(select, source, scope, plain, condition)
         else:
             names, bound = self._bind_items(select.items, scope, binder)
-            relation = Calculation(_columns(names, bound), source, tuple(bound), condition)
+            columns = _columns(names, bound)
+            if any(map(has_query, bound)):
+                columns = tuple(replace(each, time=None) for each in columns)
+            relation = Calculation(columns, source, tuple(bound), condition)
         return distinct_rows(relation) if select.is_distinct else relation
 
     def _bind_groups(

@@ -20,9 +20,10 @@ from funke.engine.sql.binding.expressions import (
     has_query,
     moved,
     parts_in,
+    with_columns,
     with_parts,
 )
-from funke.engine.sql.binding.joins import Join, all_true, call_of
+from funke.engine.sql.binding.joins import Join, JoinKind, all_true, call_of, columns_of_join
 from funke.engine.sql.binding.relations import Aggregation, BoundAggregate, Calculation, Column, Relation, with_inputs
 from funke.engine.sql.binding.subquery_values import Logic, always_has_row, join_value, named_results
 from funke.engine.sql.functions.aggregates.aggregate import bind_aggregate
@@ -48,8 +49,10 @@ def with_subquery_joins(relation: Relation, may_be_semi: bool = True) -> Relatio
 
 def _joined(calculation: Calculation, may_be_semi: bool, filters: set[int] | None = None) -> Calculation:
     source, condition = calculation.input, calculation.condition
-    if any(map(has_query, (*calculation.expressions, *(() if condition is None else (condition,))))):
-        source = named_results(source, calculation)
+    if not any(map(has_query, (*calculation.expressions, *(() if condition is None else (condition,))))):
+        return calculation
+    source = named_results(source, calculation)
+    calculation = _without_times(calculation)
     if condition is not None and has_query(condition):
         source, condition = _filtered(source, condition, may_be_semi)
     if any(map(has_query, calculation.expressions)):
@@ -63,6 +66,13 @@ def _joined(calculation: Calculation, may_be_semi: bool, filters: set[int] | Non
             expressions.append(found)
         calculation = replace(calculation, expressions=tuple(expressions))
     return replace(calculation, input=source, condition=condition)
+
+
+def _without_times(calculation: Calculation) -> Calculation:
+    """Behind a join times are plain timestamps."""
+    columns = tuple(Column(each.name, each.type) for each in calculation.columns)
+    expressions = (with_columns(each, lambda column: replace(column, time=None)) for each in calculation.expressions)
+    return replace(calculation, columns=columns, expressions=tuple(expressions))
 
 
 def _queries_in(expression: BoundExpression) -> Iterator[BoundSubQuery]:
@@ -173,7 +183,8 @@ def _semi_join(source: Relation, query: BoundSubQuery, is_negated: bool) -> Rela
     for each in pulled.conditions:
         moves = {index: width + index for index in range(len(right.columns))}
         conditions.append(with_outer(moved(each, moves), lambda column: query.outer[column.number]))
-    return Join(source.columns, source, right, "anti" if is_negated else "semi", all_true(conditions))
+    kind: JoinKind = "anti" if is_negated else "semi"
+    return Join(columns_of_join(source.columns, right.columns, kind), source, right, kind, all_true(conditions))
 
 
 def _not_different(one: BoundExpression, other: BoundExpression) -> BoundExpression:
