@@ -49,7 +49,7 @@ def with_subquery_joins(relation: Relation, may_be_semi: bool = True) -> Relatio
 
 def _joined(calculation: Calculation, may_be_semi: bool, filters: set[int] | None = None) -> Calculation:
     source, condition = calculation.input, calculation.condition
-    if not any(map(has_query, (*calculation.expressions, *(() if condition is None else (condition,))))):
+    if not calculation.has_query:
         return calculation
     source = named_results(source, calculation)
     calculation = _without_times(calculation)
