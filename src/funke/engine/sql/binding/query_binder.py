@@ -134,8 +134,7 @@ class QueryBinder:
         elif is_grouped(select, self.find_aggregate):
             relation = self._bind_groups(select, source, scope, binder, condition)
         elif has_over(select):
-            plain = self._expression_binder(scope)
-            relation = self._bind_over(select, source, scope, plain, condition)
+            relation = self._bind_over(select, source, scope, binder, condition)
         else:
             names, bound = self._bind_items(select.items, scope, binder)
             columns = _columns(names, bound)
