@@ -81,7 +81,10 @@ def _elements(relation: Any, size: int) -> Iterator[Any]:
         for each in relation.inputs:
             yield from (found for found in _elements(each, size) if isinstance(found, ColumnBatch))
     elif isinstance(relation, (SemiJoin, TwoSidedNode)):
-        yield from joined(relation, [_elements(each, size) for each in relation.inputs])
+        harness = join_harness(relation)
+        yield from joined(relation, [_elements(each, size) for each in relation.inputs], harness)
+        harness.end_input()
+        yield from harness.elements()
     else:
         elements = _elements(relation.input, size)
         for create in factories_of(relation):

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from funke.engine.errors import UnsupportedFeatureError
-from funke.engine.sql.binding.expressions import column_of, has_query
+from funke.engine.sql.binding.expressions import column_of
 from funke.engine.sql.binding.relations import Calculation, Constants, Relation, UnionAll
 from funke.engine.sql.functions.values import from_values, to_value, to_values
 from funke.engine.types.logical.column_types import column_schema
@@ -18,8 +18,7 @@ __all__ = ["constant_rows", "is_constant"]
 def is_constant(relation: Relation) -> bool:
     """Whether a query reads no table, so that its rows are known."""
     if isinstance(relation, Calculation):
-        parts = (*relation.expressions, *(() if relation.condition is None else (relation.condition,)))
-        return is_constant(relation.input) and not any(map(has_query, parts))
+        return is_constant(relation.input) and not relation.has_query
     if isinstance(relation, UnionAll):
         return all(map(is_constant, relation.inputs))
     return isinstance(relation, Constants)

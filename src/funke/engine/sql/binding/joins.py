@@ -67,7 +67,7 @@ class Join(Relation):
 def columns_of_join(left: Sequence[Column], right: Sequence[Column], kind: JoinKind) -> tuple[Column, ...]:
     """The columns of a join: names that occur again get a number; times are plain timestamps behind it."""
     if kind in ("semi", "anti"):
-        return tuple(left)
+        return tuple(Column(each.name, each.type) for each in left)
     names = distinct_names([each.name for each in (*left, *right)])
     optional = (kind in ("right", "full"), kind in ("left", "full"))
     sides = [(each, is_optional) for side, is_optional in zip((left, right), optional) for each in side]

@@ -24,6 +24,7 @@ from funke.engine.sql.binding.expressions import (
     BoundExpression,
     calls_in,
     column_of,
+    has_query,
     is_deterministic,
     time_of,
 )
@@ -50,6 +51,7 @@ from funke.engine.sql.binding.set_operations import of_relations, words_of
 from funke.engine.sql.binding.snapshot_joins import bind_snapshot_join, is_snapshot_join
 from funke.engine.sql.binding.state_ttl_hints import bind_ttl_hints, with_group_ttl, with_join_ttls
 from funke.engine.sql.binding.subquery_joins import with_subquery_joins
+from funke.engine.sql.binding.syntax_parts import query_in
 from funke.engine.sql.binding.table_aggregations import bind_table_aggregation, table_aggregate_in
 from funke.engine.sql.binding.window_grouping import with_windows
 from funke.engine.sql.binding.window_tables import bind_window_table
@@ -120,11 +122,14 @@ class QueryBinder:
         hints = bind_lookup_hints(select.hints, select.source)
         ttls = bind_ttl_hints(select.hints, select.source, is_grouped(select, self.find_aggregate))
         table, scope = replace(self, lookup_hints=hints, ttl_hints=ttls)._bind_source(select.source)
-        select, source, scope = with_group_window(select, table, scope, self.session, self.is_streaming)
-        binder = self.binder_of(scope)
         illegal = aggregate_in(select.where, self.find_aggregate)
         if illegal is not None:
             raise refused("Aggregate expression is illegal in WHERE clause", illegal.position)
+        if select.where is not None and query_in(select.where) and has_query(self.binder_of(scope).bind(select.where)):
+            # Behind the join that it becomes times are plain timestamps.
+            scope = scope.without_times()
+        select, source, scope = with_group_window(select, table, scope, self.session, self.is_streaming)
+        binder = self.binder_of(scope)
         condition = None if select.where is None else binder.bind_condition(select.where, "WHERE")
         table_aggregate = table_aggregate_in(select)
         if table_aggregate is not None:
@@ -133,11 +138,13 @@ class QueryBinder:
             groups = self._bind_groups(select, source, scope, binder, condition)
             relation = with_group_ttl(groups, select.source, ttls)
         elif has_over(select):
-            plain = self._expression_binder(scope)
-            relation = self._bind_over(select, source, scope, plain, condition)
+            relation = self._bind_over(select, source, scope, binder, condition)
         else:
             names, bound = self._bind_items(select.items, scope, binder)
-            relation = Calculation(_columns(names, bound), source, tuple(bound), condition)
+            columns = _columns(names, bound)
+            if any(map(has_query, bound)):
+                columns = tuple(replace(each, time=None) for each in columns)
+            relation = Calculation(columns, source, tuple(bound), condition)
         return distinct_rows(relation) if select.is_distinct else relation
 
     def _bind_groups(

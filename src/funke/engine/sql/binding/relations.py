@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, is_dataclass, replace
 from typing import Any, TypeVar
 
-from funke.engine.sql.binding.expressions import BoundExpression
+from funke.engine.sql.binding.expressions import BoundExpression, has_query
 from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.functions.aggregates.aggregate import AggregateCall
 from funke.engine.types.logical.data_type import DataType
@@ -73,6 +73,12 @@ class Calculation(Relation):
     input: Relation
     expressions: tuple[BoundExpression, ...]
     condition: BoundExpression | None = None
+
+    @property
+    def has_query(self) -> bool:
+        """Whether there is a query in one of its expressions, which is still to become a join."""
+        conditions = () if self.condition is None else (self.condition,)
+        return any(map(has_query, (*self.expressions, *conditions)))
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from funke.engine.errors import SqlValidationError
@@ -40,6 +40,10 @@ class Scope:
     """The columns of what stands behind FROM, in their order."""
 
     columns: tuple[ScopeColumn, ...] = ()
+
+    def without_times(self) -> Scope:
+        """The same columns, of which none is a time."""
+        return replace(self, columns=tuple(replace(each, time=None) for each in self.columns))
 
     def knows(self, name: Name) -> bool:
         """Whether a name means something here, and not in a query around this one."""

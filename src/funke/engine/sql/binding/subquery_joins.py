@@ -6,8 +6,11 @@ join. Any other gives columns that are joined to the rows, of which the expressi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import operator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from decimal import Decimal
+from typing import Any
 
 from funke.engine.sql.binding.decorrelation import pulled_up, same_columns_of, with_outer
 from funke.engine.sql.binding.expressions import (
@@ -20,12 +23,14 @@ from funke.engine.sql.binding.expressions import (
     has_query,
     moved,
     parts_in,
+    with_columns,
     with_parts,
 )
-from funke.engine.sql.binding.joins import Join, all_true, call_of
+from funke.engine.sql.binding.joins import Join, JoinKind, all_true, call_of, columns_of_join
 from funke.engine.sql.binding.relations import Aggregation, BoundAggregate, Calculation, Column, Relation, with_inputs
-from funke.engine.sql.binding.subquery_values import Logic, always_has_row, join_value, named_results
+from funke.engine.sql.binding.subquery_values import Logic, always_has_row, count_in, join_value, named_results
 from funke.engine.sql.functions.aggregates.aggregate import bind_aggregate
+from funke.engine.sql.functions.aggregates.counting import COUNT
 from funke.engine.sql.functions.aggregates.extremes import MIN
 from funke.engine.sql.functions.function import Argument
 from funke.engine.types.logical.atomic_types import BooleanType
@@ -48,8 +53,10 @@ def with_subquery_joins(relation: Relation, may_be_semi: bool = True) -> Relatio
 
 def _joined(calculation: Calculation, may_be_semi: bool, filters: set[int] | None = None) -> Calculation:
     source, condition = calculation.input, calculation.condition
-    if any(map(has_query, (*calculation.expressions, *(() if condition is None else (condition,))))):
-        source = named_results(source, calculation)
+    if not calculation.has_query:
+        return calculation
+    source = named_results(source, calculation)
+    calculation = _without_times(calculation)
     if condition is not None and has_query(condition):
         source, condition = _filtered(source, condition, may_be_semi)
     if any(map(has_query, calculation.expressions)):
@@ -63,6 +70,13 @@ def _joined(calculation: Calculation, may_be_semi: bool, filters: set[int] | Non
             expressions.append(found)
         calculation = replace(calculation, expressions=tuple(expressions))
     return replace(calculation, input=source, condition=condition)
+
+
+def _without_times(calculation: Calculation) -> Calculation:
+    """Behind a join times are plain timestamps."""
+    columns = tuple(Column(each.name, each.type) for each in calculation.columns)
+    expressions = (with_columns(each, lambda column: replace(column, time=None)) for each in calculation.expressions)
+    return replace(calculation, columns=columns, expressions=tuple(expressions))
 
 
 def _queries_in(expression: BoundExpression) -> Iterator[BoundSubQuery]:
@@ -79,7 +93,7 @@ def _filtered(
     source: Relation, condition: BoundExpression, may_be_semi: bool
 ) -> tuple[Relation, BoundExpression | None]:
     """The rows with what a condition is computed of, and the condition without queries."""
-    conditions = [part for each in conjuncts(condition) for part in _parted(each)]
+    conditions = [_without_count(part) for each in conjuncts(condition) for part in _parted(each)]
     # A correlated query behind HAVING is none for Flink's rule of semi joins.
     is_having = isinstance(source, Aggregation)
     if may_be_semi and all(_may_be_semi(each, is_having) for each in conditions):
@@ -91,7 +105,7 @@ def _filtered(
     for each in conditions:
         source, found = _computed(source, each, Logic.TRUE)
         if not _is_true(found):
-            rest.append(found)
+            rest.append(_without_zero(found))
     return source, all_true(rest)
 
 
@@ -118,6 +132,64 @@ def _parted(condition: BoundExpression) -> list[BoundExpression]:
         if inner.call.function.name == "or":
             return [part for each in inner.arguments for part in _parted(call_of("not", each))]
     return [condition]
+
+
+_COMPARED: dict[str, Callable[[Any, Any], bool]] = {
+    "=": operator.eq,
+    "<>": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def _without_zero(condition: BoundExpression) -> BoundExpression:
+    """A comparison of a count, which is 0 instead of NULL: if that is no match the count itself will do."""
+    if not isinstance(condition, BoundFunction) or condition.call.function.name not in _COMPARED:
+        return condition
+    name, arguments = condition.call.function.name, list(condition.arguments)
+    for place, each in enumerate(arguments):
+        other = arguments[1 - place]
+        count = count_in(each)
+        if count is None or not isinstance(other, BoundConstant) or other.value is None:
+            continue
+        values = (0, other.value) if place == 0 else (other.value, 0)
+        if not _COMPARED[name](*values):
+            arguments[place] = count
+            return call_of(name, *arguments)
+    return condition
+
+
+_FLIPPED = {"<": ">", "<=": ">="}
+
+
+def _without_count(condition: BoundExpression) -> BoundExpression:
+    """Whether a query counts any row is whether it has one."""
+    if not isinstance(condition, BoundFunction) or len(condition.arguments) != 2:
+        return condition
+    name, (one, other) = condition.call.function.name, condition.arguments
+    if name in _FLIPPED:
+        name, one, other = _FLIPPED[name], other, one
+    counted = _counted_rows(one)
+    if counted is None or not isinstance(other, BoundConstant) or not isinstance(other.value, int | Decimal):
+        return condition
+    is_any = (name == ">" and 0 <= other.value < 1) or (name == ">=" and 0 < other.value <= 1)
+    return counted if is_any else condition
+
+
+def _counted_rows(expression: BoundExpression) -> BoundSubQuery | None:
+    """The query whose rows another one counts."""
+    if not isinstance(expression, BoundSubQuery) or expression.kind != "scalar":
+        return None
+    relation = expression.relation
+    if isinstance(relation, Calculation) and isinstance(relation.expressions[0], BoundColumn):
+        relation = relation if relation.condition is not None else relation.input
+    if not isinstance(relation, Aggregation) or relation.keys or len(relation.aggregates) != 1:
+        return None
+    (aggregate,) = relation.aggregates
+    is_count = aggregate.call.function is COUNT and not aggregate.arguments and aggregate.condition is None
+    return replace(expression, kind="exists", type=_TRUTH, relation=relation.input) if is_count else None
 
 
 def _is_itself(results: Sequence[BoundExpression]) -> bool:
@@ -173,7 +245,8 @@ def _semi_join(source: Relation, query: BoundSubQuery, is_negated: bool) -> Rela
     for each in pulled.conditions:
         moves = {index: width + index for index in range(len(right.columns))}
         conditions.append(with_outer(moved(each, moves), lambda column: query.outer[column.number]))
-    return Join(source.columns, source, right, "anti" if is_negated else "semi", all_true(conditions))
+    kind: JoinKind = "anti" if is_negated else "semi"
+    return Join(columns_of_join(source.columns, right.columns, kind), source, right, kind, all_true(conditions))
 
 
 def _not_different(one: BoundExpression, other: BoundExpression) -> BoundExpression:

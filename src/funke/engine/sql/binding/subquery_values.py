@@ -36,7 +36,7 @@ from funke.engine.sql.functions.aggregates.single_value import SINGLE_VALUE
 from funke.engine.sql.functions.function import Argument
 from funke.engine.types.logical.atomic_types import BigIntType, BooleanType
 
-__all__ = ["Logic", "always_has_row", "join_value", "joined_values", "named_results"]
+__all__ = ["Logic", "always_has_row", "count_in", "join_value", "joined_values", "named_results"]
 
 Value: TypeAlias = "tuple[Relation, BoundExpression]"
 
@@ -226,6 +226,15 @@ def _looked_up(source: Relation, relation: Calculation, query: BoundSubQuery) ->
     found = relation.expressions[0]
     assert isinstance(found, BoundColumn)
     return join, same_columns_of(join)[width + found.index]
+
+
+def count_in(expression: BoundExpression) -> BoundExpression | None:
+    """The count that an expression is, with 0 instead of NULL."""
+    if not isinstance(expression, BoundFunction) or expression.call.function.name != "case":
+        return None
+    *_, zero, count = expression.arguments
+    is_counted = len(expression.arguments) == 3 and zero is _ZERO
+    return count if is_counted else None
 
 
 # Whether there are rows

@@ -8,7 +8,7 @@ from typing import Any
 
 from funke.engine.sql.syntax import expressions as syntax
 
-__all__ = ["children_of", "parts_of"]
+__all__ = ["children_of", "parts_of", "query_in"]
 
 
 def parts_of(expression: syntax.Expression) -> Iterator[syntax.Expression]:
@@ -16,6 +16,12 @@ def parts_of(expression: syntax.Expression) -> Iterator[syntax.Expression]:
     yield expression
     for each in children_of(expression):
         yield from parts_of(each)
+
+
+def query_in(expression: syntax.Expression) -> bool:
+    """Whether there is a sub-query in an expression."""
+    kinds = (syntax.InQuery, syntax.Exists, syntax.ScalarQuery)
+    return any(isinstance(each, kinds) for each in parts_of(expression))
 
 
 def children_of(expression: syntax.Expression) -> Iterator[syntax.Expression]:

@@ -56,6 +56,9 @@ def window_columns(relation: Relation) -> WindowColumns | None:
     if isinstance(relation, RankedWindows):
         return window_columns(relation.input)
     if isinstance(relation, Calculation):
+        if relation.has_query:
+            # Behind the join that it becomes rows come when they match, whatever their windows.
+            return None
         found = window_columns(relation.input)
         return None if found is None else found.through([relation.expressions])
     if isinstance(relation, Expansion):

@@ -87,7 +87,12 @@ class GroupAggregate(Aggregation, PlanNode):
     def title(self, style: ExplainStyle) -> str:
         inputs = self.input.columns
         keys = [column_name(inputs[index]) for index in self.keys]
-        calls = [f"{call_text(each, inputs)} AS EXPR${number}" for number, each in enumerate(self.aggregates)]
+        names = [each.name for each in self.columns[len(self.keys) :]]
+        calls = [
+            # Those of a join have names of their own.
+            f"{call_text(each, inputs)} AS {f'EXPR${number}' if name.startswith('agg$') else name}"
+            for number, (each, name) in enumerate(zip(self.aggregates, names))
+        ]
         group_by = f"groupBy=[{', '.join(keys)}], " if keys else ""
         kind = kind_text("GroupAggregate", (each.call.function for each in self.aggregates))
         return f"{kind}({group_by}select=[{', '.join([*keys, *calls])}])"

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from funke.engine.flink_exceptions import TableException
-from funke.engine.sql.functions.aggregates.aggregate import AggregateBody, AggregateFunction
+from funke.engine.sql.functions.aggregates.aggregate import AggregateBody, AggregateCall, AggregateFunction
+from funke.engine.sql.functions.aggregates.kernel import Fields, RunningKernel
+from funke.engine.sql.functions.aggregates.rows import AggregateRows
 from funke.engine.sql.functions.type_rules import like_argument
+from funke.engine.sql.functions.values import from_values, to_values
 
 __all__ = ["SINGLE_VALUE"]
 
 
 class _SingleBody(AggregateBody):
-    """Value, and how many rows there are."""
+    """The value, and how many rows there are."""
 
     def create(self) -> list[Any]:
         return [None, 0]
@@ -23,6 +28,7 @@ class _SingleBody(AggregateBody):
         accumulator[:] = [arguments[0], accumulator[1] + 1]
 
     def retract(self, accumulator: list[Any], *arguments: Any) -> None:
+        # A row that takes the place of this one may have come already, and is taken back then.
         if accumulator[1] not in (0, 1):
             raise _several_rows()
         accumulator[:] = [None, accumulator[1] - 1]
@@ -30,11 +36,38 @@ class _SingleBody(AggregateBody):
     def merge(self, accumulator: list[Any], other: list[Any]) -> None:
         if accumulator[1] > 0 and other[1] > 0:
             raise _several_rows()
-        value = other[0] if other[1] > 0 else accumulator[0]
-        accumulator[:] = [value, accumulator[1] + other[1]]
+        accumulator[:] = [other[0] if other[1] > 0 else accumulator[0], accumulator[1] + other[1]]
 
     def value(self, accumulator: list[Any]) -> Any:
         return accumulator[0]
+
+
+class _SingleKernel(RunningKernel):
+    """Fields: the value, and how many rows there are."""
+
+    dtypes = (object, np.int64)
+    initial = (None, 0)
+
+    def __init__(self, call: AggregateCall) -> None:
+        self._type = call.types[0]
+
+    def running_fields(self, before: Fields, rows: AggregateRows) -> Fields:
+        signs: Any = np.ones(len(rows), np.int64) if rows.signs is None else rows.signs.astype(np.int64)
+        counts = rows.segments.running_sum(before[1], signs)
+        earlier = counts - signs
+        if np.where(signs > 0, earlier > 0, (earlier != 0) & (earlier != 1)).any():
+            raise _several_rows()
+        values = np.fromiter(to_values(rows.arguments[0].array, self._type), object, len(rows))
+        values[signs < 0] = None
+        return values, counts
+
+    def merge(self, left: Fields, right: Fields) -> Fields:
+        if ((left[1] > 0) & (right[1] > 0)).any():
+            raise _several_rows()
+        return np.where(right[1] > 0, right[0], left[0]), left[1] + right[1]
+
+    def values(self, fields: Fields) -> Any:
+        return from_values(fields[0].tolist(), self._type)
 
 
 def _several_rows() -> TableException:
@@ -46,5 +79,6 @@ SINGLE_VALUE = AggregateFunction(
     "any",
     like_argument(),
     lambda call: _SingleBody(),
+    _SingleKernel,
     purpose="The value of the only row; several rows are an error.",
 )
