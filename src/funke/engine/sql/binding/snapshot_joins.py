@@ -96,13 +96,13 @@ def bind_snapshot_join(
         (*left_scope.columns, *(ScopeColumn(each.name, each.type, function.alias or "SNAPSHOT") for each in shown))
     )
     condition = None if join.condition is None else make(scope).bind_condition(join.condition, "ON")
-    time = _time_column(function, replace_names(right.columns, right_scope)) if is_streaming else None
+    time = _time_column(function, _named(right.columns, right_scope)) if is_streaming else None
     load = _load_phase(function, make)
     ttl_ms = _interval_ms("state_ttl", function.state_ttl, make)
     return SnapshotJoin((*left.columns, *shown), left, right, kind, condition, time, load, ttl_ms), scope
 
 
-def replace_names(columns: tuple[Column, ...], scope: Scope) -> tuple[Column, ...]:
+def _named(columns: tuple[Column, ...], scope: Scope) -> tuple[Column, ...]:
     """Columns under the names that a query has for them."""
     return tuple(replace(each, name=named.name) for each, named in zip(columns, scope.columns))
 
