@@ -155,3 +155,49 @@ def started(postgres: PostgresServer, folder: Any, savepoint: str | None = None)
     sink = JdbcSink.exactly_once_sink("insert into seen values (?, ?, ?)", kind, options)
     rows.map(lambda row: Row(str(row.get_row_kind()), row.id, row.name), kind).uid("told").add_sink(sink).uid("seen")
     return env.execute_async("pets")
+
+
+def test_orders_meet_the_rates_of_their_moment(spark: Any, postgres: PostgresServer) -> None:
+    """The changes of a database are the right side of LATERAL SNAPSHOT; orders have no end."""
+    postgres.run(
+        "create table if not exists rates (currency int primary key, rate int, since timestamp)",
+        "alter table rates replica identity full",
+        "insert into rates select g, 100 + g, timestamp '2024-01-01 00:00:00' from generate_series(0, 1) g",
+    )
+    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    t_env.get_config().set("parallelism.default", "2")
+    password = PASSWORD.replace("'", "''")
+    t_env.execute_sql(f"""
+        CREATE TABLE rates (currency INT, rate INT, since TIMESTAMP(3), WATERMARK FOR since AS since,
+                            PRIMARY KEY (currency) NOT ENFORCED) WITH (
+            'connector' = 'postgres-cdc', 'hostname' = '127.0.0.1', 'port' = '{postgres.port}',
+            'username' = '{USER}', 'password' = '{password}', 'database-name' = '{DATABASE}',
+            'schema-name' = 'public', 'table-name' = 'rates',
+            'slot.name' = 'rates', 'debezium.publication.name' = 'rates'
+        )
+    """)
+    t_env.execute_sql("""
+        CREATE TABLE orders (currency INT) WITH (
+            'connector' = 'datagen', 'rows-per-second' = '200', 'fields.currency.min' = '0', 'fields.currency.max' = '1'
+        )
+    """)
+    result = t_env.execute_sql("""
+        SELECT o.currency, r.rate FROM orders AS o JOIN LATERAL SNAPSHOT(
+            input => TABLE rates, on_time => DESCRIPTOR(since), load_completed_idle_timeout => INTERVAL '2' SECOND
+        ) AS r ON o.currency = r.currency
+    """)
+    seen: list[tuple[Any, ...]] = []
+    try:
+        with result.collect() as rows:
+            for row in rows:
+                if not seen:
+                    postgres.run("update rates set rate = 200, since = '2024-01-02 00:00:00' where currency = 1")
+                seen.append(tuple(row))
+                if row[1] == 200 or len(seen) > 50_000:
+                    break
+    finally:
+        free = "select not active from pg_replication_slots where slot_name = 'rates'"
+        assert wait_until(lambda: postgres.rows(free) == [(True,)], 30)
+        postgres.run("select pg_drop_replication_slot('rates')", "drop publication rates", "drop table rates")
+    # No order has met half of the update, or none of the rates that were there before.
+    assert {*seen[:-1]} <= {(0, 100), (1, 101)} and seen[-1] == (1, 200)
