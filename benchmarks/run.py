@@ -629,10 +629,10 @@ def batch_measures(bench: Bench) -> dict[str, Callable[[], Ratio]]:
         return ratio(name, bench.batch_sql(query, "csv"), slots, 0.8)
 
     found: dict[str, Callable[[], Ratio]] = {}
-    for query in ("group", "decimals", "sort"):
+    for query in ("group", "decimals", "join", "sort"):
         found[f"batch-{query}"] = partial(to_flink, query)
         found[f"batch-{query}-slots"] = partial(to_slots, query)
-    return found | {f"batch-{query}-spark": partial(to_spark, query) for query in ("group", "sort", "copy")}
+    return found | {f"batch-{query}-spark": partial(to_spark, query) for query in ("group", "join", "sort", "copy")}
 
 
 def machine() -> str:

@@ -35,6 +35,11 @@ QUERIES = {
         "n2 BIGINT, total DECIMAL(38, 3), average DOUBLE",
         "SELECT n2, SUM(CAST(n3 AS DECIMAL(20, 3))), AVG(CAST(n3 AS DOUBLE)) FROM events WHERE kind = 2 GROUP BY n2",
     ),
+    "join": (
+        "n1 BIGINT, n2 BIGINT, n3 BIGINT, n4 BIGINT, s1 STRING",
+        "SELECT b.n1, b.n2, b.n3, a.n4, a.s1 FROM events AS b JOIN events AS a ON b.n1 = a.n1 "
+        "WHERE b.kind = 2 AND a.kind = 1",
+    ),
     "sort": (SORTED, "SELECT n1, n2, n3, date_time, s1, extra FROM events WHERE kind = 2 ORDER BY n3, n1"),
     "copy": (SORTED, "SELECT n1, n2, n3 + 1 AS n3, date_time, s1, extra FROM events WHERE kind = 2 AND n3 > 1000"),
 }

@@ -65,30 +65,34 @@ RANKS = [
     "SELECT k, id FROM (SELECT k, id, ROW_NUMBER() OVER (PARTITION BY k ORDER BY id) AS n FROM t) WHERE n = 1",
 ]
 # Joins that Spark does: by keys of every type whose values it tells apart as tables do, and by conditions beside them.
-_SOME = "(VALUES (1, 2), (4, CAST(NULL AS INT)), (9, 9)) AS b(x, y)"
+_SOME = "(VALUES (1, 2), (3, 1), (4, CAST(NULL AS INT)), (9, 9)) AS b(x, y)"
 _SAME = " AND ".join(f"a.{name} = b.{name}" for name in ("s", "ts", "tm", "nano", "money", "d", "yes"))
 JOINS = [
     *(f"SELECT a.i, a.s, b.i, b.nano FROM kinds a {kind} JOIN kinds b ON {_SAME}" for kind in ("FULL", "INNER")),
-    *(f"SELECT a.id, b.y FROM t a {kind} JOIN {_SOME} ON a.b = b.x AND a.id > 2 AND b.y > 1" for kind in JOIN_KINDS),
+    *(f"SELECT a.id, b.y FROM t a {kind} JOIN {_SOME} ON a.b = b.x AND a.id > 0 AND a.v > 3" for kind in JOIN_KINDS),
     f"SELECT a.id, a.name, b.x, b.y FROM t a FULL JOIN {_SOME} ON a.k + 1 = b.x AND a.v > b.y",
     f"SELECT a.id, a.name, b.x, b.y FROM t a LEFT JOIN {_SOME} ON a.v < b.y",
     "SELECT a.i, b.i FROM kinds a FULL JOIN kinds b ON a.s IS NOT DISTINCT FROM b.s AND a.i <> b.i",
     # Of sides that are computed, and into what is computed of it.
     "SELECT a.name, COUNT(*), SUM(b.v) FROM t a LEFT JOIN t b ON a.k = b.k AND a.id <> b.id GROUP BY a.name",
-    "SELECT a.id, n, c.i FROM t a JOIN (SELECT v, COUNT(*) AS n FROM t GROUP BY v) b ON a.k = b.v LEFT JOIN kinds c "
+    "SELECT a.id, n, c.i FROM t a JOIN (SELECT v, COUNT(*) AS n FROM t GROUP BY v) b ON a.id = b.v LEFT JOIN kinds c "
     "ON n = c.i AND c.yes",
     "SELECT a.i, b.i FROM kinds a, kinds b",
+    # Half of a join.
+    "SELECT id, name FROM t WHERE id IN (SELECT v FROM t WHERE id > 2)",
+    "SELECT a.id FROM t a WHERE NOT EXISTS (SELECT 1 FROM t b WHERE b.v = a.id AND UPPER(b.name) < LOWER(a.name))",
+    "SELECT id FROM t WHERE id NOT IN (SELECT v FROM t WHERE v IS NOT NULL)",
 ]
 # Conditions that Spark does not know: its tasks run the operator of slots, or choose among the rows of an inner join.
 _UNKNOWN = (
-    "a.k = b.v AND UPPER(a.name) < LOWER(b.name)",
+    "a.id = b.v AND UPPER(a.name) < LOWER(b.name)",
     "CHAR_LENGTH(a.name) > b.d",
     "a.k = b.k AND twice(a.v) > b.v",
 )
 JOINS_OF_TASKS = [
     f"SELECT a.id, a.name, b.id, b.name FROM t a {kind} JOIN t b ON {on}" for kind in JOIN_KINDS[1:] for on in _UNKNOWN
 ]
-CHOSEN_JOIN = f"SELECT a.id, a.name, b.id, b.name FROM t a JOIN t b ON {_UNKNOWN[0]} AND a.v <= b.v"
+CHOSEN_JOIN = f"SELECT a.id, a.name, b.id, b.name FROM t a JOIN t b ON {_UNKNOWN[0]} AND a.v >= b.v"
 # OVER windows that only batches have.
 OVER = [
     "SELECT i, RANK() OVER (PARTITION BY yes ORDER BY f DESC) AS r, SUM(i) OVER (ORDER BY i ROWS BETWEEN 1 PRECEDING "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import re
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,9 +10,6 @@ from typing import Any
 import cloudpickle
 import pytest
 
-from funke.engine.sql.binding.joins import JoinKind
-from funke.engine.sql.binding.relations import Relation, with_inputs
-from funke.engine.sql.plan.batch_join import BatchJoin
 from funke.engine.sql.plan.spark_rows import SparkRows
 from funke.engine.sql.spark_plans.carried_columns import from_carried
 from funke.engine.sql.spark_plans.spark_frames import frame_of
@@ -33,7 +30,7 @@ from tests.harness.batch_queries import (
     environment,
     planned,
 )
-from tests.harness.local_jobs import changes_in, rows_of
+from tests.harness.local_jobs import rows_of
 
 pytestmark = pytest.mark.spark
 
@@ -52,25 +49,23 @@ def test_spark_slots_and_streams_give_the_same_rows(spark: Any, tmp_path: Path, 
     assert not differences(queries, tmp_path, partial(computed, spark))
 
 
+@pytest.mark.parametrize(
+    ("hint", "wanted"),
+    [
+        ("BROADCAST(a)", "BroadcastHashJoin [c0], [c1], Inner, BuildLeft"),
+        ("NEST_LOOP(b)", "BroadcastHashJoin [c0], [c1], Inner, BuildRight"),
+        ("SHUFFLE_HASH(b)", "ShuffledHashJoin [c0], [c1], Inner, BuildRight"),
+        ("SHUFFLE_MERGE(a), BROADCAST(b)", "SortMergeJoin [c0], [c1], Inner"),
+    ],
+)
+def test_hints_choose_the_join_of_spark(spark: Any, tmp_path: Path, hint: str, wanted: str) -> None:
+    t_env = environment(EnvironmentSettings.in_batch_mode(), clicks_in(tmp_path))
+    plan = planned(t_env, f"SELECT /*+ {hint} */ a.k FROM t a JOIN t b ON a.k = b.v", "spark")
+    assert isinstance(plan, SparkRows)
+    text = frame_of(spark, plan.input, PlanSettings())._jdf.queryExecution().toString()
+    assert wanted in re.sub(r"#\d+L?", "", text)
+
+
 def computed(spark: Any, plan: SparkRows) -> list[tuple[Any, ...]]:
     found = frame_of(spark, plan.input, PlanSettings()).toArrow()
     return [row for batch in found.to_batches() for row in rows_of(from_carried(batch, plan.columns), plan)]
-
-
-@pytest.mark.parametrize("kind", ["semi", "anti"])
-def test_half_a_join(spark: Any, tmp_path: Path, kind: JoinKind) -> None:
-    """Rows with a match, and rows without one: with a condition that Spark knows, and with one of functions."""
-    t_env = environment(EnvironmentSettings.in_batch_mode(), clicks_in(tmp_path))
-    for condition in ("a.id > b.id", "UPPER(a.name) <= LOWER(b.name)"):
-        query = f"SELECT a.id, a.name FROM t a JOIN t b ON a.k = b.v AND {condition}"
-        frame, slots = (_with_kind(planned(t_env, query, mode), kind) for mode in ("spark", "slots"))
-        assert isinstance(frame, SparkRows)
-        rows = [row for sign, row in changes_in(slots) if sign == "+I"]
-        assert sorted(computed(spark, frame), key=repr) == sorted(rows, key=repr) != []
-
-
-def _with_kind(relation: Relation, kind: JoinKind) -> Relation:
-    if isinstance(relation, BatchJoin):
-        return replace(relation, kind=kind, columns=relation.left.columns)
-    changed: Relation = with_inputs(relation, lambda each: _with_kind(each, kind))
-    return changed

@@ -9,6 +9,7 @@ import pytest
 from funke.engine.errors import ConfigurationError
 from funke.engine.sql.binding.relations import Calculation
 from funke.engine.sql.plan.spark_rows import SparkRows
+from funke.engine.sql.spark_plans import plan_choice
 from funke.engine.sql.statements.job_plans import planned_rows
 from funke.table import DataTypes, EnvironmentSettings, TableEnvironment
 from funke.table.udf import udf
@@ -20,6 +21,9 @@ def t_env(tmp_path: Path) -> TableEnvironment:
     t_env.execute_sql(f"""
         CREATE TABLE files (id INT, name STRING, x DOUBLE, many ARRAY<INT>)
         WITH ('connector' = 'filesystem', 'format' = 'json', 'path' = '{tmp_path}')
+    """)
+    t_env.execute_sql("""
+        CREATE TABLE lake (id INT, name STRING) WITH ('connector' = 'spark', 'format' = 'orc', 'path' = '/lake')
     """)
     t_env.execute_sql("CREATE TABLE made (n INT) WITH ('connector' = 'datagen', 'number-of-rows' = '5')")
     return t_env
@@ -51,7 +55,16 @@ def batch_section(t_env: TableEnvironment, query: str) -> list[str]:
         ),
         (
             "SELECT a.id FROM files a FULL JOIN files b ON a.name = b.name",
-            "Spark: Join(joinType=[FullOuterJoin], where=[(name = name0)], select=[id, name, name0])",
+            "slots: Join(joinType=[FullOuterJoin], where=[(name = name0)], select=[id, name, name0]), because "
+            "slots join few rows sooner",
+        ),
+        (
+            "SELECT a.id FROM files a JOIN lake b ON a.name = b.name",
+            "Spark: Join(joinType=[InnerJoin], where=[(name = name0)], select=[id, name, name0])",
+        ),
+        (
+            "SELECT COUNT(*) FROM files a JOIN lake b ON a.name = b.name",
+            "Spark: GroupAggregate(select=[COUNT(*) AS EXPR$0])",
         ),
         (
             "SELECT a.id FROM files a JOIN files b ON a.x = b.x",
@@ -95,7 +108,6 @@ def test_the_setting_forces_either(t_env: TableEnvironment) -> None:
 
 
 def test_spark_chooses_among_rows_that_it_reads(t_env: TableEnvironment) -> None:
-    t_env.execute_sql("CREATE TABLE lake (id INT) WITH ('connector' = 'spark', 'format' = 'orc', 'path' = '/lake')")
     assert batch_section(t_env, "SELECT id + 1 FROM lake WHERE id > 3") == [
         "Spark: Calc(select=[(id + 1) AS EXPR$0], where=[(id > 3)])"
     ]
@@ -103,12 +115,12 @@ def test_spark_chooses_among_rows_that_it_reads(t_env: TableEnvironment) -> None
 
 
 def test_what_spark_computes_spark_writes(t_env: TableEnvironment) -> None:
-    t_env.execute_sql("CREATE TABLE lake (id INT) WITH ('connector' = 'spark', 'format' = 'orc', 'path' = '/lake')")
-    sink = "Spark: Sink(table=[default_catalog.default_database.lake], fields=[id])"
-    assert batch_section(t_env, "INSERT INTO lake SELECT id + 1 FROM files") == [sink]
-    assert batch_section(t_env, "INSERT INTO lake SELECT n FROM made") == ["slots: no rows have to meet"]
+    t_env.execute_sql("CREATE TABLE `out` (id INT) WITH ('connector' = 'spark', 'format' = 'orc', 'path' = '/lake')")
+    sink = "Spark: Sink(table=[default_catalog.default_database.out], fields=[id])"
+    assert batch_section(t_env, "INSERT INTO `out` SELECT id + 1 FROM files") == [sink]
+    assert batch_section(t_env, "INSERT INTO `out` SELECT n FROM made") == ["slots: no rows have to meet"]
     t_env.get_config().set("funke.table.batch-plan", "slots")
-    assert batch_section(t_env, "INSERT INTO lake SELECT id + 1 FROM files") == ["slots: no rows have to meet"]
+    assert batch_section(t_env, "INSERT INTO `out` SELECT id + 1 FROM files") == ["slots: no rows have to meet"]
 
 
 def test_functions_with_files_of_their_own_run_on_slots(t_env: TableEnvironment) -> None:
@@ -122,3 +134,13 @@ def test_functions_with_files_of_their_own_run_on_slots(t_env: TableEnvironment)
 def test_streams_have_no_such_section() -> None:
     t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     assert "Batch Execution" not in t_env.explain_sql("SELECT 1")
+
+
+def test_spark_joins_what_is_much(t_env: TableEnvironment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "rows.json").write_text('{"id": 1}')
+    monkeypatch.setattr(plan_choice, "_MOST_BYTES_IN_SLOTS", 17)
+    (line,) = batch_section(t_env, "SELECT a.id FROM files a JOIN files b ON a.name = b.name")
+    assert line.startswith("Spark: Join(")
+    monkeypatch.setattr(plan_choice, "_MOST_BYTES_IN_SLOTS", 18)
+    (line,) = batch_section(t_env, "SELECT a.id FROM files a JOIN files b ON a.name = b.name")
+    assert line.endswith("because slots join few rows sooner")

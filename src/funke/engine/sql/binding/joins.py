@@ -52,6 +52,8 @@ class Join(Relation):
     condition: BoundExpression | None = None
     # How long the rows of each side are kept, as a hint says it.
     ttl_hints: tuple[str, str] = field(default=("", ""), kw_only=True)
+    # How batches join, as hints say it: a name and a side, LEFT or RIGHT.
+    hints: tuple[tuple[str, str], ...] = field(default=(), kw_only=True)
 
     @property
     def keeps_left(self) -> bool:

@@ -38,6 +38,7 @@ from funke.engine.sql.binding.grouped_queries import (
     is_grouped,
     plain_aggregate,
 )
+from funke.engine.sql.binding.join_hints import JoinHint, bind_join_hints, with_join_hints
 from funke.engine.sql.binding.joins import bind_join, distinct_names
 from funke.engine.sql.binding.lateral_joins import bind_lateral_join
 from funke.engine.sql.binding.lookup_hints import LookupHint, bind_lookup_hints
@@ -94,6 +95,7 @@ class QueryBinder:
     # Those of the query whose tables are bound.
     lookup_hints: Mapping[str, LookupHint] = field(default_factory=dict)
     ttl_hints: Mapping[str, str] = field(default_factory=dict)
+    join_hints: tuple[JoinHint, ...] = ()
     # The columns of the query around this one.
     outer: OuterColumns | None = None
 
@@ -121,7 +123,9 @@ class QueryBinder:
                 raise UnsupportedFeatureError(f"{clause} in SQL")
         hints = bind_lookup_hints(select.hints, select.source)
         ttls = bind_ttl_hints(select.hints, select.source, is_grouped(select, self.find_aggregate))
-        table, scope = replace(self, lookup_hints=hints, ttl_hints=ttls)._bind_source(select.source)
+        joins = bind_join_hints(select.hints, select.source)
+        hinted = replace(self, lookup_hints=hints, ttl_hints=ttls, join_hints=joins)
+        table, scope = hinted._bind_source(select.source)
         illegal = aggregate_in(select.where, self.find_aggregate)
         if illegal is not None:
             raise refused("Aggregate expression is illegal in WHERE clause", illegal.position)
@@ -236,7 +240,8 @@ class QueryBinder:
             return self._bind_lateral(source, source.right)
         if isinstance(source, queries.Join):
             sides = self._bind_source(source.left), self._bind_source(source.right)
-            return with_join_ttls(bind_join(source, *sides, self._expression_binder), source, self.ttl_hints)
+            joined = with_join_ttls(bind_join(source, *sides, self._expression_binder), source, self.ttl_hints)
+            return with_join_hints(joined, source, self.join_hints)
         if isinstance(source, queries.TableRef):
             relation = self._find(source)
             name: str | None = source.path[-1]

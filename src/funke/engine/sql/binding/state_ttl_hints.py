@@ -13,7 +13,7 @@ from funke.engine.sql.binding.lookup_hints import Hints
 from funke.engine.sql.binding.relations import Aggregation, Calculation, Relation
 from funke.engine.sql.syntax import queries
 
-__all__ = ["bind_ttl_hints", "with_group_ttl", "with_join_ttls"]
+__all__ = ["bind_ttl_hints", "is_named", "leaves_of", "with_group_ttl", "with_join_ttls"]
 
 TtlHints = Mapping[str, str]
 
@@ -26,8 +26,8 @@ def bind_ttl_hints(hints: Hints, source: queries.Relation | None, is_grouped: bo
             found.update(_checked(options))
     if not found or not (is_grouped or isinstance(source, queries.Join)):
         return {}
-    tables = list(_leaves(source))
-    unknown = [name for name in found if not any(_is_named(each, name) for each in tables)]
+    tables = list(leaves_of(source))
+    unknown = [name for name in found if not any(is_named(each, name) for each in tables)]
     if unknown:
         raise ValidationException(
             "The options of following hints cannot match the name of input tables or views: \n"
@@ -63,18 +63,20 @@ def with_group_ttl(groups: Relation, source: queries.Relation | None, hints: Ttl
 def _ttl_of(source: queries.Relation | None, hints: TtlHints) -> str:
     if source is None or isinstance(source, queries.Join):
         return ""
-    return next((ttl for name, ttl in hints.items() if _is_named(source, name)), "")
+    return next((ttl for name, ttl in hints.items() if is_named(source, name)), "")
 
 
-def _leaves(source: queries.Relation | None) -> Iterator[queries.Relation]:
+def leaves_of(source: queries.Relation | None) -> Iterator[queries.Relation]:
+    """What stands behind FROM, without the joins."""
     if isinstance(source, queries.Join):
-        yield from _leaves(source.left)
-        yield from _leaves(source.right)
+        yield from leaves_of(source.left)
+        yield from leaves_of(source.right)
     elif source is not None:
         yield source
 
 
-def _is_named(source: queries.Relation, name: str) -> bool:
+def is_named(source: queries.Relation, name: str) -> bool:
+    """Whether a hint's name means this table."""
     if source.alias is not None:
         return source.alias == name
     # By its name alone, or with those of its database and its catalog.

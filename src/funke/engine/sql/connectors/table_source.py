@@ -62,6 +62,10 @@ class TableSource(ABC):
         """Whether it ends by itself."""
         return self.create_source().is_bounded
 
+    def size_bytes(self) -> int | None:
+        """How much it reads, about, if that is known before; to tell little from much."""
+        return None
+
     @abstractmethod
     def create_source(self) -> Source:
         """Return what reads the rows as columns."""

@@ -14,6 +14,7 @@ from funke.engine.sql.plan.node import PlanNode
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
     from funke.engine.sql.meaning.column_texts import ColumnTexts
+    from funke.engine.sql.plan.state_growth import StateGrowth
 
 __all__ = ["BatchJoin"]
 
@@ -44,6 +45,10 @@ class BatchJoin(Join):
 
         # All rows that have come; they are joined at the end.
         return StateMeaning("BatchJoin", tuple(rows_fact(texts, each) for each in self.inputs))
+
+    def state_growth(self) -> tuple[StateGrowth, ...]:
+        # It ends with its inputs.
+        return ()
 
     def create(self, task: TaskInfo) -> Operator:
         from funke.engine.sql.operators.batch_join import BatchJoinOperator

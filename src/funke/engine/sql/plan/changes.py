@@ -38,8 +38,12 @@ class ChangeSettings:
     ttl_ms: int = 0
     mini_batch: MiniBatch | None = None
     is_two_phase: bool = False
+    # As in Flink batches forget nothing before their end, whatever hints say.
+    keeps_all: bool = False
 
 
 def ttl_of(hint: str, settings: ChangeSettings) -> int:
     """How long state lives: as a hint says, else as the session does."""
+    if settings.keeps_all:
+        return 0
     return parse_duration(hint).to_millis() if hint else settings.ttl_ms

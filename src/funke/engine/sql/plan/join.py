@@ -136,6 +136,8 @@ class Join(TwoSidedNode):
     right_ttl_ms: int = 0
     # The same of both inputs, as a hint says it.
     ttl_hints: tuple[str, str] = ("", "")
+    # How batches join, as hints say it: a name and a side, LEFT or RIGHT.
+    hints: tuple[tuple[str, str], ...] = ()
 
     def changelog(self) -> Kinds:
         if self.kind in ("inner", "semi"):
@@ -212,8 +214,10 @@ class Join(TwoSidedNode):
         )
 
     def hints_text(self) -> str:
+        joins = "".join(f"[{name} options:[{side}]]" for name, side in self.hints)
+        shown = f", joinHints=[[{joins}]]" if joins else ""
         sides = [f"{name}={each}" for name, each in zip(("LEFT", "RIGHT"), self.ttl_hints) if each]
-        return f", stateTtlHints=[[[STATE_TTL options:{{{', '.join(sides)}}}]]]" if sides else ""
+        return shown + f", stateTtlHints=[[[STATE_TTL options:{{{', '.join(sides)}}}]]]" if sides else shown
 
     def row_conditions(self, texts: ColumnTexts) -> Iterator[str]:
         yield f"{KIND_NAMES[self.kind]} {self.where_text(ExplainStyle())}"

@@ -63,7 +63,8 @@ def join_of(join: LogicalJoin) -> PlanNode:
     columns = columns_of_join(sides.left.columns, sides.right.columns, join.kind)
     keys = sides.left_keys, sides.right_keys
     ttls = join.ttl_hints
-    node = Join(columns, sides.left, sides.right, *keys, join.kind, sides.moved(condition), ttl_hints=ttls)
+    rest = sides.moved(condition)
+    node = Join(columns, sides.left, sides.right, *keys, join.kind, rest, ttl_hints=ttls, hints=join.hints)
     return sides.without_keys(node, join.columns)
 
 

@@ -78,6 +78,13 @@ if TYPE_CHECKING:
 __all__ = ["frame_of", "written_frame_of"]
 
 _NUMBER = (Column("number", BigIntType(False)),)
+# Spark has no nested loops where keys are equal: what they have of a table, a broadcast has too.
+_JOIN_HINTS = {
+    "BROADCAST": "broadcast",
+    "NEST_LOOP": "broadcast",
+    "SHUFFLE_HASH": "shuffle_hash",
+    "SHUFFLE_MERGE": "merge",
+}
 _JOIN_KINDS = {
     "inner": "inner",
     "left": "left_outer",
@@ -308,6 +315,9 @@ class _Frames:
 
     def _joined_by_spark(self, join: BatchJoin, left: _Rows, right: _Rows) -> _Rows | None:
         left, right, width = self._done(left), self._done(right), len(left.columns)
+        # As in Flink the first hint counts.
+        for name, side in join.hints[:1]:
+            left, right = _hinted(left, name, side == "LEFT"), _hinted(right, name, side == "RIGHT")
         # Sides may be of the same table: names of their own keep their columns apart.
         names = [f"c{place}" for place in range(width, width + len(right.columns))]
         other = right.frame.toDF(*names)
@@ -411,6 +421,10 @@ class _Frames:
 
 def _with_windows(columns: tuple[Column, ...], aggregation: WindowAggregate) -> tuple[Column, ...]:
     return (*columns, *aggregation.columns[-3:])
+
+
+def _hinted(rows: _Rows, name: str, is_meant: bool) -> _Rows:
+    return replace(rows, frame=rows.frame.hint(_JOIN_HINTS[name])) if is_meant else rows
 
 
 def _orders(rows: _Rows, keys: Sequence[SortKey]) -> list[SparkColumn]:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from funke.engine.config import flink_options as options
 from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.sql.binding.correlations import Correlation
 from funke.engine.sql.binding.relations import (
@@ -166,8 +165,7 @@ def _computed_by(choice: PlanChoice, plan: _Plan) -> Iterator[str]:
     for part in spark_parts(relation):
         yield f"Spark: {_title(part.input, style)}"
     for each in exchanges_in(relation):
-        reason = choice.hindrance(each) or f"{options.BATCH_PLAN.key} is '{choice.mode}'"
-        yield f"slots: {_title(each, style)}, because {reason}"
+        yield f"slots: {_title(each, style)}, because {choice.reason(each)}"
 
 
 def _title(relation: Relation, style: _Style) -> str:

@@ -179,8 +179,7 @@ def _change_settings(session: TableSession, relation: Relation) -> ChangeSetting
     ttl_ms = parse_duration(settings.get("table.exec.state.ttl", "0 ms")).to_millis()
     strategy = choice_of(settings, "table.optimizer.agg-phase-strategy", ("AUTO", "ONE_PHASE", "TWO_PHASE"))
     if not session.is_streaming:
-        # As in Flink a batch forgets nothing before its end.
-        return ChangeSettings(True)
+        return ChangeSettings(True, keeps_all=True)
     mini_batch = _mini_batch(settings, relation)
     is_folded = mini_batch is not None
     return ChangeSettings(is_folded, ttl_ms, mini_batch, is_folded and strategy != "ONE_PHASE")
