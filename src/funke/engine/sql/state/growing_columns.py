@@ -14,6 +14,8 @@ import pyarrow as pa
 __all__ = ["GrowingColumns"]
 
 _FIRST_BYTES = 1 << 12
+# From so many values on there is little room behind them: moving large pages costs next to nothing.
+_MANY = 1 << 20
 
 
 class GrowingColumns:
@@ -54,10 +56,8 @@ class _Buffer:
 
     def reserve(self, size: int) -> None:
         if size > len(self.data):
-            # Only what is used is touched: room behind it takes no memory.
-            data: Any = np.empty(size + size // 2, self.data.dtype)
-            data[: len(self.data)] = self.data
-            self.data = data
+            # In place, without copying pages: nobody sees the old ones, since what is taken is a copy.
+            self.data.resize(size + (size // 2 if size < _MANY else size // 8), refcheck=False)
 
 
 class _Validity:

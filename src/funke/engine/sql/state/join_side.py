@@ -25,6 +25,8 @@ from funke.engine.sql.state.row_bytes import row_bytes
 __all__ = ["JoinSide", "SideSpec"]
 
 _FIRST_ROWS = 1 << 10
+# From so many on there is little room for more: it takes memory too.
+_MANY = 1 << 20
 _NOTHING: Any = np.empty(0, np.int64)
 
 
@@ -202,7 +204,7 @@ class JoinSide:
 
     def _reserve_keys(self, count: int) -> None:
         if count > len(self._head):
-            size = count + count // 2
+            size = count + (count // 2 if count < _MANY else count // 8)
             self._head, self._tail, self._length = (
                 _longer(each, size, value) for each, value in ((self._head, -1), (self._tail, -1), (self._length, 0))
             )
@@ -210,7 +212,7 @@ class JoinSide:
     def _reserve_rows(self, count: int) -> None:
         if count <= len(self._following):
             return
-        size = count + count // 4
+        size = count + (count // 4 if count < _MANY else count // 8)
         self._following, self._previous, self._row_keys, self.matches = (
             _longer(each, size, -1) for each in (self._following, self._previous, self._row_keys, self.matches)
         )
@@ -220,10 +222,11 @@ class JoinSide:
             self._times = _longer(self._times, size, 0)
 
     def _reserve_slots(self, added: int) -> None:
-        if self._counters[1] + added <= len(self._slots) // 2:
+        # At most two of three slots are taken.
+        if (self._counters[1] + added) * 3 <= len(self._slots) * 2:
             return
         size = len(self._slots)
-        while (len(self) + added) * 3 > size:
+        while (len(self) + added) * 2 > size:
             size *= 2
         self._slots = _filled(size, -1)
         count = self._rows.count
@@ -241,6 +244,9 @@ def _filled(size: int, value: int) -> Any:
 
 
 def _longer(array: Any, size: int, value: int) -> Any:
-    longer: Any = np.full(size, value, array.dtype)
-    longer[: len(array)] = array
-    return longer
+    """The array with room for more, in place; nobody else has it."""
+    known = len(array)
+    array.resize(size, refcheck=False)
+    if value:
+        array[known:] = value
+    return array
