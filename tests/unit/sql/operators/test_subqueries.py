@@ -25,6 +25,11 @@ from tests.harness.sql_plans import RunningPlan, SmallTable, changes_from, plann
 
 RECORDED = json.loads((Path(__file__).parent / "reference_subqueries.json").read_text())
 CASES = RECORDED["cases"]
+# What the reference answers otherwise than SQL says, and why.
+KNOWN = {
+    "SELECT k, v, v IN (SELECT v FROM cr r WHERE r.k = l.k) AS m FROM cl l": "NULL IN (no rows) is NULL there",
+    "SELECT k, v FROM l WHERE EXISTS (SELECT 1 FROM r WHERE r.k = l.k OR r.v = l.v)": "rows with a NULL are lost there",
+}
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +46,7 @@ def t_env() -> TableEnvironment:
     return made
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["query"])
+@pytest.mark.parametrize("case", [each for each in CASES if each["query"] not in KNOWN], ids=lambda case: case["query"])
 def test_changes_are_those_of_flink(t_env: TableEnvironment, case: dict[str, Any]) -> None:
     plan = RunningPlan(planned_rows(t_env._session, t_env.sql_query(case["query"])._relation))
     rows = [dict(zip(("side", "op", "k", "v"), each)) for each in RECORDED["changes"]]
@@ -86,7 +91,7 @@ _COLUMNS = tuple(Column(name, DataTypes.INT()) for name in ("id", "x", "y"))
 _VALUES = st.none() | st.integers(0, 3)
 _ROWS = st.lists(st.tuples(_VALUES, _VALUES), max_size=6)
 _FILTERS = st.sampled_from(
-    ["", "WHERE u.y > 1", "WHERE u.x = t.x", "WHERE u.y >= t.y", "WHERE u.x = t.y AND u.y <> t.x"]
+    ["", "WHERE u.y > 1", "WHERE u.x = t.x", "WHERE u.y >= t.y", "WHERE u.x = t.y AND u.y <> t.x", "WHERE t.y IS NULL"]
 )
 _PLACES = st.sampled_from(["t.x", "t.y", "t.x + 1"])
 
@@ -134,9 +139,25 @@ def test_semi_and_anti_joins_give_what_sqlite_does(
 def test_alternatives_give_what_sqlite_does(left: list[Any], right: list[Any], one: str, other: str, size: int) -> None:
     """Without rows to count a stream knows nothing, as in Flink; so these are batches."""
     query = f"SELECT id FROM t WHERE {one} OR {other}"
-    # Flink counts the columns of one alone, and takes NULL for unknown though a correlated query has no row.
-    assume("(t.x, t.y) NOT" not in query and not re.search(r"NOT IN \(SELECT u.y FROM u WHERE [^)]*t\.", query))
+    # Flink counts the columns of one alone.
+    assume("(t.x, t.y) NOT" not in query)
     check(query, left, right, False, size)
+
+
+_NESTED = [
+    "EXISTS (SELECT 1 FROM u WHERE u.x = t.x AND EXISTS (SELECT 1 FROM t AS w WHERE w.y = u.y AND w.x >= t.y))",
+    "t.x NOT IN (SELECT u.y FROM u WHERE u.x IN (SELECT w.y FROM t AS w WHERE w.x <> t.y OR t.y IS NULL))",
+    "t.y < (SELECT MAX(u.x) FROM u WHERE u.y IN (SELECT w.x FROM t AS w) AND u.x >= t.x)",
+    "NOT EXISTS (SELECT 1 FROM u WHERE t.x IS NULL AND t.y >= (SELECT MIN(w.y) FROM t AS w))",
+]
+
+
+@settings(deadline=None, max_examples=20)
+@given(_ROWS, _ROWS, st.sampled_from(_NESTED), st.booleans())
+def test_queries_in_queries_give_what_sqlite_does(
+    left: list[Any], right: list[Any], one: str, is_streaming: bool
+) -> None:
+    check(f"SELECT id FROM t WHERE {one}", left, right, is_streaming, 100)
 
 
 _SINGLE = st.sampled_from(["MAX(u.y)", "COUNT(*)", "COUNT(u.x)", "MIN(u.x) + 1", "SUM(u.y)"])

@@ -211,6 +211,12 @@ class Decorrelated:
     places: tuple[int, ...]
     # Where the values of the outer columns are.
     outer: Mapping[int, int]
+    # Outer columns that may be NULL in rows of the query.
+    nullable: frozenset[int] = frozenset()
+
+    def equality(self, number: int) -> str:
+        """What compares an outer column with its values here."""
+        return "is not distinct from" if number in self.nullable else "="
 
 
 def decorrelated(relation: Relation, source: Relation, outer: Sequence[BoundExpression]) -> Decorrelated:
@@ -243,7 +249,8 @@ class _Decorrelation:
         if calculation.condition is not None:
             condition = _on(below, calculation.condition)
             below = self._with_equal_columns(below, condition)
-            below = self._with_values(below, outer_columns_in(condition))
+            strict = {number for each in conjuncts(condition) for number in _rejecting_null(each)}
+            below = self._with_values(below, outer_columns_in(condition), strict)
             relation = below.relation
             conditions = [_simplified(_on(below, each, False)) for each in conjuncts(condition)]
             kept = all_true([each for each in conditions if each is not None])
@@ -258,7 +265,8 @@ class _Decorrelation:
         columns = (*calculation.columns, *(Column(each.name, each.type) for each in values))
         made = Calculation(columns, below.relation, (*expressions, *values))
         count = len(calculation.columns)
-        return Decorrelated(made, tuple(range(count)), {each: count + place for place, each in enumerate(numbers)})
+        places = {each: count + place for place, each in enumerate(numbers)}
+        return Decorrelated(made, tuple(range(count)), places, below.nullable)
 
     def _with_equal_columns(self, below: Decorrelated, condition: BoundExpression) -> Decorrelated:
         """Outer columns that must be equal to something have its values; all of the condition's, or none."""
@@ -281,10 +289,10 @@ class _Decorrelation:
             # The name that Flink's plans have.
             column = Column(f"$f{len(relation.columns)}", value.type)
             relation = Calculation((*relation.columns, column), relation, (*same_columns_of(relation), value))
-        return Decorrelated(relation, below.places, places)
+        return Decorrelated(relation, below.places, places, below.nullable)
 
-    def _with_values(self, below: Decorrelated, needed: set[int]) -> Decorrelated:
-        """The rows with all values of the outer columns that are missing."""
+    def _with_values(self, below: Decorrelated, needed: set[int], strict: Iterable[int] = ()) -> Decorrelated:
+        """The rows with all values of the outer columns that are missing; NULL is none of those of strict ones."""
         missing = self._in_order(needed - set(below.outer))
         if not missing:
             return below
@@ -295,7 +303,8 @@ class _Decorrelation:
         width = len(relation.columns)
         joined = Join(columns_of_join(relation.columns, columns, "inner"), relation, distinct, "inner")
         places = {**below.outer, **{each: width + place for place, each in enumerate(missing)}}
-        return Decorrelated(joined, below.places, places)
+        nullable = {each for each in missing if self._outer[each].type._nullable}.difference(strict)
+        return Decorrelated(joined, below.places, places, below.nullable | nullable)
 
     def _groups(self, aggregation: Aggregation, below: Decorrelated) -> Decorrelated:
         """Groups by the outer columns as well."""
@@ -310,7 +319,8 @@ class _Decorrelation:
         made = _with_keys(aggregation, computed, range(first, first + len(numbers)))
         count, added = len(aggregation.keys), len(numbers)
         places = (*range(count), *range(count + added, len(made.columns)))
-        return Decorrelated(made, places, {each: count + place for place, each in enumerate(numbers)})
+        outer = {each: count + place for place, each in enumerate(numbers)}
+        return Decorrelated(made, places, outer, below.nullable)
 
     def _join(self, join: Join) -> Decorrelated | None:
         """A join of which one side, or the condition, looks at outer columns."""
@@ -335,11 +345,14 @@ class _Decorrelation:
                     BoundColumn(one.type, outer[number], one.name),
                     BoundColumn(other.type, width + place, other.name),
                 )
-                own.append(call_of("=", *pair))
+                equality = "=" if left.equality(number) == "=" else right.equality(number)
+                own.append(call_of(equality, *pair))
             outer.setdefault(number, width + place)
         made = Join(columns, left.relation, right.relation, join.kind, all_true(own))
         kept = places[: len(join.columns)]
-        found = Decorrelated(made, kept, outer)
+        # What is equal to something on one side is not NULL on the other.
+        certain = {number for side in (left, right) for number in side.outer if number not in side.nullable}
+        found = Decorrelated(made, kept, outer, (left.nullable | right.nullable) - certain)
         if not about_outer:
             return found
         shown = same_columns_of(made)
@@ -383,6 +396,19 @@ def _is_same(one: BoundExpression, other: BoundExpression) -> bool:
     if isinstance(one, BoundColumn) and isinstance(other, BoundColumn):
         return one.index == other.index
     return one == other
+
+
+# Functions that are NULL, so not true, wherever one of their arguments is.
+_STRICT = frozenset({"=", "<>", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "cast", "upper", "lower", "like"})
+
+
+def _rejecting_null(condition: BoundExpression) -> Iterable[int]:
+    """The outer columns that are not NULL wherever a condition is true."""
+    if isinstance(condition, BoundOuterColumn):
+        yield condition.number
+    elif isinstance(condition, BoundFunction) and condition.call.function.name in _STRICT:
+        for each in condition.arguments:
+            yield from _rejecting_null(each)
 
 
 def _equal_to_outer(condition: BoundExpression) -> BoundExpression | None:

@@ -27,7 +27,15 @@ from funke.engine.sql.binding.expressions import (
     with_parts,
 )
 from funke.engine.sql.binding.joins import Join, JoinKind, all_true, call_of, columns_of_join
-from funke.engine.sql.binding.relations import Aggregation, BoundAggregate, Calculation, Column, Relation, with_inputs
+from funke.engine.sql.binding.relations import (
+    Aggregation,
+    BoundAggregate,
+    Calculation,
+    Column,
+    Relation,
+    inputs_of,
+    with_inputs,
+)
 from funke.engine.sql.binding.subquery_values import Logic, always_has_row, count_in, join_value, named_results
 from funke.engine.sql.functions.aggregates.aggregate import bind_aggregate
 from funke.engine.sql.functions.aggregates.counting import COUNT
@@ -42,6 +50,8 @@ _TRUTH = BooleanType(False)
 
 def with_subquery_joins(relation: Relation, may_be_semi: bool = True) -> Relation:
     """The same rows; no expression has a query in it."""
+    if not _has_queries(relation):
+        return relation
     if isinstance(relation, Aggregation) and isinstance(relation.input, Calculation):
         # Of FILTER only what is true counts.
         filters = {each.condition for each in relation.aggregates if each.condition is not None}
@@ -49,6 +59,11 @@ def with_subquery_joins(relation: Relation, may_be_semi: bool = True) -> Relatio
         return replace(relation, input=_joined(inner, may_be_semi, filters))
     changed = with_inputs(relation, lambda each: with_subquery_joins(each, may_be_semi))
     return _joined(changed, may_be_semi) if isinstance(changed, Calculation) else changed
+
+
+def _has_queries(relation: Relation) -> bool:
+    is_one = isinstance(relation, Calculation) and relation.has_query
+    return is_one or any(map(_has_queries, inputs_of(relation)))
 
 
 def _joined(calculation: Calculation, may_be_semi: bool, filters: set[int] | None = None) -> Calculation:

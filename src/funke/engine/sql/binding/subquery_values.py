@@ -94,7 +94,7 @@ def _correlated_join(
     width = len(source.columns)
     numbers = sorted(right.outer, key=lambda each: _place_of(outer[each]))
     columns = right.relation.columns
-    equal = [call_of("=", outer[each], _column(columns, right.outer[each], width)) for each in numbers]
+    equal = [call_of(right.equality(each), outer[each], _column(columns, right.outer[each], width)) for each in numbers]
     joined = columns_of_join(source.columns, columns, kind)
     join = Join(joined, source, right.relation, kind, all_true(equal))
     return join, tuple(width + each for each in right.places)
@@ -270,10 +270,11 @@ def _marked(
             marked = Calculation((*columns, mark), rows, (*same_columns_of(rows), _TRUE))
     else:
         marked = distinct_rows(Calculation((Column("i", _TRUTH),), right.relation, (_TRUE,)))
-    outer = [query.outer[each] for each in numbers]
-    places = [*range(len(keys), len(keys) + len(outer)), *range(len(keys))]
-    pairs = zip((*outer, *operands), places)
-    equal = [call_of("=", one, _column(marked.columns, place, width)) for one, place in pairs]
+    equal = [
+        call_of(right.equality(each), query.outer[each], _column(marked.columns, len(keys) + place, width))
+        for place, each in enumerate(numbers)
+    ]
+    equal += [call_of("=", each, _column(marked.columns, place, width)) for place, each in enumerate(operands)]
     kind: JoinKind = "inner" if is_inner else "left"
     join = Join(columns_of_join(source.columns, marked.columns, kind), source, marked, kind, all_true(equal))
     return join, same_columns_of(join)[-1]
@@ -334,11 +335,11 @@ class _InValues:
         self._missing = [call_of("is null", each) for each in nullable]
         self._given = [call_of("is not null", each) for each in nullable]
         self._found, self._not_found = call_of("is not null", mark), call_of("is null", mark)
-        self._empty = call_of("=", count, _ZERO)
-        has_null = call_of("<", values, count)
-        # Behind an outer join numbers may be missing.
+        has_null, rows = call_of("<", values, count), call_of("<>", count, _ZERO)
+        # Behind an outer join numbers may be missing: then there are no rows.
         self._is_outer = is_outer
-        self._rows = call_of("is not true", self._empty) if is_outer else call_of("<>", count, _ZERO)
+        self._empty = call_of("is not true", rows) if is_outer else call_of("=", count, _ZERO)
+        self._rows = call_of("is true", rows) if is_outer else rows
         self._has_null = call_of("is true", has_null) if is_outer else has_null
         self._no_null = call_of("is not true", has_null) if is_outer else call_of(">=", values, count)
 
@@ -367,8 +368,6 @@ class _InValues:
 
     def one(self) -> BoundExpression:
         """TRUE where there is an equal value; unknown counts as FALSE."""
-        if self._is_outer and self._missing:
-            return _and(call_of("is not true", _or(self._empty, *self._missing)), self._found)
         return _and(self._rows, self._found, *self._given)
 
     def none(self) -> BoundExpression:
