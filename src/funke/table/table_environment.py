@@ -300,7 +300,7 @@ class TableEnvironment:
 
     def sql_update(self, stmt: str) -> None:
         """Run a statement, as in Flink 1.x; an INSERT waits for `execute()`."""
-        (statement,) = _parsed(stmt)
+        (statement,) = self._parsed(stmt)
         if isinstance(statement, syntax.Insert):
             self._buffered.append(plan_insert(self._session, statement))
         else:
@@ -373,19 +373,19 @@ class TableEnvironment:
 
     def explain_sql(self, stmt: str, *extra_details: ExplainDetail) -> str:
         """Return how a statement would be run."""
-        (statement,) = _parsed(stmt)
+        (statement,) = self._parsed(stmt)
         return self._explained(syntax.Explain(statement, _detail_names(extra_details)))
 
     def sql_query(self, query: str) -> Table:
         """Return the table of a query."""
-        (statement,) = _parsed(query)
+        (statement,) = self._parsed(query)
         if not isinstance(statement, syntax.QueryStatement):
             raise ValidationException(_QUERY_ONLY)
         return Table(self._session.bind(statement.query), self, query=statement.query)
 
     def execute_sql(self, stmt: str) -> TableResult:
         """Run one statement."""
-        (statement,) = _parsed(stmt)
+        (statement,) = self._parsed(stmt)
         return self._run(statement)
 
     def create_statement_set(self) -> StatementSet:
@@ -439,6 +439,7 @@ class TableEnvironment:
 
     def compile_plan_sql(self, stmt: str) -> CompiledPlan:
         """Return the plan of an INSERT, or of several in a statement set, to be stored."""
+        self.get_config()._require_parser()
         return CompiledPlan(StoredPlan.of_text(self._session, stmt), self)
 
     def execute_plan(self, plan_reference: PlanReference) -> TableResult:
@@ -503,8 +504,15 @@ class TableEnvironment:
     def _attach_inserts(self, plans: Sequence[InsertPlan]) -> None:
         attach_inserts(self._env._builder, planned_inserts(self._session, plans), self._reuse)
 
+    def _parsed(self, text: str) -> list[syntax.Statement]:
+        self.get_config()._require_parser()
+        statements = parse(text)
+        if len(statements) != 1:
+            raise ConfigurationError(at_user_line("only single statement supported"))
+        return statements
+
     def _insert_plan(self, stmt: str) -> InsertPlan:
-        (statement,) = _parsed(stmt)
+        (statement,) = self._parsed(stmt)
         if not isinstance(statement, syntax.Insert):
             raise TableException("Only insert statement is supported now.")
         return plan_insert(self._session, statement)
@@ -657,13 +665,6 @@ def _settings_of(given: EnvironmentSettings | Configuration) -> EnvironmentSetti
     if not isinstance(given, EnvironmentSettings):
         raise TypeError(f"argument should be EnvironmentSettings or Configuration, got {type(given).__name__}")
     return given
-
-
-def _parsed(text: str) -> list[syntax.Statement]:
-    statements = parse(text)
-    if len(statements) != 1:
-        raise ConfigurationError(at_user_line("only single statement supported"))
-    return statements
 
 
 # The detail of an explained plan that only the environment knows: its job.
