@@ -48,6 +48,7 @@ from funke.table.data_streams import (
 from funke.table.environment_settings import EnvironmentSettings
 from funke.table.explain_detail import ExplainDetail
 from funke.table.expression import Expression
+from funke.table.model_descriptor import ModelDescriptor
 from funke.table.module import Module, ModuleEntry
 from funke.table.plan_reference import PlanReference
 from funke.table.result_content import InsertCounts, JobRows, ReadyRows, left_rows
@@ -87,7 +88,6 @@ __all__ = ["StreamTableEnvironment", "TableEnvironment"]
 pass_on_names(__name__)
 
 _NO_JAVA = "there is no JVM of Flink's; write the function in Python"
-_NO_MODELS = "models are not kept here"
 _QUERY_ONLY = (
     "Unsupported SQL query! sqlQuery() only accepts a single SQL query of type SELECT, UNION, INTERSECT, EXCEPT, "
     "VALUES, and ORDER_BY."
@@ -349,12 +349,36 @@ class TableEnvironment:
         """Return the names of temporary views."""
         return self._session.catalogs.list_temporary_views()
 
-    list_models = unsupported("TableEnvironment.list_models", _NO_MODELS)
-    list_temporary_models = unsupported("TableEnvironment.list_temporary_models", _NO_MODELS)
-    create_model = unsupported("TableEnvironment.create_model", _NO_MODELS)
-    create_temporary_model = unsupported("TableEnvironment.create_temporary_model", _NO_MODELS)
-    drop_model = unsupported("TableEnvironment.drop_model", _NO_MODELS)
-    drop_temporary_model = unsupported("TableEnvironment.drop_temporary_model", _NO_MODELS)
+    def list_models(self) -> list[str]:
+        """Return the names of models."""
+        return self._session.models.list()
+
+    def list_temporary_models(self) -> list[str]:
+        """Return the names of temporary models."""
+        return self._session.models.list_temporary()
+
+    def create_model(
+        self, model_path: str, model_descriptor: ModelDescriptor, ignore_if_exists: bool | None = False
+    ) -> None:
+        """Make a model of the catalog; no query asks it here."""
+        identifier = self._session.catalogs.qualify(parse_path(model_path))
+        self._session.models.create(identifier, model_descriptor._to_catalog_model(), bool(ignore_if_exists))
+
+    def create_temporary_model(
+        self, model_path: str, model_descriptor: ModelDescriptor, ignore_if_exists: bool | None = False
+    ) -> None:
+        """Keep a model for this session; no query asks it here."""
+        identifier = self._session.catalogs.qualify(parse_path(model_path))
+        self._session.models.create_temporary(identifier, model_descriptor._to_catalog_model(), bool(ignore_if_exists))
+
+    def drop_model(self, model_path: str, ignore_if_not_exists: bool | None = True) -> bool:
+        """Drop a model of the catalog; returns whether there was one."""
+        identifier = self._session.catalogs.qualify(parse_path(model_path))
+        return self._session.models.drop(identifier, bool(ignore_if_not_exists))
+
+    def drop_temporary_model(self, model_path: str) -> bool:
+        """Forget a temporary model; returns whether there was one."""
+        return self._session.models.drop_temporary(self._session.catalogs.qualify(parse_path(model_path)))
 
     def drop_temporary_table(self, table_path: str) -> bool:
         """Forget a temporary table; returns whether there was one."""
