@@ -351,7 +351,7 @@ class TableEnvironment:
 
     def list_models(self) -> list[str]:
         """Return the names of models."""
-        return self._session.models.list()
+        return self._session.models.list_permanent()
 
     def list_temporary_models(self) -> list[str]:
         """Return the names of temporary models."""
