@@ -175,7 +175,7 @@ class _TextColumn:
         return taken if self._stored is self._kind else taken.cast(self._kind)
 
     def used_bytes(self, count: int) -> int:
-        return self.offsets.data.itemsize * count + int(self.offsets.data[count]) + self._validity.size
+        return int(self.offsets.data.itemsize * count + self.offsets.data[count]) + self._validity.size
 
 
 class _NestedColumn:

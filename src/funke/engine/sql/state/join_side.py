@@ -185,7 +185,7 @@ class JoinSide:
         self._reserve_rows(last)
         if self._spec.way == BY_HASH:
             self._reserve_slots(data.num_rows)
-            self._hashes[first:last] = _hashes(data, self._spec.identity)
+            self._hashes[first:last] = row_hashes(data, self._spec.identity)
         self._rows.add(data)
         self.matches[first:last] = matches
         if self._spec.ttl_ms:
