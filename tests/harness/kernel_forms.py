@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from funke.engine.kernels import bytes_index, integer_index, join_rows
+from funke.engine.kernels import bytes_index, integer_index, join_rows, keep_rows, rank_rows, value_bits
 from funke.engine.kernels.compiler import compile_kernel
 from funke.engine.kernels.kernel import Kernel
 from funke.engine.kernels.machine_code import load_object
 
-KERNELS = [
-    each for module in (integer_index, bytes_index, join_rows) for each in vars(module).values() if type(each) is Kernel
-]
+_MODULES = (integer_index, bytes_index, join_rows, keep_rows, rank_rows, value_bits)
+KERNELS = [each for module in _MODULES for each in vars(module).values() if type(each) is Kernel]
 _ENDLESS = 1 << 40
 
 
@@ -25,6 +24,15 @@ def machine_code(kernel: Kernel) -> Any:
     compiled = Kernel(kernel.function)
     compiled.attach(load_object(compile_kernel(kernel)))
     return compiled.compiled(0)
+
+
+def compiled_when_called(kernel: Kernel) -> Any:
+    """The compiled form; what a test does not call is not compiled."""
+
+    def call(*arguments: Any) -> Any:
+        return machine_code(kernel)(*arguments)
+
+    return call
 
 
 def plain_body(kernel: Kernel) -> Any:
@@ -46,6 +54,6 @@ def _array(argument: Any, element: str | None) -> Any:
 def use_form(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """From now on kernels run in a form: "compiled", "plain", or "none", as where they cannot be compiled."""
     for kernel in KERNELS:
-        native = {"compiled": machine_code, "plain": plain_body, "none": lambda _: None}[form](kernel)
+        native = {"compiled": compiled_when_called, "plain": plain_body, "none": lambda _: None}[form](kernel)
         monkeypatch.setattr(kernel, "_native", native)
         monkeypatch.setattr(kernel, "_is_open", False)

@@ -43,12 +43,24 @@ def compile_kernel(kernel: Kernel) -> bytes:
     compiled = cfunc(scalars[kernel.result](*parameters))(_with_compiled_parts(kernel.function))
     module = llvm.parse_assembly(compiled.inspect_llvm())
     module.triple = llvm.get_process_triple()
+    _optimize(module)
     for function in module.functions:
         if function.name.startswith("cfunc."):
             function.name = SYMBOL
         elif function.is_declaration and not function.name.startswith("llvm."):
             raise TypeError(f"kernel '{kernel.name}' calls '{function.name}': kernels must not raise, nor use objects")
     return bytes(target_machine().emit_object(module))
+
+
+def _optimize(module: Any) -> None:
+    """Leaves the entry point as the only one: of functions that nobody else calls LLVM sees that they never raise."""
+    import llvmlite.binding as llvm
+
+    for function in module.functions:
+        if not function.is_declaration and not function.name.startswith("cfunc."):
+            function.linkage = "internal"
+    builder = llvm.create_pass_builder(target_machine(), llvm.create_pipeline_tuning_options(speed_level=3))
+    builder.getModulePassManager().run(module, builder)
 
 
 def _with_compiled_parts(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -59,8 +71,7 @@ def _with_compiled_parts(function: Callable[..., Any]) -> Callable[..., Any]:
     for name in function.__code__.co_names:
         called: Any = names.get(name)
         if getattr(called, "is_part", False):
-            # Inlined, so that nothing is left that could raise.
-            names[name] = njit(inline="always")(_with_compiled_parts(called))
+            names[name] = njit(_with_compiled_parts(called))
     return types.FunctionType(function.__code__, names, function.__name__)
 
 

@@ -54,6 +54,9 @@ def test_rows_are_found_by_their_numbers(kind: Any, data: st.DataObject) -> None
         (taken,) = columns.take(np.array(rows, np.int64))
         assert taken.type == kind
         assert taken.to_pylist() == [None if row < 0 else every[row] for row in rows]
+        columns.clear()
+        columns.add(pa.record_batch([pa.array(every[::-1], kind)], ["c"]))
+        assert columns.take(np.arange(len(every)))[0].to_pylist() == every[::-1]
 
 
 def test_texts_may_be_longer_than_the_room() -> None:
@@ -87,3 +90,13 @@ def test_there_is_one_zero_and_one_nan() -> None:
 def test_parts_of_a_row_do_not_run_together() -> None:
     pair = row_bytes([pa.array(["a", "ab"]), pa.array(["bc", "c"])]).to_pylist()
     assert pair[0] != pair[1]
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.binary()], ids=str)
+def test_more_texts_than_32_bits_count(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("funke.engine.sql.state.growing_columns._MOST_BYTES", 10)
+    columns = GrowingColumns(pa.schema([("c", kind)]))
+    for _ in range(3):
+        columns.add(pa.record_batch([pa.array(["abc", None, "defg"], kind)], ["c"]))
+    (taken,) = columns.take(np.array([8, 0, 4, 7], np.int64))
+    assert taken.equals(pa.array(["defg", "abc", None, None], kind))

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from funke.engine.errors import StateError
 from funke.engine.graph.state_meaning import MeaningPart, StateMoves
 from funke.engine.operators.key_watch import KeyWatch
+from funke.engine.operators.operator import OperatorContext
 from funke.engine.sql.binding.relations import BoundAggregate
 from funke.engine.sql.functions.aggregates.first_values import MOST_MEMBERS, FirstValues
 from funke.engine.sql.functions.aggregates.kernel import Fields
@@ -31,7 +32,7 @@ from funke.engine.sql.operators.row_bundle import BundledOperator
 from funke.engine.sql.operators.windows.aggregate_block import AggregateBlock, Aggregates
 from funke.engine.sql.operators.windows.gathered_rows import group_kernel
 from funke.engine.sql.state.keyed_columns import ColumnLayout
-from funke.engine.sql.state.keyed_columns_operator import KeyedColumnsOperator
+from funke.engine.sql.state.keyed_columns_operator import KeyedColumnsOperator, is_in_memory
 from funke.engine.sql.state.moved_state import moved_part
 from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.types.columns.column_batch import ColumnBatch
@@ -69,8 +70,13 @@ class _Groups:
             for place, each in enumerate(aggregates)
         ]
 
+    def keep_in_memory(self) -> None:
+        """State is in memory: it may have a form that a state backend could not keep."""
+        for each in self._first_values:
+            each.is_in_memory = True
+
     def create(self, count: int) -> Fields:
-        known = [_dicts(count) for _ in self._first_values]
+        known = [each.create(count) for each in self._first_values]
         fields = [*known, *(field for kernel in self.kernels for field in kernel.create(count))]
         return (*fields, np.zeros(count, np.int64)) if self.has_count else tuple(fields) or (np.zeros(count, np.int8),)
 
@@ -120,10 +126,6 @@ def _first_values_of(aggregates: Sequence[BoundAggregate]) -> list[FirstValues]:
     ]
 
 
-def _dicts(count: int) -> Any:
-    return np.fromiter(({} for _ in range(count)), object, count)
-
-
 class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator):
     """Works on batches: rows are sorted by key, and every aggregate runs through all segments at once."""
 
@@ -136,6 +138,11 @@ class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator
         self._key_watch = KeyWatch(aggregate.keys)
         self._groups = _Groups(aggregate.aggregates, aggregate.input.has_retractions)
         self.functions = OpenedFunctions((), [each.call.function for each in aggregate.aggregates])
+
+    def setup(self, context: OperatorContext) -> None:
+        if is_in_memory(context):
+            self._groups.keep_in_memory()
+        super().setup(context)
 
     def layout(self) -> ColumnLayout:
         return ColumnLayout("aggregates", self._groups.create, self._aggregate.ttl_ms)

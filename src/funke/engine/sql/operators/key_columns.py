@@ -23,16 +23,16 @@ class KeyColumns:
     """The columns of a key; without any, all rows have the same key."""
 
     def __init__(self, places: Sequence[int], types: Sequence[DataType]) -> None:
-        self._places = list(places)
+        self.places = list(places)
         # As the types that rows would travel by, so that keys are hashed as the exchange has hashed them.
         row_type = row_type_of([Column(f"k{place}", each) for place, each in enumerate(types)])
         self._converters = [from_arrow_value(each) for each in row_type.get_field_types()]
 
     def encode(self, data: Any) -> tuple[Any, Keys]:
         """The number of each row's key, in the order of their first rows, and the stored keys by these numbers."""
-        if not self._places:
+        if not self.places:
             return np.zeros(data.num_rows, np.int64), [()]
-        columns = [data.column(place) for place in self._places]
+        columns = [data.column(place) for place in self.places]
         if any(pa.types.is_nested(column.type) or pa.types.is_floating(column.type) for column in columns):
             return self._by_value(columns)
         codes, distinct = self._by_dictionary(columns)
@@ -42,6 +42,10 @@ class KeyColumns:
         if len(columns) == 1 and is_text and distinct[0].null_count == 0:
             return codes, TextKeys(distinct[0])
         return codes, self._stored(distinct)
+
+    def stored(self, data: Any) -> list[Any]:
+        """The stored key of each row."""
+        return self._stored([data.column(place) for place in self.places]) if self.places else [()] * data.num_rows
 
     @staticmethod
     def _by_dictionary(columns: list[Any]) -> tuple[Any, list[Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from math import isnan
 from typing import Any
 
@@ -54,11 +55,18 @@ def _falling_bytes(value: bytes) -> tuple[int, ...]:
     return (*(-each for each in value), 1)
 
 
-_FALLING: dict[str, Callable[[Any], Any]] = {"text": _falling_text, "bytes": _falling_bytes}
+_FALLING: dict[str, Callable[[Any], Any]] = {
+    "text": _falling_text,
+    "bytes": _falling_bytes,
+    # A minus would round to the 28 digits of Python's context.
+    "decimal": Decimal.copy_negate,
+}
 
 
 def _kind_of(kind: Any) -> str:
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return "text"
+    if pa.types.is_decimal(kind):
+        return "decimal"
     is_bytes = pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)
     return "bytes" if is_bytes else "other"

@@ -16,6 +16,8 @@ __all__ = ["GrowingColumns"]
 _FIRST_BYTES = 1 << 12
 # From so many values on there is little room behind them: moving large pages costs next to nothing.
 _MANY = 1 << 20
+# So many have offsets of 32 bits.
+_MOST_BYTES = (1 << 31) - 1
 
 
 class GrowingColumns:
@@ -32,6 +34,12 @@ class GrowingColumns:
             own.add(column, self.count)
         self.count += data.num_rows
 
+    def clear(self) -> None:
+        """Forgets all rows, and keeps their room for others."""
+        for each in self._columns:
+            each.clear()
+        self.count = 0
+
     def take(self, rows: Any, indexes: Any = None) -> list[Any]:
         """Some columns (all of them by default) of some rows; a number below 0 is a row of NULLs."""
         chosen = self._columns if indexes is None else [self._columns[index] for index in indexes]
@@ -46,6 +54,11 @@ class GrowingColumns:
     def memory_bytes(self) -> int:
         """About how much memory the rows take."""
         return sum(each.used_bytes(self.count) for each in self._columns)
+
+    def text_buffers(self, index: int) -> tuple[Any, Any]:
+        """The offsets and the bytes of a column of texts, for loops."""
+        column = self._columns[index]
+        return column.offsets.data, column.bytes.data
 
 
 class _Buffer:
@@ -81,6 +94,9 @@ class _Validity:
         packed = np.packbits(np.concatenate([kept.astype(bool), is_valid]), bitorder="little")
         self._bits.data[start : start + len(packed)] = packed
 
+    def clear(self) -> None:
+        self._bits = None
+
     def buffer(self) -> Any:
         return None if self._bits is None else pa.py_buffer(self._bits.data)
 
@@ -108,6 +124,9 @@ class _FixedColumn:
         offset = stored.offset * self._width
         self._values.data[begin : begin + size] = given[offset : offset + size]
 
+    def clear(self) -> None:
+        self._validity.clear()
+
     def take(self, rows: Any, count: int) -> Any:
         buffers = [self._validity.buffer(), pa.py_buffer(self._values.data)]
         taken = pa.Array.from_buffers(self._stored, count, buffers).take(rows)
@@ -118,35 +137,47 @@ class _FixedColumn:
 
 
 class _TextColumn:
-    """Texts or bytes, with offsets of 64 bits: a side of a join may have more than 2 GB of them."""
+    """Texts or bytes; their offsets get 64 bits when they need them: a side of a join may have more than 2 GB."""
 
     def __init__(self, kind: Any) -> None:
-        self._kind = kind
-        is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
-        self._stored = pa.large_string() if is_text else pa.large_binary()
-        self._offsets, self._bytes, self._validity = _Buffer(np.int64), _Buffer(np.uint8), _Validity()
+        self._kind = self._stored = kind
+        self._is_large = pa.types.is_large_string(kind) or pa.types.is_large_binary(kind)
+        self._dtype: Any = np.int64 if self._is_large else np.int32
+        self.offsets, self.bytes, self._validity = _Buffer(self._dtype), _Buffer(np.uint8), _Validity()
 
     def add(self, column: Any, count: int) -> None:
-        if not len(column):
+        length = len(column)
+        if not length:
             return
         self._validity.add(column, count)
         _, offset_buffer, data = column.buffers()
-        dtype = np.int64 if pa.types.is_large_string(column.type) or pa.types.is_large_binary(column.type) else np.int32
-        offsets = np.frombuffer(offset_buffer, dtype)[column.offset : column.offset + len(column) + 1].astype(np.int64)
-        self._offsets.reserve(count + len(column) + 1)
-        used = int(self._offsets.data[count])
-        size = int(offsets[-1] - offsets[0])
-        self._offsets.data[count : count + len(offsets)] = offsets - offsets[0] + used
-        self._bytes.reserve(used + size)
-        if size:
-            self._bytes.data[used : used + size] = np.frombuffer(data, np.uint8)[offsets[0] : offsets[-1]]
+        offsets = np.frombuffer(offset_buffer, self._dtype)[column.offset : column.offset + length + 1]
+        first, end = int(offsets[0]), int(offsets[-1])
+        self.offsets.reserve(count + length + 1)
+        used = int(self.offsets.data[count])
+        if used + end - first > _MOST_BYTES and not self._is_large:
+            self._enlarge()
+        np.add(offsets, used - first, out=self.offsets.data[count : count + length + 1])
+        self.bytes.reserve(used + end - first)
+        if end > first:
+            self.bytes.data[used : used + end - first] = np.frombuffer(data, np.uint8)[first:end]
+
+    def _enlarge(self) -> None:
+        self._is_large = True
+        self._stored = pa.large_string() if pa.types.is_string(self._kind) else pa.large_binary()
+        self.offsets.data = self.offsets.data.astype(np.int64)
+
+    def clear(self) -> None:
+        # The first offset is always 0.
+        self._validity.clear()
 
     def take(self, rows: Any, count: int) -> Any:
-        buffers = [self._validity.buffer(), pa.py_buffer(self._offsets.data), pa.py_buffer(self._bytes.data)]
-        return pa.Array.from_buffers(self._stored, count, buffers).take(rows).cast(self._kind)
+        buffers = [self._validity.buffer(), pa.py_buffer(self.offsets.data), pa.py_buffer(self.bytes.data)]
+        taken = pa.Array.from_buffers(self._stored, count, buffers).take(rows)
+        return taken if self._stored is self._kind else taken.cast(self._kind)
 
     def used_bytes(self, count: int) -> int:
-        return 8 * count + int(self._offsets.data[count]) + self._validity.size
+        return int(self.offsets.data.itemsize * count + self.offsets.data[count]) + self._validity.size
 
 
 class _NestedColumn:
@@ -160,6 +191,9 @@ class _NestedColumn:
         self._parts.append(column)
         while len(self._parts) > 1 and len(self._parts[-2]) < 2 * len(self._parts[-1]):
             self._parts[-2:] = [pa.concat_arrays(self._parts[-2:])]
+
+    def clear(self) -> None:
+        self._parts = []
 
     def take(self, rows: Any, count: int) -> Any:
         taken = pa.chunked_array(self._parts, self._kind).take(rows)

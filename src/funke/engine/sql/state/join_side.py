@@ -20,7 +20,7 @@ from funke.engine.kernels.join_rows import (
     unlink_rows,
 )
 from funke.engine.sql.state.growing_columns import GrowingColumns
-from funke.engine.sql.state.row_bytes import row_bytes
+from funke.engine.sql.state.row_bytes import row_hashes
 
 __all__ = ["JoinSide", "SideSpec"]
 
@@ -116,7 +116,7 @@ class JoinSide:
         self._reserve_rows(last)
         hashes = _NOTHING
         if self._spec.way == BY_HASH:
-            hashes = _hashes(data, self._spec.identity)
+            hashes = row_hashes(data, self._spec.identity)
             self._reserve_slots(added)
         if added:
             self._rows.add(data if added == data.num_rows else data.filter(pa.array(is_added)))
@@ -187,7 +187,7 @@ class JoinSide:
         self._reserve_rows(last)
         if self._spec.way == BY_HASH:
             self._reserve_slots(data.num_rows)
-            self._hashes[first:last] = _hashes(data, self._spec.identity)
+            self._hashes[first:last] = row_hashes(data, self._spec.identity)
         self._rows.add(data)
         self.matches[first:last] = matches
         if self._spec.ttl_ms:
@@ -231,12 +231,6 @@ class JoinSide:
         self._slots = _filled(size, -1)
         count = self._rows.count
         self._counters[1] = add_slots.run(count, self._hashes, self._row_keys, 0, count, self._slots, size - 1)
-
-
-def _hashes(data: Any, identity: Sequence[int]) -> Any:
-    """Hashes of 64 bits that nobody can choose: those of Python's bytes."""
-    keys = row_bytes([data.column(index) for index in identity])
-    return np.fromiter(map(hash, keys.to_pylist()), np.int64, data.num_rows)
 
 
 def _filled(size: int, value: int) -> Any:

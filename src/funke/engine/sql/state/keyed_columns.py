@@ -11,7 +11,7 @@ from funke.engine.sql.state.key_index import Keys
 from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.state.snapshot.native_files import LocalFile
 
-__all__ = ["ColumnLayout", "Fetched", "KeyedColumns"]
+__all__ = ["ColumnLayout", "Fetched", "KeyedColumns", "KeyedTable"]
 
 # Arrays (of numbers, or of objects) with one entry for each key.
 Columns = tuple[Any, ...]
@@ -40,28 +40,8 @@ class Fetched:
     places: Any = None
 
 
-class KeyedColumns(ABC):
-    """Entries by stored key (see `storage_keys`), and by namespace (a window) where there is one."""
-
-    @abstractmethod
-    def fetch(self, keys: Keys, namespace: Hashable = None) -> Fetched:
-        """The entries of keys, each of which occurs once; integers may come as an array of int64."""
-
-    @abstractmethod
-    def store(self, fetched: Fetched, columns: Columns, kept: Any = None) -> None:
-        """Puts the entries of what was fetched; where `kept` (an array of booleans) is false, the entry goes."""
-
-    @abstractmethod
-    def entries(self, namespace: Hashable) -> tuple[list[Any], Columns]:
-        """All entries of a namespace."""
-
-    @abstractmethod
-    def drop(self, namespace: Hashable) -> None:
-        """Removes all entries of a namespace."""
-
-    def beside(self, layout: ColumnLayout) -> KeyedColumns:
-        """Another state in the same place, whose snapshots hold both."""
-        raise NotImplementedError
+class KeyedTable(ABC):
+    """State by key, as checkpoints see it."""
 
     @abstractmethod
     def prune(self) -> None:
@@ -94,3 +74,27 @@ class KeyedColumns(ABC):
 
     def close(self) -> None:
         """Lets go of everything."""
+
+
+class KeyedColumns(KeyedTable):
+    """Entries by stored key (see `storage_keys`), and by namespace (a window) where there is one."""
+
+    @abstractmethod
+    def fetch(self, keys: Keys, namespace: Hashable = None) -> Fetched:
+        """The entries of keys, each of which occurs once; integers may come as an array of int64."""
+
+    @abstractmethod
+    def store(self, fetched: Fetched, columns: Columns, kept: Any = None) -> None:
+        """Puts the entries of what was fetched; where `kept` (an array of booleans) is false, the entry goes."""
+
+    @abstractmethod
+    def entries(self, namespace: Hashable) -> tuple[list[Any], Columns]:
+        """All entries of a namespace."""
+
+    @abstractmethod
+    def drop(self, namespace: Hashable) -> None:
+        """Removes all entries of a namespace."""
+
+    def beside(self, layout: ColumnLayout) -> KeyedColumns:
+        """Another state in the same place, whose snapshots hold both."""
+        raise NotImplementedError

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
+from typing import Generic, TypeVar
 
 from funke.engine.operators.operator import Operator, OperatorContext
 from funke.engine.sql.state.heap_columns import HeapColumns
-from funke.engine.sql.state.keyed_columns import ColumnLayout, KeyedColumns
+from funke.engine.sql.state.keyed_columns import ColumnLayout, KeyedColumns, KeyedTable
 from funke.engine.state.backend_choice import create_backend
 from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.state.snapshot.native_files import LocalFile
 
-__all__ = ["KeyedColumnsOperator", "create_columns", "is_in_memory"]
+__all__ = ["KeyedColumnsOperator", "KeyedTableOperator", "create_columns", "is_in_memory"]
 
 
 def is_in_memory(context: OperatorContext) -> bool:
@@ -34,21 +35,24 @@ def create_columns(layout: ColumnLayout, context: OperatorContext) -> KeyedColum
     return BackendColumns(layout, backend, task.clock.now_ms)
 
 
-class KeyedColumnsOperator(Operator):
-    """Works on batches of columns; subclasses say what columns their state has."""
+State = TypeVar("State", bound=KeyedTable)
+
+
+class KeyedTableOperator(Operator, Generic[State]):
+    """Works on batches of columns; subclasses say what their state is."""
 
     takes_rows = False
     takes_columns = True
 
-    state: KeyedColumns
+    state: State
 
-    def layout(self) -> ColumnLayout:
-        """The columns of the state."""
+    def create_state(self, context: OperatorContext) -> State:
+        """The state, in the backend of the job."""
         raise NotImplementedError
 
     def setup(self, context: OperatorContext) -> None:
         super().setup(context)
-        self.state = create_columns(self.layout(), context)
+        self.state = self.create_state(context)
 
     def end_epoch(self) -> None:
         self.state.prune()
@@ -76,3 +80,14 @@ class KeyedColumnsOperator(Operator):
 
     def close(self) -> None:
         self.state.close()
+
+
+class KeyedColumnsOperator(KeyedTableOperator[KeyedColumns]):
+    """Subclasses say what columns their state has."""
+
+    def layout(self) -> ColumnLayout:
+        """The columns of the state."""
+        raise NotImplementedError
+
+    def create_state(self, context: OperatorContext) -> KeyedColumns:
+        return create_columns(self.layout(), context)

@@ -9,13 +9,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["row_bytes"]
+__all__ = ["row_bytes", "row_hashes"]
 
 _TEXTS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
 
 
 def row_bytes(columns: Sequence[Any]) -> Any:
     """An Arrow column of `large_binary` without NULLs; NULL has bytes of its own."""
+    if len(columns) > 1 and all(_is_word(each.type) for each in columns):
+        return _words(columns)
     parts: list[Any] = []
     for number, column in enumerate(columns):
         if column.null_count:
@@ -26,6 +28,35 @@ def row_bytes(columns: Sequence[Any]) -> Any:
     if all(isinstance(each, pa.Scalar) for each in parts):
         raise ValueError("a row without columns has no bytes")
     return pc.binary_join_element_wise(*parts, pa.scalar(b"", pa.large_binary()))
+
+
+def row_hashes(data: Any, columns: Sequence[int]) -> Any:
+    """Hashes of 64 bits that nobody can choose: those of Python's bytes."""
+    keys = row_bytes([data.column(index) for index in columns])
+    return np.fromiter(map(hash, keys.to_pylist()), np.int64, data.num_rows)
+
+
+def _is_word(kind: Any) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_temporal(kind))
+
+
+def _words(columns: Sequence[Any]) -> Any:
+    """Numbers and times as a word each, behind one that says which are NULL: a quarter of the cost of joined bytes."""
+    count, width = len(columns[0]), len(columns) + 1
+    words: Any = np.zeros((count, width), np.int64)
+    for place, column in enumerate(columns):
+        data = column.buffers()[1]
+        if data is None:
+            words[:, 0] |= 1 << place
+            continue
+        values = np.frombuffer(data, f"i{column.type.bit_width // 8}")[column.offset : column.offset + count]
+        words[:, place + 1] = values
+        if column.null_count:
+            is_null = column.is_null().to_numpy(zero_copy_only=False)
+            words[is_null, 0] |= 1 << place
+            words[is_null, place + 1] = 0
+    offsets: Any = np.arange(count + 1, dtype=np.int64) * (8 * width)
+    return pa.Array.from_buffers(pa.large_binary(), count, [None, pa.py_buffer(offsets), pa.py_buffer(words)])
 
 
 def _parts(column: Any, is_last: bool) -> list[Any]:

@@ -11,6 +11,7 @@ from funke.engine.sql.functions.aggregates.aggregate import AggregateCall
 from funke.engine.sql.functions.aggregates.kernel import AggregateKernel, Fields
 from funke.engine.sql.functions.aggregates.rows import AggregateRows, ArgumentColumn
 from funke.engine.sql.functions.aggregates.segments import Segments
+from funke.engine.sql.functions.aggregates.value_table import ValueTable
 from funke.engine.sql.functions.function import SymbolType
 from funke.engine.sql.functions.values import from_values, to_values
 from funke.engine.state.storage_keys import original_key, storage_keys
@@ -39,6 +40,29 @@ class DistinctValues:
         numbers: dict[Any, int] = {}
         codes = [numbers.setdefault(key, len(numbers)) for key in storage_keys(list(zip(*lists)))]
         return list(numbers), np.array(codes, np.int64)
+
+    def single_column(self, rows: AggregateRows) -> ArgumentColumn:
+        """The only argument."""
+        return rows.arguments[self._own[0][0]]
+
+    def integer_table(self) -> ValueTable | None:
+        """A table for values of one argument, if these are integers or times."""
+        kind = to_column_type(self._own[0][1]) if self._is_single else None
+        if kind is None or not (pa.types.is_integer(kind) or pa.types.is_date32(kind) or pa.types.is_timestamp(kind)):
+            return None
+        data_type, stored = self._own[0][1], pa.int64() if kind.bit_width == 64 else pa.int32()
+
+        def to_keys(values: Any) -> list[Any]:
+            column = pa.array(values)
+            if not pa.types.is_integer(kind):
+                column = column.cast(stored)
+            return storage_keys(to_values(column.cast(kind), data_type))
+
+        def from_keys(keys: list[Any]) -> Any:
+            column = from_values([original_key(each) for each in keys], data_type)
+            return np.asarray(column if pa.types.is_integer(kind) else column.view(stored)).astype(np.int64)
+
+        return ValueTable(to_keys, from_keys)
 
     def columns_of(self, keys: list[Any]) -> list[ArgumentColumn]:
         """Keys as the columns of arguments."""

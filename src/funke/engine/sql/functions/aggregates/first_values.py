@@ -10,6 +10,7 @@ import numpy as np
 from funke.engine.sql.functions.aggregates.aggregate import AggregateCall
 from funke.engine.sql.functions.aggregates.distinct import DistinctValues
 from funke.engine.sql.functions.aggregates.rows import AggregateRows
+from funke.engine.sql.functions.aggregates.value_table import ValueTable
 
 __all__ = ["MOST_MEMBERS", "FirstValues"]
 
@@ -22,10 +23,21 @@ class FirstValues:
 
     def __init__(self, call: AggregateCall, members: Sequence[int]) -> None:
         self._values = DistinctValues(call)
+        self._table = self._values.integer_table()
         self.members = tuple(members)
+        # Where state is in memory, integers are in one table for all groups.
+        self.is_in_memory = False
+
+    def create(self, count: int) -> Any:
+        """What is known of groups that are not there yet."""
+        if self.is_in_memory and self._table is not None:
+            return np.full(count, None, object)
+        return np.fromiter(({} for _ in range(count)), object, count)
 
     def once(self, known: Any, rows: Sequence[AggregateRows]) -> list[AggregateRows]:
         """The rows of each call, of which the first one of each value counts; one lookup for all calls."""
+        if self.is_in_memory and self._table is not None:
+            return self._once_by_table(self._table, known, rows)
         keys, codes = self._values.of_rows(rows[0])
         segments = rows[0].segments
         pairs, pair_of_row = np.unique(segments.segment_of_row * len(keys) + codes, return_inverse=True)
@@ -42,6 +54,23 @@ class FirstValues:
             mask[first[place, np.flatnonzero(new >> place & 1)]] = True
             found.append(AggregateRows(segments, each.arguments, None, mask))
         return found
+
+    def _once_by_table(self, table: ValueTable, known: Any, rows: Sequence[AggregateRows]) -> list[AggregateRows]:
+        segments = rows[0].segments
+        groups = table.numbers(known)[segments.segment_of_row]
+        column = self._values.single_column(rows[0])
+        values = column.numbers.astype(np.int64)
+        if column.present is not None:
+            groups = np.where(column.present, groups, -1 - groups)
+            values = np.where(column.present, values, 0)
+        bits: Any = np.zeros(segments.length, np.int64)
+        for place, each in enumerate(rows):
+            bits |= (1 if each.mask is None else each.mask.astype(np.int64)) << np.int64(place)
+        new = table.take_in(groups, values, bits)
+        return [
+            AggregateRows(segments, each.arguments, None, (new >> place & 1).astype(np.bool_))
+            for place, each in enumerate(rows)
+        ]
 
 
 def _taken_in(known: Any, keys: list[Any], groups: list[int], codes: list[int], bits: list[int]) -> Any:

@@ -1,0 +1,281 @@
+"""The loop of Top-N: rows of a key stand sorted in a run of slots; each that comes or goes changes some places.
+
+A slot holds the number of a row, the words that it is sorted by and, where rows are replaced or taken back, what it is
+known by. `heads` has three entries for each key: its first slot, its rows, its room. A run without room moves to one
+twice as large; runs that are free are linked by size.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from funke.engine.kernels.kernel import Int64s, UInt8s, kernel, part
+
+__all__ = [
+    "ADDS_ALL",
+    "APPEND",
+    "CHANGE_WIDTH",
+    "ENTERED",
+    "GONE",
+    "LEAST_ROOM",
+    "NEEDED_CHANGES",
+    "NEEDED_SLOTS",
+    "RETRACT",
+    "SENT",
+    "UPDATE",
+    "USED_SLOTS",
+    "compared",
+    "rank_rows",
+]
+
+# Places in `counters`.
+USED_SLOTS, ENTERED, GONE, SENT, NEEDED_SLOTS, NEEDED_CHANGES = range(6)
+# Places in `rules`.
+_STRATEGY, _FIRST, _LAST, _TELLS_NUMBERS, _SENDS_BEFORE, _WORDS, _HAS_IDENTITY, _HAS_TEXTS, ADDS_ALL = range(9)
+APPEND, UPDATE, RETRACT = range(3)
+_INSERT, _BEFORE, _AFTER, _DELETE = range(4)
+# The room of a run: this, or that times a power of two.
+LEAST_ROOM = 4
+# A change: its kind, its row, that row's number among those of its key, and the row of the input that it comes from.
+CHANGE_WIDTH = 4
+
+
+@part
+def _send(changes: Any, counters: Any, rules: Any, kind: Any, row: Any, number: Any, source: Any) -> Any:
+    """Sends a change, if its number is told."""
+    is_told = rules[_FIRST] <= number <= rules[_LAST]
+    if is_told and (kind != _BEFORE or rules[_SENDS_BEFORE] != 0):
+        at = counters[SENT] * CHANGE_WIDTH
+        changes[at] = kind
+        changes[at + 1] = row
+        changes[at + 2] = number
+        changes[at + 3] = source
+        counters[SENT] += 1
+
+
+@part
+def compared(
+    words: Any, at: Any, row: Any, slots: Any, slot: Any, word_count: Any, has_texts: Any, offsets: Any, texts: Any
+) -> Any:
+    """Below 0 if a row stands in front of the one in a slot, 0 if they are equal by the order."""
+    for word in range(word_count):
+        own, other = words[at + word], slots[slot + 1 + word]
+        if own != other:
+            return -1 if own < other else 1
+    if has_texts != 0:
+        begin, other_begin = offsets[row], offsets[slots[slot]]
+        shared = min(offsets[row + 1] - begin, offsets[slots[slot] + 1] - other_begin)
+        for place in range(shared):
+            one, two = texts[begin + place], texts[other_begin + place]
+            if one != two:
+                return -1 if one < two else 1
+    return 0
+
+
+@part
+def _has_room(length: Any, head: Any, width: Any, heads: Any, slots: Any, most_slots: Any, runs: Any, c: Any) -> Any:
+    """Makes room for one more row of a key; False if there are too few slots."""
+    if length < heads[head + 2]:
+        return True
+    room = LEAST_ROOM if length == 0 else 2 * length
+    size = 0
+    while LEAST_ROOM << size < room:
+        size += 1
+    place = runs[size]
+    if place >= 0:
+        runs[size] = slots[place * width]
+    elif c[USED_SLOTS] + room <= most_slots:
+        place = c[USED_SLOTS]
+        c[USED_SLOTS] += room
+    else:
+        c[NEEDED_SLOTS] = room
+        return False
+    old = heads[head]
+    for each in range(length * width):
+        slots[place * width + each] = slots[old * width + each]
+    if length > 0:
+        slots[old * width] = runs[size - 1]
+        runs[size - 1] = old
+    heads[head] = place
+    heads[head + 2] = room
+    return True
+
+
+@part
+def _move_back(slots: Any, base: Any, begin: Any, end: Any, width: Any) -> Any:
+    """Moves the rows at places from `begin` to before `end` by one place."""
+    for each in range((end - begin) * width):
+        target = base + (end + 1) * width - 1 - each
+        slots[target] = slots[target - width]
+
+
+@part
+def _move_forward(slots: Any, base: Any, begin: Any, end: Any, width: Any) -> Any:
+    """Moves the rows at places behind `begin`, up to `end`, by one place."""
+    for each in range(base + begin * width, base + end * width):
+        slots[each] = slots[each + width]
+
+
+@part
+def _send_insert(
+    changes: Any,
+    counters: Any,
+    rules: Any,
+    slots: Any,
+    base: Any,
+    width: Any,
+    row: Any,
+    place: Any,
+    length: Any,
+    at: Any,
+) -> Any:
+    """A row comes in at a place, in front of rows that still stand where they were."""
+    last = rules[_LAST]
+    told = min(length, last)
+    if rules[_TELLS_NUMBERS] != 0:
+        after = row
+        for each in range(place, told):
+            before = slots[base + each * width]
+            _send(changes, counters, rules, _BEFORE, before, each + 1, at)
+            _send(changes, counters, rules, _AFTER, after, each + 1, at)
+            after = before
+        if length < last:
+            _send(changes, counters, rules, _INSERT, after, length + 1, at)
+    elif place < last:
+        if length >= last:
+            _send(changes, counters, rules, _DELETE, slots[base + (last - 1) * width], last, at)
+        _send(changes, counters, rules, _INSERT, row, place + 1, at)
+
+
+@part
+def _send_removal(
+    changes: Any, counters: Any, rules: Any, slots: Any, base: Any, width: Any, place: Any, length: Any, at: Any
+) -> Any:
+    """The row at a place goes; it, and those behind it, still stand where they were."""
+    last = rules[_LAST]
+    if rules[_TELLS_NUMBERS] != 0:
+        for each in range(place, min(last, length - 1)):
+            _send(changes, counters, rules, _BEFORE, slots[base + each * width], each + 1, at)
+            _send(changes, counters, rules, _AFTER, slots[base + (each + 1) * width], each + 1, at)
+        if length <= last:
+            _send(changes, counters, rules, _DELETE, slots[base + (length - 1) * width], length, at)
+    elif place < last:
+        _send(changes, counters, rules, _DELETE, slots[base + place * width], place + 1, at)
+        if length > last:
+            _send(changes, counters, rules, _INSERT, slots[base + last * width], last, at)
+
+
+@kernel
+def rank_rows(  # noqa: PLR0912, PLR0915 - its parts share too many numbers
+    takes_in: UInt8s,
+    numbers: Int64s,
+    words: Int64s,
+    identities: Int64s,
+    begin: int,
+    count: int,
+    first_row: int,
+    rules: Int64s,
+    heads: Int64s,
+    slots: Int64s,
+    most_slots: int,
+    free_runs: Int64s,
+    counters: Int64s,
+    offsets: Int64s,
+    texts: UInt8s,
+    entered: Int64s,
+    changes: Int64s,
+    most_changes: int,
+) -> int:
+    """Takes rows in, or back, from one on; returns the row at which there is no room to go on.
+
+    Rows get numbers from `first_row` on: those that enter or, as ADDS_ALL says, all. So it is with texts, which decide
+    where words are equal, since these are there before.
+    """
+    last, strategy = rules[_LAST], rules[_STRATEGY]
+    word_count, has_texts = rules[_WORDS], rules[_HAS_TEXTS]
+    identity_at = 1 + word_count
+    width = identity_at + rules[_HAS_IDENTITY]
+    for index in range(begin, count):
+        head = 3 * numbers[index]
+        length = heads[head + 1]
+        if counters[SENT] + 2 * min(length, last) + 3 > most_changes:
+            counters[NEEDED_CHANGES] = 2 * min(length, last) + 3
+            return index
+        is_full = strategy != RETRACT and length >= last
+        may_grow = takes_in[index] != 0 and not is_full
+        if may_grow and not _has_room(length, head, width, heads, slots, most_slots, free_runs, counters):
+            return index
+        row = first_row + (index if rules[ADDS_ALL] != 0 else counters[ENTERED])
+        at, base = index * word_count, heads[head] * width
+
+        # Behind those that are equal.
+        place, end = 0, length
+        while place < end:
+            middle = (place + end) >> 1
+            if compared(words, at, row, slots, base + middle * width, word_count, has_texts, offsets, texts) < 0:
+                end = middle
+            else:
+                place = middle + 1
+
+        known = -1
+        if takes_in[index] == 0:
+            # The first row that is the same goes; one that is not there was forgotten.
+            each = place - 1
+            while (
+                each >= 0
+                and compared(words, at, row, slots, base + each * width, word_count, has_texts, offsets, texts) == 0
+            ):
+                if slots[base + each * width + identity_at] == identities[index]:
+                    known = each
+                each -= 1
+            if known >= 0:
+                _send_removal(changes, counters, rules, slots, base, width, known, length, index)
+                _move_forward(slots, base, known, length - 1, width)
+                heads[head + 1] = length - 1
+                counters[GONE] += 1
+            continue
+
+        if strategy == UPDATE:
+            for each in range(length):
+                if known < 0 and slots[base + each * width + identity_at] == identities[index]:
+                    known = each
+        if known >= 0:
+            if compared(words, at, row, slots, base + known * width, word_count, has_texts, offsets, texts) == 0:
+                place = known
+            elif known < place:
+                place -= 1
+            if rules[_TELLS_NUMBERS] != 0:
+                # As in Flink: first what all of them were.
+                for each in range(min(place, known), max(place, known) + 1):
+                    _send(changes, counters, rules, _BEFORE, slots[base + each * width], each + 1, index)
+            else:
+                _send(changes, counters, rules, _BEFORE, slots[base + known * width], known + 1, index)
+            if known < place:
+                _move_forward(slots, base, known, place, width)
+            else:
+                _move_back(slots, base, place, known, width)
+            counters[GONE] += 1
+        elif is_full:
+            if place >= last:
+                continue
+            _send_insert(changes, counters, rules, slots, base, width, row, place, length, index)
+            _move_back(slots, base, place, last - 1, width)
+            counters[GONE] += 1
+        else:
+            _send_insert(changes, counters, rules, slots, base, width, row, place, length, index)
+            _move_back(slots, base, place, length, width)
+            heads[head + 1] = length + 1
+        slot = base + place * width
+        slots[slot] = row
+        for each in range(word_count):
+            slots[slot + 1 + each] = words[at + each]
+        if rules[_HAS_IDENTITY] != 0:
+            slots[slot + identity_at] = identities[index]
+        entered[counters[ENTERED]] = index
+        counters[ENTERED] += 1
+        if known >= 0 and rules[_TELLS_NUMBERS] != 0:
+            for each in range(min(place, known), max(place, known) + 1):
+                _send(changes, counters, rules, _AFTER, slots[base + each * width], each + 1, index)
+        elif known >= 0:
+            _send(changes, counters, rules, _AFTER, row, place + 1, index)
+    return count

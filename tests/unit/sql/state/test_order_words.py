@@ -1,0 +1,58 @@
+"""Words, and texts behind them, sort rows as plain values do."""
+
+from __future__ import annotations
+
+import datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from funke.engine.sql.binding.relations import Column, SortKey
+from funke.engine.sql.operators.sort_tuples import sort_tuples
+from funke.engine.sql.state.order_words import OrderWords
+from funke.engine.types.logical.sql_text import from_sql_text
+from tests.harness.sql_changelogs import batch_of, inserts
+
+VALUES: dict[str, Any] = {
+    "BIGINT": st.sampled_from([-(1 << 63), (1 << 63) - 1, 0, -1, 255, 256]),
+    "TINYINT": st.integers(-128, 127),
+    "BOOLEAN": st.booleans(),
+    "DOUBLE": st.floats(width=64) | st.sampled_from([0.0, -0.0, float("nan"), float("-inf")]),
+    "FLOAT": st.floats(width=32),
+    "DECIMAL(10, 2)": st.decimals(-99, 99, places=2),
+    "DECIMAL(38, 0)": st.integers(-(10**37), 10**37).map(Decimal),
+    "DATE": st.dates(datetime.date(1960, 1, 1), datetime.date(2030, 1, 1)),
+    "TIMESTAMP(3)": st.sampled_from([datetime.datetime(1969, 1, 1), datetime.datetime(2024, 2, 3, 4, 5, 6)]),
+    "STRING": st.text(alphabet="ab\0\u00e9\U0001f600", max_size=12),
+    "BYTES": st.binary(max_size=10),
+}
+
+
+@pytest.mark.parametrize("kind", VALUES)
+@pytest.mark.parametrize("second", ["BIGINT", "STRING"])
+@settings(max_examples=30)
+@given(data=st.data())
+def test_rows_are_sorted_as_their_values_are(kind: str, second: str, data: st.DataObject) -> None:
+    columns = [Column("a", from_sql_text(kind)), Column("b", from_sql_text(second))]
+    rows = data.draw(
+        st.lists(st.tuples(*(st.none() | VALUES[each] for each in (kind, second))), min_size=1, max_size=8)
+    )
+    order = tuple(SortKey(place, data.draw(st.booleans()), data.draw(st.booleans())) for place in (0, 1))
+    batch = batch_of(inserts(rows), columns).data
+    if data.draw(st.booleans()):
+        rows, batch = rows[1:], batch.slice(1)
+    found = OrderWords(batch.schema, order)
+    words, texts = found.of(batch)
+    lines = words.reshape(len(rows), found.count).tolist()
+    own = [(*line, b"" if texts is None else texts[place].as_py()) for place, line in enumerate(lines)]
+    wanted = sort_tuples(batch, order)
+    assert [[_compared(left, right) for right in own] for left in own] == [
+        [_compared(left, right) for right in wanted] for left in wanted
+    ]
+
+
+def _compared(left: Any, right: Any) -> int:
+    return int(left > right) - int(left < right)
