@@ -85,6 +85,25 @@ def _nodes(plan: str) -> list[str]:
     return [" ".join(each) for each in names if each[0] not in ("Calc", "TableSourceScan", "Values")]
 
 
+@pytest.mark.parametrize(
+    ("value", "data_type"),
+    [
+        ("v IN (SELECT v FROM r)", "BOOLEAN"),
+        ("a IN (SELECT a FROM r)", "BOOLEAN NOT NULL"),
+        ("a NOT IN (SELECT v FROM r)", "BOOLEAN"),
+        ("EXISTS (SELECT v FROM r)", "BOOLEAN NOT NULL"),
+        ("(SELECT COUNT(*) FROM r WHERE r.k = l.k)", "BIGINT"),
+        ("(SELECT a FROM r)", "INT"),
+        ("COALESCE((SELECT MAX(v) FROM r), 0)", "INT NOT NULL"),
+        ("v > ANY (SELECT v FROM r)", "BOOLEAN"),
+        ("a > ALL (SELECT a FROM r)", "BOOLEAN NOT NULL"),
+    ],
+)
+def test_types_are_those_of_flink(t_env: TableEnvironment, value: str, data_type: str) -> None:
+    schema = t_env.sql_query(f"SELECT k, {value} AS m FROM l").get_resolved_schema()
+    assert str(schema) == f"(\n  `k` STRING,\n  `m` {data_type}\n)"
+
+
 # What SQLite says of the same queries
 
 _COLUMNS = tuple(Column(name, DataTypes.INT()) for name in ("id", "x", "y"))
@@ -117,8 +136,13 @@ def of_sqlite(query: str, tables: dict[str, list[tuple[Any, ...]]]) -> list[tupl
         return sorted(database.execute(query).fetchall(), key=repr)
 
 
+def _numbered(left: list[Any], right: list[Any]) -> dict[str, list[tuple[Any, ...]]]:
+    sides = (("t", left), ("u", right))
+    return {name: [(number, *each) for number, each in enumerate(given)] for name, given in sides}
+
+
 def check(query: str, left: list[Any], right: list[Any], is_streaming: bool, size: int) -> None:
-    rows = {name: [(number, *each) for number, each in enumerate(given)] for name, given in (("t", left), ("u", right))}
+    rows = _numbered(left, right)
     tables = {name: SmallTable(_COLUMNS, each) for name, each in rows.items()}
     found = folded(changes_from(planned(query, tables, is_streaming), size))
     wanted = of_sqlite(query, rows)
@@ -158,6 +182,27 @@ def test_queries_in_queries_give_what_sqlite_does(
     left: list[Any], right: list[Any], one: str, is_streaming: bool
 ) -> None:
     check(f"SELECT id FROM t WHERE {one}", left, right, is_streaming, 100)
+
+
+_COMPARISONS = st.sampled_from(["=", "<>", "<", "<=", ">", ">="])
+_OF_ROWS = st.sampled_from(["", "u.y > 1", "u.x = t.y"])
+
+
+@settings(deadline=None, max_examples=40)
+@given(_ROWS, _ROWS, _COMPARISONS, st.booleans(), _OF_ROWS)
+def test_comparisons_with_all_values_are_those_of_single_rows(
+    left: list[Any], right: list[Any], comparison: str, is_all: bool, where: str
+) -> None:
+    """SQLite has none: one is true if it is of some row, or is not false or unknown of any."""
+    tables = _numbered(left, right)
+    asked = f"t.x {comparison} {'ALL' if is_all else 'SOME'} (SELECT u.y FROM u {where and f'WHERE {where}'})"
+    query = f"SELECT id FROM t WHERE {asked}"
+    small = {name: SmallTable(_COLUMNS, each) for name, each in tables.items()}
+    found = folded(changes_from(planned(query, small, is_streaming=False), 100))
+    test = f"(t.x {comparison} u.y)"
+    rows = f"EXISTS (SELECT 1 FROM u WHERE {where or '1'} AND {f'{test} IS NOT 1' if is_all else test})"
+    wanted = of_sqlite(f"SELECT id FROM t WHERE {'NOT ' if is_all else ''}{rows}", tables)
+    assert sorted(found, key=repr) == wanted
 
 
 _SINGLE = st.sampled_from(["MAX(u.y)", "COUNT(*)", "COUNT(u.x)", "MIN(u.x) + 1", "SUM(u.y)"])

@@ -380,42 +380,41 @@ class _InValues:
 
 def _some(source: Relation, query: BoundSubQuery, logic: Logic, is_negated: bool) -> Value:
     (operand,) = query.operands
-    is_unequal = query.comparison == "<>"
-    relation: Relation = query.relation
-    data_type = relation.columns[0].type
-    if is_unequal:
-        relation = distinct_rows(
-            Calculation((Column(relation.columns[0].name, data_type),), relation, _first(relation))
-        )
-    extreme = MIN if query.comparison in (">", ">=") else MAX
-    names = ["c", "d", "m"] if is_unequal else ["m", "c", "d"]
-    calls: dict[str, tuple[AggregateFunction, int | None]] = {"m": (extreme, 0), "c": (COUNT, None), "d": (COUNT, 0)}
-    made = _aggregate(relation, names, [calls[each] for each in names])
     is_inner = not query.outer or (logic is Logic.TRUE and not is_negated)
-    join, places = _correlated_join(source, made, query.outer, "inner" if is_inner else "left")
-    found = dict(zip(names, _columns(join, places)))
-    value = found["m"]
-    # Behind an outer join numbers may be missing.
-    numbers = (found["c"], found["d"])
-    count, values = numbers if is_inner else (call_of("coalesce", each, _ZERO) for each in numbers)
+    join, value, count, values = _with_extreme(source, query, is_inner)
     compared = call_of(query.comparison, operand, value)
-    if is_unequal:
+    if query.comparison == "<>":
         many = _and(call_of(">", values, _ONE), call_of("is not null", operand))
         compared = _or(many, _and(call_of("=", values, _ONE), compared))
-    rows, empty = call_of("<>", count, _ZERO), call_of("=", count, _ZERO)
-    if logic is not Logic.FULL and not is_negated:
-        return join, _and(rows, compared)
-    has_null = call_of(">", count, values)
+    rows, has_null = call_of("<>", count, _ZERO), call_of(">", count, values)
     if logic is not Logic.FULL:
-        return join, _or(empty, _all(query, operand, value, values, compared, has_null))
+        opposite = _all(query, operand, value, values, compared, has_null)
+        return join, _or(call_of("=", count, _ZERO), opposite) if is_negated else _and(rows, compared)
     is_one, is_none = call_of("is true", compared), call_of("is not true", compared)
     unknown = _and(has_null, _UNKNOWN, rows, is_none)
     full = _or(_and(is_one, rows), unknown, _and(_unless_missing(query, operand, value, compared), rows, is_none))
     return join, call_of("not", full) if is_negated else full
 
 
-def _first(relation: Relation) -> tuple[BoundExpression, ...]:
-    return (same_columns_of(relation)[0],)
+def _with_extreme(
+    source: Relation, query: BoundSubQuery, is_inner: bool
+) -> tuple[Join, BoundExpression, BoundExpression, BoundExpression]:
+    """Rows with the least or greatest value of a query, the number of its rows, and of those that are not NULL."""
+    is_unequal = query.comparison == "<>"
+    relation: Relation = query.relation
+    if is_unequal:
+        # There is another value if there are two.
+        relation = distinct_rows(Calculation(relation.columns[:1], relation, same_columns_of(relation)[:1]))
+    extreme = MIN if query.comparison in (">", ">=") else MAX
+    names = ["c", "d", "m"] if is_unequal else ["m", "c", "d"]
+    calls: dict[str, tuple[AggregateFunction, int | None]] = {"m": (extreme, 0), "c": (COUNT, None), "d": (COUNT, 0)}
+    made = _aggregate(relation, names, [calls[each] for each in names])
+    join, places = _correlated_join(source, made, query.outer, "inner" if is_inner else "left")
+    found: dict[str, BoundExpression] = dict(zip(names, _columns(join, places)))
+    if not is_inner:
+        # Behind an outer join numbers may be missing.
+        found |= {each: call_of("coalesce", found[each], _ZERO) for each in ("c", "d")}
+    return join, found["m"], found["c"], found["d"]
 
 
 def _all(
