@@ -1,7 +1,8 @@
 """Finds the bounds that a join's conditions set to the distance between the times of both sides: an interval join.
 
-Flink's rules: one condition that times are equal, or two of which one bounds the distance below and one above. Each
-compares terms with one time attribute each, both of event time or both of processing time, and nothing but constants.
+Flink's rules: one condition that two time attributes are equal, or two of which one bounds the distance below and one
+above. These compare terms with one time attribute each and nothing but constants. Both attributes are of event time, or
+both of processing time.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from funke.engine.sql.binding.expressions import (
+    BoundColumn,
     BoundExpression,
     BoundFunction,
     calls_in,
@@ -97,6 +99,9 @@ def _bound(condition: BoundExpression, columns: Sequence[Column], width: int) ->
     if one is None or other is None:
         return None
     sign = condition.call.function.name
+    # What is equal to something computed is a key.
+    if sign == "=" and not all(isinstance(each, BoundColumn) for each in terms):
+        return None
     if one >= width:
         one, other, sign, terms = other, one, _EXCHANGED[sign], terms[::-1]
     attribute = columns[one].time

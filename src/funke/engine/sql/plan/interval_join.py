@@ -104,17 +104,21 @@ class IntervalJoin(TwoSidedNode):
         yield f"{KIND_NAMES[self.kind]} {self._written_text(ExplainStyle())}"
 
     def state_meaning(self, texts: ColumnTexts) -> StateMeaning | None:
-        """The rows of both inputs that can still be matched; what a pair must fulfil is looked at later."""
+        """The rows of both inputs that can still be matched; those of outer sides know whether they have been."""
         from funke.engine.sql.meaning.state_parts import key_fact
 
         sides = [texts.typed_columns(each, range(len(each.columns))) for each in self.inputs]
+        is_outer = self.keeps_left or self.keeps_right
         times = texts.column(self.left, self.bounds.left_time), texts.column(self.right, self.bounds.right_time)
         facts = (
             ("the left side", sides[0]),
             ("the right side", sides[1]),
             key_fact(texts, self.left, self.left_keys, "the key"),
             key_fact(texts, self.right, self.right_keys, "the key of the right side"),
-            ("the join", KIND_NAMES[self.kind]),
+            (
+                "the join",
+                " ".join([KIND_NAMES[self.kind], *([self._written_text(ExplainStyle())] if is_outer else [])]),
+            ),
             ("the times", ", ".join(times) if self.bounds.is_event_time else "those of the clock"),
         )
         return StateMeaning("IntervalJoin", facts)

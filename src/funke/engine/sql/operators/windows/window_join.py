@@ -13,6 +13,7 @@ from funke.engine.operators.clock import Clock
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.opened_functions import OpenedFunctions
 from funke.engine.sql.operators.pair_condition import PairCondition, slices
+from funke.engine.sql.operators.windows.key_codes import key_codes
 from funke.engine.sql.operators.windows.row_buffer import RowBuffer
 from funke.engine.sql.operators.windows.window_operator import WindowOperator
 from funke.engine.sql.state.key_numbers import KeyNumbers
@@ -132,12 +133,17 @@ class WindowJoinOperator(WindowOperator):
         return rows if len(np.unique(ends)) == 1 else rows.take(np.argsort(ends, kind="stable"))
 
     def _numbers(self, left: ColumnBatch, right: ColumnBatch) -> tuple[Any, Any]:
-        """Numbers of keys with windows: what rows meet by."""
-        sides = ((left, self._keys[0], self._windows[0]), (right, self._keys[1], self._windows[1]))
-        columns = [[rows.data.column(place) for place in (*keys, *bounds)] for rows, keys, bounds in sides]
-        numbers = KeyNumbers([each.type for each in columns[0]])
-        mine, its = (numbers.numbers(own, len(rows)) for own, (rows, _, _) in zip(columns, sides))
-        return mine, its
+        """Numbers of keys with windows: what rows meet by; below 0 where a key has a NULL."""
+        sides = [[rows.data.column(key) for key in keys] for rows, keys in zip((left, right), self._keys)]
+        keys = KeyNumbers([each.type for each in sides[0]])
+        mine, its = (keys.numbers(columns, len(rows)) for columns, rows in zip(sides, (left, right)))
+        bounds = [
+            pa.concat_arrays([left.data.column(one), right.data.column(other)]) for one, other in zip(*self._windows)
+        ]
+        windows, count = key_codes(bounds, len(left) + len(right))
+        numbers = np.concatenate([mine, its])
+        numbers = np.where(numbers < 0, -1, numbers * count + windows)
+        return numbers[: len(left)], numbers[len(left) :]
 
     def _fulfilled(self, left: ColumnBatch, right: ColumnBatch, given: Any, others: Any) -> Any:
         def mine(indexes: Sequence[int]) -> list[Any]:
