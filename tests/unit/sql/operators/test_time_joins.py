@@ -15,6 +15,8 @@ from funke.engine.sql.binding.joins import Join, JoinKind
 from funke.engine.sql.plan.explain_text import PREFIX
 from funke.engine.sql.statements.job_plans import planned_rows
 from funke.table import EnvironmentSettings, TableEnvironment
+from funke.table.expressions import col, lit
+from funke.table.window import Tumble
 from tests.harness.local_jobs import changes_in
 from tests.harness.sql_changelogs import folded
 
@@ -97,3 +99,27 @@ def test_windows_with_matches_and_without(t_env: TableEnvironment, kind: JoinKin
     assert plan.title(PREFIX).split(", where")[0] in "\n".join(case["plan"])  # type: ignore[attr-defined]
     found = [[sign, [str(each) for each in row[:2]]] for sign, row in changes_in(plan, is_batch=False)]
     assert sorted(found) == case["changes"]
+
+
+def test_where_behind_a_join_of_the_table_api_bounds_it(t_env: TableEnvironment) -> None:
+    """The result keeps its times, so that windows can follow."""
+    left = t_env.from_path("a").select(col("k"), col("v"), col("ts"))
+    right = t_env.from_path("b").select(col("k").alias("l"), col("w"), col("ts").alias("us"))
+    is_near = (col("ts") >= col("us") - lit(4).seconds) & (col("ts") <= col("us") + lit(2).seconds)
+    joined = left.join(right).where((col("k") == col("l")) & is_near)
+    case = next(each for each in ANSWERED if "IntervalJoin" in str(each["plan"]) and "INNER" in each["query"])
+    plan = planned_rows(t_env._session, joined.select(col("k"), col("v"), col("w"))._relation)
+    found = [[sign, [str(each) for each in row]] for sign, row in changes_in(plan, is_batch=False)]
+    assert sorted(found) == case["changes"]
+    windows = joined.window(Tumble.over(lit(10).seconds).on(col("us")).alias("x")).group_by(col("x"))
+    text = windows.select(col("x").start, col("w").sum).explain()
+    assert "WindowAggregate(window=[TUMBLE(time_col=[us]" in text and "IntervalJoin(" in text
+
+
+def test_a_third_bound_from_outside_is_refused_if_times_go_on(t_env: TableEnvironment) -> None:
+    """It makes the join a regular one, whose result has no times."""
+    pairs = "SELECT a.ts, b.ts AS us FROM a, b WHERE a.k = b.k AND a.ts BETWEEN b.ts - INTERVAL '4' SECOND AND b.ts"
+    text = f"SELECT ts, us FROM ({pairs}) WHERE ts > us - INTERVAL '2' SECOND"
+    assert "IntervalJoin" not in t_env.explain_sql(text)
+    with pytest.raises(Exception, match="The window function requires the timecol is a time attribute type"):
+        t_env.explain_sql(f"SELECT * FROM TABLE(TUMBLE(({text}), DESCRIPTOR(ts), INTERVAL '5' SECOND))")

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from funke.engine.sql.binding.expressions import BoundColumn, BoundExpression, columns_in, with_columns
 from funke.engine.sql.binding.joins import Join, JoinKind, conditions_of, equal_sides
-from funke.engine.sql.binding.ranks import RankedWindows
+from funke.engine.sql.binding.ranks import NumberedRows, RankedWindows
 from funke.engine.sql.binding.relations import Calculation, Expansion, Relation
-from funke.engine.sql.binding.window_relations import WindowAggregation, WindowTable
+from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation, WindowTable
 
 __all__ = [
     "JoinedWindows",
@@ -77,10 +77,13 @@ class WindowEquality:
     others: tuple[BoundExpression, ...]
 
 
-def window_columns(relation: Relation, conditions: Sequence[BoundExpression] = ()) -> WindowColumns | None:
+def window_columns(
+    relation: Relation, conditions: Sequence[BoundExpression] = (), is_joined: bool = False
+) -> WindowColumns | None:
     """Which columns of a relation are bounds of windows; None if it has no windows.
 
-    The conditions are those that its rows fulfil, which may say that the rows of a join have the same windows.
+    The conditions are those that its rows fulfil, which may say that the rows of a join have the same windows. The
+    sides of a join may be the first rows of each window, which rules find later.
     """
     if isinstance(relation, (WindowTable, WindowAggregation)):
         start, end, time = range(len(relation.columns) - 3, len(relation.columns))
@@ -91,14 +94,32 @@ def window_columns(relation: Relation, conditions: Sequence[BoundExpression] = (
         if relation.has_query:
             # Behind the join that it becomes rows come when they match, whatever their windows.
             return None
-        found = window_columns(relation.input, conditions_below(relation, conditions))
+        found = window_columns(relation.input, conditions_below(relation, conditions), is_joined)
         return None if found is None else found.through([relation.expressions])
     if isinstance(relation, Expansion):
         found = window_columns(relation.input)
         return None if found is None else found.through(relation.projections)
+    if isinstance(relation, (NumberedRows, OverAggregation)):
+        return _of_first_rows(relation, conditions) if is_joined else None
     if isinstance(relation, Join) and window_equality(relation, conditions) is not None:
         return _of_join(relation.left, relation.right, relation.kind)
     return _of_join(relation.left, relation.right, relation.kind) if isinstance(relation, JoinedWindows) else None
+
+
+def _of_first_rows(
+    relation: NumberedRows | OverAggregation, conditions: Sequence[BoundExpression]
+) -> WindowColumns | None:
+    """The windows of rows that are numbered in each of them, if a condition looks at the numbers."""
+    if isinstance(relation, NumberedRows):
+        keys = relation.keys
+    elif [each.call.function.name for each in relation.aggregates] == ["row_number"]:
+        keys = relation.partition_by
+    else:
+        return None
+    found = window_columns(relation.input, is_joined=True)
+    if found is None or not found.start & {*keys} or not found.end & {*keys}:
+        return None
+    return found if len(relation.columns) - 1 in columns_in(conditions) else None
 
 
 def conditions_below(calculation: Calculation, conditions: Sequence[BoundExpression]) -> list[BoundExpression]:
@@ -115,7 +136,7 @@ def looks_at_columns(calculation: Calculation, condition: BoundExpression) -> bo
 
 def window_equality(join: Join, conditions: Sequence[BoundExpression] = ()) -> WindowEquality | None:
     """How a join compares windows; None if it does not compare starts and ends of windows that lie the same way."""
-    left, right = window_columns(join.left), window_columns(join.right)
+    left, right = (window_columns(each, is_joined=True) for each in (join.left, join.right))
     if left is None or right is None or not _are_alike(join, left, right):
         return None
     starts: list[tuple[int, int]] = []
@@ -139,7 +160,7 @@ def window_equality(join: Join, conditions: Sequence[BoundExpression] = ()) -> W
 
 def _of_join(left: Relation, right: Relation, kind: JoinKind) -> WindowColumns | None:
     """The windows of both sides, except of one whose rows may be missing."""
-    mine, its = window_columns(left), window_columns(right)
+    mine, its = (window_columns(each, is_joined=True) for each in (left, right))
     assert mine is not None and its is not None
     its = its.behind(len(left.columns))
     if kind in ("inner", "left", "semi", "anti"):
@@ -174,6 +195,6 @@ def origin_of(relation: Relation, place: int) -> int | None:
     if isinstance(relation, (Join, JoinedWindows)):
         width = len(relation.left.columns)
         return origin_of(relation.left, place) if place < width else origin_of(relation.right, place - width)
-    if isinstance(relation, RankedWindows):
+    if isinstance(relation, (RankedWindows, NumberedRows, OverAggregation)):
         return origin_of(relation.input, place) if place < len(relation.input.columns) else None
     return place

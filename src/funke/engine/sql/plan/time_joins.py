@@ -48,7 +48,7 @@ def without_times(join: LogicalJoin) -> LogicalJoin:
 
 
 def _window_join(join: LogicalJoin, windows: WindowEquality) -> PlanNode:
-    found = window_columns(join.left)
+    found = window_columns(join.left, is_joined=True)
     assert found is not None
     if not found.maker.time.is_event_time:
         raise TableException("Processing time Window Join is not supported yet.")
