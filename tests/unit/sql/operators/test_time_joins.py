@@ -24,9 +24,6 @@ RECORDED = json.loads((Path(__file__).parent / "reference_time_joins.json").read
 ANSWERED = [each for each in RECORDED["cases"] if "changes" in each]
 REFUSED = [each for each in RECORDED["cases"] if "refused" in each]
 JOIN = re.compile(r"(?:IntervalJoin|WindowJoin|(?<!\w)Join)\(.*\)")
-# Sub-queries that look at the query around them.
-CORRELATED = pytest.mark.xfail(reason="correlated sub-queries", strict=False)
-CASES = [pytest.param(each, marks=[CORRELATED] if "(SELECT R.k" in each["query"] else []) for each in ANSWERED]
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +48,7 @@ def rows(changes: list[Any]) -> Counter[Any]:
     return Counter(map(tuple, folded([(sign, tuple(row)) for sign, row in changes])))
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["query"])
+@pytest.mark.parametrize("case", ANSWERED, ids=lambda case: case["query"])
 def test_changes_are_those_of_flink(t_env: TableEnvironment, case: dict[str, Any]) -> None:
     """Inputs come in any order: of a regular join, which takes rows back, the result is compared."""
     plan = planned_rows(t_env._session, t_env.sql_query(case["query"])._relation)
@@ -61,7 +58,7 @@ def test_changes_are_those_of_flink(t_env: TableEnvironment, case: dict[str, Any
         assert sorted(found) == case["changes"]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["query"])
+@pytest.mark.parametrize("case", ANSWERED, ids=lambda case: case["query"])
 def test_plans_say_what_flink_says(t_env: TableEnvironment, case: dict[str, Any]) -> None:
     """Below a rank Flink keeps columns that nobody reads."""
     columns = "|, select=.*" if "ROW_NUMBER" in case["query"] else ""

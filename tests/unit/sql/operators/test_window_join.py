@@ -154,7 +154,7 @@ def test_each_window_is_joined_when_it_ends(
     waiting: tuple[list[Row], list[Row]] = ([], [])
     watermark, late = -1, 0
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pair_condition, "_MOST_PAIRS", most)
+        patch.setattr(pair_condition, "MOST_PAIRS", most)
         for number, step in enumerate([*steps, 1 << 40]):
             if number == restart:
                 snapshots = [each.harness.snapshot() for each in subtasks]

@@ -12,10 +12,10 @@ from funke.engine.operators.clock import Clock
 from funke.engine.sql.binding.expressions import BoundExpression, column_of, columns_in, moved
 from funke.engine.sql.binding.moments import with_clock
 
-__all__ = ["PairCondition", "slices"]
+__all__ = ["MOST_PAIRS", "PairCondition", "slices"]
 
 # So many pairs are made at once.
-_MOST_PAIRS = 1 << 17
+MOST_PAIRS = 1 << 17
 
 # Gives some columns of the rows of one side, as often as they are in pairs.
 TakeColumns = Callable[[Sequence[int]], Sequence[Any]]
@@ -51,13 +51,13 @@ class PairCondition:
 
 def slices(counts: Any) -> Iterator[tuple[int, int]]:
     """Ranges of rows with a bounded number of pairs; a single row may have more."""
-    if counts.sum() <= _MOST_PAIRS:
+    if counts.sum() <= MOST_PAIRS:
         yield 0, len(counts)
         return
     total = np.cumsum(counts)
     begin = 0
     while begin < len(counts):
         done = 0 if begin == 0 else int(total[begin - 1])
-        end = max(begin + 1, int(np.searchsorted(total, done + _MOST_PAIRS, "right")))
+        end = max(begin + 1, int(np.searchsorted(total, done + MOST_PAIRS, "right")))
         yield begin, end
         begin = end
