@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -129,7 +130,7 @@ class Model:
         self.now = max(watermark, 0)
         expired: list[tuple[int, Any]] = []
         for side, reach in enumerate(self.reaches):
-            for each in [each for each in self.sides[side] if each[0][2] + reach < self.now]:
+            for each in [each for each in self.sides[side] if each[0][2] + reach + self.join.cleanup_ms < self.now]:
                 self.sides[side].remove(each)
                 if self.outer[side] and not each[1]:
                     expired.append((each[0][2] + reach, self.pair(each[0], NOTHING, side)))
@@ -145,12 +146,14 @@ BOUNDS = st.tuples(st.integers(-9, 9), st.integers(-9, 9))
 @pytest.mark.parametrize("form", ["compiled", "plain"])
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=40)
-@given(bounds=BOUNDS, has_condition=st.booleans(), steps=STEPS, size=st.integers(1, 6))
+@given(
+    bounds=BOUNDS, has_condition=st.booleans(), cleanup=st.sampled_from([0, 0, 5]), steps=STEPS, size=st.integers(1, 6)
+)
 def test_rows_are_those_of_flinks_rules(
-    form: str, kind: JoinKind, bounds: tuple[int, int], has_condition: bool, steps: list[Any], size: int
+    form: str, kind: JoinKind, bounds: tuple[int, int], has_condition: bool, cleanup: int, steps: list[Any], size: int
 ) -> None:
     """However rows are late, and however they are cut into batches."""
-    join = join_of(kind, *bounds, has_condition)
+    join = replace(join_of(kind, *bounds, has_condition), cleanup_ms=cleanup)
     with pytest.MonkeyPatch.context() as patch:
         use_form(form, patch)
         running, model, watermark = Running(join), Model(join), 0

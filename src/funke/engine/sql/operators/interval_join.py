@@ -49,6 +49,8 @@ class IntervalJoinOperator(FunctionsOperator):
         self._keys = (join.left_keys, join.right_keys)
         self._times = (join.bounds.left_time, join.bounds.right_time)
         self._reaches_ms = (join.left_reach_ms, join.right_reach_ms)
+        # How long behind its time a row is kept.
+        self._lives_ms = tuple(each + join.cleanup_ms for each in self._reaches_ms)
         self._keeps = (join.keeps_left, join.keeps_right)
         self._condition = PairCondition(join.condition, len(join.left.columns), clock)
         self.functions = OpenedFunctions((join.condition,))
@@ -155,11 +157,11 @@ class IntervalJoinOperator(FunctionsOperator):
         """Forgets rows, and sends those of outer sides that have found no match, in the order in which they expire."""
         alone: list[tuple[int, Any, Any]] = []
         for side, rows in enumerate(self._sides):
-            last_ms = reached_ms if reached_ms == MAX_WATERMARK else reached_ms - self._reaches_ms[side] - 1
+            last_ms = reached_ms if reached_ms == MAX_WATERMARK else reached_ms - self._lives_ms[side] - 1
             expired = rows.expired(last_ms)
             unmatched = expired[~rows.has_match(expired)] if self._keeps[side] else expired[:0]
             if len(unmatched):
-                alone.append((side, rows.take(unmatched), rows.times(unmatched) + self._reaches_ms[side]))
+                alone.append((side, rows.take(unmatched), rows.times(unmatched) + self._lives_ms[side]))
             rows.remove(expired)
         if alone:
             self._send_alone(alone)
@@ -182,8 +184,8 @@ class IntervalJoinOperator(FunctionsOperator):
     def next_wakeup_ms(self) -> int | None:
         if self._bounds.is_event_time:
             return None
-        firsts = [(each.earliest, reach_ms) for each, reach_ms in zip(self._sides, self._reaches_ms)]
-        return min((first + reach_ms + 1 for first, reach_ms in firsts if first is not None), default=None)
+        firsts = [(each.earliest, life_ms) for each, life_ms in zip(self._sides, self._lives_ms)]
+        return min((first + life_ms + 1 for first, life_ms in firsts if first is not None), default=None)
 
     def end_input(self) -> None:
         """As in Flink rows that the clock has not passed send nothing any more."""

@@ -11,7 +11,7 @@ from funke.engine.graph.state_meaning import StateMeaning
 from funke.engine.sql.binding.expressions import BoundExpression, conjuncts, moved, with_columns
 from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.binding.time_bounds import TimeBounds
-from funke.engine.sql.plan.changes import INSERTS, Kinds
+from funke.engine.sql.plan.changes import INSERTS, ChangeSettings, Kinds
 from funke.engine.sql.plan.explain_text import ExplainStyle, expression_text
 from funke.engine.sql.plan.join import KIND_NAMES, TwoSidedNode, joined_conditions
 from funke.engine.sql.plan.node import Moves, PlanNode
@@ -34,6 +34,8 @@ class IntervalJoin(TwoSidedNode):
     bounds: TimeBounds
     # All conditions but equal keys, as they were written: `condition` is without those on times.
     written: BoundExpression | None
+    # How much longer rows are kept, so that fewer times are looked for what has expired.
+    cleanup_ms: int = 0
 
     @property
     def left_reach_ms(self) -> int:
@@ -57,6 +59,9 @@ class IntervalJoin(TwoSidedNode):
     def needs_before(self, wanted: bool) -> tuple[bool, ...]:
         # Both inputs have rows that stay.
         return False, False
+
+    def with_changes(self, sends_before: bool, settings: ChangeSettings) -> PlanNode:
+        return replace(self, cleanup_ms=settings.interval_cleanup_ms)
 
     def needed_columns(self) -> set[int]:
         return {self.bounds.left_time, len(self.left.columns) + self.bounds.right_time}
