@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from funke.engine.graph.operations import ColumnOperator
 from funke.engine.sql.binding.joins import JoinKind
-from funke.engine.sql.operators import batch_join
+from funke.engine.sql.operators import batch_join, pair_condition
 from funke.engine.sql.plan.batch_join import BatchJoin
 from tests.harness.operator_harness import OperatorHarness
 from tests.harness.sql_changelogs import Change, batch_of, changes_of, folded
@@ -37,7 +37,8 @@ def test_batches_have_the_last_rows_of_a_stream(
     inserts: list[tuple[int, Change]] = [(side, ("+I", row)) for side, row in rows]
     changes = [change for side, insert in inserts for change in model.take(side, insert)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(batch_join, "_MOST_PAIRS", most_pairs)
+        for module in (batch_join, pair_condition):
+            patch.setattr(module, "MOST_PAIRS", most_pairs)
         given_rows = _sent(join, cut(inserts, [size]), point)
     assert {sign for sign, _ in given_rows} <= {"+I"}
     assert sorted((row for _, row in given_rows), key=repr) == sorted(folded(changes), key=repr)

@@ -54,6 +54,9 @@ QUERIES = [
     "SELECT t.k, r.rate FROM t JOIN LATERAL SNAPSHOT(TABLE versions, DESCRIPTOR(ts)) AS r ON t.k = r.k",
     "SELECT t.k, r.rate FROM t JOIN versions AS r ON t.k = r.k AND t.v < r.rate",
     "SELECT t.k, r.rate FROM t FULL JOIN versions AS r ON t.k = r.k",
+    "SELECT v, rate FROM t LEFT JOIN versions AS r ON t.k = r.k AND t.ts BETWEEN r.ts - INTERVAL '1' SECOND AND r.ts",
+    f"SELECT l.v, r.v FROM {TUMBLE} AS l FULL JOIN {TUMBLE} AS r "
+    "ON l.k = r.k AND l.window_start = r.window_start AND l.window_end = r.window_end AND l.v < r.v",
     "SELECT k FROM t INTERSECT SELECT k FROM versions",
     "SELECT k FROM t EXCEPT SELECT k FROM versions",
     f"SELECT k, v, window_start FROM {TUMBLE}",

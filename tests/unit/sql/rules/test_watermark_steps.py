@@ -27,8 +27,9 @@ LATE_ROWS = WatermarkStep(1, is_for_late_rows=True)
 def step_in(relation: Relation) -> WatermarkStep | None:
     if isinstance(relation, WatermarkAssigner):
         return relation.step
-    (below,) = inputs_of(relation)
-    return step_in(below)
+    # Both inputs of a join get the same watermarks.
+    (step,) = {step_in(below) for below in inputs_of(relation)}
+    return step
 
 
 def windows(kind: str, *times: str) -> str:
@@ -43,6 +44,17 @@ def first_rows(kind: str, *times: str) -> str:
     return f"SELECT window_start, c FROM (SELECT *, {numbers} FROM ({counts})) WHERE n <= 2"
 
 
+def near(lower: int, upper: int) -> str:
+    bounds = f"a.ts BETWEEN b.ts + INTERVAL '{lower}' SECOND AND b.ts + INTERVAL '{upper}' SECOND"
+    return f"SELECT a.id, a.ts FROM t AS a JOIN t AS b ON a.id = b.id AND {bounds}"
+
+
+def pairs(*times: str) -> str:
+    sides = [f"({windows('HOP', *times).replace('COUNT(*)', 'window_end')}) AS {name}" for name in ("a", "b")]
+    equal = "a.window_start = b.window_start AND a.window_end = b.window_end"
+    return f"SELECT a.window_end FROM {sides[0]} JOIN {sides[1]} ON {equal}"
+
+
 @pytest.mark.parametrize(
     ("query", "wanted"),
     [
@@ -53,11 +65,17 @@ def first_rows(kind: str, *times: str) -> str:
         ("SELECT SUM(id) OVER (ORDER BY ts) FROM t", LATE_ROWS),
         (first_rows("HOP", "2", "10"), WatermarkStep(2_000, is_for_late_rows=True)),
         (first_rows("SESSION", "4"), LATE_ROWS),
+        (near(-4, 2), LATE_ROWS),
+        # Whether a row is kept depends on the watermark if its matches are all before it.
+        (near(2, 4), EVERY_WATERMARK),
+        # A row that has waited is as late as the watermark says.
+        (f"SELECT SUM(id) OVER (ORDER BY ts) FROM ({near(-4, 2)})", EVERY_WATERMARK),
+        (pairs("2", "10"), WatermarkStep(2_000, is_for_late_rows=True)),
     ],
 )
 def test_steps(query: str, wanted: WatermarkStep | None) -> None:
     (statement,) = parse(query)
     bound: Any = QueryBinder({("t",): relation_of(TABLE)}.get).bind(statement.query)  # type: ignore[attr-defined]
-    relation = with_ranks(lower(bound))
+    relation = with_ranks(lower(bound, {}))
     assert step_in(as_node(relation).with_watermarks(None)) == wanted
     assert step_in(as_node(relation).with_watermarks(EVERY_WATERMARK)) == EVERY_WATERMARK

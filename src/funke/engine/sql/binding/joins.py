@@ -12,6 +12,8 @@ from funke.engine.sql.binding.expressions import (
     BoundExpression,
     BoundFunction,
     columns_in,
+    conjuncts,
+    is_deterministic,
     with_columns,
 )
 from funke.engine.sql.binding.relations import Calculation, Column, Relation
@@ -29,6 +31,7 @@ __all__ = [
     "bind_join",
     "call_of",
     "columns_of_join",
+    "conditions_of",
     "distinct_names",
     "equal_sides",
 ]
@@ -156,6 +159,18 @@ def all_true(conditions: Sequence[BoundExpression]) -> BoundExpression | None:
     for each in others:
         first = call_of("and", first, each)
     return first
+
+
+def conditions_of(condition: BoundExpression | None) -> list[BoundExpression]:
+    """The conditions that must all be true for one to be; BETWEEN is two."""
+    parts: list[BoundExpression] = []
+    for each in () if condition is None else conjuncts(condition):
+        if isinstance(each, BoundFunction) and each.call.function.name == "between" and is_deterministic(each):
+            value, low, high = each.arguments
+            parts += [call_of(">=", value, low), call_of("<=", value, high)]
+        else:
+            parts.append(each)
+    return parts
 
 
 def equal_sides(condition: BoundExpression, width: int) -> tuple[BoundExpression, BoundExpression] | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
 
-from funke.engine.errors import UnsupportedFeatureError
+from funke.engine.errors import FunkeError, UnsupportedFeatureError
 from funke.engine.sql.binding.batch_over_queries import BatchOverBinder
 from funke.engine.sql.binding.changelog_functions import bind_changelog_function
 from funke.engine.sql.binding.constant_queries import constant_rows
@@ -39,7 +40,8 @@ from funke.engine.sql.binding.grouped_queries import (
     plain_aggregate,
 )
 from funke.engine.sql.binding.join_hints import JoinHint, bind_join_hints, with_join_hints
-from funke.engine.sql.binding.joins import bind_join, distinct_names
+from funke.engine.sql.binding.join_times import has_join, with_join_times
+from funke.engine.sql.binding.joins import bind_join, conditions_of, distinct_names
 from funke.engine.sql.binding.lateral_joins import bind_lateral_join
 from funke.engine.sql.binding.lookup_hints import LookupHint, bind_lookup_hints
 from funke.engine.sql.binding.lookup_joins import bind_lookup_join, is_temporal
@@ -52,7 +54,7 @@ from funke.engine.sql.binding.set_operations import of_relations, words_of
 from funke.engine.sql.binding.snapshot_joins import bind_snapshot_join, is_snapshot_join
 from funke.engine.sql.binding.state_ttl_hints import bind_ttl_hints, with_group_ttl, with_join_ttls
 from funke.engine.sql.binding.subquery_joins import with_subquery_joins
-from funke.engine.sql.binding.syntax_parts import query_in
+from funke.engine.sql.binding.syntax_parts import comparisons_in, query_in
 from funke.engine.sql.binding.table_aggregations import bind_table_aggregation, table_aggregate_in
 from funke.engine.sql.binding.window_grouping import with_windows
 from funke.engine.sql.binding.window_tables import bind_window_table
@@ -126,6 +128,8 @@ class QueryBinder:
         joins = bind_join_hints(select.hints, select.source)
         hinted = replace(self, lookup_hints=hints, ttl_hints=ttls, join_hints=joins)
         table, scope = hinted._bind_source(select.source)
+        if self.is_streaming and has_join(table):
+            table, scope = self._with_times(table, scope, select.where)
         illegal = aggregate_in(select.where, self.find_aggregate)
         if illegal is not None:
             raise refused("Aggregate expression is illegal in WHERE clause", illegal.position)
@@ -150,6 +154,17 @@ class QueryBinder:
                 columns = tuple(replace(each, time=None) for each in columns)
             relation = Calculation(columns, source, tuple(bound), condition)
         return distinct_rows(relation) if select.is_distinct else relation
+
+    def _with_times(self, joined: Relation, scope: Scope, where: syntax.Expression | None) -> tuple[Relation, Scope]:
+        """The rows of a join with the time attributes that it keeps, given the conditions behind WHERE."""
+        binder = self._expression_binder(scope)
+        conditions: list[BoundExpression] = []
+        for each in comparisons_in(where):
+            # What is wrong with it is said where all of WHERE is bound.
+            with suppress(FunkeError):
+                conditions += conditions_of(binder.bind(each))
+        table = with_join_times(joined, conditions)
+        return table, Scope(tuple(replace(own, time=each.time) for own, each in zip(scope.columns, table.columns)))
 
     def _bind_groups(
         self,

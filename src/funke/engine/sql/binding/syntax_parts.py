@@ -8,7 +8,9 @@ from typing import Any
 
 from funke.engine.sql.syntax import expressions as syntax
 
-__all__ = ["children_of", "parts_of", "query_in"]
+__all__ = ["children_of", "comparisons_in", "parts_of", "query_in"]
+
+_COMPARISONS = ("=", "<", "<=", ">", ">=", "between")
 
 
 def parts_of(expression: syntax.Expression) -> Iterator[syntax.Expression]:
@@ -28,6 +30,15 @@ def children_of(expression: syntax.Expression) -> Iterator[syntax.Expression]:
     """The expressions that one is made of, those of its OVER window among them."""
     for each in fields(expression):
         yield from _within(getattr(expression, each.name))
+
+
+def comparisons_in(condition: syntax.Expression | None) -> Iterator[syntax.Call]:
+    """The comparisons that must be true for a condition to be."""
+    if isinstance(condition, syntax.Call) and condition.name == "and":
+        for each in condition.arguments:
+            yield from comparisons_in(each)
+    elif isinstance(condition, syntax.Call) and condition.name in _COMPARISONS:
+        yield condition
 
 
 def _within(value: Any) -> Iterator[syntax.Expression]:

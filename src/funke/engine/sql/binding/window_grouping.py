@@ -13,58 +13,11 @@ from funke.engine.sql.binding.expressions import (
     BoundSymbol,
     time_of,
 )
-from funke.engine.sql.binding.ranks import RankedWindows
 from funke.engine.sql.binding.relations import Aggregation, BoundAggregate, Calculation, Column, Expansion, Relation
+from funke.engine.sql.binding.window_columns import WindowColumns, origin_of, window_columns
 from funke.engine.sql.binding.window_relations import WindowAggregation, WindowTable
 
-__all__ = ["WindowColumns", "window_columns", "with_windows"]
-
-
-@dataclass(frozen=True)
-class WindowColumns:
-    """The columns of a relation that are bounds of the windows of a table; a column may come more than once."""
-
-    table: WindowTable | WindowAggregation
-    start: frozenset[int]
-    end: frozenset[int]
-    time: frozenset[int]
-
-    @property
-    def maker(self) -> WindowTable | WindowAggregation:
-        """What has made the windows, which others carry."""
-        inner = window_columns(self.table.input) if self.table.windows is None else None
-        return self.table if inner is None else inner.maker
-
-    def through(self, lists: Sequence[Sequence[BoundExpression]]) -> WindowColumns:
-        """The same columns behind a calculation, or behind several whose rows follow each other."""
-
-        def places(columns: frozenset[int]) -> frozenset[int]:
-            return frozenset(
-                at
-                for at, several in enumerate(zip(*lists))
-                if all(isinstance(each, BoundColumn) and each.index in columns for each in several)
-            )
-
-        return WindowColumns(self.table, places(self.start), places(self.end), places(self.time))
-
-
-def window_columns(relation: Relation) -> WindowColumns | None:
-    """Which columns of a relation are bounds of windows; None if it has no windows."""
-    if isinstance(relation, (WindowTable, WindowAggregation)):
-        start, end, time = range(len(relation.columns) - 3, len(relation.columns))
-        return WindowColumns(relation, frozenset({start}), frozenset({end}), frozenset({time}))
-    if isinstance(relation, RankedWindows):
-        return window_columns(relation.input)
-    if isinstance(relation, Calculation):
-        if relation.has_query:
-            # Behind the join that it becomes rows come when they match, whatever their windows.
-            return None
-        found = window_columns(relation.input)
-        return None if found is None else found.through([relation.expressions])
-    if isinstance(relation, Expansion):
-        found = window_columns(relation.input)
-        return None if found is None else found.through(relation.projections)
-    return None
+__all__ = ["with_windows"]
 
 
 def with_windows(result: Calculation) -> Calculation:
@@ -97,18 +50,8 @@ def _are_sessions_of(source: Relation, found: WindowColumns, keys: tuple[int, ..
     table = found.table
     if not isinstance(table, WindowTable) or not table.windows.is_merging or table.partition_by is None:
         return True
-    origins = {_origin(source, key) for key in keys}
+    origins = {origin_of(source, key) for key in keys}
     return origins == {*table.partition_by}
-
-
-def _origin(relation: Relation, place: int) -> int | None:
-    """The column of the window table that a column is."""
-    if isinstance(relation, Expansion):
-        return None
-    if isinstance(relation, Calculation):
-        expression = relation.expressions[place]
-        return _origin(relation.input, expression.index) if isinstance(expression, BoundColumn) else None
-    return place
 
 
 def _sliced(

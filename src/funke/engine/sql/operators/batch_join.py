@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from funke.engine.operators.clock import Clock
-from funke.engine.sql.binding.expressions import column_of, columns_in, moved
-from funke.engine.sql.binding.moments import with_clock
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.opened_functions import FunctionsOperator, OpenedFunctions
+from funke.engine.sql.operators.pair_condition import MOST_PAIRS, PairCondition, slices
 from funke.engine.sql.state.key_numbers import KeyNumbers
 from funke.engine.types.columns.column_batch import ColumnBatch
 
@@ -20,10 +19,6 @@ if TYPE_CHECKING:
     from funke.engine.sql.plan.batch_join import BatchJoin
 
 __all__ = ["BatchJoinOperator"]
-
-# So many pairs are made at once.
-_MOST_PAIRS = 1 << 17
-_NOTHING: Any = np.empty(0, np.int64)
 
 
 class BatchJoinOperator(FunctionsOperator):
@@ -39,11 +34,7 @@ class BatchJoinOperator(FunctionsOperator):
         self._keys = join.left_keys, join.right_keys
         self._batches: tuple[list[Any], list[Any]] = ([], [])
         self._watermark: int | None = None
-        self._used = sorted(set(columns_in(() if join.condition is None else (join.condition,))))
-        self._condition = None
-        if join.condition is not None:
-            moves = {old: new for new, old in enumerate(self._used)}
-            self._condition = column_of(with_clock(moved(join.condition, moves), clock))
+        self._condition = PairCondition(join.condition, len(join.left.columns), clock)
         self.functions = OpenedFunctions((join.condition,))
 
     def columns_handler(self, input_index: int) -> Callable[[ColumnBatch], None]:
@@ -78,7 +69,7 @@ class BatchJoinOperator(FunctionsOperator):
     def _send_all(self, left: Any, right: Any, numbers: Any, by_key: Any, first: Any) -> None:
         counts: Any = np.where(numbers >= 0, first[numbers + 1] - first[numbers], 0)
         is_matched: tuple[Any, Any] = np.zeros(left.num_rows, bool), np.zeros(right.num_rows, bool)
-        for begin, end in _slices(counts):
+        for begin, end in slices(counts):
             given: Any = np.repeat(np.arange(begin, end), counts[begin:end])
             # How far into the rows of its key each pair is.
             skipped = np.cumsum(counts[begin:end]) - counts[begin:end]
@@ -97,25 +88,20 @@ class BatchJoinOperator(FunctionsOperator):
 
     def _matches(self, left: Any, right: Any, given: Any, rows: Any) -> tuple[Any, Any]:
         """The pairs that fulfil the condition."""
-        if self._condition is None or not len(given):
-            return given, rows
-        width = left.num_columns
-        columns = [
-            _taken(left, each, given) if each < width else _taken(right, each - width, rows) for each in self._used
-        ]
-        # A condition without columns is looked at once for each pair.
-        names = [str(number) for number in range(len(columns))]
-        data = pa.record_batch(columns, names) if columns else pa.record_batch([pa.nulls(len(given))], [""])
-        mask = self._condition(data)
-        if isinstance(mask, pa.Scalar):
-            return (given, rows) if mask.as_py() else (_NOTHING, _NOTHING)
-        fulfils = mask.fill_null(False).to_numpy(zero_copy_only=False)
-        return given[fulfils], rows[fulfils]
+
+        def mine(indexes: Sequence[int]) -> list[Any]:
+            return [_taken(left, index, given) for index in indexes]
+
+        def its(indexes: Sequence[int]) -> list[Any]:
+            return [_taken(right, index, rows) for index in indexes]
+
+        fulfils = self._condition.fulfilled(mine, its, len(given))
+        return (given, rows) if fulfils is None else (given[fulfils], rows[fulfils])
 
     def _send_side(self, left: Any, right: Any, side: int, rows: Any) -> None:
         """Sends rows of one side alone."""
-        for begin in range(0, len(rows), _MOST_PAIRS):
-            own = rows[begin : begin + _MOST_PAIRS]
+        for begin in range(0, len(rows), MOST_PAIRS):
+            own = rows[begin : begin + MOST_PAIRS]
             nothing: Any = np.full(len(own), -1, np.int64)
             self._send(left, right, *((own, nothing) if side == 0 else (nothing, own)))
 
@@ -146,14 +132,3 @@ def _taken(data: Any, index: int, rows: Any) -> Any:
     missing = rows < 0
     taken = data.column(index).take(pa.array(rows, mask=missing) if missing.any() else pa.array(rows))
     return _array(taken)
-
-
-def _slices(counts: Any) -> Iterator[tuple[int, int]]:
-    """Ranges of rows with a bounded number of pairs; a single row may have more."""
-    total = np.cumsum(counts)
-    begin = 0
-    while begin < len(counts):
-        done = 0 if begin == 0 else int(total[begin - 1])
-        end = max(begin + 1, int(np.searchsorted(total, done + _MOST_PAIRS, "right")))
-        yield begin, end
-        begin = end

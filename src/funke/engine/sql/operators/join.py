@@ -15,11 +15,10 @@ import pyarrow as pa
 from funke.engine.kernels.join_rows import send_left, send_pairs
 from funke.engine.operators.clock import Clock
 from funke.engine.operators.operator import OperatorContext
-from funke.engine.sql.binding.expressions import column_of, columns_in, moved
-from funke.engine.sql.binding.moments import with_clock
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.join_rows import JoinInput, JoinRows
 from funke.engine.sql.operators.opened_functions import FunctionsOperator, OpenedFunctions
+from funke.engine.sql.operators.pair_condition import PairCondition, slices
 from funke.engine.sql.plan.upsert_keys import identifying_key
 from funke.engine.sql.state.join_side import JoinSide, SideSpec
 from funke.engine.sql.state.keyed_columns_operator import is_in_memory
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
 __all__ = ["JoinOperator", "create_join_rows"]
 
 _NAMES = ("left-rows", "right-rows")
-# So many pairs are made at once.
-_MOST_PAIRS = 1 << 17
 
 
 class JoinOperator(FunctionsOperator):
@@ -52,14 +49,8 @@ class JoinOperator(FunctionsOperator):
         self._keeps = (join.keeps_left, join.keeps_right)
         self._inputs = [self._input(side) for side in range(2)]
         self._has_ttl = any(each.spec.ttl_ms for each in self._inputs)
-        width = len(join.left.columns)
-        condition = join.condition
-        used = sorted(set(columns_in(() if condition is None else (condition,))))
-        self._used = ([each for each in used if each < width], [each - width for each in used if each >= width])
-        self._condition = None
-        if condition is not None:
-            self._condition = column_of(with_clock(moved(condition, {old: new for new, old in enumerate(used)}), clock))
-        self.functions = OpenedFunctions((condition,))
+        self._condition = PairCondition(join.condition, len(join.left.columns), clock)
+        self.functions = OpenedFunctions((join.condition,))
 
     def _input(self, side: int) -> JoinInput:
         join, source = self._join, self._join.inputs[side]
@@ -91,7 +82,7 @@ class JoinOperator(FunctionsOperator):
         own, other = self._sides[side], self._sides[1 - side]
         counts = other.counts(numbers)
         matches: Any = np.zeros(len(batch), np.int64)
-        for begin, end in _slices(counts):
+        for begin, end in slices(counts):
             rows = slice(begin, end)
             matches[rows] = self._meet(batch.slice(begin, end - begin), numbers[rows], counts[rows], kinds[rows], side)
         takes_in = ((kinds == 0) | (kinds == 2)).astype(np.uint8)
@@ -120,21 +111,17 @@ class JoinOperator(FunctionsOperator):
 
     def _matching(self, batch: ColumnBatch, given: Any, rows: Any, side: int) -> Any:
         """Which pairs are matches; None if all are."""
-        is_match = self._sides[1 - side].is_live(rows, self._now_ms)
-        if self._condition is None or not len(rows):
-            return is_match
-        own = [batch.data.column(index).take(pa.array(given)) for index in self._used[side]]
-        others = self._sides[1 - side].take(rows, self._used[1 - side])
-        pairs = [*own, *others] if side == 0 else [*others, *own]
-        fields = [str(number) for number in range(len(pairs))]
-        # A condition on no column at all still has a value for each pair.
-        data = pa.RecordBatch.from_arrays(pairs, fields) if pairs else pa.record_batch([pa.nulls(len(rows))], [""])
-        mask = self._condition(data)
-        if isinstance(mask, pa.Scalar):
-            fulfils: Any = np.full(len(rows), bool(mask.as_py()))
-        else:
-            fulfils = mask.fill_null(False).to_numpy(zero_copy_only=False)
-        return fulfils if is_match is None else fulfils & is_match
+        other = self._sides[1 - side]
+        is_live = other.is_live(rows, self._now_ms)
+
+        def own(indexes: Sequence[int]) -> list[Any]:
+            return [batch.data.column(index).take(pa.array(given)) for index in indexes]
+
+        def others(indexes: Sequence[int]) -> list[Any]:
+            return other.take(rows, indexes)
+
+        fulfils = self._condition.fulfilled(*((own, others) if side == 0 else (others, own)), len(rows))
+        return is_live if fulfils is None else fulfils if is_live is None else fulfils & is_live
 
     def _send_half(self, batch: ColumnBatch, counts: Any, rows: Any, kinds: Any, side: int) -> None:
         is_anti = self._join.kind == "anti"
@@ -245,20 +232,6 @@ def create_join_rows(inputs: Sequence[JoinInput], context: OperatorContext) -> J
     assert isinstance(backend, RocksDBBackend)
     memory = entry_memory(task.backend.rocksdb.entry_bytes)
     return StoredJoinRows(inputs, task.key_groups, backend, memory, task.clock.now_ms)
-
-
-def _slices(counts: Any) -> Iterator[tuple[int, int]]:
-    """Ranges of rows with a bounded number of pairs; a single row may have more."""
-    if counts.sum() <= _MOST_PAIRS:
-        yield 0, len(counts)
-        return
-    total = np.cumsum(counts)
-    begin = 0
-    while begin < len(counts):
-        done = 0 if begin == 0 else int(total[begin - 1])
-        end = max(begin + 1, int(np.searchsorted(total, done + _MOST_PAIRS, "right")))
-        yield begin, end
-        begin = end
 
 
 def _offsets(counts: Any) -> Any:

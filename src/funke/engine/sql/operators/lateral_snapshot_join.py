@@ -7,7 +7,7 @@ of equal times those that take rows back first: no row sees half of an update.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,10 +16,9 @@ import pyarrow as pa
 from funke.engine.formats.column_types import to_type_info
 from funke.engine.operators.clock import Clock
 from funke.engine.operators.operator import MIN_WATERMARK
-from funke.engine.sql.binding.expressions import column_of, columns_in, moved
-from funke.engine.sql.binding.moments import with_clock
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.opened_functions import FunctionsOperator, OpenedFunctions
+from funke.engine.sql.operators.pair_condition import PairCondition, slices
 from funke.engine.sql.operators.windows.row_buffer import RowBuffer
 from funke.engine.sql.state.join_side import JoinSide, SideSpec
 from funke.engine.sql.state.key_numbers import KeyNumbers
@@ -33,8 +32,6 @@ if TYPE_CHECKING:
 __all__ = ["LateralSnapshotJoinOperator"]
 
 _LOADING, _JOINING = 0, 1
-# So many pairs are made at once.
-_MOST_PAIRS = 1 << 17
 # Fewer rows that are gone are not worth packing.
 _FEW_ROWS = 1 << 12
 _PHASE = "phase"
@@ -60,15 +57,10 @@ class LateralSnapshotJoinOperator(FunctionsOperator):
         # Rows of the left input that wait for the end of the load phase; changes that wait for a watermark.
         self._waiting = self._buffer("left-rows", 0)
         self._changes = self._buffer("changes", 1)
-        condition, width = join.condition, len(join.left.columns)
-        used = sorted(set(columns_in(() if condition is None else (condition,))))
-        self._used = [each for each in used if each < width], [each - width for each in used if each >= width]
-        self._condition = None
-        if condition is not None:
-            self._condition = column_of(with_clock(moved(condition, {old: new for new, old in enumerate(used)}), clock))
+        self._condition = PairCondition(join.condition, len(join.left.columns), clock)
         self._next_expiry_ms = 0
         self._unmatched = self._evicted = 0
-        self.functions = OpenedFunctions((condition,))
+        self.functions = OpenedFunctions((join.condition,))
 
     def _clear(self) -> None:
         self._numbers = KeyNumbers([self._right.types[key] for key in self._join.right_keys])
@@ -183,7 +175,7 @@ class LateralSnapshotJoinOperator(FunctionsOperator):
         columns = [batch.data.column(key) for key in self._join.left_keys]
         numbers = self._numbers.find(columns, len(batch))
         counts = self._side.counts(numbers)
-        for begin, end in _slices(counts):
+        for begin, end in slices(counts):
             self._meet(batch.slice(begin, end - begin), numbers[begin:end], counts[begin:end])
 
     def _meet(self, batch: ColumnBatch, numbers: Any, counts: Any) -> None:
@@ -211,16 +203,11 @@ class LateralSnapshotJoinOperator(FunctionsOperator):
 
     def _fulfilling(self, batch: ColumnBatch, given: Any, rows: Any) -> Any:
         """For which pairs the condition is true; None if there is none."""
-        if self._condition is None or not len(rows):
-            return None
-        own = [batch.data.column(index).take(pa.array(given)) for index in self._used[0]]
-        pairs = [*own, *self._side.take(rows, self._used[1])]
-        fields = [str(number) for number in range(len(pairs))]
-        data = pa.RecordBatch.from_arrays(pairs, fields) if pairs else pa.record_batch([pa.nulls(len(rows))], [""])
-        mask = self._condition(data)
-        if isinstance(mask, pa.Scalar):
-            return np.full(len(rows), bool(mask.as_py()))
-        return mask.fill_null(False).to_numpy(zero_copy_only=False)
+
+        def own(indexes: Sequence[int]) -> list[Any]:
+            return [batch.data.column(index).take(pa.array(given)) for index in indexes]
+
+        return self._condition.fulfilled(own, lambda indexes: self._side.take(rows, indexes), len(rows))
 
     # State that is no longer needed
 
@@ -282,13 +269,3 @@ class LateralSnapshotJoinOperator(FunctionsOperator):
             "numUnmatchedProbeRecords": self._unmatched,
             "numStateTtlEvictions": self._evicted,
         }
-
-
-def _slices(counts: Any) -> Iterator[tuple[int, int]]:
-    """Ranges of rows with a bounded number of pairs; a single row may have more."""
-    total, begin = np.cumsum(counts), 0
-    while begin < len(counts):
-        done = 0 if begin == 0 else int(total[begin - 1])
-        end = max(begin + 1, int(np.searchsorted(total, done + _MOST_PAIRS, "right")))
-        yield begin, end
-        begin = end

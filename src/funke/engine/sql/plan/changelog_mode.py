@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from funke.engine.flink_exceptions import TableException
 from funke.engine.sql.binding.relations import Calculation, Expansion, Relation, UnionAll
+from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
+from funke.engine.sql.binding.window_relations import WindowTable
 from funke.engine.sql.plan.changes import ChangeSettings, Kinds
 from funke.engine.sql.plan.explain_text import PREFIX
 from funke.engine.sql.plan.node import PlanNode, as_node
@@ -33,7 +35,7 @@ def require_kinds(relation: Relation, accepted: Kinds, consumer: str) -> None:
 
 def _producer(node: PlanNode, kinds: Kinds) -> PlanNode:
     """The node that makes changes of these kinds, whatever hands them on."""
-    if isinstance(node, (Calculation, Expansion)):
+    if isinstance(node, (Calculation, Expansion, WatermarkAssigner, WindowTable)):
         return _producer(node.inputs[0], kinds)
     if isinstance(node, UnionAll):
         return next(_producer(each, kinds) for each in node.inputs if each.changelog() & kinds)

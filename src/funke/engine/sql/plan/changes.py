@@ -40,6 +40,8 @@ class ChangeSettings:
     is_two_phase: bool = False
     # As in Flink batches forget nothing before their end, whatever hints say.
     keeps_all: bool = False
+    # How much longer than needed interval joins keep rows.
+    interval_cleanup_ms: int = 0
 
 
 def ttl_of(hint: str, settings: ChangeSettings) -> int:

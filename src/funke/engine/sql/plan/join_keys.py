@@ -9,12 +9,11 @@ from funke.engine.sql.binding.expressions import (
     BoundColumn,
     BoundExpression,
     BoundFunction,
-    conjuncts,
     moved,
     symbol_of,
 )
 from funke.engine.sql.binding.joins import Join as LogicalJoin
-from funke.engine.sql.binding.joins import JoinKind, all_true, columns_of_join, equal_sides
+from funke.engine.sql.binding.joins import JoinKind, all_true, columns_of_join, conditions_of, equal_sides
 from funke.engine.sql.binding.relations import Column, Relation
 from funke.engine.sql.binding.temporal_joins import VersionJoin
 from funke.engine.sql.functions.catalog import FUNCTIONS
@@ -28,7 +27,7 @@ from funke.engine.types.logical.common_type import common_type
 from funke.engine.types.logical.data_type import DataType
 from funke.engine.types.logical.families import with_nullable
 
-__all__ = ["KeyPair", "join_of", "keyed_sides", "temporal_join_of", "with_keys"]
+__all__ = ["KeyPair", "KeyedSides", "join_of", "keyed_sides", "temporal_join_of", "with_keys"]
 
 # What must be equal, of the columns of the left and of the right side.
 KeyPair = tuple[BoundExpression, BoundExpression]
@@ -71,10 +70,9 @@ def join_of(join: LogicalJoin) -> PlanNode:
 def keyed_sides(join: LogicalJoin) -> tuple[KeyedSides, BoundExpression | None]:
     """The sides of a join with its keys, and what is left of its condition, on the columns without computed keys."""
     width = len(join.left.columns)
-    conditions = [] if join.condition is None else conjuncts(join.condition)
     pairs: list[KeyPair] = []
     rest: list[BoundExpression] = []
-    for each in conditions:
+    for each in conditions_of(join.condition):
         equal = equal_sides(each, width)
         typed = None if equal is None else _of_one_type(*equal)
         if typed is None:

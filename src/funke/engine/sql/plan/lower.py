@@ -52,6 +52,7 @@ from funke.engine.sql.plan.process_table_function import FromChangelogFunction, 
 from funke.engine.sql.plan.sort import BatchSort
 from funke.engine.sql.plan.sorted_over_aggregate import SortedOverAggregate
 from funke.engine.sql.plan.table_scan import TableScan
+from funke.engine.sql.plan.time_joins import time_join_of, without_times
 from funke.engine.sql.plan.union import Union
 from funke.engine.sql.plan.values import Values
 from funke.engine.sql.plan.window_aggregate import WindowAggregate
@@ -62,7 +63,10 @@ __all__ = ["lower"]
 
 
 def lower(relation: Relation, settings: Settings | None = None) -> PlanNode:
-    """The plan of a relation; nodes that are lowered already stay. Without settings windows emit one result."""
+    """The plan of a relation; nodes that are lowered already stay.
+
+    Without settings it is that of a batch: windows emit one result, and a join by times or windows is like any other.
+    """
     if isinstance(relation, PlanNode):
         return relation
     changed = with_inputs(relation, lambda each: lower(each, settings))
@@ -70,6 +74,8 @@ def lower(relation: Relation, settings: Settings | None = None) -> PlanNode:
         firing = firing_of(changed, settings)
         if firing is not None:
             return GroupWindowAggregate(**vars(changed), firing=firing)
+    if type(changed) is LogicalJoin and settings is not None:
+        return time_join_of(changed) or join_of(without_times(changed))
     rule = _RULES.get(type(changed))
     return changed if rule is None else rule(changed)  # type: ignore[return-value]
 

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from funke.engine.graph.state_meaning import StateMeaning
 from funke.engine.sql.binding.ranks import RankedWindows
-from funke.engine.sql.binding.relations import Column
-from funke.engine.sql.binding.window_grouping import window_columns
+from funke.engine.sql.binding.window_columns import window_columns
 from funke.engine.sql.binding.window_relations import WindowAggregation, WindowTable
 from funke.engine.sql.plan.changes import INSERTS, Kinds
 from funke.engine.sql.plan.explain_text import ExplainStyle, column_name
 from funke.engine.sql.plan.node import Distribution, Hash, PlanNode, Pruned
 from funke.engine.sql.plan.upsert_keys import NO_KEYS, UpsertKeys, containing, one_key
 from funke.engine.sql.plan.watermarks import WatermarkStep, finer
-from funke.engine.sql.plan.windows import window_step, windows_text
+from funke.engine.sql.plan.windows import session_keys, window_step, windows_text
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
@@ -80,7 +79,7 @@ class WindowRank(RankedWindows, PlanNode):
         maker = self._windows_of()
         assert maker.windows is not None
         start, end = (column_name(self.columns[index]) for index in self.window_columns)
-        return windows_text(f"win_start=[{start}], win_end=[{end}]", maker.windows, _session_keys(maker))
+        return windows_text(f"win_start=[{start}], win_end=[{end}]", maker.windows, session_keys(maker))
 
     def title(self, style: ExplainStyle) -> str:
         keys = ", ".join(column_name(self.columns[index]) for index in self.keys)
@@ -135,10 +134,3 @@ class WindowDeduplicate(WindowRank):
             f"WindowDeduplicate(window=[{self.windows_text()}], keep=[{keep}], partitionKeys=[{keys}], "
             f"orderKey=[{order}], order=[ROWTIME])"
         )
-
-
-def _session_keys(maker: WindowTable | WindowAggregation) -> Sequence[Column]:
-    if maker.windows is None or not maker.windows.is_merging:
-        return ()
-    indexes = maker.keys if isinstance(maker, WindowAggregation) else maker.partition_by or ()
-    return [maker.input.columns[index] for index in indexes]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from funke.engine.sql.binding.relations import Column
-from funke.engine.sql.binding.window_relations import WindowTime
+from funke.engine.sql.binding.window_relations import WindowAggregation, WindowTable, WindowTime
 from funke.engine.sql.plan.explain_text import column_name
 from funke.engine.sql.plan.watermarks import EVERY_WATERMARK, FOR_LATE_ROWS, WatermarkStep
 from funke.engine.sql.window_kinds import SlicedWindows, Windows
 
-__all__ = ["WINDOW_COLUMNS", "window_step", "windows_text"]
+__all__ = ["WINDOW_COLUMNS", "session_keys", "window_step", "windows_text"]
 
 # The last columns of a relation with windows.
 WINDOW_COLUMNS = ("window_start", "window_end", "window_time")
@@ -22,6 +22,14 @@ def windows_text(bounds: str, windows: Windows, keys: Sequence[Column] = ()) -> 
     if keys:
         parts.append(f"partition keys=[{', '.join(map(column_name, keys))}]")
     return f"{windows.name.upper()}({', '.join(parts)})"
+
+
+def session_keys(maker: WindowTable | WindowAggregation) -> Sequence[Column]:
+    """The columns that sessions are partitioned by; other windows have none."""
+    if maker.windows is None or not maker.windows.is_merging:
+        return ()
+    indexes = maker.keys if isinstance(maker, WindowAggregation) else maker.partition_by or ()
+    return [maker.input.columns[index] for index in indexes]
 
 
 def _duration(value_ms: int) -> str:

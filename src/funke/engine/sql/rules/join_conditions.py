@@ -17,9 +17,11 @@ from funke.engine.sql.binding.expressions import (
     is_deterministic,
     with_columns,
 )
+from funke.engine.sql.binding.join_times import has_join
 from funke.engine.sql.binding.joins import Join, JoinKind, all_true, columns_of_join
 from funke.engine.sql.binding.merged_calculations import merged_pair
 from funke.engine.sql.binding.relations import Calculation, Relation, inputs_of, with_inputs
+from funke.engine.sql.binding.window_columns import looks_at_columns
 
 __all__ = ["filtered", "rejecting_null", "side_of", "with_join_conditions"]
 
@@ -36,6 +38,7 @@ def with_join_conditions(relation: Relation) -> Relation:
     while isinstance(relation, Calculation) and isinstance(relation.input, Calculation):
         together = merged_pair(relation, relation.input)
         if together is None:
+            relation = _with_condition_below(relation, relation.input)
             break
         relation = together
     if isinstance(relation, Calculation) and isinstance(relation.input, Join) and relation.condition is not None:
@@ -43,6 +46,18 @@ def with_join_conditions(relation: Relation) -> Relation:
     if isinstance(relation, Join):
         relation = _with_sides(relation)
     return with_inputs(relation, with_join_conditions)
+
+
+def _with_condition_below(outer: Calculation, inner: Calculation) -> Calculation:
+    """The same rows; what a condition says of columns that the inner calculation hands on is looked at there."""
+    if outer.condition is None or not has_join(inner):
+        return outer
+    conditions = conjuncts(outer.condition)
+    below = [each for each in conditions if is_deterministic(each) and looks_at_columns(inner, each)]
+    own = [] if inner.condition is None else conjuncts(inner.condition)
+    inlined = [with_columns(each, lambda column: inner.expressions[column.index]) for each in below]
+    changed = replace(inner, condition=all_true([*own, *inlined]))
+    return replace(outer, input=changed, condition=all_true([each for each in conditions if each not in below]))
 
 
 def _has_join(relation: Relation) -> bool:
@@ -56,7 +71,9 @@ def _with_where(calculation: Calculation, join: Join, conditions: Sequence[Bound
     outside = [each for each in conditions if each not in inside]
     own = [] if join.condition is None else conjuncts(join.condition)
     if kind != join.kind or kind == "inner":
-        join = replace(join, kind=kind, columns=columns_of_join(join.left.columns, join.right.columns, kind))
+        columns = columns_of_join(join.left.columns, join.right.columns, kind)
+        timed = tuple(replace(each, time=own.time) for each, own in zip(columns, join.columns))
+        join = replace(join, kind=kind, columns=timed)
     if kind == "inner":
         join = replace(join, condition=all_true([*own, *inside]))
     else:

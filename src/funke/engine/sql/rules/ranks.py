@@ -27,7 +27,8 @@ from funke.engine.sql.binding.relations import (
     with_inputs,
 )
 from funke.engine.sql.binding.time_attributes import TimeAttribute
-from funke.engine.sql.binding.window_grouping import window_columns, with_windows
+from funke.engine.sql.binding.window_columns import window_columns
+from funke.engine.sql.binding.window_grouping import with_windows
 from funke.engine.sql.binding.window_relations import OverAggregation, SortedAggregation
 from funke.engine.sql.plan.calc import Calc
 from funke.engine.sql.plan.changes import INSERTS

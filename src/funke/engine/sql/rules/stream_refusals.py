@@ -10,10 +10,18 @@ from funke.engine.sql.functions.user_aggregates import UserAggregate
 from funke.engine.sql.plan.changelog_mode import require_kinds
 from funke.engine.sql.plan.changes import INSERTS
 from funke.engine.sql.plan.explain_text import PREFIX
+from funke.engine.sql.plan.interval_join import IntervalJoin
 from funke.engine.sql.plan.lateral_snapshot_join import LateralSnapshotJoin
 from funke.engine.sql.plan.node import as_node
+from funke.engine.sql.plan.window_join import WindowJoin
 
 __all__ = ["has_pandas", "refuse_changes", "refuse_in_batches", "refuse_in_streams"]
+
+_OF_ROWS_THAT_STAY: dict[type[Relation], str] = {
+    IntervalJoin: "StreamPhysicalIntervalJoin",
+    OverAggregation: "StreamPhysicalOverAggregate",
+    WindowJoin: "StreamPhysicalWindowJoin",
+}
 
 
 def refuse_in_streams(relation: Relation) -> None:
@@ -28,9 +36,11 @@ def refuse_in_streams(relation: Relation) -> None:
 
 
 def refuse_changes(relation: Relation) -> None:
-    """Refuses windows in the order of time over rows that change: what has been told stays."""
-    if isinstance(relation, OverAggregation):
-        require_kinds(relation.input, INSERTS, "StreamPhysicalOverAggregate")
+    """Refuses rows that change where time decides what is told: what has been told stays."""
+    for kind, name in _OF_ROWS_THAT_STAY.items():
+        if isinstance(relation, kind):
+            for each in inputs_of(relation):
+                require_kinds(each, INSERTS, name)
     if isinstance(relation, LateralSnapshotJoin):
         require_kinds(relation.left, INSERTS, "The probe (left) input of LATERAL SNAPSHOT join")
     for each in inputs_of(relation):

@@ -151,7 +151,10 @@ class JoinSide:
             return
         count = self._rows.count
         is_old = self._times[:count] <= now_ms - self._spec.ttl_ms
-        rows = np.flatnonzero(is_old & (self._row_keys[:count] >= 0))
+        self.remove(np.flatnonzero(is_old & (self._row_keys[:count] >= 0)))
+
+    def remove(self, rows: Any) -> None:
+        """Forgets rows that are there."""
         if len(rows):
             arrays = self._head, self._tail, self._length, self._following, self._previous, self._row_keys
             unlink_rows.run(len(rows), rows, len(rows), *arrays)

@@ -182,7 +182,10 @@ def _change_settings(session: TableSession, relation: Relation) -> ChangeSetting
         return ChangeSettings(True, keeps_all=True)
     mini_batch = _mini_batch(settings, relation)
     is_folded = mini_batch is not None
-    return ChangeSettings(is_folded, ttl_ms, mini_batch, is_folded and strategy != "ONE_PHASE")
+    cleanup = parse_duration(settings.get("table.exec.interval-join.min-cleanup-interval", "0 ms"))
+    is_two_phase = is_folded and strategy != "ONE_PHASE"
+    cleanup_ms = max(cleanup.to_millis(), 0)
+    return ChangeSettings(is_folded, ttl_ms, mini_batch, is_two_phase, interval_cleanup_ms=cleanup_ms)
 
 
 def _mini_batch(settings: SessionSettings, relation: Relation) -> MiniBatch | None:

@@ -1,0 +1,207 @@
+"""Joins the rows of each window once it has ended: all of them are there then, so that results stay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from funke.engine.formats.column_types import to_type_info
+from funke.engine.operators.clock import Clock
+from funke.engine.sql.operators.calculate import as_schema, schema_of
+from funke.engine.sql.operators.opened_functions import OpenedFunctions
+from funke.engine.sql.operators.pair_condition import PairCondition, slices
+from funke.engine.sql.operators.windows.key_codes import key_codes
+from funke.engine.sql.operators.windows.row_buffer import RowBuffer
+from funke.engine.sql.operators.windows.window_operator import WindowOperator
+from funke.engine.sql.state.key_numbers import KeyNumbers
+from funke.engine.state.snapshot.file_format import GroupPart
+from funke.engine.types.columns.column_batch import ColumnBatch
+
+if TYPE_CHECKING:
+    from funke.engine.sql.plan.window_join import WindowJoin
+
+__all__ = ["WindowJoinOperator"]
+
+_NAMES = ("left-rows", "right-rows")
+
+
+class WindowJoinOperator(WindowOperator):
+    """Keeps the rows of both inputs, by the local ends of their windows, until these close."""
+
+    def __init__(self, join: WindowJoin, clock: Clock) -> None:
+        super().__init__(join.time)
+        self._join = join
+        self._schemas = [schema_of(each.columns) for each in join.inputs]
+        self._output_schema = schema_of(join.columns)
+        self._keys = (join.left_keys, join.right_keys)
+        self._windows = (join.left_window, join.right_window)
+        self._rows = [self._buffer(side) for side in range(2)]
+        self._condition = PairCondition(join.condition, len(join.left.columns), clock)
+        self._functions = OpenedFunctions((join.condition,))
+        self._late = [0, 0]
+
+    def _buffer(self, side: int) -> RowBuffer:
+        source = self._join.inputs[side]
+        key_types = [to_type_info(source.columns[key].type) for key in self._keys[side]]
+        return RowBuffer(_NAMES[side], self._keys[side], key_types, self._schemas[side])
+
+    def open(self) -> None:
+        self._functions.open(self.context)
+
+    def close(self) -> None:
+        try:
+            self._functions.close()
+        finally:
+            super().close()
+
+    def columns_handler(self, input_index: int) -> Callable[[ColumnBatch], None]:
+        return lambda batch: self._process(batch, input_index)
+
+    def _process(self, batch: ColumnBatch, side: int) -> None:
+        self.records_in += len(batch)
+        batch = as_schema(batch, self._schemas[side])
+        column = batch.data.column(self._windows[side][1])
+        ends = np.asarray(column.cast(pa.timestamp("ms")).view(pa.int64()))
+        is_open = ends > self.closed
+        late = int(np.count_nonzero(~is_open))
+        self.late += late
+        self._late[side] += late
+        rows = batch.with_timestamps(ends)
+        self._rows[side].add(rows.take(np.flatnonzero(is_open)) if late else rows)
+
+    def next_end(self) -> int | None:
+        ends = [end for each in self._rows if (end := each.first_time()) is not None]
+        return min(ends, default=None)
+
+    def close_windows(self, before: int) -> None:
+        end = self.next_end()
+        if end is not None and end <= self.closed:
+            self._send_joined([self._due(each) for each in self._rows])
+
+    def _due(self, buffer: RowBuffer) -> ColumnBatch | None:
+        """The rows of windows that are closed now."""
+        rows = buffer.all()
+        if rows is None or rows.timestamps is None:
+            return None
+        is_due = rows.timestamps <= self.closed
+        return buffer.take_out(is_due) if is_due.any() else None
+
+    def _send_joined(self, due: Sequence[ColumnBatch | None]) -> None:
+        left, right = (self._in_order_of_windows(each, side) for side, each in enumerate(due))
+        meeting = _Meeting(*self._numbers(left, right))
+        has_match: Any = np.zeros(len(right), bool)
+        for begin, end in slices(meeting.counts):
+            given, others = meeting.pairs(begin, end)
+            is_match = self._fulfilled(left, right, given, others)
+            if is_match is not None:
+                given, others = given[is_match], others[is_match]
+            has_match[others] = True
+            if self._join.has_left_only:
+                self._send_left(left, given, begin, end)
+            else:
+                self._send_pairs(left, right, given, others, begin, end)
+        if self._join.keeps_right:
+            alone = np.flatnonzero(~has_match)
+            nothing = [pa.nulls(len(alone), each) for each in self._schemas[0].types]
+            self._emit([*nothing, *right.data.take(pa.array(alone)).columns], right, alone)
+
+    def _send_left(self, left: ColumnBatch, given: Any, begin: int, end: int) -> None:
+        """Sends the left rows of a range that have matches, or those that have none."""
+        is_alone = _alone(given, begin, end)
+        rows: Any = begin + np.flatnonzero(is_alone if self._join.kind == "anti" else ~is_alone)
+        self._emit(left.data.take(pa.array(rows)).columns, left, rows)
+
+    def _send_pairs(self, left: ColumnBatch, right: ColumnBatch, given: Any, others: Any, begin: int, end: int) -> None:
+        """Sends the pairs of the left rows of a range, and rows without one if they are kept, in their order."""
+        if self._join.keeps_left:
+            alone: Any = begin + np.flatnonzero(_alone(given, begin, end))
+            every = np.concatenate([given, alone])
+            order = np.argsort(every, kind="stable")
+            given, others = every[order], np.concatenate([others, np.full(len(alone), -1, np.int64)])[order]
+        mask = others < 0
+        wanted = pa.array(others, mask=mask) if mask.any() else pa.array(others)
+        self._emit([*left.data.take(pa.array(given)).columns, *right.data.take(wanted).columns], left, given)
+
+    def _in_order_of_windows(self, rows: ColumnBatch | None, side: int) -> ColumnBatch:
+        """Rows of windows that end first come first; those of one window as they came."""
+        if rows is None:
+            return ColumnBatch(_no_rows(self._schemas[side]), np.empty(0, np.int64))
+        ends: Any = rows.timestamps
+        return rows if len(np.unique(ends)) == 1 else rows.take(np.argsort(ends, kind="stable"))
+
+    def _numbers(self, left: ColumnBatch, right: ColumnBatch) -> tuple[Any, Any]:
+        """Numbers of keys with windows: what rows meet by; below 0 where a key has a NULL."""
+        sides = [[rows.data.column(key) for key in keys] for rows, keys in zip((left, right), self._keys)]
+        keys = KeyNumbers([each.type for each in sides[0]])
+        mine, its = (keys.numbers(columns, len(rows)) for columns, rows in zip(sides, (left, right)))
+        bounds = [
+            pa.concat_arrays([left.data.column(one), right.data.column(other)]) for one, other in zip(*self._windows)
+        ]
+        windows, count = key_codes(bounds, len(left) + len(right))
+        numbers = np.concatenate([mine, its])
+        numbers = np.where(numbers < 0, -1, numbers * count + windows)
+        return numbers[: len(left)], numbers[len(left) :]
+
+    def _fulfilled(self, left: ColumnBatch, right: ColumnBatch, given: Any, others: Any) -> Any:
+        def mine(indexes: Sequence[int]) -> list[Any]:
+            return [left.data.column(index).take(pa.array(given)) for index in indexes]
+
+        def its(indexes: Sequence[int]) -> list[Any]:
+            return [right.data.column(index).take(pa.array(others)) for index in indexes]
+
+        return self._condition.fulfilled(mine, its, len(given))
+
+    def _emit(self, columns: Sequence[Any], source: ColumnBatch, rows: Any) -> None:
+        """Sends rows; their time is the last of the window that the rows of a side have."""
+        if not len(rows):
+            return
+        ends: Any = source.timestamps
+        data = pa.RecordBatch.from_arrays(list(columns), schema=self._output_schema)
+        self.output.emit_columns(ColumnBatch(data, self.local.to_instants(ends[rows] - 1)))
+
+    def snapshot_keyed(self) -> Iterator[tuple[int, GroupPart]]:
+        """The rows, which are in memory with any backend."""
+        for each in self._rows:
+            yield from each.snapshot_parts(self.context.task.key_groups)
+
+    def restore_keyed(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
+        every = list(parts)
+        for each in self._rows:
+            each.restore(every)
+
+    def metrics(self) -> dict[str, Any]:
+        left, right = self._late
+        late = {"leftNumLateRecordsDropped": left, "rightNumLateRecordsDropped": right}
+        return super().metrics() | late | self._functions.metrics()
+
+
+class _Meeting:
+    """The pairs of left and right rows with the same number."""
+
+    def __init__(self, left: Any, right: Any) -> None:
+        # Right rows by their numbers, those of one number as they came.
+        self._order: Any = np.argsort(right, kind="stable")
+        ordered = right[self._order]
+        self._first: Any = np.searchsorted(ordered, left, "left")
+        self.counts = np.where(left < 0, 0, np.searchsorted(ordered, left, "right") - self._first)
+
+    def pairs(self, begin: int, end: int) -> tuple[Any, Any]:
+        """Those of some left rows."""
+        counts = self.counts[begin:end]
+        given: Any = np.repeat(np.arange(begin, end), counts)
+        within = np.arange(len(given)) - np.repeat(np.cumsum(counts) - counts, counts)
+        return given, self._order[self._first[given] + within]
+
+
+def _alone(given: Any, begin: int, end: int) -> Any:
+    """Which rows of a range are not among the given ones."""
+    is_alone: Any = np.ones(end - begin, bool)
+    is_alone[given - begin] = False
+    return is_alone
+
+
+def _no_rows(schema: Any) -> Any:
+    return pa.RecordBatch.from_arrays([pa.nulls(0, each) for each in schema.types], schema=schema)
