@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date, datetime
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -63,7 +65,9 @@ class Running:
         self.harness = OperatorHarness(ColumnOperator(join.detached().create), keeps_columns=True, **harness)
 
     def feed(self, side: int, changes: Sequence[Change]) -> list[Change]:
-        columns = (LEFT, RIGHT)[side]
+        return self.feed_rows(side, changes, (LEFT, RIGHT)[side])
+
+    def feed_rows(self, side: int, changes: Sequence[Change], columns: tuple[Column, ...]) -> list[Change]:
         self.harness.operator.columns_handler(side)(batch_of(changes, columns))
         return [change for batch in self.harness.elements() for change in changes_of(batch, self.join)]
 
@@ -355,4 +359,37 @@ def test_rows_that_were_not_asked_for_are_added_to() -> None:
         running.harness.close()
         running = Running(join, backend=choice_of("rocksdb"), restored=[snapshot])
     assert running.feed(1, [("+I", (1, 9))]) == [("+I", (1, number, 1, 9)) for number in range(4)]
+    running.harness.close()
+
+
+KEYS: dict[str, list[Any]] = {
+    "STRING": ["", "a", "bé"],
+    "BIGINT": [-1, 0, 1 << 40],
+    "DECIMAL(10, 2)": [Decimal("1.50"), Decimal("-7.00")],
+    "DOUBLE": [0.0, 1.5, -2.25],
+    "TIMESTAMP(3)": [datetime(2020, 1, 1), datetime(1960, 1, 1)],
+    "DATE": [date(2020, 1, 1), date(1960, 1, 1)],
+    "BOOLEAN": [True, False],
+    "BYTES": [b"", b"ab"],
+}
+
+
+@pytest.mark.parametrize("kind", KEYS)
+def test_keys_of_any_type_are_found_again(kind: str, backend: BackendChoice) -> None:
+    """Also where several keys share a place in the database."""
+    columns = (Column("k", from_sql_text(kind)), Column("x", from_sql_text("BIGINT")))
+    left, right = (DetachedInput(columns, ALL_KINDS, NO_KEYS) for _ in range(2))
+    join = Join(columns_of_join(columns, columns, "full"), left, right, (0,), (0,), "full", None)
+    snapshot: list[bytes] = []
+    for number, key in enumerate(KEYS[kind]):
+        running = Running(join, backend=backend, restored=snapshot)
+        running.feed_rows(0, [("+I", (key, number)), ("+I", (None, number))], columns)
+        snapshot = [running.harness.snapshot()]
+        running.harness.close()
+    running = Running(join, backend=backend, restored=snapshot)
+    for number, key in enumerate(KEYS[kind]):
+        assert running.feed_rows(1, [("+I", (key, 9))], columns) == [
+            ("-D", (key, number, None, None)),
+            ("+I", (key, number, key, 9)),
+        ]
     running.harness.close()
