@@ -13,7 +13,7 @@ from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
 from funke.engine.sql.syntax.windows import GroupWindow
 from funke.engine.types.logical.row_type import RowType
-from funke.engine.types.logical.sql_text import from_sql_text
+from funke.engine.types.logical.sql_text import from_sql_text, to_sql_text
 from funke.table.expression import Expression
 from funke.table.expression_members.operands import literal
 from funke.table.udf import UserDefinedAggregateFunctionWrapper, UserDefinedFunctionWrapper
@@ -144,7 +144,21 @@ class OverWindowedTable:
     def select(self, *fields: Expression[Any] | str) -> Table:
         """Compute columns; `col("a").sum.over(col("w"))` sees the rows of the window."""
         items = self._table._sets().named(self._table._expressions(fields))
+        if self._table._t_env._session.is_streaming:
+            self._require_time()
         return self._table._bound(queries.Select(items, self._table._source(), windows=self._windows))
+
+    def _require_time(self) -> None:
+        """Unlike SQL, the Table API of a stream orders by time only."""
+        columns = {each.name: each for each in self._table._relation.columns}
+        for _, window in self._windows:
+            for each in window.order_by:
+                name = each.operand.parts[-1] if isinstance(each.operand, syntax.Name) else ""
+                if name in columns and columns[name].time is None:
+                    raise ValidationException(
+                        "Second argument in OVER window must be a TIME ATTRIBUTE, "
+                        f"but is: {to_sql_text(columns[name].type)}"
+                    )
 
 
 class AggregatedTable:

@@ -8,7 +8,8 @@ from typing import Any
 from funke.common.configuration import Configuration
 from funke.common.time import Duration
 from funke.engine.config.option_values import format_value, parse_duration
-from funke.engine.errors import UnsupportedFeatureError
+from funke.engine.errors import ConfigurationError, at_user_line
+from funke.engine.flink_exceptions import ValidationException
 from funke.table.local_time_zone import machine_zone, require_zone
 from funke.table.sql_dialect import SqlDialect
 
@@ -47,7 +48,7 @@ class TableConfig:
     def get_local_timezone(self) -> str:
         """Return the zone that instants are shown in; the machine's unless it is set."""
         zone = self.get(_ZONE, "default")
-        return machine_zone() if zone == "default" else zone
+        return machine_zone() if zone == "default" else require_zone(zone)
 
     def set_local_timezone(self, timezone_id: str) -> None:
         """Set the zone that instants are shown in, such as `Europe/Berlin` or `GMT+08:00`."""
@@ -90,15 +91,26 @@ class TableConfig:
         return SqlDialect.HIVE if self.get(_DIALECT, "default").lower() == "hive" else SqlDialect.DEFAULT
 
     def set_sql_dialect(self, sql_dialect: Any) -> None:
-        """Set the dialect; Hive's is not supported."""
-        if sql_dialect == SqlDialect.HIVE:
-            raise UnsupportedFeatureError("SqlDialect.HIVE", "statements are read as Flink's SQL")
-        if sql_dialect != SqlDialect.DEFAULT:
+        """Set the dialect; there is no parser for Hive's, so the next statement is refused."""
+        if sql_dialect not in (SqlDialect.DEFAULT, SqlDialect.HIVE):
             raise TypeError(
                 f"Unsupported SQL dialect: {sql_dialect}, supported SQL dialects are: "
                 "SqlDialect.DEFAULT, SqlDialect.HIVE."
             )
-        self.set(_DIALECT, "default")
+        self.set(_DIALECT, "hive" if sql_dialect == SqlDialect.HIVE else "default")
+
+    def _require_parser(self) -> None:
+        dialect = self.get(_DIALECT, "default").lower()
+        if dialect == "hive":
+            raise ValidationException(
+                "Could not find any factory for identifier 'hive' that implements "
+                "'org.apache.flink.table.delegation.ParserFactory' in the classpath.\n\n"
+                "Available factory identifiers are:\n\ndefault"
+            )
+        if dialect != "default":
+            raise ConfigurationError(
+                at_user_line(f"No enum constant org.apache.flink.table.api.SqlDialect.{dialect.upper()}")
+            )
 
     def set_python_executable(self, python_exec: str) -> None:
         """Set the Python that functions of users run with."""

@@ -10,6 +10,7 @@ from funke.engine.config.option_values import format_value
 from funke.engine.errors import ConfigurationError, at_user_line
 from funke.engine.flink_exceptions import ValidationException
 from funke.engine.sql.catalog.objects import CatalogTable, SchemaDefinition
+from funke.engine.types.java_order import in_java_order
 from funke.engine.types.logical.sql_text import quoted
 from funke.table.schema import Schema
 
@@ -68,7 +69,7 @@ class TableDescriptor:
         schema = "" if self._schema is None else str(self._schema)
         comment = "" if self._comment is None else f"COMMENT '{self._comment}'\n"
         keys = f"PARTITIONED BY ({', '.join(map(quoted, self._partition_keys))})\n" if self._partition_keys else ""
-        options = ",\n".join(sorted(f"  '{key}' = '{value}'" for key, value in self._options.items()))
+        options = ",\n".join(f"  '{key}' = '{self._options[key]}'" for key in in_java_order(self._options))
         return f"{schema}\n{comment}{keys}WITH (\n{options}\n)"
 
     def __eq__(self, other: object) -> bool:
@@ -151,7 +152,7 @@ class FormatDescriptor:
         return dict(self._options)
 
     def __str__(self) -> str:
-        options = ", ".join(f"{key}={value}" for key, value in self._options.items())
+        options = ", ".join(f"{key}={self._options[key]}" for key in in_java_order(self._options))
         return f"{self._format}[{{{options}}}]"
 
     def __eq__(self, other: object) -> bool:

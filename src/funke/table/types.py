@@ -29,6 +29,15 @@ from funke.engine.types.logical.data_type import (
     UserDefinedType,
 )
 from funke.engine.types.logical.data_types import DataTypes
+from funke.engine.types.logical.element_types import (
+    SIGNED_TYPECODES,
+    TYPECODE_TYPES,
+    UNSIGNED_TYPECODES,
+    infer_row_type,
+    infer_type,
+    merged_type,
+    verifier,
+)
 from funke.engine.types.logical.interval_types import DayTimeIntervalType, Resolution, YearMonthIntervalType
 from funke.engine.types.logical.row_type import RowField, RowType
 from funke.engine.types.logical.time_types import (
@@ -83,3 +92,12 @@ __all__ = [
     "from_arrow_type",
     "to_arrow_type",
 ]
+
+# Private in PyFlink too, and yet imported by programs that check their rows before they make a table of them.
+_infer_schema_from_data = infer_row_type
+_infer_type = infer_type
+_merge_type = merged_type
+_create_type_verifier = verifier
+_array_signed_int_typecode_ctype_mappings = SIGNED_TYPECODES
+_array_unsigned_int_typecode_ctype_mappings = UNSIGNED_TYPECODES
+_array_type_mappings = TYPECODE_TYPES

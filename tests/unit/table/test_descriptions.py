@@ -27,6 +27,7 @@ from funke.table import (
     SqlDialect,
     TableConfig,
     TableDescriptor,
+    TableEnvironment,
     TableSchema,
 )
 from funke.table.catalog import (
@@ -156,10 +157,36 @@ def test_table_config() -> None:
     assert config.get_configuration().to_dict()["table.exec.state.ttl"] == "1 h"
     assert config.get_python_executable() is None
     assert config.get_sql_dialect() == SqlDialect.DEFAULT
-    with pytest.raises(UnsupportedFeatureError, match=r"SqlDialect\.HIVE"):
-        config.set_sql_dialect(SqlDialect.HIVE)
+    config.set_sql_dialect(SqlDialect.HIVE)
+    assert config.get_sql_dialect() == SqlDialect.HIVE
     with pytest.raises(Exception, match=r"TableConfig\.timezone should be a string!"):
         config.set_local_timezone(8)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("dialect", "message"), [("hive", "identifier 'hive'"), ("other", r"SqlDialect\.OTHER")])
+def test_statements_of_a_dialect_without_a_parser_are_refused(dialect: str, message: str) -> None:
+    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    t_env.get_config().set("table.sql-dialect", dialect)
+    for refused in (t_env.sql_query, t_env.execute_sql, t_env.explain_sql, t_env.compile_plan_sql):
+        with pytest.raises(Exception, match=message):
+            refused("SELECT 1")
+
+
+def test_a_zone_is_checked_where_it_is_read() -> None:
+    config = TableConfig.get_default()
+    config.set("table.local-time-zone", "UTC+8")
+    with pytest.raises(ValidationException, match="Invalid time zone"):
+        config.get_local_timezone()
+
+
+def test_options_of_a_descriptor_are_shown_in_javas_order() -> None:
+    options = ("zeta", "Alpha", "path", "field-delimiter", "scan")
+    described = FormatDescriptor.for_format("csv")
+    for key in options:
+        described = described.option(key, key)
+    assert str(described.build()) == (
+        "csv[{zeta=zeta, path=path, field-delimiter=field-delimiter, Alpha=Alpha, scan=scan}]"
+    )
 
 
 @pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "GMT+08:00", "+08:00", "-3"])

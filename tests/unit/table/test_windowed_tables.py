@@ -109,3 +109,10 @@ def test_what_cannot_be_chosen_after_an_aggregate_in_a_window(clicks: Table, ite
     groups = clicks.window(Tumble.over(lit(10).seconds).on(col("ts")).alias("w")).group_by(col("w"))
     with pytest.raises(ValidationException, match=re.escape(message)):
         groups.aggregate(col("amount").max.alias("most")).select(item)
+
+
+def test_windows_over_rows_of_a_stream_are_ordered_by_time(clicks: Table) -> None:
+    window = Over.partition_by(col("name")).order_by(col("amount")).preceding(UNBOUNDED_RANGE).alias("w")
+    message = "Second argument in OVER window must be a TIME ATTRIBUTE, but is: INT"
+    with pytest.raises(ValidationException, match=message):
+        clicks.over_window(window).select(col("amount").sum.over(col("w")))

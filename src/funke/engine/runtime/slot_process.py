@@ -8,6 +8,7 @@ import pickle
 import sys
 import time
 
+from funke.engine.config.slot_memory import MemoryLimit
 from funke.engine.runtime.epoch_host import EpochHost
 from funke.engine.runtime.pipelined.streaming_host import StreamingHost
 from funke.engine.runtime.slot_host import SOCKET_NAME, SlotBirth
@@ -15,6 +16,9 @@ from funke.engine.runtime.slot_watch import CRASH_FILE, WatchOrder, become_watch
 from funke.engine.trust.private_files import open_own_file
 
 __all__ = ["main"]
+
+# Where functions of PyFlink's find how much memory their process may take.
+_MEMORY_VARIABLE = "_PYTHON_WORKER_MEMORY_LIMIT"
 
 
 def main(birth_file: str, listeners: tuple[int, ...]) -> None:
@@ -25,6 +29,7 @@ def main(birth_file: str, listeners: tuple[int, ...]) -> None:
         birth: SlotBirth = pickle.load(message)
     os.unlink(taken)
     os.environ.update(birth.environment)
+    os.environ[_MEMORY_VARIABLE] = str(_memory_of(birth.package.memory_limit))
     if birth.package.time_zone is not None:
         os.environ["TZ"] = birth.package.time_zone
         time.tzset()
@@ -54,3 +59,8 @@ if __name__ == "__main__":
     from funke.engine.runtime.slot_process import main as run
 
     run(sys.argv[1], tuple(map(int, sys.argv[2:])))
+
+
+def _memory_of(limit: MemoryLimit | None) -> int:
+    """In bytes; without a limit it is what the machine has."""
+    return limit.size if limit is not None else os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import ctypes
 import datetime
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
@@ -24,7 +25,16 @@ from funke.engine.types.logical.data_types import DataTypes
 from funke.engine.types.logical.row_type import RowField, RowType
 from funke.engine.types.row import Row
 
-__all__ = ["infer_row_type", "to_fields", "verifier"]
+__all__ = [
+    "SIGNED_TYPECODES",
+    "TYPECODE_TYPES",
+    "UNSIGNED_TYPECODES",
+    "infer_row_type",
+    "infer_type",
+    "merged_type",
+    "to_fields",
+    "verifier",
+]
 
 Verify = Callable[[Any], None]
 
@@ -40,7 +50,30 @@ _TYPES: dict[type, DataType] = {
     datetime.time: DataTypes.TIME(0),
 }
 _SIZED_INTEGERS = {1: DataTypes.TINYINT(), 2: DataTypes.SMALLINT(), 4: DataTypes.INT(), 8: DataTypes.BIGINT()}
-_UNSIGNED = "BHIL"
+SIGNED_TYPECODES: dict[str, type[Any]] = {
+    "b": ctypes.c_byte,
+    "h": ctypes.c_short,
+    "i": ctypes.c_int,
+    "l": ctypes.c_long,
+}
+UNSIGNED_TYPECODES: dict[str, type[Any]] = {
+    "B": ctypes.c_ubyte,
+    "H": ctypes.c_ushort,
+    "I": ctypes.c_uint,
+    "L": ctypes.c_ulong,
+}
+# What elements of an `array.array` are. Java has no unsigned numbers: the next wider type holds them, if there is one.
+TYPECODE_TYPES: dict[str, DataType] = {
+    "u": DataTypes.CHAR(array.array("u").itemsize),
+    "f": DataTypes.FLOAT(),
+    "d": DataTypes.DOUBLE(),
+    **{code: _SIZED_INTEGERS[ctypes.sizeof(each)] for code, each in SIGNED_TYPECODES.items()},
+    **{
+        code: _SIZED_INTEGERS[2 * ctypes.sizeof(each)]
+        for code, each in UNSIGNED_TYPECODES.items()
+        if 2 * ctypes.sizeof(each) in _SIZED_INTEGERS
+    },
+}
 _INTEGER_BITS: dict[type[DataType], int] = {TinyIntType: 8, SmallIntType: 16, IntType: 32}
 _CLASSES: dict[str, tuple[type, ...]] = {
     "BooleanType": (bool,),
@@ -119,10 +152,11 @@ def _row_type(element: Any, names: Sequence[str] | None = None) -> RowType:
         items = sorted(element.__dict__.items())
     else:
         raise TypeError(f"Can not infer schema for type: {type(element)}")
-    return RowType([RowField(name, _type_of(value)) for name, value in items])
+    return RowType([RowField(name, infer_type(value)) for name, value in items])
 
 
-def _type_of(value: Any) -> DataType:
+def infer_type(value: Any) -> DataType:
+    """Return the type of a value."""
     if value is None:
         return NullType()
     if hasattr(value, "__UDT__"):
@@ -133,9 +167,9 @@ def _type_of(value: Any) -> DataType:
     if isinstance(value, dict):
         pairs = ((key, each) for key, each in value.items() if key is not None and each is not None)
         key, each = next(pairs, (None, None))
-        return MapType(_type_of(key).not_null() if key is not None else NullType(), _type_of(each))
+        return MapType(infer_type(key).not_null() if key is not None else NullType(), infer_type(each))
     if isinstance(value, list):
-        return ArrayType(next((_type_of(each) for each in value if each is not None), NullType()))
+        return ArrayType(next((infer_type(each) for each in value if each is not None), NullType()))
     if isinstance(value, array.array):
         return ArrayType(_typecode_type(value).not_null())
     try:
@@ -145,18 +179,13 @@ def _type_of(value: Any) -> DataType:
 
 
 def _typecode_type(values: array.array[Any]) -> DataType:
-    if values.typecode in "fd":
-        return DataTypes.FLOAT() if values.typecode == "f" else DataTypes.DOUBLE()
-    if values.typecode == "u":
-        return DataTypes.CHAR(values.itemsize)
-    # Java has no unsigned numbers: the next wider type holds them.
-    size = values.itemsize * (2 if values.typecode in _UNSIGNED else 1)
-    if values.typecode in "bhil" + _UNSIGNED and size in _SIZED_INTEGERS:
-        return _SIZED_INTEGERS[size]
-    raise TypeError(f"not supported type: array({values.typecode})")
+    if values.typecode not in TYPECODE_TYPES:
+        raise TypeError(f"not supported type: array({values.typecode})")
+    return TYPECODE_TYPES[values.typecode]
 
 
-def _merged(one: DataType, other: DataType, name: str | None = None) -> DataType:
+def merged_type(one: DataType, other: DataType, name: str | None = None) -> DataType:
+    """Return the type that values of both types have; the name is that of the place."""
     if isinstance(one, NullType):
         return other
     if isinstance(other, NullType):
@@ -166,17 +195,19 @@ def _merged(one: DataType, other: DataType, name: str | None = None) -> DataType
     if isinstance(one, RowType) and isinstance(other, RowType):
         return _merged_rows(one, other, name)
     if isinstance(one, ArrayType) and isinstance(other, ArrayType):
-        return ArrayType(_merged(one.element_type, other.element_type, f"element in array {name}"))
+        return ArrayType(merged_type(one.element_type, other.element_type, f"element in array {name}"))
     if isinstance(one, MapType) and isinstance(other, MapType):
-        key = _merged(one.key_type, other.key_type, f"key of map {name}")
-        return MapType(key, _merged(one.value_type, other.value_type, f"value of map {name}"))
+        key = merged_type(one.key_type, other.key_type, f"key of map {name}")
+        return MapType(key, merged_type(one.value_type, other.value_type, f"value of map {name}"))
     return one
 
 
 def _merged_rows(one: RowType, other: RowType, name: str | None) -> RowType:
     others = {each.name: each.data_type for each in other}
     fields = [
-        RowField(each.name, _merged(each.data_type, others.pop(each.name, NullType()), _field_name(each.name, name)))
+        RowField(
+            each.name, merged_type(each.data_type, others.pop(each.name, NullType()), _field_name(each.name, name))
+        )
         for each in one
     ]
     return RowType([*fields, *(RowField(*each) for each in others.items())])
