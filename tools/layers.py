@@ -39,6 +39,7 @@ LAYERS: tuple[Layer, ...] = (
             "funke.state_api",
             "funke.table",
             "funke.metrics",
+            "funke.shell",
             "funke.util",
             "funke.cep",
             "funke.version",

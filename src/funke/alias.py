@@ -25,7 +25,6 @@ _MISSING_REASONS = {
     "pyflink.table": "this part of the Table API is not available",
     "pyflink.java_gateway": "there is no gateway to Flink's JVM classes",
     "pyflink.fn_execution": "it is PyFlink's own runtime",
-    "pyflink.shell": "it prepares Flink's Table API in an interactive Python",
     "pyflink.dataset": "Flink 2 has no DataSet API; use a StreamExecutionEnvironment in RuntimeExecutionMode.BATCH",
 }
 _lock = threading.Lock()

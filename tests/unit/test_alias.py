@@ -92,7 +92,6 @@ def test_missing_module_is_named() -> None:
     ("module", "reason"),
     [
         ("java_gateway", "there is no gateway to Flink's JVM classes"),
-        ("shell", "it prepares Flink's Table API in an interactive Python"),
         ("table.sources", "this part of the Table API is not available"),
         ("dataset", "Flink 2 has no DataSet API; use a StreamExecutionEnvironment in RuntimeExecutionMode.BATCH"),
     ],
@@ -225,3 +224,14 @@ def test_threads_may_import_different_modules_at_once() -> None:
         thread.join()
 
     assert found == {name: sys.modules[f"funke.common.{name}"] for name in names}
+
+
+def test_the_shell_has_names_and_environments() -> None:
+    output = run_python("""
+        from funke import alias
+        alias.install()
+        from pyflink.shell import DataTypes, FormatDescriptor, Schema, TableDescriptor, Tumble, col, s_env, st_env
+        s_env.set_parallelism(3)
+        print(st_env.from_elements([(1,)], ["a"]).select(col("a") + 1).get_schema().get_field_data_type(0))
+    """)
+    assert output.decode().splitlines()[-1] == "BIGINT"

@@ -123,10 +123,15 @@ class TableEnvironment(RegisteredObjects, TableRuns):
 
     def from_descriptor(self, descriptor: TableDescriptor) -> Table:
         """Return a table that has no name."""
-        identifier = self._session.catalogs.qualify((f"*anonymous_{descriptor.get_options().get('connector')}*",))
+        anonymous = self._session.anonymous_tables
+        connector = descriptor.get_options().get("connector")
+        identifier = self._session.catalogs.qualify((f"*anonymous_{connector}${len(anonymous) + 1}*",))
         table = self._checked(descriptor)
         relation = self._session.relation_of(identifier, table, may_be_unreadable=True)
-        return Table(relation, self, self._session.declared(table))
+        anonymous[identifier] = table
+        path = (identifier.catalog, identifier.database, identifier.name)
+        query = Select((Star(),), TableRef(path))
+        return Table(relation, self, self._session.declared(table), query)
 
     # Names of Flink 1.x
 

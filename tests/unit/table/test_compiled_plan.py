@@ -10,7 +10,15 @@ import pytest
 
 from funke.engine.errors import FunkeError, UnsupportedFeatureError
 from funke.engine.flink_exceptions import TableException
-from funke.table import EnvironmentSettings, PlanReference, Table, TableDescriptor, TableEnvironment
+from funke.table import (
+    DataTypes,
+    EnvironmentSettings,
+    PlanReference,
+    Schema,
+    Table,
+    TableDescriptor,
+    TableEnvironment,
+)
 from funke.table.expressions import col, lit
 from funke.table.udf import udf
 
@@ -49,6 +57,16 @@ def test_a_plan_brings_what_it_names(t_env: TableEnvironment, tmp_path: Path) ->
         "`default_catalog`.`shop`.`sales`",
         "`default_catalog`.`shop`.`counts`",
     ]
+
+
+def test_a_plan_brings_a_table_without_a_name(t_env: TableEnvironment) -> None:
+    schema = Schema.new_builder().column("k", DataTypes.STRING()).column("c", DataTypes.BIGINT()).build()
+    described = TableDescriptor.for_connector("datagen").option("number-of-rows", "3").schema(schema).build()
+    plan = t_env.from_descriptor(described).where(col("c") > 1).insert_into("results").compile_plan()
+    assert t_env.list_temporary_tables() == []
+    loaded = environment().load_plan(PlanReference.from_json_string(plan.as_json_string()))
+    assert loaded.as_json_string() == plan.as_json_string()
+    assert "*anonymous_datagen$1*" in loaded.explain()
 
 
 def test_tables_of_the_session_come_first(t_env: TableEnvironment) -> None:

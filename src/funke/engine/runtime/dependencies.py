@@ -86,13 +86,17 @@ def _staged_file(path: str, folder: str) -> str:
 def _installed(requirements: tuple[str, str | None], folder: str) -> str:
     target = os.path.join(folder, "requirements")
     command = [sys.executable, "-m", "pip", "install", "-q", "--target", target, "-r", _existing(requirements[0])]
+    ways: list[list[str]] = [[]]
     if requirements[1] is not None:
-        command += ["--no-index", "--find-links", _existing(requirements[1])]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        raise ConfigurationError(f"the requirements in '{requirements[0]}' cannot be installed: {last}")
-    return target
+        offline = ["--no-index", "--find-links", _existing(requirements[1])]
+        # What builds a package is often not in that folder; then it is built with what is installed.
+        ways = [offline, [*offline, "--no-build-isolation"]]
+    for way in ways:
+        done = subprocess.run([*command, *way], capture_output=True, text=True, check=False)
+        if not done.returncode:
+            return target
+    last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+    raise ConfigurationError(f"the requirements in '{requirements[0]}' cannot be installed: {last}")
 
 
 def distribute(spark: OnSpark, dependencies: Dependencies, jars: tuple[str, ...]) -> None:

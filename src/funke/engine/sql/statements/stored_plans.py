@@ -61,10 +61,11 @@ class StoredPlan:
     def of(session: TableSession, inserts: Sequence[syntax.Insert]) -> StoredPlan:
         """The plan of inserts, which have a meaning now."""
         objects: dict[str, str] = {}
-        for insert in inserts:
-            planned_inserts(session, [plan_insert(session, insert)])
-            for path in (insert.path, *_paths_in(insert.query)):
-                _add_object(session, path, objects)
+        with _anonymous_tables(session):
+            for insert in inserts:
+                planned_inserts(session, [plan_insert(session, insert)])
+                for path in (insert.path, *_paths_in(insert.query)):
+                    _add_object(session, path, objects)
         catalogs = session.catalogs
         texts = tuple(each.written for each in inserts)
         return StoredPlan(catalogs.current_catalog, catalogs.current_database, texts, tuple(objects.items()))
@@ -168,7 +169,8 @@ def written_insert(session: TableSession, plan: InsertPlan) -> str:
     verb = "INSERT OVERWRITE" if plan.is_overwrite else "INSERT INTO"
     text = f"{verb} {plan.identifier} {query_form(plan.query)}"
     try:
-        one, other = planned_inserts(session, [plan, plan_insert(session, insert_in(text))])
+        with _anonymous_tables(session):
+            one, other = planned_inserts(session, [plan, plan_insert(session, insert_in(text))])
         is_same = one.relation == other.relation
     except (FunkeError, ValidationException):
         is_same = False
@@ -178,6 +180,18 @@ def written_insert(session: TableSession, plan: InsertPlan) -> str:
             "compile a statement: compile_plan_sql()",
         )
     return text
+
+
+@contextlib.contextmanager
+def _anonymous_tables(session: TableSession) -> Iterator[None]:
+    """While a plan is written, tables without a name have one."""
+    for identifier, table in session.anonymous_tables.items():
+        session.catalogs.create_temporary(identifier, table, True)
+    try:
+        yield
+    finally:
+        for identifier in session.anonymous_tables:
+            session.catalogs.drop_temporary_table(identifier, True)
 
 
 def _paths_in(part: Any) -> Iterator[tuple[str, ...]]:
@@ -196,7 +210,8 @@ def _add_object(session: TableSession, path: tuple[str, ...], objects: dict[str,
     identifier: Identifier = session.catalogs.qualify(path)
     found = session.catalogs.find(identifier)
     name = str(identifier)
-    if found is None or session.catalogs.is_temporary(identifier) or name in objects:
+    is_kept = not session.catalogs.is_temporary(identifier) or identifier in session.anonymous_tables
+    if found is None or not is_kept or name in objects:
         # A name of WITH, or something that has to be there.
         return
     if isinstance(found, CatalogView):

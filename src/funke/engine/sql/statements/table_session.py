@@ -73,6 +73,8 @@ class TableSession:
         self.modules = ModuleManager()
         # How catalogs were made, as far as SQL made them.
         self.catalog_definitions: dict[str, CatalogDefinition] = {}
+        # Tables of a program that no catalog has; a stored plan gives them a name.
+        self.anonymous_tables: dict[Identifier, CatalogTable] = {}
 
     @property
     def zone(self) -> datetime.tzinfo:
