@@ -11,7 +11,7 @@ import platform
 from funke.common import *
 from funke.datastream import *
 from funke.metrics import *
-from funke.table import *
+from funke.table import *  # type: ignore[assignment]  # functions of tables come after those of streams, as in PyFlink
 from funke.table.catalog import *
 from funke.table.expressions import col
 from funke.table.window import *

@@ -6,9 +6,10 @@ from typing import Any
 
 from funke.common.configuration import Configuration
 from funke.engine.errors import UnsupportedFeatureError, unsupported
-from funke.engine.flink_exceptions import FunctionNotExistException
+from funke.engine.flink_exceptions import FunctionNotExistException, ModelNotExistException
 from funke.engine.sql.catalog import catalog as engine
 from funke.engine.sql.catalog.in_memory_catalog import InMemoryCatalog
+from funke.engine.sql.catalog.objects import Identifier
 from funke.engine.sql.connectors.jdbc.postgres_catalog import PostgresCatalog
 from funke.table.catalog_objects.contents import (
     CatalogBaseTable,
@@ -69,7 +70,6 @@ __all__ = [
     "TableSchema",
 ]
 
-_NO_MODELS = "models are not kept here"
 _NO_STATISTICS = "nobody uses statistics here: Spark gathers its own"
 
 
@@ -231,13 +231,40 @@ class Catalog:
         self._catalog.drop_function(*function_path._parts(), ignore_if_not_exists)
 
     get_procedure = unsupported("Catalog.get_procedure", "procedures are Java classes of Flink's")
-    list_models = unsupported("Catalog.list_models", _NO_MODELS)
-    get_model = unsupported("Catalog.get_model", _NO_MODELS)
-    model_exists = unsupported("Catalog.model_exists", _NO_MODELS)
-    drop_model = unsupported("Catalog.drop_model", _NO_MODELS)
-    rename_model = unsupported("Catalog.rename_model", _NO_MODELS)
-    create_model = unsupported("Catalog.create_model", _NO_MODELS)
-    alter_model = unsupported("Catalog.alter_model", _NO_MODELS)
+
+    def list_models(self, database_name: str) -> list[str]:
+        """Return the names of a database's models."""
+        return self._catalog.list_models(database_name)
+
+    def get_model(self, model_path: ObjectPath) -> CatalogModel:
+        """Return a model."""
+        found = self._catalog.get_model(*model_path._parts())
+        if found is None:
+            raise ModelNotExistException(
+                f"Model '{Identifier(self._catalog.name, *model_path._parts())}' does not exist."
+            )
+        return CatalogModel(found)
+
+    def model_exists(self, model_path: ObjectPath) -> bool:
+        """Tell whether there is a model."""
+        return self._catalog.get_model(*model_path._parts()) is not None
+
+    def drop_model(self, model_path: ObjectPath, ignore_if_not_exists: bool) -> None:
+        """Drop a model."""
+        self._catalog.drop_model(*model_path._parts(), ignore_if_not_exists)
+
+    def rename_model(self, model_path: ObjectPath, new_model_name: str, ignore_if_not_exists: bool) -> None:
+        """Give a model another name."""
+        self._catalog.rename_model(*model_path._parts(), new_model_name, ignore_if_not_exists)
+
+    def create_model(self, model_path: ObjectPath, model: CatalogModel, ignore_if_exists: bool) -> None:
+        """Create a model."""
+        self._catalog.create_model(*model_path._parts(), model._model, ignore_if_exists)
+
+    def alter_model(self, model_path: ObjectPath, new_model: CatalogModel, ignore_if_not_exists: bool) -> None:
+        """Change a model."""
+        self._catalog.alter_model(*model_path._parts(), new_model._model, ignore_if_not_exists)
+
     get_table_statistics = unsupported("Catalog.get_table_statistics", _NO_STATISTICS)
     get_table_column_statistics = unsupported("Catalog.get_table_column_statistics", _NO_STATISTICS)
     get_partition_statistics = unsupported("Catalog.get_partition_statistics", _NO_STATISTICS)

@@ -6,6 +6,9 @@ from typing import Any
 
 from funke.engine.config.config_option import ConfigOption
 from funke.engine.config.option_values import format_value
+from funke.engine.flink_exceptions import ValidationException
+from funke.engine.sql.catalog.objects import CatalogModel
+from funke.engine.types.java_order import in_java_order
 from funke.table.schema import Schema
 
 __all__ = ["ModelDescriptor", "ConfigOption", "Schema"]
@@ -47,8 +50,17 @@ class ModelDescriptor:
         """Return what the model is for, if it is told."""
         return self._comment
 
+    def _to_catalog_model(self) -> CatalogModel:
+        """Return what a catalog keeps."""
+        for schema, side in ((self._input_schema, "Input"), (self._output_schema, "Output")):
+            if schema is None:
+                raise ValidationException(f"{side} schema missing in ModelDescriptor. {side} schema cannot be null.")
+        assert self._input_schema is not None and self._output_schema is not None
+        inputs, outputs = self._input_schema._definition, self._output_schema._definition
+        return CatalogModel(inputs, outputs, self.get_options(), self._comment or "")
+
     def __str__(self) -> str:
-        options = ",\n".join(sorted(f"  '{key}' = '{value}'" for key, value in self._options.items()))
+        options = ",\n".join(f"  '{key}' = '{self._options[key]}'" for key in in_java_order(self._options))
         comment = "" if self._comment is None else f"COMMENT '{self._comment}'\n"
         return f"{self._input_schema or ''}\n{self._output_schema or ''}\n{comment}WITH (\n{options}\n)"
 

@@ -292,7 +292,7 @@ def test_small_values() -> None:
     assert sorted([ObjectPath("b", "a"), ObjectPath("a", "b")])[0].get_full_name() == "a.b"
 
 
-@pytest.mark.parametrize("make", [lambda: HiveCatalog("hive"), HiveModule, lambda: Catalog.get_model(None, None)])
+@pytest.mark.parametrize("make", [lambda: HiveCatalog("hive"), HiveModule, lambda: Catalog.get_procedure(None, None)])
 def test_what_is_refused(make: Callable[[], Any]) -> None:
     with pytest.raises(UnsupportedFeatureError):
         make()

@@ -192,11 +192,8 @@ class CatalogFunction:
 class CatalogModel:
     """A model for machine learning: what goes in, what comes out."""
 
-    def __init__(self, input_schema: Schema, output_schema: Schema, options: Mapping[str, str], comment: str) -> None:
-        self._input_schema = input_schema
-        self._output_schema = output_schema
-        self._options = dict(options)
-        self._comment = comment
+    def __init__(self, model: objects.CatalogModel) -> None:
+        self._model = model
 
     @staticmethod
     def create_model(
@@ -207,19 +204,20 @@ class CatalogModel:
     ) -> CatalogModel:
         """Describe a model."""
         inputs, outputs = _required(input_schema, "input_schema"), _required(output_schema, "output_schema")
-        return CatalogModel(inputs, outputs, _required(options, "options"), comment or "")
+        settings = dict(_required(options, "options"))
+        return CatalogModel(objects.CatalogModel(inputs._definition, outputs._definition, settings, comment or ""))
 
     def copy(self) -> CatalogModel:
         """Return a copy."""
-        return CatalogModel(self._input_schema, self._output_schema, self._options, self._comment)
+        return CatalogModel(self._model)
 
     def get_comment(self) -> str:
         """Return what the model is for."""
-        return self._comment
+        return self._model.comment
 
     def get_options(self) -> dict[str, str]:
         """Return the options."""
-        return dict(self._options)
+        return dict(self._model.options)
 
 
 class Procedure:

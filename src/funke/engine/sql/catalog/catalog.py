@@ -6,7 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 
 from funke.engine.flink_exceptions import CatalogException
-from funke.engine.sql.catalog.objects import CatalogDatabase, CatalogFunction, CatalogPartition, TableObject
+from funke.engine.sql.catalog.objects import (
+    CatalogDatabase,
+    CatalogFunction,
+    CatalogModel,
+    CatalogPartition,
+    TableObject,
+)
 
 __all__ = ["Catalog", "PartitionSpec"]
 
@@ -84,6 +90,25 @@ class Catalog(ABC):
 
     def drop_function(self, database: str, name: str, ignore_if_not_exists: bool) -> None:
         self._refuse("drop functions")
+
+    def list_models(self, database: str) -> list[str]:
+        return []
+
+    def get_model(self, database: str, name: str) -> CatalogModel | None:
+        """Return a model, or None."""
+        return None
+
+    def create_model(self, database: str, name: str, model: CatalogModel, ignore_if_exists: bool) -> None:
+        self._refuse("create models")
+
+    def alter_model(self, database: str, name: str, model: CatalogModel, ignore_if_not_exists: bool) -> None:
+        self._refuse("alter models")
+
+    def rename_model(self, database: str, name: str, new_name: str, ignore_if_not_exists: bool) -> None:
+        self._refuse("rename models")
+
+    def drop_model(self, database: str, name: str, ignore_if_not_exists: bool) -> None:
+        self._refuse("drop models")
 
     def list_partitions(self, database: str, name: str, spec: PartitionSpec | None = None) -> list[PartitionSpec]:
         self._refuse("list partitions")

@@ -10,7 +10,7 @@ from funke.engine.sql.catalog.catalog import Catalog
 from funke.engine.sql.catalog.in_memory_catalog import InMemoryCatalog
 from funke.engine.sql.catalog.objects import CatalogView, Identifier, TableObject
 
-__all__ = ["CatalogManager"]
+__all__ = ["CatalogManager", "told"]
 
 
 class CatalogManager:
@@ -118,8 +118,8 @@ class CatalogManager:
         return identifier in self._temporary
 
     def create_table(self, identifier: Identifier, table: TableObject, ignore_if_exists: bool) -> None:
-        with _told("CreateTable", identifier):
-            self._catalog_of(identifier).create_table(identifier.database, identifier.name, table, ignore_if_exists)
+        with told("CreateTable", identifier):
+            self.catalog_of(identifier).create_table(identifier.database, identifier.name, table, ignore_if_exists)
 
     def create_temporary(self, identifier: Identifier, table: TableObject, ignore_if_exists: bool) -> None:
         if identifier not in self._temporary:
@@ -131,13 +131,13 @@ class CatalogManager:
         if identifier in self._temporary:
             self._temporary[identifier] = table
             return
-        with _told("AlterTable", identifier):
-            catalog = self._catalog_of(identifier)
+        with told("AlterTable", identifier):
+            catalog = self.catalog_of(identifier)
             catalog.alter_table(identifier.database, identifier.name, table, ignore_if_not_exists)
 
     def rename_table(self, identifier: Identifier, new_name: str, ignore_if_not_exists: bool) -> None:
-        with _told("AlterTable", identifier):
-            catalog = self._catalog_of(identifier)
+        with told("AlterTable", identifier):
+            catalog = self.catalog_of(identifier)
             catalog.rename_table(identifier.database, identifier.name, new_name, ignore_if_not_exists)
 
     def drop_table(self, identifier: Identifier, ignore_if_not_exists: bool) -> bool:
@@ -171,7 +171,7 @@ class CatalogManager:
         catalog = self._catalogs.get(identifier.catalog)
         is_there = catalog is not None and catalog.table_exists(identifier.database, identifier.name)
         if is_there and catalog is not None and is_kind(catalog.get_table(identifier.database, identifier.name)):
-            with _told("DropTable", identifier):
+            with told("DropTable", identifier):
                 catalog.drop_table(identifier.database, identifier.name, ignore_if_not_exists)
             return True
         if not ignore_if_not_exists:
@@ -223,14 +223,15 @@ class CatalogManager:
             if is_wanted and (identifier.catalog, identifier.database) == place:
                 yield identifier.name
 
-    def _catalog_of(self, identifier: Identifier) -> Catalog:
+    def catalog_of(self, identifier: Identifier) -> Catalog:
+        """Return the catalog of a name, which must be there."""
         if identifier.catalog not in self._catalogs:
             raise ValidationException(f"Catalog {identifier.catalog} does not exist.")
         return self._catalogs[identifier.catalog]
 
 
 @contextmanager
-def _told(command: str, identifier: Identifier) -> Iterator[None]:
+def told(command: str, identifier: Identifier) -> Iterator[None]:
     """Say which command failed, as Flink does, and why."""
     try:
         yield

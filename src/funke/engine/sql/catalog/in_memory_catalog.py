@@ -12,6 +12,8 @@ from funke.engine.flink_exceptions import (
     DatabaseNotExistException,
     FunctionAlreadyExistException,
     FunctionNotExistException,
+    ModelAlreadyExistException,
+    ModelNotExistException,
     PartitionAlreadyExistsException,
     PartitionNotExistException,
     PartitionSpecInvalidException,
@@ -23,9 +25,11 @@ from funke.engine.sql.catalog.catalog import Catalog, PartitionSpec
 from funke.engine.sql.catalog.objects import (
     CatalogDatabase,
     CatalogFunction,
+    CatalogModel,
     CatalogPartition,
     CatalogTable,
     CatalogView,
+    Identifier,
     TableObject,
 )
 
@@ -42,6 +46,7 @@ class _Database:
     tables: dict[str, TableObject] = field(default_factory=dict)
     # By name in lower case: functions are found in any spelling.
     functions: dict[str, CatalogFunction] = field(default_factory=dict)
+    models: dict[str, CatalogModel] = field(default_factory=dict)
     partitions: dict[str, dict[_SpecKey, CatalogPartition]] = field(default_factory=dict)
 
 
@@ -183,6 +188,47 @@ class InMemoryCatalog(Catalog):
                 f"Function {database}.{name.lower()} does not exist in Catalog {self.name}."
             )
         return is_there
+
+    # Models
+
+    def list_models(self, database: str) -> list[str]:
+        return list(self._database(database).models)
+
+    def get_model(self, database: str, name: str) -> CatalogModel | None:
+        found = self._databases.get(database)
+        return None if found is None else found.models.get(name)
+
+    def create_model(self, database: str, name: str, model: CatalogModel, ignore_if_exists: bool) -> None:
+        models = self._database(database).models
+        if name not in models:
+            models[name] = model
+        elif not ignore_if_exists:
+            raise self._model_exists(database, name)
+
+    def alter_model(self, database: str, name: str, model: CatalogModel, ignore_if_not_exists: bool) -> None:
+        if self._has_model(database, name, ignore_if_not_exists):
+            self._databases[database].models[name] = model
+
+    def rename_model(self, database: str, name: str, new_name: str, ignore_if_not_exists: bool) -> None:
+        if not self._has_model(database, name, ignore_if_not_exists):
+            return
+        models = self._databases[database].models
+        if new_name in models:
+            raise self._model_exists(database, new_name)
+        models[new_name] = models.pop(name)
+
+    def drop_model(self, database: str, name: str, ignore_if_not_exists: bool) -> None:
+        if self._has_model(database, name, ignore_if_not_exists):
+            del self._databases[database].models[name]
+
+    def _has_model(self, database: str, name: str, ignore_if_not_exists: bool) -> bool:
+        is_there = self.get_model(database, name) is not None
+        if not is_there and not ignore_if_not_exists:
+            raise ModelNotExistException(f"Model '{Identifier(self.name, database, name)}' does not exist.")
+        return is_there
+
+    def _model_exists(self, database: str, name: str) -> ModelAlreadyExistException:
+        return ModelAlreadyExistException(f"Model {database}.{name} already exists in Catalog {self.name}.")
 
     # Partitions
 

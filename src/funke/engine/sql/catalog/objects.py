@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CatalogDatabase",
     "CatalogFunction",
+    "CatalogModel",
     "CatalogPartition",
     "CatalogTable",
     "CatalogView",
@@ -95,6 +96,16 @@ class CatalogFunction:
     language: str = "PYTHON"
     options: Mapping[str, str] = field(default_factory=dict)
     function: Any = None
+
+
+@dataclass(frozen=True)
+class CatalogModel:
+    """A model for machine learning: what goes in, what comes out."""
+
+    input_schema: SchemaDefinition
+    output_schema: SchemaDefinition
+    options: Mapping[str, str] = field(default_factory=dict)
+    comment: str = ""
 
 
 @dataclass(frozen=True)

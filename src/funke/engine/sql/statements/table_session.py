@@ -14,6 +14,7 @@ from funke.engine.sql.binding.relations import Column, Relation
 from funke.engine.sql.binding.scope import MissingName, Scope, ScopeColumn
 from funke.engine.sql.catalog.catalog_manager import CatalogManager
 from funke.engine.sql.catalog.function_registry import FunctionRegistry
+from funke.engine.sql.catalog.model_registry import ModelRegistry
 from funke.engine.sql.catalog.module_manager import ModuleManager
 from funke.engine.sql.catalog.objects import CatalogTable, CatalogView, Identifier
 from funke.engine.sql.functions.aggregates.aggregate import AggregateFunction
@@ -70,6 +71,7 @@ class TableSession:
         self.is_streaming = is_streaming
         self.catalogs = CatalogManager(catalog, database)
         self.functions = FunctionRegistry(self.catalogs)
+        self.models = ModelRegistry(self.catalogs)
         self.modules = ModuleManager()
         # How catalogs were made, as far as SQL made them.
         self.catalog_definitions: dict[str, CatalogDefinition] = {}
