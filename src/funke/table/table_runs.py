@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from funke.engine.sql.binding.relations import Relation
     from funke.table.table import Table
 
-__all__ = ["TableRuns", "detail_names", "single_statement"]
+__all__ = ["TableRuns", "detail_names"]
 
 # The detail of an explained plan that only the environment knows: its job.
 _JOB = "JSON_EXECUTION_PLAN"
@@ -57,14 +57,6 @@ _JOB = "JSON_EXECUTION_PLAN"
 def detail_names(details: Sequence[ExplainDetail]) -> tuple[str, ...]:
     names = {value: name for name, value in vars(ExplainDetail).items() if isinstance(value, int)}
     return tuple(names[each] for each in details)  # type: ignore[index]
-
-
-def single_statement(text: str) -> syntax.Statement:
-    """The statement of a text that has just one."""
-    statements = parse(text)
-    if len(statements) != 1:
-        raise ConfigurationError(at_user_line("only single statement supported"))
-    return statements[0]
 
 
 class TableRuns:
@@ -79,6 +71,14 @@ class TableRuns:
             settings.get_built_in_catalog_name(),
             settings.get_built_in_database_name(),
         )
+
+    def _single_statement(self, text: str) -> syntax.Statement:
+        """The statement of a text that has just one."""
+        self._config._require_parser()
+        statements = parse(text)
+        if len(statements) != 1:
+            raise ConfigurationError(at_user_line("only single statement supported"))
+        return statements[0]
 
     def _run(self, statement: syntax.Statement) -> TableResult:
         if isinstance(statement, syntax.Explain):
@@ -142,7 +142,7 @@ class TableRuns:
         attach_inserts(self._env._builder, planned_inserts(self._session, plans), self._reuse)
 
     def _insert_plan(self, stmt: str) -> InsertPlan:
-        statement = single_statement(stmt)
+        statement = self._single_statement(stmt)
         if not isinstance(statement, syntax.Insert):
             raise TableException("Only insert statement is supported now.")
         return plan_insert(self._session, statement)

@@ -16,7 +16,7 @@ class ModelRegistry:
         self._catalogs = catalogs
         self._temporary: dict[Identifier, CatalogModel] = {}
 
-    def list(self) -> list[str]:
+    def list_permanent(self) -> list[str]:
         """Return the names of the current database's own models."""
         return sorted(
             self._catalogs.catalog(self._catalogs.current_catalog).list_models(self._catalogs.current_database)
