@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from funke.common.configuration import Configuration
 from funke.datastream.data_stream import DataStream
 from funke.datastream.stream_execution_environment import StreamExecutionEnvironment
-from funke.engine.errors import unsupported
 from funke.engine.flink_exceptions import ValidationException
 from funke.engine.sql.catalog.objects import CatalogTable, CatalogView
 from funke.engine.sql.statements.insert_plans import plan_insert
@@ -36,7 +35,7 @@ from funke.table.table_config import TableConfig
 from funke.table.table_descriptor import TableDescriptor
 from funke.table.table_pipeline import TablePipeline
 from funke.table.table_result import TableResult
-from funke.table.table_runs import TableRuns, detail_names, single_statement
+from funke.table.table_runs import TableRuns, detail_names
 from funke.table.types import DataType, RowType
 
 if TYPE_CHECKING:
@@ -47,7 +46,6 @@ __all__ = ["TableEnvironment"]
 
 pass_on_names(__name__)
 
-_NO_MODELS = "models are not kept here"
 _QUERY_ONLY = (
     "Unsupported SQL query! sqlQuery() only accepts a single SQL query of type SELECT, UNION, INTERSECT, EXCEPT, "
     "VALUES, and ORDER_BY."
@@ -155,7 +153,7 @@ class TableEnvironment(RegisteredObjects, TableRuns):
 
     def sql_update(self, stmt: str) -> None:
         """Run a statement, as in Flink 1.x; an INSERT waits for `execute()`."""
-        statement = single_statement(stmt)
+        statement = self._single_statement(stmt)
         if isinstance(statement, syntax.Insert):
             self._buffered.append(plan_insert(self._session, statement))
         else:
@@ -199,13 +197,6 @@ class TableEnvironment(RegisteredObjects, TableRuns):
         """Return the names of temporary views."""
         return self._session.catalogs.list_temporary_views()
 
-    list_models = unsupported("TableEnvironment.list_models", _NO_MODELS)
-    list_temporary_models = unsupported("TableEnvironment.list_temporary_models", _NO_MODELS)
-    create_model = unsupported("TableEnvironment.create_model", _NO_MODELS)
-    create_temporary_model = unsupported("TableEnvironment.create_temporary_model", _NO_MODELS)
-    drop_model = unsupported("TableEnvironment.drop_model", _NO_MODELS)
-    drop_temporary_model = unsupported("TableEnvironment.drop_temporary_model", _NO_MODELS)
-
     def drop_temporary_table(self, table_path: str) -> bool:
         """Forget a temporary table; returns whether there was one."""
         return self._session.catalogs.drop_temporary_table(self._session.catalogs.qualify(parse_path(table_path)), True)
@@ -228,19 +219,19 @@ class TableEnvironment(RegisteredObjects, TableRuns):
 
     def explain_sql(self, stmt: str, *extra_details: ExplainDetail) -> str:
         """Return how a statement would be run."""
-        statement = single_statement(stmt)
+        statement = self._single_statement(stmt)
         return self._explained(syntax.Explain(statement, detail_names(extra_details)))
 
     def sql_query(self, query: str) -> Table:
         """Return the table of a query."""
-        statement = single_statement(query)
+        statement = self._single_statement(query)
         if not isinstance(statement, syntax.QueryStatement):
             raise ValidationException(_QUERY_ONLY)
         return Table(self._session.bind(statement.query), self, query=statement.query)
 
     def execute_sql(self, stmt: str) -> TableResult:
         """Run one statement."""
-        statement = single_statement(stmt)
+        statement = self._single_statement(stmt)
         return self._run(statement)
 
     def create_statement_set(self) -> StatementSet:
@@ -294,6 +285,7 @@ class TableEnvironment(RegisteredObjects, TableRuns):
 
     def compile_plan_sql(self, stmt: str) -> CompiledPlan:
         """Return the plan of an INSERT, or of several in a statement set, to be stored."""
+        self._config._require_parser()
         return CompiledPlan(StoredPlan.of_text(self._session, stmt), self)
 
     def execute_plan(self, plan_reference: PlanReference) -> TableResult:
