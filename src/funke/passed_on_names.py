@@ -100,10 +100,12 @@ _NAMES: dict[str, dict[str, str]] = {
     "table.table": {"table.types": "create_arrow_schema", "table.expressions": "with_columns without_columns"},
     "table.table_environment": {
         "common": "TypeInformation",
-        "table": "ChangelogMode CompiledPlan PlanReference",
+        "table": "ChangelogMode CompiledPlan Module ModuleEntry PlanReference",
+        "table.catalog": "Catalog CatalogDescriptor",
         "table.model_descriptor": "ModelDescriptor",
         "table.stream_table_environment": "StreamTableEnvironment",
         "table.types": "RowField create_arrow_schema from_arrow_type",
+        "table.udf": "AggregateFunction TableAggregateFunction UserDefinedFunctionWrapper udaf udtaf",
     },
     "table.table_pipeline": {"table": "CompiledPlan"},
     "table.table_result": {"common": "RowKind"},

@@ -72,6 +72,14 @@ class TableRuns:
             settings.get_built_in_database_name(),
         )
 
+    def _single_statement(self, text: str) -> syntax.Statement:
+        """The statement of a text that has just one."""
+        self._config._require_parser()
+        statements = parse(text)
+        if len(statements) != 1:
+            raise ConfigurationError(at_user_line("only single statement supported"))
+        return statements[0]
+
     def _run(self, statement: syntax.Statement) -> TableResult:
         if isinstance(statement, syntax.Explain):
             return TableResult(ReadyRows(text_outcome(self._explained(statement), is_plain=True)))
