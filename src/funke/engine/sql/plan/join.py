@@ -131,6 +131,8 @@ class Join(TwoSidedNode):
     operator_name: ClassVar[str] = "Join"
     state_name: ClassVar[str] = "Join"
 
+    # The numbers of the keys where NULL is equal to NULL.
+    equal_nulls: tuple[int, ...] = ()
     # How long a row is kept after it was last written; 0 is forever.
     left_ttl_ms: int = 0
     right_ttl_ms: int = 0
@@ -138,6 +140,8 @@ class Join(TwoSidedNode):
     ttl_hints: tuple[str, str] = ("", "")
     # How batches join, as hints say it: a name and a side, LEFT or RIGHT.
     hints: tuple[tuple[str, str], ...] = ()
+    # All conditions as they were written, keys among them, for EXPLAIN.
+    where: BoundExpression | None = None
 
     def changelog(self) -> Kinds:
         if self.kind in ("inner", "semi"):
@@ -167,6 +171,23 @@ class Join(TwoSidedNode):
     def with_changes(self, sends_before: bool, settings: ChangeSettings) -> PlanNode:
         left, right = (ttl_of(each, settings) for each in self.ttl_hints)
         return replace(self, left_ttl_ms=left, right_ttl_ms=right)
+
+    def needed_columns(self) -> set[int]:
+        return set() if self.where is None else set(columns_in((self.where,)))
+
+    def with_moved_columns(self, moves: Moves, width: int, new_width: int) -> PlanNode:
+        """As in Flink names that occur again get their numbers anew where columns are gone."""
+        names = self.names()[: len(self.columns)]
+        columns = tuple(replace(each, name=name) for each, name in zip(self.columns, names))
+        where = None if self.where is None else moved(self.where, moves)
+        return replace(self, columns=columns, where=where)
+
+    def condition_texts(self, style: ExplainStyle) -> list[str]:
+        if self.where is None:
+            return super().condition_texts(style)
+        names = self.names()
+        named = with_columns(self.where, lambda column: replace(column, name=names[column.index]))
+        return [expression_text(each, style) for each in conjuncts(named)]
 
     def upsert_keys(self) -> UpsertKeys:
         left = containing(self.left.upsert_keys(), self.left_keys)
