@@ -276,11 +276,7 @@ class QueryBinder:
             relation, name = bind_changelog_function(source, self._bind_source), None
         else:
             raise UnsupportedFeatureError(f"{_name_of(source)} behind FROM in SQL")
-        if isinstance(relation, Constants) and source.column_aliases:
-            names = names_of(source, [column.name for column in relation.columns])
-            named = (replace(each, name=own) for each, own in zip(relation.columns, names))
-            relation = replace(relation, columns=tuple(named))
-        return relation, self._named_scope(source, relation, name)
+        return _named_constants(source, relation), self._named_scope(source, relation, name)
 
     @staticmethod
     def _named_scope(source: queries.Relation, relation: Relation, name: str | None = None) -> Scope:
@@ -386,6 +382,14 @@ class QueryBinder:
         binder = ExpressionBinder(scope, self.session, self.find_function)
         casts = [syntax.Cast(syntax.Name((f"c{place}",)), column.type) for place, column in enumerate(columns)]
         return Calculation(columns, relation, tuple(map(binder.bind, casts)))
+
+
+def _named_constants(source: queries.Relation, relation: Relation) -> Relation:
+    """VALUES with the names that they are given; whatever else has names of its own keeps them."""
+    if not isinstance(relation, Constants) or not source.column_aliases:
+        return relation
+    names = names_of(source, [column.name for column in relation.columns])
+    return replace(relation, columns=tuple(replace(each, name=own) for each, own in zip(relation.columns, names)))
 
 
 def _is_computed_when_run(expression: BoundExpression) -> bool:

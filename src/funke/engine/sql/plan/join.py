@@ -16,7 +16,7 @@ from funke.engine.sql.binding.expressions import (
 )
 from funke.engine.sql.binding.joins import JoinKind, distinct_names
 from funke.engine.sql.plan.changes import ALL_KINDS, INSERTS, ChangeSettings, Kinds, ttl_of
-from funke.engine.sql.plan.explain_text import ExplainStyle, expression_text
+from funke.engine.sql.plan.explain_text import PREFIX, ExplainStyle, expression_text
 from funke.engine.sql.plan.node import Distribution, Hash, Moves, PlanNode, Pruned
 from funke.engine.sql.plan.pruning import only
 from funke.engine.sql.plan.upsert_keys import UpsertKeys, containing, identifying_key
@@ -241,7 +241,14 @@ class Join(TwoSidedNode):
         return shown + f", stateTtlHints=[[[STATE_TTL options:{{{', '.join(sides)}}}]]]" if sides else shown
 
     def row_conditions(self, texts: ColumnTexts) -> Iterator[str]:
-        yield f"{KIND_NAMES[self.kind]} {self.where_text(ExplainStyle())}"
+        yield f"{KIND_NAMES[self.kind]} {self._meant_condition()}"
+
+    def _meant_condition(self) -> str:
+        """Its condition, however it was written: keys, then the others."""
+        parts = super().condition_texts(PREFIX)
+        for number in self.equal_nulls:
+            parts[number] = f"IS NOT DISTINCT FROM{parts[number][1:]}"
+        return joined_conditions(parts, PREFIX)
 
     def state_meaning(self, texts: ColumnTexts) -> StateMeaning | None:
         """The rows of both inputs, and how many matches each has."""
@@ -251,7 +258,7 @@ class Join(TwoSidedNode):
         facts = (
             ("the left side", sides[0]),
             ("the right side", sides[1]),
-            ("the join", f"{KIND_NAMES[self.kind]} {self.where_text(ExplainStyle())}"),
+            ("the join", f"{KIND_NAMES[self.kind]} {self._meant_condition()}"),
             *input_facts(texts, *self.inputs),
         )
         return StateMeaning("Join", facts)
