@@ -170,39 +170,6 @@ class RegisteredObjects:
         """Return the names of all functions."""
         return sorted({*built_in_names(), *self.list_user_defined_functions()})
 
-    # Models
-
-    def list_models(self) -> list[str]:
-        """Return the names of models."""
-        return self._session.models.list_permanent()
-
-    def list_temporary_models(self) -> list[str]:
-        """Return the names of temporary models."""
-        return self._session.models.list_temporary()
-
-    def create_model(
-        self, model_path: str, model_descriptor: ModelDescriptor, ignore_if_exists: bool | None = False
-    ) -> None:
-        """Make a model of the catalog; no query asks it here."""
-        identifier = self._session.catalogs.qualify(parse_path(model_path))
-        self._session.models.create(identifier, model_descriptor._to_catalog_model(), bool(ignore_if_exists))
-
-    def create_temporary_model(
-        self, model_path: str, model_descriptor: ModelDescriptor, ignore_if_exists: bool | None = False
-    ) -> None:
-        """Keep a model for this session; no query asks it here."""
-        identifier = self._session.catalogs.qualify(parse_path(model_path))
-        self._session.models.create_temporary(identifier, model_descriptor._to_catalog_model(), bool(ignore_if_exists))
-
-    def drop_model(self, model_path: str, ignore_if_not_exists: bool | None = True) -> bool:
-        """Drop a model of the catalog; returns whether there was one."""
-        identifier = self._session.catalogs.qualify(parse_path(model_path))
-        return self._session.models.drop(identifier, bool(ignore_if_not_exists))
-
-    def drop_temporary_model(self, model_path: str) -> bool:
-        """Forget a temporary model; returns whether there was one."""
-        return self._session.models.drop_temporary(self._session.catalogs.qualify(parse_path(model_path)))
-
 
 def _catalog_function(function: Any) -> CatalogFunction:
     decorated = _decorated(function)

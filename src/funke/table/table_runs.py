@@ -141,14 +141,6 @@ class TableRuns:
     def _attach_inserts(self, plans: Sequence[InsertPlan]) -> None:
         attach_inserts(self._env._builder, planned_inserts(self._session, plans), self._reuse)
 
-    def _single_statement(self, text: str) -> syntax.Statement:
-        """The statement of a text that has just one."""
-        self._config._require_parser()
-        statements = parse(text)
-        if len(statements) != 1:
-            raise ConfigurationError(at_user_line("only single statement supported"))
-        return statements[0]
-
     def _insert_plan(self, stmt: str) -> InsertPlan:
         statement = self._single_statement(stmt)
         if not isinstance(statement, syntax.Insert):
