@@ -99,10 +99,12 @@ class RunningPlan:
         self._relation = relation
         self._clock = clock or ManualClock()
         self._harnesses: dict[int, list[OperatorHarness]] = {}
+        self._is_new = True
 
     def feed(self, *rows: Mapping[str, Any]) -> list[Change]:
         """One row, or a batch of them; what comes out for them."""
         found = self._elements(self._relation, rows)
+        self._is_new = False
         batches = [each for each in found if isinstance(each, ColumnBatch)]
         return [change for batch in batches for change in changes_of(batch, self._relation)]
 
@@ -111,13 +113,17 @@ class RunningPlan:
             values = [tuple(row[each.name] for each in relation.columns) for row in rows]
             return [batch_of(inserts(values), relation.columns)]
         if isinstance(relation, Constants):
-            return [batch_of(inserts(relation.rows), relation.columns)]
+            return [batch_of(inserts(relation.rows), relation.columns)] if self._is_new else []
         if isinstance(relation, UnionAll):
             return [element for each in relation.inputs for element in self._elements(each, rows)]
-        if isinstance(relation, (SemiJoin, TwoSidedNode)):
-            harness = self._harnesses.setdefault(id(relation), [join_harness(relation)])[0]
-            return joined(relation, [self._elements(each, rows) for each in relation.inputs], harness)
+        if isinstance(relation, SemiJoin | TwoSidedNode):
+            if id(relation) not in self._harnesses:
+                self._harnesses[id(relation)] = [join_harness(relation)]
+            sides = [self._elements(each, rows) for each in relation.inputs]
+            return joined(relation, sides, self._harnesses[id(relation)][0])
         elements = self._elements(relation.input, rows)
+        if not elements:
+            return []
         if id(relation) not in self._harnesses:
             made = map(ColumnOperator, factories_of(relation))
             self._harnesses[id(relation)] = [

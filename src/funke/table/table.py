@@ -10,6 +10,7 @@ from funke.engine.flink_exceptions import ValidationException
 from funke.engine.sql.binding.column_sets import ColumnSets
 from funke.engine.sql.binding.ordered_queries import limited
 from funke.engine.sql.binding.relations import Column, Relation
+from funke.engine.sql.binding.syntax_parts import parts_of
 from funke.engine.sql.statements.resolved_table import ResolvedTable
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
@@ -412,17 +413,35 @@ class Table(QuerySource):
 
     def _joined(self, kind: queries.JoinKind, right: Table, predicate: Expression[bool] | str | None) -> Table:
         columns = (*self._relation.columns, *right._relation.columns)
-        _refuse_ambiguous(self._relation.columns, right._relation.columns)
+        _refuse_ambiguous(self._relation.columns, right._relation.columns, predicate is not None)
         condition = None
         if predicate is not None:
             condition = ColumnSets(columns, self._type_of, is_user_function=self._is_user_function).written_out(
                 self._expression(predicate)
             )
+            self._check_join(condition, right)
         elif kind in ("right", "full"):
             raise ValidationException(f"a {kind} outer join needs a condition")
         joined_kind: queries.JoinKind = "cross" if condition is None and kind == "inner" else kind
         source = queries.Join(joined_kind, self._source(), right._source(), condition)
         return self._bound(queries.Select((syntax.Star(),), source))
+
+    def _check_join(self, condition: syntax.Expression, right: Table) -> None:
+        """Unlike SQL, tables are joined by two columns that are equal, or by TRUE."""
+        text = str(Expression(condition))
+        sides = [{each.name for each in table._relation.columns} for table in (self, right)]
+        is_true = isinstance(condition, syntax.Literal) and condition.value is True
+        calls = [each for each in parts_of(condition) if isinstance(each, syntax.Call)]
+        if not any(map(self._is_aggregate, calls)):
+            columns = (*self._relation.columns, *right._relation.columns)
+            data_type = self._t_env._session.expression_type(condition, columns)
+            if not isinstance(data_type, (BooleanType, NullType)):
+                raise ValidationException(
+                    f"Filter operator requires a boolean expression as input, but {text} is of type "
+                    f"{to_sql_text(data_type)}"
+                )
+        if not is_true and not _has_equal_columns(condition, *sides):
+            raise ValidationException(f"Invalid join condition: {text}. At least one equi-join predicate is required.")
 
     def _with_function(self, kind: queries.JoinKind, function: Any, predicate: Expression[bool] | str | None) -> Table:
         if isinstance(function, UserDefinedFunctionWrapper) and not function._alias_names:
@@ -502,7 +521,22 @@ def _fetch(number: int) -> int:
     return number
 
 
-def _refuse_ambiguous(left: tuple[Column, ...], right: tuple[Column, ...]) -> None:
+def _has_equal_columns(condition: syntax.Expression, left: set[str], right: set[str]) -> bool:
+    """Whether a column of one side must be equal to one of the other."""
+    if not isinstance(condition, syntax.Call):
+        return False
+    if condition.name == "and":
+        return any(_has_equal_columns(each, left, right) for each in condition.arguments)
+    names = [each.parts[0] for each in condition.arguments if isinstance(each, syntax.Name)]
+    if condition.name != "=" or len(names) != 2:
+        return False
+    one, other = names
+    return (one in left and other in right) or (one in right and other in left)
+
+
+def _refuse_ambiguous(left: tuple[Column, ...], right: tuple[Column, ...], has_condition: bool) -> None:
     twice = [each.name for each in left if each.name in {other.name for other in right}]
+    if twice and has_condition:
+        raise ValidationException(f"Ambiguous column name: {twice[0]}")
     if twice:
         raise ValidationException(f"join relations with ambiguous names: [{', '.join(twice)}]")

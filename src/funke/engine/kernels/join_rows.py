@@ -252,29 +252,27 @@ def send_pairs(
             sent_inputs[total] = index
             sent_others[total] = -1
             total += 1
-        if takes_in and keeps_other != 0:
-            for place in range(begin, end):
-                other = others[place]
-                if other_matches[other] == 0:
-                    sent_kinds[total] = 3
-                    sent_inputs[total] = -1
-                    sent_others[total] = other
-                    total += 1
-                other_matches[other] += 1
         # Beside rows with NULLs there are no updates.
         pair_kind = kind
         if keeps_input != 0:
             pair_kind = 0 if takes_in else 3
         elif takes_in and keeps_other != 0:
             pair_kind = 0
+        # As in Flink 2.3 a pair stands beside the row with NULLs that it takes back, or leaves.
         for place in range(begin, end):
+            other = others[place]
+            if takes_in and keeps_other != 0:
+                if other_matches[other] == 0:
+                    sent_kinds[total] = 3
+                    sent_inputs[total] = -1
+                    sent_others[total] = other
+                    total += 1
+                other_matches[other] += 1
             sent_kinds[total] = pair_kind
             sent_inputs[total] = index
-            sent_others[total] = others[place]
+            sent_others[total] = other
             total += 1
-        if not takes_in and keeps_other != 0:
-            for place in range(begin, end):
-                other = others[place]
+            if not takes_in and keeps_other != 0:
                 if other_matches[other] == 1:
                     sent_kinds[total] = 0
                     sent_inputs[total] = -1

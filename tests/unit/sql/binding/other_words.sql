@@ -44,3 +44,23 @@ CREATE VIEW v AS SELECT zz FROM t
 DROP CATALOG nope
 EXPLAIN SELECT zz FROM t
 SET a = 1
+SELECT * FROM t, u ON t.id = u.id
+SELECT * FROM t OUTER JOIN u ON t.id = u.id
+SELECT * FROM t JOIN u ON t.r = u.id
+SELECT t.id FROM t JOIN u ON ROW_NUMBER() OVER (ORDER BY t.ts) = u.id
+SELECT * FROM t JOIN u ON t.id IN (u.name, 1)
+SELECT * FROM t JOIN u ON t.id BETWEEN u.name AND 3
+SELECT * FROM t JOIN u ON (t.id, t.name) = (u.id)
+SELECT * FROM t JOIN u ON (t.id, t.name) = (u.name, u.id)
+SELECT x.* FROM t JOIN u ON t.id = u.id
+SELECT default_catalog.default_database.t.id FROM t JOIN u ON t.id = u.id
+SELECT default_database.t.id FROM t JOIN u ON t.id = u.id
+INSERT INTO k SELECT t.id, u.name FROM t LEFT JOIN u ON t.id = u.id
+SELECT t.ts, SUM(t.id) FROM t JOIN u ON t.id = u.id GROUP BY TUMBLE(t.ts, INTERVAL '1' SECOND)
+SELECT * FROM TABLE(TUMBLE((SELECT t.ts, u.id FROM t JOIN u ON t.id = u.id), DESCRIPTOR(ts), INTERVAL '1' SECOND))
+SELECT id AS x FROM t JOIN u USING (id)
+SELECT id AS x FROM t LEFT JOIN u USING (id)
+SELECT id AS x FROM t FULL JOIN u USING (id)
+SELECT id AS x, COUNT(*) FROM t FULL JOIN u USING (id) GROUP BY id
+SELECT id, id AS x FROM t RIGHT JOIN u USING (id)
+SELECT id AS x, name AS y FROM t JOIN u USING (id, name)

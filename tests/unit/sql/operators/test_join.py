@@ -105,17 +105,16 @@ class Model:
         takes_in, is_outer, other_is_outer = sign in _TAKING_IN, self.outer[side], self.outer[1 - side]
         if not matches:
             return [("+I" if takes_in else "-D", self._pair(row, None, side))] if is_outer else []
+        if is_outer or (other_is_outer and takes_in):
+            sign = "+I" if takes_in else "-D"
         sent: list[Change] = []
-        if takes_in and other_is_outer:
-            for each in matches:
+        for each in matches:
+            if takes_in and other_is_outer:
                 if each[1] == 0:
                     sent.append(("-D", self._pair(None, each[0], side)))
                 each[1] += 1
-        if is_outer or (other_is_outer and takes_in):
-            sign = "+I" if takes_in else "-D"
-        sent += [(sign, self._pair(row, each[0], side)) for each in matches]
-        if not takes_in and other_is_outer:
-            for each in matches:
+            sent.append((sign, self._pair(row, each[0], side)))
+            if not takes_in and other_is_outer:
                 if each[1] == 1:
                     sent.append(("+I", self._pair(None, each[0], side)))
                 each[1] -= 1

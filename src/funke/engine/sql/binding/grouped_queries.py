@@ -52,6 +52,7 @@ __all__ = [
     "distinct_rows",
     "is_grouped",
     "plain_aggregate",
+    "refuse_aggregates_in_joins",
 ]
 
 # The aggregate function that a call means; None if it means none.
@@ -73,6 +74,22 @@ def aggregate_in(expression: syntax.Expression | None, find: AggregateFinder) ->
         return None
     calls = (each for each in parts_of(expression) if isinstance(each, syntax.Call) and each.over is None)
     return next((each for each in calls if find(each) is not None), None)
+
+
+def refuse_aggregates_in_joins(source: queries.Relation | None, find: AggregateFinder) -> None:
+    """Refuses aggregates in ON: a join looks at two rows at a time."""
+    if not isinstance(source, queries.Join):
+        return
+    refuse_aggregates_in_joins(source.left, find)
+    refuse_aggregates_in_joins(source.right, find)
+    if source.condition is None:
+        return
+    calls = [each for each in parts_of(source.condition) if isinstance(each, syntax.Call)]
+    for each in calls:
+        if each.over is not None:
+            raise refused("Windowed aggregate expression is illegal in ON clause", each.position)
+        if find(each) is not None:
+            raise refused("Aggregate expression is illegal in ON clause", each.position)
 
 
 def is_grouped(select: queries.Select, find: AggregateFinder) -> bool:

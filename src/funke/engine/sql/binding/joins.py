@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from funke.engine.flink_exceptions import TableException
 from funke.engine.sql.binding.expression_binder import ExpressionBinder
 from funke.engine.sql.binding.expressions import (
     BoundColumn,
@@ -14,15 +15,20 @@ from funke.engine.sql.binding.expressions import (
     columns_in,
     conjuncts,
     is_deterministic,
+    time_of,
     with_columns,
 )
 from funke.engine.sql.binding.relations import Calculation, Column, Relation
-from funke.engine.sql.binding.scope import Scope, ScopeColumn
+from funke.engine.sql.binding.scope import Scope, ScopeColumn, refused
 from funke.engine.sql.functions.catalog import FUNCTIONS
 from funke.engine.sql.functions.function import bind
+from funke.engine.sql.functions.refusals import type_text
 from funke.engine.sql.syntax import queries
-from funke.engine.sql.syntax.expressions import Name
-from funke.engine.types.logical.families import with_nullable
+from funke.engine.sql.syntax.expressions import Call, Expression, Name
+from funke.engine.sql.syntax.position import Position
+from funke.engine.types.logical.common_type import common_type
+from funke.engine.types.logical.families import CHARACTER, NUMERIC, with_nullable
+from funke.engine.types.logical.time_types import DateType, LocalZonedTimestampType, TimestampType, TimeType
 
 __all__ = [
     "Join",
@@ -30,11 +36,14 @@ __all__ = [
     "all_true",
     "bind_join",
     "call_of",
+    "check_joins",
     "columns_of_join",
     "conditions_of",
     "distinct_names",
     "equal_sides",
 ]
+
+_TIMES = (DateType, LocalZonedTimestampType, TimestampType, TimeType)
 
 # A semi join has the rows of the left side that have a match, an anti join those that have none.
 JoinKind = Literal["inner", "left", "right", "full", "semi", "anti"]
@@ -102,52 +111,146 @@ def bind_join(join: queries.Join, left: Joined, right: Joined, make: MakeBinder)
     columns = columns_of_join(left_relation.columns, right_relation.columns, kind)
     given = (*left_scope.columns, *right_scope.columns)
     scope = Scope(tuple(replace(each, type=column.type, time=None) for each, column in zip(given, columns)))
-    shared = _shared_names(join, left_scope, right_scope)
+    shared = _shared_columns(join, left_scope, right_scope)
     if shared:
-        pairs = [(left_scope.index_of(name), right_scope.index_of(name)) for name in shared]
-        equal = [_equality(left_scope, right_scope, one, other) for one, other in pairs]
+        equal = [_equality(left_scope, right_scope, each) for each in shared]
         relation = Join(columns, left_relation, right_relation, kind, all_true(equal))
-        return _with_shared(relation, scope, shared, pairs)
+        return _with_shared(relation, scope, shared, "natural" if join.is_natural else "using")
     condition = None
     if join.condition is not None:
         # Inside of the condition no row is missing yet, so that nothing is NULL that its table does not have so.
-        condition = make(Scope(given)).bind_condition(join.condition, "ON")
+        within = Scope(given)
+        within.refuse_shared(join.condition)
+        binder = make(within)
+        _refuse_converted_keys(join.condition, binder, len(left_scope.columns))
+        condition = binder.bind_condition(join.condition, "ON")
     return Join(columns, left_relation, right_relation, kind, condition), scope
 
 
-def _shared_names(join: queries.Join, left: Scope, right: Scope) -> list[str]:
+def check_joins(source: queries.Relation | None) -> None:
+    """Refuses joins that lack a condition or have one too many, and tables with the name of another one."""
+    names: set[str] = set()
+    for each in _tables_of(source):
+        name = each.alias or (each.path[-1] if isinstance(each, queries.TableRef) else None)
+        if name is not None and name in names:
+            place = each.whole_position or each.position
+            raise refused(f"Duplicate relation name '{name}' in FROM clause", place)
+        names |= set() if name is None else {name}
+    _check_conditions(source)
+
+
+def _tables_of(source: queries.Relation | None) -> Iterator[queries.Relation]:
+    if isinstance(source, queries.Join):
+        yield from _tables_of(source.left)
+        yield from _tables_of(source.right)
+    elif source is not None:
+        yield source
+
+
+def _check_conditions(source: queries.Relation | None) -> None:
+    if not isinstance(source, queries.Join):
+        return
+    _check_conditions(source.left)
+    _check_conditions(source.right)
+    place = source.condition_word_position
+    if place is not None and source.is_natural:
+        own = source.using_position if source.condition is None else source.condition.position
+        raise refused("Cannot specify NATURAL keyword with ON or USING clause", own)
+    if place is not None and source.kind == "cross":
+        text = "Cannot specify condition (NATURAL keyword, or ON or USING clause) following CROSS JOIN"
+        raise refused(text, place)
+    # What is not of SQL says TRUE by saying nothing.
+    if place is None and source.word_position is not None and source.kind != "cross" and not source.is_natural:
+        text = "INNER, LEFT, RIGHT or FULL join requires a condition (NATURAL keyword or ON or USING clause)"
+        raise refused(text, source.word_position)
+
+
+def _refuse_converted_keys(condition: Expression, binder: ExpressionBinder, width: int) -> None:
+    """Refuses a text as the key of a number or a time, which Flink would convert elsewhere."""
+    if isinstance(condition, Call) and condition.name == "and":
+        for each in condition.arguments:
+            _refuse_converted_keys(each, binder, width)
+    if not isinstance(condition, Call) or condition.name != "=" or len(condition.arguments) != 2:
+        return
+    sides = [binder.bind(each) for each in condition.arguments]
+    used = [list(columns_in([each])) for each in sides]
+    is_key = all(used) and (max(used[0]) < width <= min(used[1]) or max(used[1]) < width <= min(used[0]))
+    types = [each.type for each in sides]
+    texts = [isinstance(each, CHARACTER) for each in types]
+    if is_key and texts[0] != texts[1] and all(isinstance(each, (*CHARACTER, *NUMERIC, *_TIMES)) for each in types):
+        raise _not_converted(*sides)
+
+
+def _not_converted(one: BoundExpression, other: BoundExpression) -> TableException:
+    types = " and ".join(_type_text(each) for each in (one, other))
+    return TableException(f"implicit type conversion between {types} is not supported on join's condition now")
+
+
+def _type_text(expression: BoundExpression) -> str:
+    time = time_of(expression)
+    return type_text(expression.type) + ("" if time is None else f" *{time.name}*")
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """A column that both sides have: its name, its index on each side, and where it is asked for."""
+
+    name: str
+    one: int
+    other: int
+    position: Position | None
+
+
+def _shared_columns(join: queries.Join, left: Scope, right: Scope) -> list[_Shared]:
     """The columns behind USING, or of a natural join those that both sides have."""
     if join.is_natural:
-        theirs = {each.name for each in right.columns}
-        return [each.name for each in left.columns if each.name in theirs and not each.is_hidden]
-    for name in join.using:
-        for side in (left, right):
-            side.find(Name((name,), position=join.position))
-    return list(join.using)
+        mine, theirs = _visible(left), _visible(right)
+        place = join.natural_position
+        return [_Shared(name, index, theirs[name], place) for name, index in mine.items() if name in theirs]
+    places = dict(zip(join.using, join.using_positions))
+    found = (Name((name,), position=places.get(name)) for name in dict.fromkeys(join.using))
+    return [
+        _Shared(each.parts[0], left.find(each)[0].index, right.find(each)[0].index, each.position) for each in found
+    ]
 
 
-def _equality(left: Scope, right: Scope, one: int, other: int) -> BoundExpression:
-    width = len(left.columns)
-    mine, its = left.columns[one], right.columns[other]
-    arguments = (BoundColumn(mine.type, one, mine.name), BoundColumn(its.type, width + other, its.name))
-    return call_of("=", *arguments)
+def _visible(scope: Scope) -> dict[str, int]:
+    return {each.name: index for index, each in enumerate(scope.columns) if not each.is_hidden}
 
 
-def _with_shared(join: Join, scope: Scope, names: Sequence[str], pairs: Sequence[tuple[int, int]]) -> Joined:
+def _equality(left: Scope, right: Scope, shared: _Shared) -> BoundExpression:
+    mine, its = left.columns[shared.one], right.columns[shared.other]
+    one = BoundColumn(mine.type, shared.one, mine.name, mine.time)
+    other = BoundColumn(its.type, len(left.columns) + shared.other, its.name, its.time)
+    if isinstance(mine.type, CHARACTER) != isinstance(its.type, CHARACTER) and all(
+        isinstance(each.type, (*CHARACTER, *NUMERIC, *_TIMES)) for each in (mine, its)
+    ):
+        raise _not_converted(one, other)
+    if common_type([mine.type, its.type]) is None:
+        types = f"cannot compare '{_type_text(one)}' to '{_type_text(other)}'"
+        text = f"Column '{shared.name}' matched using NATURAL keyword or USING clause has incompatible types: {types}"
+        raise refused(text, shared.position)
+    return call_of("=", one, other)
+
+
+def _with_shared(join: Join, scope: Scope, found: Sequence[_Shared], shared_by: Literal["using", "natural"]) -> Joined:
     """The join with the shared columns in front: each has the value of the side that has one."""
+    names, pairs = [each.name for each in found], [(each.one, each.other) for each in found]
     width = len(join.left.columns)
     same = [BoundColumn(each.type, index, each.name) for index, each in enumerate(join.columns)]
     shared: list[BoundExpression] = []
     for one, other in pairs:
         mine, its = same[one], same[width + other]
-        shared.append(its if join.kind == "right" else call_of("coalesce", mine, its) if join.kind == "full" else mine)
+        first, second = (its, mine) if join.kind == "right" else (mine, its)
+        is_enough = join.kind != "full" and mine.type == its.type
+        shared.append(first if is_enough else call_of("coalesce", first, second))
     hidden = {index for one, other in pairs for index in (one, width + other)}
     columns = tuple(
         Column(name, each.type)
         for name, each in zip(distinct_names([*names, *(each.name for each in join.columns)]), (*shared, *same))
     )
     rest = (replace(each, is_hidden=each.is_hidden or i in hidden) for i, each in enumerate(scope.columns))
-    front = (ScopeColumn(name, each.type) for name, each in zip(names, shared))
+    front = (ScopeColumn(name, each.type, shared_by=shared_by) for name, each in zip(names, shared))
     return Calculation(columns, join, (*shared, *same)), Scope((*front, *rest))
 
 
@@ -173,9 +276,11 @@ def conditions_of(condition: BoundExpression | None) -> list[BoundExpression]:
     return parts
 
 
-def equal_sides(condition: BoundExpression, width: int) -> tuple[BoundExpression, BoundExpression] | None:
+def equal_sides(
+    condition: BoundExpression, width: int, name: str = "="
+) -> tuple[BoundExpression, BoundExpression] | None:
     """What a condition says must be equal: of the columns of the left side, and of the right side's."""
-    if not isinstance(condition, BoundFunction) or condition.call.function.name != "=":
+    if not isinstance(condition, BoundFunction) or condition.call.function.name != name:
         return None
     first, second = condition.arguments
     for one, other in ((first, second), (second, first)):

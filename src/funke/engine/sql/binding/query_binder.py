@@ -38,10 +38,11 @@ from funke.engine.sql.binding.grouped_queries import (
     distinct_rows,
     is_grouped,
     plain_aggregate,
+    refuse_aggregates_in_joins,
 )
 from funke.engine.sql.binding.join_hints import JoinHint, bind_join_hints, with_join_hints
 from funke.engine.sql.binding.join_times import has_join, with_join_times
-from funke.engine.sql.binding.joins import bind_join, conditions_of, distinct_names
+from funke.engine.sql.binding.joins import bind_join, check_joins, conditions_of, distinct_names
 from funke.engine.sql.binding.lateral_joins import bind_lateral_join
 from funke.engine.sql.binding.lookup_hints import LookupHint, bind_lookup_hints
 from funke.engine.sql.binding.lookup_joins import bind_lookup_join, is_temporal
@@ -123,6 +124,8 @@ class QueryBinder:
         for name, clause in _REFUSED.items():
             if getattr(select, name):
                 raise UnsupportedFeatureError(f"{clause} in SQL")
+        check_joins(select.source)
+        refuse_aggregates_in_joins(select.source, self.find_aggregate)
         hints = bind_lookup_hints(select.hints, select.source)
         ttls = bind_ttl_hints(select.hints, select.source, is_grouped(select, self.find_aggregate))
         joins = bind_join_hints(select.hints, select.source)
@@ -133,6 +136,8 @@ class QueryBinder:
         illegal = aggregate_in(select.where, self.find_aggregate)
         if illegal is not None:
             raise refused("Aggregate expression is illegal in WHERE clause", illegal.position)
+        for each in (select.where, select.having):
+            scope.refuse_shared(each)
         if select.where is not None and query_in(select.where) and has_query(self.binder_of(scope).bind(select.where)):
             # Behind the join that it becomes times are plain timestamps.
             scope = scope.without_times()
@@ -271,7 +276,7 @@ class QueryBinder:
             relation, name = bind_changelog_function(source, self._bind_source), None
         else:
             raise UnsupportedFeatureError(f"{_name_of(source)} behind FROM in SQL")
-        return relation, self._named_scope(source, relation, name)
+        return _named_constants(source, relation), self._named_scope(source, relation, name)
 
     @staticmethod
     def _named_scope(source: queries.Relation, relation: Relation, name: str | None = None) -> Scope:
@@ -377,6 +382,14 @@ class QueryBinder:
         binder = ExpressionBinder(scope, self.session, self.find_function)
         casts = [syntax.Cast(syntax.Name((f"c{place}",)), column.type) for place, column in enumerate(columns)]
         return Calculation(columns, relation, tuple(map(binder.bind, casts)))
+
+
+def _named_constants(source: queries.Relation, relation: Relation) -> Relation:
+    """VALUES with the names that they are given; whatever else has names of its own keeps them."""
+    if not isinstance(relation, Constants) or not source.column_aliases:
+        return relation
+    names = names_of(source, [column.name for column in relation.columns])
+    return replace(relation, columns=tuple(replace(each, name=own) for each, own in zip(relation.columns, names)))
 
 
 def _is_computed_when_run(expression: BoundExpression) -> bool:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Literal
 
 from funke.engine.errors import SqlValidationError
 from funke.engine.sql.binding.expressions import BoundColumn
+from funke.engine.sql.binding.syntax_parts import parts_of
 from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.functions.built_in_names import built_in_names
 from funke.engine.sql.functions.refusals import family_text
-from funke.engine.sql.syntax.expressions import Name, Star
+from funke.engine.sql.syntax.expressions import Expression, Name, Star
 from funke.engine.sql.syntax.position import Position
 from funke.engine.sql.syntax.queries import Relation
 from funke.engine.types.logical.data_type import DataType
@@ -31,8 +33,10 @@ class ScopeColumn:
     type: DataType
     table: str | None = None
     time: TimeAttribute | None = None
-    # Only found by the name of its table as well: another column stands for it (JOIN … USING).
+    # Another column stands for it in `SELECT *` (JOIN … USING, NATURAL JOIN).
     is_hidden: bool = False
+    # What it stands for others by.
+    shared_by: Literal["", "using", "natural"] = ""
 
 
 @dataclass(frozen=True)
@@ -73,12 +77,29 @@ class Scope:
 
     @cached_property
     def _places(self) -> dict[str, list[int]]:
-        """Where the columns of each name stand; tables may have thousands."""
+        """Where the columns of each name stand; tables may have thousands.
+
+        As in Flink the columns that a natural join shares are ambiguous by their name alone.
+        """
+        shared = {each.name for each in self.columns if each.shared_by == "using" and not each.is_hidden}
         places: dict[str, list[int]] = {}
         for place, column in enumerate(self.columns):
-            if not column.is_hidden:
+            is_replaced = column.is_hidden and (column.shared_by or column.name in shared)
+            if not is_replaced and column.shared_by != "natural":
                 places.setdefault(column.name, []).append(place)
         return places
+
+    def refuse_shared(self, expression: Expression | None) -> None:
+        """Refuses the columns of USING by their name alone: as in Flink they are found in SELECT and GROUP BY only."""
+        shared = {each.name for each in self.columns if each.shared_by}
+        if expression is None or not shared:
+            return
+        for each in parts_of(expression):
+            if isinstance(each, Name) and each.parts[0] in shared and not self._is_table(each):
+                raise refused(f"Column '{each.parts[0]}' is ambiguous", each.position)
+
+    def _is_table(self, name: Name) -> bool:
+        return len(name.parts) > 1 and any(column.table == name.parts[0] for column in self.columns)
 
     def index_of(self, name: str) -> int:
         """The index of the only column with a name."""

@@ -54,7 +54,8 @@ class BatchJoinOperator(FunctionsOperator):
         tables = [pa.Table.from_batches(own, schema) for own, schema in zip(self._batches, self._schemas)]
         self._batches = ([], [])
         left, right = (each.combine_chunks() for each in tables)
-        numbers = KeyNumbers([self._schemas[0].types[key] for key in self._keys[0]])
+        kinds = [self._schemas[0].types[key] for key in self._keys[0]]
+        numbers = KeyNumbers(kinds, self._join.equal_nulls)
         left_numbers, right_numbers = (
             numbers.numbers([_array(data.column(key)) for key in keys], data.num_rows)
             for data, keys in zip((left, right), self._keys)

@@ -56,7 +56,7 @@ class JoinOperator(FunctionsOperator):
         join, source = self._join, self._join.inputs[side]
         keys = (join.left_keys, join.right_keys)[side]
         unique_key, ttl_ms = identifying_key(source.upsert_keys(), keys), (join.left_ttl_ms, join.right_ttl_ms)[side]
-        spec = SideSpec(self._schemas[side], keys, unique_key, source.has_retractions, ttl_ms)
+        spec = SideSpec(self._schemas[side], keys, unique_key, source.has_retractions, ttl_ms, join.equal_nulls)
         counts_matches = (join.keeps_left or self._is_half, join.keeps_right)[side]
         return JoinInput(_NAMES[side], spec, tuple(source.columns[key].type for key in keys), counts_matches)
 

@@ -89,8 +89,8 @@ class JoinRows:
         self._clear()
 
     def _clear(self) -> None:
-        schema, keys = self.inputs[0].spec.schema, self.inputs[0].spec.keys
-        self._numbers = KeyNumbers([schema.types[key] for key in keys])
+        spec = self.inputs[0].spec
+        self._numbers = KeyNumbers([spec.schema.types[key] for key in spec.keys], spec.equal_nulls)
         self.sides = [JoinSide(each.spec) for each in self.inputs]
 
     def numbers(self, side: int, data: Any, now_ms: int) -> Any:

@@ -39,6 +39,10 @@ class Cursor:
         """The place from a start to the end of the token that was taken last."""
         return start.to(self._position_of(self.before().end - 1))
 
+    def token_span(self, token: Token) -> Position:
+        """The place of a token, from its first character to its last."""
+        return self._position_of(token.start).to(self._position_of(token.end - 1))
+
     def since(self, first: Token) -> str:
         """The text from a token to the one that was taken last."""
         return self.text[first.start : self.before().end]

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NoReturn, get_args
 
-from funke.engine.errors import UnsupportedFeatureError
+from funke.engine.errors import SqlValidationError, UnsupportedFeatureError
 from funke.engine.sql.parsing.pattern_grammar import PatternGrammar
 from funke.engine.sql.syntax.expressions import Call, Expression, Name, ScalarQuery, TableArgument
+from funke.engine.sql.syntax.position import Position
 from funke.engine.sql.syntax.queries import (
     ChangelogFunction,
     Join,
@@ -50,7 +51,9 @@ class RelationGrammar(PatternGrammar):
         return left
 
     def _join(self, left: Relation) -> Relation:
+        first = self.position()
         is_natural = self.accept("NATURAL")
+        natural = self.span(first) if is_natural else None
         token = self.token
         word = self.accept_any("INNER", "LEFT", "RIGHT", "FULL", "CROSS")
         if word in ("LEFT", "RIGHT", "FULL"):
@@ -58,13 +61,33 @@ class RelationGrammar(PatternGrammar):
         join = self.expect("JOIN") if word in (None, "CROSS") else self.behind(token, lambda: self.expect("JOIN"))
         kind: JoinKind = next((each for each in get_args(JoinKind) if each == (word or "").lower()), "inner")
         right = self.behind(join, self._table)
-        condition = self.expression() if self.accept("ON") else None
-        using = self.names() if condition is None and self.accept("USING") else ()
-        return Join(kind, left, right, condition, using, is_natural, position=left.position)
+        word_of_condition = self.token
+        said = self.accept_any("ON", "USING")
+        condition = self.expression() if said == "ON" else None
+        using = self.in_parentheses(self._placed_name) if said == "USING" else ()
+        return Join(
+            kind,
+            left,
+            right,
+            condition,
+            tuple(name for name, _ in using),
+            is_natural,
+            position=left.position,
+            word_position=self.token_span(join),
+            natural_position=natural,
+            condition_word_position=None if said is None else self.token_span(word_of_condition),
+            using_position=self.span(self.position(word_of_condition)) if said == "USING" else None,
+            using_positions=tuple(each for _, each in using),
+        )
+
+    def _placed_name(self) -> tuple[str, Position]:
+        place = self.position()
+        return self.identifier(), self.span(place)
 
     # One table
 
     def _table(self) -> Relation:
+        start = self.position()
         found = self._bare_table()
         if self.at("MATCH_RECOGNIZE"):
             found = self.match_recognize(found)
@@ -73,9 +96,24 @@ class RelationGrammar(PatternGrammar):
         name = self.alias()
         if name is None:
             return found
-        columns, place = self.placed_names() if self.at("(") else ((), None)
-        found = replace(found, alias=name, column_aliases=columns, aliases_position=place)
+        placed = self.in_parentheses(self._placed_name) if self.at("(") else ()
+        self._refuse_same_names(placed)
+        columns = tuple(name for name, _ in placed)
+        place = placed[0][1].to(placed[-1][1].end or placed[-1][1]) if placed else None
+        if isinstance(found, Join):
+            self.fail_at(start, "Join expression encountered in illegal context")
+        whole = self.span(start)
+        found = replace(found, alias=name, column_aliases=columns, aliases_position=place, whole_position=whole)
         return self._matched(found) if self.at("MATCH_RECOGNIZE") else found
+
+    @staticmethod
+    def _refuse_same_names(placed: Sequence[tuple[str, Position]]) -> None:
+        names = [name for name, _ in placed]
+        for index, (name, place) in enumerate(placed):
+            if name in names[:index]:
+                raise SqlValidationError(
+                    f"SQL validation failed. {place.place}: Duplicate name '{name}' in column alias list"
+                )
 
     def _matched(self, source: Relation) -> Relation:
         """A pattern over a table that has an alias already, with an alias of its own."""

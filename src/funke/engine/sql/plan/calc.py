@@ -14,6 +14,7 @@ from funke.engine.sql.binding.expressions import (
     calls_in,
     columns_in,
     moved,
+    with_columns,
 )
 from funke.engine.sql.binding.relations import Calculation
 from funke.engine.sql.functions.surroundings import CURRENT_WATERMARK
@@ -69,12 +70,21 @@ class Calc(Calculation, PlanNode):
         expressions = [self.expressions[index] for index in kept]
         conditions = [] if self.condition is None else [self.condition]
         source, moves = self.input.pruned(frozenset(columns_in([*expressions, *conditions])))
+        # A join may number the names of its columns anew when others are gone.
+        renamed = {moves[old]: each.name for old, each in enumerate(self.input.columns) if old in moves}
+        names = {new: source.columns[new].name for new, name in renamed.items() if source.columns[new].name != name}
+
+        def placed(expression: BoundExpression) -> BoundExpression:
+            return with_columns(
+                moved(expression, moves), lambda each: replace(each, name=names.get(each.index, each.name))
+            )
+
         node = replace(
             self,
             columns=tuple(self.columns[index] for index in kept),
             input=source,
-            expressions=tuple(moved(each, moves) for each in expressions),
-            condition=None if self.condition is None else moved(self.condition, moves),
+            expressions=tuple(map(placed, expressions)),
+            condition=None if self.condition is None else placed(self.condition),
         )
         return node, {old: new for new, old in enumerate(kept)}
 

@@ -7,8 +7,9 @@ from funke.engine.sql.binding.relations import Calculation, Expansion, Relation,
 from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
 from funke.engine.sql.binding.window_relations import WindowTable
 from funke.engine.sql.plan.changes import ChangeSettings, Kinds
-from funke.engine.sql.plan.explain_text import PREFIX
+from funke.engine.sql.plan.explain_text import ExplainStyle
 from funke.engine.sql.plan.node import PlanNode, as_node
+from funke.engine.sql.plan.pruning import without_unused
 from funke.engine.types.row import RowKind
 
 __all__ = ["for_consumer", "require_kinds"]
@@ -27,9 +28,10 @@ def require_kinds(relation: Relation, accepted: Kinds, consumer: str) -> None:
     if not missing:
         return
     words = [word for word, kinds in (("update", _UPDATES), ("delete", frozenset({RowKind.DELETE}))) if missing & kinds]
+    producer = _producer(as_node(without_unused(as_node(relation))), missing)
     raise TableException(
         f"{consumer} doesn't support consuming {' and '.join(words)} changes which is produced by node "
-        f"{_producer(as_node(relation), missing).title(PREFIX)}"
+        f"{producer.title(ExplainStyle(is_infix=True))}"
     )
 
 

@@ -16,7 +16,7 @@ from funke.engine.sql.binding.expressions import (
 )
 from funke.engine.sql.binding.joins import JoinKind, distinct_names
 from funke.engine.sql.plan.changes import ALL_KINDS, INSERTS, ChangeSettings, Kinds, ttl_of
-from funke.engine.sql.plan.explain_text import ExplainStyle, expression_text
+from funke.engine.sql.plan.explain_text import PREFIX, ExplainStyle, expression_text
 from funke.engine.sql.plan.node import Distribution, Hash, Moves, PlanNode, Pruned
 from funke.engine.sql.plan.pruning import only
 from funke.engine.sql.plan.upsert_keys import UpsertKeys, containing, identifying_key
@@ -131,6 +131,8 @@ class Join(TwoSidedNode):
     operator_name: ClassVar[str] = "Join"
     state_name: ClassVar[str] = "Join"
 
+    # The numbers of the keys where NULL is equal to NULL.
+    equal_nulls: tuple[int, ...] = ()
     # How long a row is kept after it was last written; 0 is forever.
     left_ttl_ms: int = 0
     right_ttl_ms: int = 0
@@ -138,6 +140,8 @@ class Join(TwoSidedNode):
     ttl_hints: tuple[str, str] = ("", "")
     # How batches join, as hints say it: a name and a side, LEFT or RIGHT.
     hints: tuple[tuple[str, str], ...] = ()
+    # All conditions as they were written, keys among them, for EXPLAIN.
+    where: BoundExpression | None = None
 
     def changelog(self) -> Kinds:
         if self.kind in ("inner", "semi"):
@@ -167,6 +171,23 @@ class Join(TwoSidedNode):
     def with_changes(self, sends_before: bool, settings: ChangeSettings) -> PlanNode:
         left, right = (ttl_of(each, settings) for each in self.ttl_hints)
         return replace(self, left_ttl_ms=left, right_ttl_ms=right)
+
+    def needed_columns(self) -> set[int]:
+        return set() if self.where is None else set(columns_in((self.where,)))
+
+    def with_moved_columns(self, moves: Moves, width: int, new_width: int) -> PlanNode:
+        """As in Flink names that occur again get their numbers anew where columns are gone."""
+        names = self.names()[: len(self.columns)]
+        columns = tuple(replace(each, name=name) for each, name in zip(self.columns, names))
+        where = None if self.where is None else moved(self.where, moves)
+        return replace(self, columns=columns, where=where)
+
+    def condition_texts(self, style: ExplainStyle) -> list[str]:
+        if self.where is None:
+            return super().condition_texts(style)
+        names = self.names()
+        named = with_columns(self.where, lambda column: replace(column, name=names[column.index]))
+        return [expression_text(each, style) for each in conjuncts(named)]
 
     def upsert_keys(self) -> UpsertKeys:
         left = containing(self.left.upsert_keys(), self.left_keys)
@@ -220,7 +241,14 @@ class Join(TwoSidedNode):
         return shown + f", stateTtlHints=[[[STATE_TTL options:{{{', '.join(sides)}}}]]]" if sides else shown
 
     def row_conditions(self, texts: ColumnTexts) -> Iterator[str]:
-        yield f"{KIND_NAMES[self.kind]} {self.where_text(ExplainStyle())}"
+        yield f"{KIND_NAMES[self.kind]} {self._meant_condition()}"
+
+    def _meant_condition(self) -> str:
+        """Its condition, however it was written: keys, then the others."""
+        parts = super().condition_texts(PREFIX)
+        for number in self.equal_nulls:
+            parts[number] = f"IS NOT DISTINCT FROM{parts[number][1:]}"
+        return joined_conditions(parts, PREFIX)
 
     def state_meaning(self, texts: ColumnTexts) -> StateMeaning | None:
         """The rows of both inputs, and how many matches each has."""
@@ -230,7 +258,7 @@ class Join(TwoSidedNode):
         facts = (
             ("the left side", sides[0]),
             ("the right side", sides[1]),
-            ("the join", f"{KIND_NAMES[self.kind]} {self.where_text(ExplainStyle())}"),
+            ("the join", f"{KIND_NAMES[self.kind]} {self._meant_condition()}"),
             *input_facts(texts, *self.inputs),
         )
         return StateMeaning("Join", facts)

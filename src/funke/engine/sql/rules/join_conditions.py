@@ -5,7 +5,7 @@ A condition that no row with NULLs fulfils makes an outer join an inner one, as 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from funke.engine.sql.binding.expressions import (
@@ -22,6 +22,7 @@ from funke.engine.sql.binding.joins import Join, JoinKind, all_true, columns_of_
 from funke.engine.sql.binding.merged_calculations import merged_pair
 from funke.engine.sql.binding.relations import Calculation, Relation, inputs_of, with_inputs
 from funke.engine.sql.binding.window_columns import looks_at_columns
+from funke.engine.sql.rules.plain_conditions import disjuncts, plain_conditions, with_constants
 
 __all__ = ["filtered", "rejecting_null", "side_of", "with_join_conditions"]
 
@@ -42,9 +43,11 @@ def with_join_conditions(relation: Relation) -> Relation:
             break
         relation = together
     if isinstance(relation, Calculation) and isinstance(relation.input, Join) and relation.condition is not None:
-        relation = _with_where(relation, relation.input, conjuncts(relation.condition))
+        relation = _with_where(relation, relation.input, plain_conditions(relation.condition))
     if isinstance(relation, Join):
-        relation = _with_sides(relation)
+        own = plain_conditions(relation.condition)
+        own = with_constants(own) if relation.kind == "inner" else own
+        relation = _with_sides(replace(relation, condition=all_true(own)))
     return with_inputs(relation, with_join_conditions)
 
 
@@ -86,12 +89,19 @@ def _with_where(calculation: Calculation, join: Join, conditions: Sequence[Bound
 def _kind_where(kind: JoinKind, conditions: Iterable[BoundExpression], width: int) -> JoinKind:
     """The kind of join whose rows can fulfil conditions at all."""
     for each in conditions:
-        needed = set(rejecting_null(each))
-        if any(index >= width for index in needed):
+        if _rejects_nulls(each, lambda index: index >= width):
             kind = _WITHOUT_RIGHT.get(kind, kind)
-        if any(index < width for index in needed):
+        if _rejects_nulls(each, lambda index: index < width):
             kind = _WITHOUT_LEFT.get(kind, kind)
     return kind
+
+
+def _rejects_nulls(condition: BoundExpression, is_of_side: Callable[[int], bool]) -> bool:
+    """Whether a condition is not true for a row that has NULLs on a side."""
+    parts = disjuncts(condition)
+    if len(parts) > 1:
+        return all(_rejects_nulls(each, is_of_side) for each in parts)
+    return any(is_of_side(index) for each in conjuncts(condition) for index in rejecting_null(each))
 
 
 def rejecting_null(condition: BoundExpression) -> Iterable[int]:

@@ -322,7 +322,11 @@ class _Frames:
         names = [f"c{place}" for place in range(width, width + len(right.columns))]
         other = right.frame.toDF(*names)
         columns = [*left.all_columns(), *(other[name] for name in names)]
-        equal = [columns[one] == columns[width + its] for one, its in zip(join.left_keys, join.right_keys)]
+        pairs = [(columns[one], columns[width + its]) for one, its in zip(join.left_keys, join.right_keys)]
+        equal = [
+            one.eqNullSafe(other) if number in join.equal_nulls else one == other
+            for number, (one, other) in enumerate(pairs)
+        ]
         parts = [] if join.condition is None else conjuncts(join.condition)
         twins = [expression_twin(part, columns) for part in parts]
         known = [twin for twin in twins if twin is not None]

@@ -41,6 +41,8 @@ class SideSpec:
     # Whether rows may be taken back.
     has_retractions: bool
     ttl_ms: int = 0
+    # The numbers of the keys where NULL is equal to NULL.
+    equal_nulls: tuple[int, ...] = ()
 
     @property
     def way(self) -> int:

@@ -16,10 +16,15 @@ __all__ = ["KeyNumbers"]
 
 
 class KeyNumbers:
-    """One integer or time is a key by itself; other keys are bytes. Without columns all rows have the same key."""
+    """One integer or time is a key by itself; other keys are bytes. Without columns all rows have the same key.
 
-    def __init__(self, kinds: Sequence[Any]) -> None:
-        self._is_integer = len(kinds) == 1 and (pa.types.is_integer(kinds[0]) or pa.types.is_temporal(kinds[0]))
+    NULL is equal to nothing, but in the columns `equal_nulls` (by their number among those of the key) to NULL.
+    """
+
+    def __init__(self, kinds: Sequence[Any], equal_nulls: Sequence[int] = ()) -> None:
+        is_integer = len(kinds) == 1 and (pa.types.is_integer(kinds[0]) or pa.types.is_temporal(kinds[0]))
+        self._is_integer = is_integer and not equal_nulls
+        self._refusing_nulls = [index for index in range(len(kinds)) if index not in equal_nulls]
         self._has_columns = bool(kinds)
         self._integers = IntegerIndex()
         # Until the kernels of the index are compiled, a dict.
@@ -35,7 +40,7 @@ class KeyNumbers:
         return len(self._by_bytes) if self._bytes is None else len(self._bytes)
 
     def numbers(self, columns: Sequence[Any], count: int) -> Any:
-        """The number of each row's key; -1 where a part of it is NULL, which is equal to nothing."""
+        """The number of each row's key; -1 where a part of it is NULL and so equal to nothing."""
         return self._of_whole_keys(columns, count, self._numbers_of)
 
     def find(self, columns: Sequence[Any], count: int) -> Any:
@@ -45,10 +50,11 @@ class KeyNumbers:
     def _of_whole_keys(self, columns: Sequence[Any], count: int, numbers_of: Callable[[Sequence[Any]], Any]) -> Any:
         if not self._has_columns:
             return np.zeros(count, np.int64)
-        if not any(each.null_count for each in columns):
+        refusing = [columns[index] for index in self._refusing_nulls]
+        if not any(each.null_count for each in refusing):
             return numbers_of(columns)
         is_whole: Any = np.ones(count, bool)
-        for each in columns:
+        for each in refusing:
             is_whole &= each.is_valid().to_numpy(zero_copy_only=False)
         numbers: Any = np.full(count, -1, np.int64)
         mask = pa.array(is_whole)

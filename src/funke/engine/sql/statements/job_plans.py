@@ -32,6 +32,7 @@ from funke.engine.sql.plan.watermarks import EVERY_WATERMARK, WatermarkStep
 from funke.engine.sql.rules.join_conditions import with_join_conditions
 from funke.engine.sql.rules.lookup_joins import with_lookup_joins
 from funke.engine.sql.rules.needless_groups import without_needless_groups
+from funke.engine.sql.rules.needless_joins import without_needless_joins
 from funke.engine.sql.rules.ranks import with_ranks
 from funke.engine.sql.rules.row_numbers import with_row_numbers
 from funke.engine.sql.rules.set_comparisons import with_set_comparisons
@@ -159,12 +160,12 @@ def _for_mode(session: TableSession, relation: Relation) -> Relation:
     relation = without_needless_groups(with_set_comparisons(_lowered(session, relation), session.is_streaming))
     if session.is_streaming:
         ranked = with_row_numbers(with_ranks(relation), is_stream=True)
-        changed = with_stream_orders(ranked)
+        changed = with_stream_orders(without_needless_joins(ranked))
         check_versions(changed)
         refuse_changes(changed)
         return changed
     final: Relation = _with_final_ranks(with_ranks(_with_final_rows(relation), is_stream=False))
-    return with_row_numbers(final)
+    return without_needless_joins(with_row_numbers(final))
 
 
 def _with_not_nulls(session: TableSession, relation: Relation, indexes: tuple[int, ...]) -> Relation:

@@ -42,6 +42,8 @@ class Relation:
     alias: str | None = field(default=None, kw_only=True)
     column_aliases: tuple[str, ...] = field(default=(), kw_only=True)
     aliases_position: Position | None = field(default=None, kw_only=True, compare=False, repr=False)
+    # From its start to the end of its alias.
+    whole_position: Position | None = field(default=None, kw_only=True, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -146,6 +148,12 @@ class Join(Relation):
     condition: Expression | None = None
     using: tuple[str, ...] = ()
     is_natural: bool = False
+    # Where the words JOIN and NATURAL stand, ON or USING, and USING with its columns; None of what SQL has not said.
+    word_position: Position | None = field(default=None, kw_only=True, compare=False, repr=False)
+    natural_position: Position | None = field(default=None, kw_only=True, compare=False, repr=False)
+    condition_word_position: Position | None = field(default=None, kw_only=True, compare=False, repr=False)
+    using_position: Position | None = field(default=None, kw_only=True, compare=False, repr=False)
+    using_positions: tuple[Position, ...] = field(default=(), kw_only=True, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
