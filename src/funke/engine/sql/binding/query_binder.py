@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 
-from funke.engine.errors import FunkeError, UnsupportedFeatureError
+from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.sql.binding.batch_over_queries import BatchOverBinder
-from funke.engine.sql.binding.changelog_functions import bind_changelog_function
 from funke.engine.sql.binding.constant_queries import constant_rows
-from funke.engine.sql.binding.correlations import (
-    TableFunctionFinder,
-    bind_correlation,
-    is_correlated,
-    plain_table_function,
-)
-from funke.engine.sql.binding.expression_binder import ExpressionBinder, OuterColumns
+from funke.engine.sql.binding.expression_binder import ExpressionBinder
 from funke.engine.sql.binding.expressions import (
     BoundColumn,
     BoundExpression,
@@ -32,84 +24,49 @@ from funke.engine.sql.binding.expressions import (
 from funke.engine.sql.binding.group_windows import with_group_window
 from funke.engine.sql.binding.grouped_over_queries import GroupColumns, groups_of_windows, refuse_over_in_having
 from funke.engine.sql.binding.grouped_queries import (
-    AggregateFinder,
     GroupedBinder,
     aggregate_in,
     distinct_rows,
     is_grouped,
-    plain_aggregate,
     refuse_aggregates_in_joins,
 )
-from funke.engine.sql.binding.join_hints import JoinHint, bind_join_hints, with_join_hints
-from funke.engine.sql.binding.join_times import has_join, with_join_times
-from funke.engine.sql.binding.joins import bind_join, check_joins, conditions_of, distinct_names
-from funke.engine.sql.binding.lateral_joins import bind_lateral_join
-from funke.engine.sql.binding.lookup_hints import LookupHint, bind_lookup_hints
-from funke.engine.sql.binding.lookup_joins import bind_lookup_join, is_temporal
-from funke.engine.sql.binding.ordered_queries import bind_ordered, is_ordered, without_order
+from funke.engine.sql.binding.joins import check_joins, distinct_names
+from funke.engine.sql.binding.ordered_queries import bind_ordered, is_ordered
 from funke.engine.sql.binding.over_queries import OverBinder, has_over
 from funke.engine.sql.binding.relations import Calculation, Column, Constants, Relation, UnionAll
 from funke.engine.sql.binding.row_windows import with_row_windows
-from funke.engine.sql.binding.scope import MissingName, Scope, ScopeColumn, names_of, not_a_row, refused
+from funke.engine.sql.binding.scope import Scope, ScopeColumn, not_a_row, refused
 from funke.engine.sql.binding.set_operations import of_relations, words_of
-from funke.engine.sql.binding.snapshot_joins import bind_snapshot_join, is_snapshot_join
-from funke.engine.sql.binding.state_ttl_hints import bind_ttl_hints, with_group_ttl, with_join_ttls
+from funke.engine.sql.binding.source_binder import ONE_ROW, SourceBinder, source_hints
+from funke.engine.sql.binding.state_ttl_hints import with_group_ttl
 from funke.engine.sql.binding.subquery_joins import with_subquery_joins
-from funke.engine.sql.binding.syntax_parts import comparisons_in, query_in
+from funke.engine.sql.binding.syntax_parts import query_in
 from funke.engine.sql.binding.table_aggregations import bind_table_aggregation, table_aggregate_in
 from funke.engine.sql.binding.window_grouping import with_windows
-from funke.engine.sql.binding.window_tables import bind_window_table
-from funke.engine.sql.functions.catalog import find_function
-from funke.engine.sql.functions.function import Function, Session
 from funke.engine.sql.functions.user_scalars import UserScalar
 from funke.engine.sql.functions.values import to_value, to_values
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
 from funke.engine.sql.syntax.position import Position
-from funke.engine.types.logical.atomic_types import BooleanType
 from funke.engine.types.logical.common_type import common_type
 from funke.engine.types.logical.row_type import RowType
 
 __all__ = ["QueryBinder"]
 
-# Finds a table or view by its path, with the options of a hint if there are any; None if there is none.
-FindTable = Callable[..., Relation | None]
-
-# What SELECT 1 reads: one row, whose only column nobody sees, since a batch without columns has no rows.
-_ONE_ROW = Constants((Column("", BooleanType(False)),), ((True,),))
-
 # The parts of a SELECT that have a meaning here; whatever else is set is refused by its name.
 _REFUSED = {"qualify": "QUALIFY"}
 
 
-@dataclass(frozen=True)
-class QueryBinder:
+class QueryBinder(SourceBinder):
     """Binds queries against a catalog."""
-
-    find_table: FindTable
-    session: Session = field(default_factory=Session)
-    find_function: Callable[[str], Function | None] = find_function
-    find_aggregate: AggregateFinder = plain_aggregate
-    find_table_function: TableFunctionFinder = plain_table_function
-    # The part of a path that is not there: a catalog, a database, or the table itself.
-    find_missing: Callable[[tuple[str, ...]], MissingName] = lambda path: MissingName(path[-1])
-    # Whether rows come without an end, so that what needs all of them has another meaning, or none.
-    is_streaming: bool = True
-    # Those of the query whose tables are bound.
-    lookup_hints: Mapping[str, LookupHint] = field(default_factory=dict)
-    ttl_hints: Mapping[str, str] = field(default_factory=dict)
-    join_hints: tuple[JoinHint, ...] = ()
-    # The columns of the query around this one.
-    outer: OuterColumns | None = None
 
     def bind(self, query: queries.Query) -> Relation:
         """The meaning of a query."""
-        return with_subquery_joins(self._bind(query))
+        return with_subquery_joins(self.bind_query(query))
 
-    def _bind(self, query: queries.Query) -> Relation:
-        """The meaning of a query, whose sub-queries are part of its expressions."""
+    def bind_query(self, query: queries.Query) -> Relation:
         if isinstance(query, (queries.Select, queries.SetOperation)) and is_ordered(query):
-            return bind_ordered(query, self._bind)
+            return bind_ordered(query, self.bind_query)
         if isinstance(query, queries.Select):
             return self._bind_select(query)
         if isinstance(query, queries.Values):
@@ -117,8 +74,8 @@ class QueryBinder:
         if isinstance(query, queries.SetOperation):
             return self._bind_set_operation(query)
         if isinstance(query, queries.With):
-            return self._with_tables(query)._bind(query.query)
-        raise UnsupportedFeatureError(f"{_name_of(query)} in SQL")
+            return self._with_tables(query).bind_query(query.query)
+        raise UnsupportedFeatureError(f"{type(query).__name__} in SQL")
 
     def _bind_select(self, select: queries.Select) -> Relation:
         for name, clause in _REFUSED.items():
@@ -126,13 +83,8 @@ class QueryBinder:
                 raise UnsupportedFeatureError(f"{clause} in SQL")
         check_joins(select.source)
         refuse_aggregates_in_joins(select.source, self.find_aggregate)
-        hints = bind_lookup_hints(select.hints, select.source)
-        ttls = bind_ttl_hints(select.hints, select.source, is_grouped(select, self.find_aggregate))
-        joins = bind_join_hints(select.hints, select.source)
-        hinted = replace(self, lookup_hints=hints, ttl_hints=ttls, join_hints=joins)
-        table, scope = hinted._bind_source(select.source)
-        if self.is_streaming and has_join(table):
-            table, scope = self._with_times(table, scope, select.where)
+        hints = source_hints(select, is_grouped(select, self.find_aggregate))
+        table, scope = replace(self, hints=hints).bind_rows(select)
         illegal = aggregate_in(select.where, self.find_aggregate)
         if illegal is not None:
             raise refused("Aggregate expression is illegal in WHERE clause", illegal.position)
@@ -149,7 +101,7 @@ class QueryBinder:
             relation: Relation = bind_table_aggregation(select, table_aggregate, source, binder, condition)
         elif is_grouped(select, self.find_aggregate):
             groups = self._bind_groups(select, source, scope, binder, condition)
-            relation = with_group_ttl(groups, select.source, ttls)
+            relation = with_group_ttl(groups, select.source, hints.ttls)
         elif has_over(select):
             relation = self._bind_over(select, source, scope, binder, condition)
         else:
@@ -159,17 +111,6 @@ class QueryBinder:
                 columns = tuple(replace(each, time=None) for each in columns)
             relation = Calculation(columns, source, tuple(bound), condition)
         return distinct_rows(relation) if select.is_distinct else relation
-
-    def _with_times(self, joined: Relation, scope: Scope, where: syntax.Expression | None) -> tuple[Relation, Scope]:
-        """The rows of a join with the time attributes that it keeps, given the conditions behind WHERE."""
-        binder = self._expression_binder(scope)
-        conditions: list[BoundExpression] = []
-        for each in comparisons_in(where):
-            # What is wrong with it is said where all of WHERE is bound.
-            with suppress(FunkeError):
-                conditions += conditions_of(binder.bind(each))
-        table = with_join_times(joined, conditions)
-        return table, Scope(tuple(replace(own, time=each.time) for own, each in zip(scope.columns, table.columns)))
 
     def _bind_groups(
         self,
@@ -238,80 +179,10 @@ class QueryBinder:
             if row is None or not isinstance(item, syntax.Star):
                 yield item
                 continue
-            data_type = self._expression_binder(scope).bind(row).type
+            data_type = self.expression_binder(scope).bind(row).type
             if not isinstance(data_type, RowType):
                 raise not_a_row(item)
             yield from (syntax.Name((*row.parts, each), position=item.position) for each in data_type.names)
-
-    def _bind_source(self, source: queries.Relation | None) -> tuple[Relation, Scope]:
-        if source is None:
-            return _ONE_ROW, Scope()
-        if is_correlated(source):
-            left = self._bind_source(source.left if isinstance(source, queries.Join) else None)
-            return bind_correlation(source, left, self._expression_binder, self.find_table_function)
-        if is_temporal(source):
-            assert isinstance(source, queries.Join) and isinstance(source.right, queries.TableRef)
-            now = self._find(replace(source.right, as_of=None))
-            left = self._bind_source(source.left)
-            return bind_lookup_join(source, left, now, self._expression_binder, self.lookup_hints)
-        if is_snapshot_join(source):
-            return bind_snapshot_join(source, self._bind_source, self._expression_binder, self.is_streaming)
-        if isinstance(source, queries.Join) and isinstance(source.right, queries.Lateral):
-            return self._bind_lateral(source, source.right)
-        if isinstance(source, queries.Join):
-            sides = self._bind_source(source.left), self._bind_source(source.right)
-            joined = with_join_ttls(bind_join(source, *sides, self._expression_binder), source, self.ttl_hints)
-            return with_join_hints(joined, source, self.join_hints)
-        if isinstance(source, queries.TableRef):
-            relation = self._find(source)
-            name: str | None = source.path[-1]
-        elif isinstance(source, queries.InlineTable):
-            assert isinstance(source.table, Relation)
-            relation, name = source.table, None
-        elif isinstance(source, (queries.SubQuery, queries.Lateral)):
-            relation, name = self._bind(source.query), None
-        elif isinstance(source, queries.WindowFunction):
-            relation, name = bind_window_table(source, self._bind_source, self.session, self.is_streaming), None
-        elif isinstance(source, queries.ChangelogFunction):
-            relation, name = bind_changelog_function(source, self._bind_source), None
-        else:
-            raise UnsupportedFeatureError(f"{_name_of(source)} behind FROM in SQL")
-        return _named_constants(source, relation), self._named_scope(source, relation, name)
-
-    @staticmethod
-    def _named_scope(source: queries.Relation, relation: Relation, name: str | None = None) -> Scope:
-        names = names_of(source, [column.name for column in relation.columns])
-        table = source.alias or name
-        pairs = zip(names, relation.columns)
-        return Scope(tuple(ScopeColumn(each, column.type, table, column.time) for each, column in pairs))
-
-    def _expression_binder(self, scope: Scope) -> ExpressionBinder:
-        """What binds expressions where no query may be."""
-        return ExpressionBinder(scope, self.session, self.find_function, outer=self.outer)
-
-    def binder_of(self, scope: Scope) -> ExpressionBinder:
-        """What binds expressions that may have queries in them."""
-        return ExpressionBinder(scope, self.session, self.find_function, self._bind_inner, self.outer)
-
-    def _bind_inner(self, query: queries.Query, outer: OuterColumns) -> Relation:
-        """The meaning of a query that sees the columns of another one; its order makes no difference."""
-        return without_order(replace(self, outer=outer)._bind(query))
-
-    def _bind_lateral(self, join: queries.Join, lateral: queries.Lateral) -> tuple[Relation, Scope]:
-        left, left_scope = self._bind_source(join.left)
-        columns = OuterColumns(self._expression_binder(left_scope))
-        relation = self._bind_inner(lateral.query, columns)
-        right = relation, self._named_scope(lateral, relation)
-        return bind_lateral_join(join, (left, left_scope), right, columns.used, self._expression_binder)
-
-    def _find(self, table: queries.TableRef) -> Relation:
-        if table.as_of is not None:
-            raise UnsupportedFeatureError("FOR SYSTEM_TIME AS OF in SQL")
-        found = self.find_table(table.path, table.options) if table.options else self.find_table(table.path)
-        if found is None:
-            missing = self.find_missing(table.path)
-            raise refused(f"Object '{missing.name}' not found{missing.hint}", table.position)
-        return found
 
     def _with_tables(self, query: queries.With) -> QueryBinder:
         known: dict[str, Relation] = {}
@@ -321,7 +192,7 @@ class QueryBinder:
 
         inner = replace(self, find_table=find)
         for name, column_names, each in query.tables:
-            relation = inner._bind(each)
+            relation = inner.bind_query(each)
             names = column_names or tuple(column.name for column in relation.columns)
             if len(names) != len(relation.columns):
                 raise refused("Number of columns must match number of query columns", each.position)
@@ -339,7 +210,7 @@ class QueryBinder:
         columns = tuple(Column(f"EXPR${place}", each) for place, each in enumerate(types) if each is not None)
         if any(map(_is_computed_when_run, (each for row in rows for each in row))):
             each_row = [
-                Calculation(_columns([column.name for column in columns], row), _ONE_ROW, tuple(row)) for row in rows
+                Calculation(_columns([column.name for column in columns], row), ONE_ROW, tuple(row)) for row in rows
             ]
             typed = tuple(self._as_types(each, columns) for each in each_row)
             return typed[0] if len(typed) == 1 else UnionAll(columns, typed)
@@ -357,7 +228,7 @@ class QueryBinder:
 
     def _bind_set_operation(self, query: queries.SetOperation) -> Relation:
         words = words_of(query)
-        left, right = self._bind(query.left), self._bind(query.right)
+        left, right = self.bind_query(query.left), self.bind_query(query.right)
         if len(left.columns) != len(right.columns):
             raise refused(f"Column count mismatch in {words}", _items_place(query.right))
         columns: list[Column] = []
@@ -382,14 +253,6 @@ class QueryBinder:
         binder = ExpressionBinder(scope, self.session, self.find_function)
         casts = [syntax.Cast(syntax.Name((f"c{place}",)), column.type) for place, column in enumerate(columns)]
         return Calculation(columns, relation, tuple(map(binder.bind, casts)))
-
-
-def _named_constants(source: queries.Relation, relation: Relation) -> Relation:
-    """VALUES with the names that they are given; whatever else has names of its own keeps them."""
-    if not isinstance(relation, Constants) or not source.column_aliases:
-        return relation
-    names = names_of(source, [column.name for column in relation.columns])
-    return replace(relation, columns=tuple(replace(each, name=own) for each, own in zip(relation.columns, names)))
 
 
 def _is_computed_when_run(expression: BoundExpression) -> bool:
@@ -437,7 +300,3 @@ def _item_place(query: queries.Query, index: int) -> Position | None:
     if isinstance(query, queries.Select) and index < len(query.items):
         return query.items[index].position
     return query.position
-
-
-def _name_of(part: object) -> str:
-    return type(part).__name__
