@@ -7,28 +7,21 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from funke.engine.config import flink_options as options
-from funke.engine.config.option_values import parse_boolean, parse_duration, parse_integer
-from funke.engine.errors import ConfigurationError
 from funke.engine.operators.clock import SystemClock
 from funke.engine.sql.binding.merged_calculations import merged
 from funke.engine.sql.binding.moments import with_start
-from funke.engine.sql.binding.relations import Aggregation, Relation, inputs_of, with_inputs
+from funke.engine.sql.binding.relations import Relation
 from funke.engine.sql.connectors.push_down import push_down
 from funke.engine.sql.connectors.unreadable_source import refuse_unreadable
-from funke.engine.sql.plan.batch_join import BatchJoin
 from funke.engine.sql.plan.changelog_mode import for_consumer, require_kinds
-from funke.engine.sql.plan.changes import ALL_KINDS, INSERTS, ChangeSettings, Kinds, MiniBatch
+from funke.engine.sql.plan.changes import ALL_KINDS, Kinds
 from funke.engine.sql.plan.constraint_enforcer import ConstraintEnforcer
-from funke.engine.sql.plan.deduplicate import Deduplicate
-from funke.engine.sql.plan.final_rows import FinalRows
-from funke.engine.sql.plan.group_aggregate import GroupAggregate
-from funke.engine.sql.plan.join import Join
 from funke.engine.sql.plan.lower import lower
 from funke.engine.sql.plan.node import PlanNode, as_node
 from funke.engine.sql.plan.pruning import without_unused
-from funke.engine.sql.plan.rank import Rank
 from funke.engine.sql.plan.sink_materialize import SinkMaterialize
 from funke.engine.sql.plan.watermarks import EVERY_WATERMARK, WatermarkStep
+from funke.engine.sql.rules.final_results import with_final_ranks, with_final_rows
 from funke.engine.sql.rules.join_conditions import with_join_conditions
 from funke.engine.sql.rules.lookup_joins import with_lookup_joins
 from funke.engine.sql.rules.needless_groups import without_needless_groups
@@ -39,15 +32,16 @@ from funke.engine.sql.rules.set_comparisons import with_set_comparisons
 from funke.engine.sql.rules.shared_relations import Reuse, reuse_of
 from funke.engine.sql.rules.shared_sources import with_shared_scans, with_shared_watermarks
 from funke.engine.sql.rules.stream_orders import with_stream_orders
-from funke.engine.sql.rules.stream_refusals import has_pandas, refuse_changes, refuse_in_batches, refuse_in_streams
+from funke.engine.sql.rules.stream_refusals import refuse_changes, refuse_in_batches, refuse_in_streams
 from funke.engine.sql.rules.temporal_joins import check_versions
 from funke.engine.sql.spark_plans.plan_choice import PlanChoice
+from funke.engine.sql.statements.change_settings import change_settings
 from funke.engine.sql.statements.conflicts import Target, choice_of, conflict_of
 from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
     from funke.engine.sql.statements.outcome import InsertPlan
-    from funke.engine.sql.statements.table_session import SessionSettings, TableSession
+    from funke.engine.sql.statements.table_session import TableSession
 
 __all__ = ["plan_choice", "planned_inserts", "planned_rows", "planned_stream"]
 
@@ -74,7 +68,7 @@ def _planned(
     relation = _for_mode(session, relation)
     require_kinds(relation, accepted, consumer)
     pruned: Any = without_unused(relation)  # type: ignore[arg-type]
-    changes = for_consumer(pruned, accepted, _change_settings(session, relation))
+    changes = for_consumer(pruned, accepted, change_settings(session, relation))
     return _with_sources(session, merged(changes), step)
 
 
@@ -144,7 +138,7 @@ def _planned_for(
     planned = _with_not_nulls(session, _planned(session, relation, accepted, consumer, step), not_null)
     if not conflict.is_materialized:
         return planned
-    ttl_ms = _change_settings(session, relation).ttl_ms
+    ttl_ms = change_settings(session, relation).ttl_ms
     key, upsert_key = target.primary_key, conflict.upsert_key
     return SinkMaterialize(planned.columns, planned, key, upsert_key, ttl_ms, strategy)  # type: ignore[arg-type]
 
@@ -164,7 +158,7 @@ def _for_mode(session: TableSession, relation: Relation) -> Relation:
         check_versions(changed)
         refuse_changes(changed)
         return changed
-    final: Relation = _with_final_ranks(with_ranks(_with_final_rows(relation), is_stream=False))
+    final: Relation = with_final_ranks(with_ranks(with_final_rows(relation), is_stream=False))
     return without_needless_joins(with_row_numbers(final))
 
 
@@ -173,64 +167,3 @@ def _with_not_nulls(session: TableSession, relation: Relation, indexes: tuple[in
         return relation
     enforcer = session.settings.get("table.exec.sink.not-null-enforcer", "ERROR").upper()
     return ConstraintEnforcer(relation.columns, relation, indexes, enforcer == "DROP")  # type: ignore[arg-type]
-
-
-def _change_settings(session: TableSession, relation: Relation) -> ChangeSettings:
-    settings = session.settings
-    ttl_ms = parse_duration(settings.get("table.exec.state.ttl", "0 ms")).to_millis()
-    strategy = choice_of(settings, "table.optimizer.agg-phase-strategy", ("AUTO", "ONE_PHASE", "TWO_PHASE"))
-    if not session.is_streaming:
-        return ChangeSettings(True, keeps_all=True)
-    mini_batch = _mini_batch(settings, relation)
-    is_folded = mini_batch is not None
-    cleanup = parse_duration(settings.get("table.exec.interval-join.min-cleanup-interval", "0 ms"))
-    is_two_phase = is_folded and strategy != "ONE_PHASE"
-    cleanup_ms = max(cleanup.to_millis(), 0)
-    return ChangeSettings(is_folded, ttl_ms, mini_batch, is_two_phase, interval_cleanup_ms=cleanup_ms)
-
-
-def _mini_batch(settings: SessionSettings, relation: Relation) -> MiniBatch | None:
-    """How rows are gathered, if they are; a size is asked for only where somebody gathers rows."""
-    if not parse_boolean(settings.get("table.exec.mini-batch.enabled", "false")):
-        return None
-    latency_ms = parse_duration(settings.get("table.exec.mini-batch.allow-latency", "0 ms")).to_millis()
-    if latency_ms <= 0:
-        raise ConfigurationError("MiniBatch Latency must be greater than 0 ms.")
-    size = parse_integer(settings.get("table.exec.mini-batch.size", "-1"))
-    if size <= 0 and _has_aggregations(relation):
-        raise ConfigurationError("Key: 'table.exec.mini-batch.size' , default: -1 (fallback keys: []) must be > 0.")
-    return MiniBatch(size, latency_ms)
-
-
-def _has_aggregations(relation: Relation) -> bool:
-    return isinstance(relation, Aggregation) or any(map(_has_aggregations, inputs_of(relation)))
-
-
-def _with_final_rows(relation: Any) -> Any:
-    """In batches whoever reads an aggregation, or a join, sees its results alone."""
-    changed = with_inputs(relation, _with_final_rows)
-    if isinstance(changed, Join):
-        return _final_join(changed)
-    if not isinstance(changed, GroupAggregate):
-        return changed
-    # As in Flink a function of pandas has no result without rows.
-    is_nothing = changed.keys or has_pandas(changed)
-    return FinalRows(changed.columns, changed, None if is_nothing else _without_rows(changed))
-
-
-def _final_join(join: Join) -> PlanNode:
-    if any(each.changelog() != INSERTS for each in join.inputs):
-        return FinalRows(join.columns, join)
-    return BatchJoin(**vars(join))
-
-
-def _with_final_ranks(relation: Any) -> Any:
-    """The same of the first rows."""
-    changed = with_inputs(relation, _with_final_ranks)
-    return FinalRows(changed.columns, changed) if isinstance(changed, Rank | Deduplicate) else changed
-
-
-def _without_rows(aggregation: Aggregation) -> tuple[Any, ...]:
-    """The results of aggregates over no rows."""
-    bodies = [each.call.body for each in aggregation.aggregates]
-    return tuple(body.value(body.create()) for body in bodies)

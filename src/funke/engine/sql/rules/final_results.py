@@ -1,0 +1,48 @@
+"""Batches give their results once: what tells of every change in streams tells of its last rows alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from funke.engine.sql.binding.relations import Aggregation, with_inputs
+from funke.engine.sql.plan.batch_join import BatchJoin
+from funke.engine.sql.plan.changes import INSERTS
+from funke.engine.sql.plan.deduplicate import Deduplicate
+from funke.engine.sql.plan.final_rows import FinalRows
+from funke.engine.sql.plan.group_aggregate import GroupAggregate
+from funke.engine.sql.plan.join import Join
+from funke.engine.sql.plan.node import PlanNode
+from funke.engine.sql.plan.rank import Rank
+from funke.engine.sql.rules.stream_refusals import has_pandas
+
+__all__ = ["with_final_ranks", "with_final_rows"]
+
+
+def with_final_rows(relation: Any) -> Any:
+    """In batches whoever reads an aggregation, or a join, sees its results alone."""
+    changed = with_inputs(relation, with_final_rows)
+    if isinstance(changed, Join):
+        return _final_join(changed)
+    if not isinstance(changed, GroupAggregate):
+        return changed
+    # As in Flink a function of pandas has no result without rows.
+    is_nothing = changed.keys or has_pandas(changed)
+    return FinalRows(changed.columns, changed, None if is_nothing else _without_rows(changed))
+
+
+def _final_join(join: Join) -> PlanNode:
+    if any(each.changelog() != INSERTS for each in join.inputs):
+        return FinalRows(join.columns, join)
+    return BatchJoin(**vars(join))
+
+
+def with_final_ranks(relation: Any) -> Any:
+    """The same of the first rows."""
+    changed = with_inputs(relation, with_final_ranks)
+    return FinalRows(changed.columns, changed) if isinstance(changed, Rank | Deduplicate) else changed
+
+
+def _without_rows(aggregation: Aggregation) -> tuple[Any, ...]:
+    """The results of aggregates over no rows."""
+    bodies = [each.call.body for each in aggregation.aggregates]
+    return tuple(body.value(body.create()) for body in bodies)
