@@ -142,3 +142,12 @@ def test_slots_are_limited_where_one_machine_has_them_all() -> None:
         require_slots(129, Settings(), is_embedded=True)
     with pytest.raises(ConfigurationError, match=r"needs 9 slots.*at most 8 are allowed"):
         require_slots(9, Settings({"slotmanager.number-of-slots.max": "8"}), is_embedded=False)
+
+
+def test_what_queries_read_is_known() -> None:
+    """Whoever reads a key that is not listed would have users told that it has no effect."""
+    sources = "".join(path.read_text() for path in (ROOT / "src" / "funke" / "engine" / "sql").rglob("*.py"))
+    keys = set(re.findall(r'"(table\.(?:exec|optimizer)\.[a-z.-]+)"', sources))
+    options = {option.key for option in all_options()}
+    assert len(keys) > 10
+    assert {key for key in keys - options - READ_BY_KEY if not key.startswith(READ_BY_QUERIES)} == set()

@@ -29,8 +29,10 @@ READ_BY_QUERIES = (
     "table.builtin-database-name",
     "python.fn-execution.arrow.batch.size",
     "table.dml-sync",
+    "table.exec.async-lookup.",
     "table.exec.async-scalar.",
     "table.exec.emit.",
+    "table.exec.interval-join.min-cleanup-interval",
     "table.exec.mini-batch.",
     "table.exec.sink.keyed-shuffle",
     "table.exec.sink.not-null-enforcer",
@@ -39,6 +41,9 @@ READ_BY_QUERIES = (
     "table.exec.state.ttl",
     "table.local-time-zone",
     "table.optimizer.agg-phase-strategy",
+    "table.optimizer.non-deterministic-update.strategy",
+    "table.optimizer.reuse-source-enabled",
+    "table.optimizer.reuse-sub-plan-enabled",
     "table.sql-dialect",
 )
 # What RocksDB alone makes use of, or the limit of a slot's memory if there is one.
