@@ -94,8 +94,8 @@ def test_queries_read_their_own_options(capsys: pytest.CaptureFixture[str]) -> N
         "table.exec.state.ttl",
     )
     assert not warnings(dict.fromkeys(keys, "1"), capsys)
-    (said,) = warnings({"table.exec.async-lookup.timeout": "1 s"}, capsys)
-    assert said == "warning: table.exec.async-lookup.timeout has no effect: queries here have no such option"
+    (said,) = warnings({"table.optimizer.multi-join.enabled": "true"}, capsys)
+    assert said == "warning: table.optimizer.multi-join.enabled has no effect: queries here have no such option"
 
 
 def test_every_option_is_read_by_the_engine_or_says_that_it_has_no_effect() -> None:
