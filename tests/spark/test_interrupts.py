@@ -72,10 +72,10 @@ def collect_rows(noted: Callable[[Any], Any]) -> None:
 
 
 def to_frame(noted: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    from funke.table import table_environment
+    from funke.table import table_runs
 
-    left_rows = table_environment.left_rows
-    monkeypatch.setattr(table_environment, "left_rows", lambda rows: left_rows(map(noted, rows)))
+    left_rows = table_runs.left_rows
+    monkeypatch.setattr(table_runs, "left_rows", lambda rows: left_rows(map(noted, rows)))
     endless_table().from_path("numbers").to_pandas()
 
 
