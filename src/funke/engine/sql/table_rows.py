@@ -26,7 +26,7 @@ _KINDS = tuple(RowKind)
 _MILLISECOND = datetime.timedelta(milliseconds=1)
 
 
-def schema_of(columns: Sequence[Column]) -> Any:
+def schema_of(columns: Sequence[Column]) -> pa.Schema:
     """The Arrow schema of columns."""
     return column_schema([column.name for column in columns], [column.type for column in columns])
 
@@ -52,7 +52,7 @@ def to_rows(columns: Sequence[Column], batch: ColumnBatch) -> list[Row]:
     return rows
 
 
-def _array(column: Column, values: Sequence[Any]) -> Any:
+def _array(column: Column, values: Sequence[Any]) -> pa.Array:
     if isinstance(column.type, DayTimeIntervalType):
         values = [each // _MILLISECOND if isinstance(each, datetime.timedelta) else each for each in values]
     try:

@@ -14,9 +14,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import gcd
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from funke.engine.errors import SqlValidationError
+
+if TYPE_CHECKING:
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = [
     "WINDOW_KINDS",
@@ -124,7 +127,7 @@ class SlicedWindows(Windows):
         """Whether there are slices between windows."""
         return self.interval_ms > self.length_ms
 
-    def slice_end(self, timestamps: Any) -> Any:
+    def slice_end(self, timestamps: Array) -> Any:
         """The end of the slice that a timestamp belongs to."""
         return self._begin(timestamps, self.width_ms) + self.width_ms
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+
+if TYPE_CHECKING:
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["PARTIAL", "arguments_in_turn"]
 
@@ -21,7 +24,7 @@ PARTIAL: dict[str, str] = {"case": "case", "if": "case", "coalesce": "coalesce",
 
 
 def arguments_in_turn(
-    kind: str, getters: Sequence[ColumnGetter], types: Sequence[Any]
+    kind: str, getters: Sequence[ColumnGetter], types: Sequence[pa.DataType]
 ) -> Callable[[pa.RecordBatch], list[Any]]:
     """What computes the arguments one after the other; rows that do not need one have NULL (of its type) there."""
     arguments = [partial(_for_rows, get, each) for get, each in zip(getters, types)]
@@ -31,7 +34,7 @@ def arguments_in_turn(
 
 
 def _case(batch: pa.RecordBatch, arguments: Sequence[Argument]) -> list[Any]:
-    left: Any = np.ones(batch.num_rows, np.bool_)
+    left: Array = np.ones(batch.num_rows, np.bool_)
     columns = []
     for condition_of, value_of in zip(arguments[::2], arguments[1::2]):
         condition = condition_of(batch, left)
@@ -42,7 +45,7 @@ def _case(batch: pa.RecordBatch, arguments: Sequence[Argument]) -> list[Any]:
 
 
 def _until_decided(batch: pa.RecordBatch, arguments: Sequence[Argument], kind: str) -> list[Any]:
-    left: Any = np.ones(batch.num_rows, np.bool_)
+    left: Array = np.ones(batch.num_rows, np.bool_)
     columns = []
     for argument in arguments:
         column = argument(batch, left)
@@ -67,6 +70,6 @@ def _for_rows(get: ColumnGetter, data_type: Any, batch: pa.RecordBatch, rows: An
     return column.take(pa.array(np.cumsum(rows) - 1, mask=~rows))
 
 
-def _truth(condition: Any, length: int) -> Any:
+def _truth(condition: Any, length: int) -> Array:
     found = pc.fill_null(pc.cast(condition, pa.bool_()), False)
     return np.full(length, found.as_py()) if isinstance(found, pa.Scalar) else np.asarray(found)

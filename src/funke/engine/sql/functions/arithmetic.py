@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +22,9 @@ from funke.engine.types.logical.common_type import common_type, to_decimal_type
 from funke.engine.types.logical.data_type import DataType
 from funke.engine.types.logical.families import APPROXIMATE, INTEGRAL
 from funke.engine.types.scalar_coercion import round_to_float32
+
+if TYPE_CHECKING:
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["number_body", "number_kernel", "number_type", "truncated_quotient"]
 
@@ -113,7 +116,7 @@ def _divisor(left: Any, right: Any) -> Any:
     return divisor
 
 
-def _as_numpy(column: Any) -> Any:
+def _as_numpy(column: Any) -> Array:
     if isinstance(column, pa.Scalar):
         return np.array(column.as_py(), column.type.to_pandas_dtype())
     return column.to_numpy(zero_copy_only=False)

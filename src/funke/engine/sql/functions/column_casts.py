@@ -105,7 +105,7 @@ def _bounded(given: Any, bound: Any) -> ColumnCast:
 _EXACT_INTEGER, _EXACT_POWER = 2**53, 22
 
 
-def _to_doubles(column: Any) -> Any:
+def _to_doubles(column: Any) -> pa.Array:
     """The doubles next to decimals: one division, which rounds once, where both numbers are doubles themselves."""
     words = np.frombuffer(column.buffers()[1], np.int64)[2 * column.offset : 2 * (column.offset + len(column))]
     low, high = words[0::2], words[1::2]
@@ -116,7 +116,7 @@ def _to_doubles(column: Any) -> Any:
     return pa.array(quotients, mask=None if column.null_count == 0 else column.is_null().to_numpy(zero_copy_only=False))
 
 
-def _narrowed(column: Any, wanted: Any) -> Any:
+def _narrowed(column: Any, wanted: Any) -> pa.Array:
     """Whole numbers of floats, as Java narrows them: to 32 bits, or to 64, at their bounds; 0 for no number."""
     dtype = np.int64 if wanted == pa.int64() else np.int32
     widest = np.iinfo(dtype)
@@ -155,7 +155,7 @@ def _writer(source: Any) -> ColumnCast | None:
     return None
 
 
-def _to_moment(source: Any, target: Any, wanted: Any) -> ColumnCast | None:
+def _to_moment(source: Any, target: Any, wanted: pa.DataType) -> ColumnCast | None:
     if isinstance(source, DateType) and isinstance(target, TimestampType):
         return lambda column: pc.cast(pc.cast(column, pa.timestamp("s")), wanted, safe=False)
     if isinstance(source, TimestampType) and isinstance(target, DateType):

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+
+if TYPE_CHECKING:
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["ColumnFunction", "OverDistinct"]
 
@@ -75,7 +78,7 @@ def _combined(encoded: Sequence[Any]) -> tuple[Any, list[Any]] | None:
     sizes = [len(each.dictionary) for each in encoded]
     if math.prod(sizes) > _MOST_COMBINATIONS:
         return None
-    codes: Any = np.zeros(len(encoded[0]), np.int64)
+    codes: Array = np.zeros(len(encoded[0]), np.int64)
     for each, size in zip(encoded, sizes):
         codes = codes * size + each.indices.to_numpy()
     combinations = pa.array(codes).dictionary_encode()

@@ -36,7 +36,7 @@ def mapped_body(call: BoundCall) -> ColumnFunction:
     body, types = call.body(), call.types
     is_deterministic = call.is_deterministic
 
-    def evaluate(columns: Sequence[Any], length: int) -> Any:
+    def evaluate(columns: Sequence[Any], length: int) -> pa.Array:
         lists = [_values(column, data_type) for column, data_type in zip(columns, types)]
         if not lists:
             return _results([body() for _ in range(length)], call)
@@ -49,7 +49,7 @@ def mapped_body(call: BoundCall) -> ColumnFunction:
     return evaluate
 
 
-def _results(values: list[Any], call: BoundCall) -> Any:
+def _results(values: list[Any], call: BoundCall) -> pa.Array:
     try:
         return from_values(values, call.result)
     except (pa.ArrowException, ArithmeticError, AttributeError, TypeError, ValueError) as error:
@@ -59,7 +59,7 @@ def _results(values: list[Any], call: BoundCall) -> Any:
         ) from error
 
 
-def as_column(result: Any, wanted: Any, length: int) -> Any:
+def as_column(result: Any, wanted: pa.DataType, length: int) -> Any:
     """Return the result of a kernel as an array of the wanted type."""
     if isinstance(result, pa.Scalar):
         result = pa.repeat(result, length)

@@ -54,7 +54,7 @@ def to_timestamps(texts: Any, target: TimestampType) -> Any:
     return pc.cast(pc.floor_temporal(moments, unit=unit), to_column_type(target), safe=False)
 
 
-def _cast_without(texts: Any, letters: str, wanted: Any) -> Any:
+def _cast_without(texts: Any, letters: str, wanted: pa.DataType) -> Any:
     if any(pc.any(pc.match_substring(texts, letter)).as_py() for letter in letters):
         return None
     try:
@@ -63,7 +63,7 @@ def _cast_without(texts: Any, letters: str, wanted: Any) -> Any:
         return None
 
 
-def _narrowed(numbers: Any, wanted: Any) -> Any:
+def _narrowed(numbers: Any, wanted: pa.DataType) -> Any:
     return None if numbers is None else pc.cast(numbers, wanted, safe=False)
 
 

@@ -102,7 +102,7 @@ def _pandas_kernel(call: BoundCall) -> Kernel:
 
     most = call.session.pandas_rows
 
-    def evaluate(*columns: Any) -> Any:
+    def evaluate(*columns: Any) -> pa.Array:
         length = next((len(each) for each in columns if not isinstance(each, pa.Scalar)), None)
         if length is None or length <= most:
             return evaluate_part(length, *columns)
@@ -115,7 +115,7 @@ def _pandas_kernel(call: BoundCall) -> Kernel:
         ]
         return pa.concat_arrays(parts)
 
-    def evaluate_part(length: int | None, *columns: Any) -> Any:
+    def evaluate_part(length: int | None, *columns: Any) -> pa.Array:
         found = user.function.eval(*(pandas_argument(each, user.takes_row) for each in columns))
         if not isinstance(found, (pd.Series, pd.DataFrame)):
             raise TypeError(
@@ -148,13 +148,13 @@ def pandas_argument(column: Any, is_whole_row: bool) -> Any:
     return pa.table([column for _, column in fields], [name for name, _ in fields]).to_pandas()
 
 
-def _field_columns(name: str, column: Any) -> list[tuple[str, Any]]:
+def _field_columns(name: str, column: pa.ChunkedArray) -> list[tuple[str, Any]]:
     if not pa.types.is_struct(column.type):
         return [(name, column)]
     return list(zip((each.name for each in column.type), column.flatten()))
 
 
-def _from_pandas(found: Any, wanted: Any) -> Any:
+def _from_pandas(found: Any, wanted: pa.DataType) -> pa.Array:
     if not pa.types.is_struct(wanted):
         return pa.Array.from_pandas(found, type=wanted, safe=False)
     # Several columns, by their places.
@@ -165,7 +165,7 @@ def _from_pandas(found: Any, wanted: Any) -> Any:
 def _async_kernel(call: BoundCall) -> Kernel:
     body, types = _body(call), call.types
 
-    def evaluate(*columns: Any) -> Any:
+    def evaluate(*columns: Any) -> pa.Array:
         length = next((len(each) for each in columns if not isinstance(each, pa.Scalar)), 1)
         rows = zip(*(_values(column, data_type, length) for column, data_type in zip(columns, types)))
         results = call.session.async_calls.results(body, rows if columns else [()])

@@ -19,7 +19,7 @@ __all__ = ["from_values", "to_value", "to_values"]
 Convert = Callable[[Any], Any]
 
 
-def to_values(column: Any, data_type: DataType) -> list[Any]:
+def to_values(column: pa.Array, data_type: DataType) -> list[Any]:
     """Return the Python values of a column."""
     if isinstance(data_type, TIMESTAMP) and column.type.unit == "ns":
         # Python counts microseconds.
@@ -34,7 +34,7 @@ def to_value(scalar: Any, data_type: DataType) -> Any:
     return to_values(pa.array([scalar.as_py()], scalar.type), data_type)[0]
 
 
-def from_values(values: Sequence[Any], data_type: DataType) -> Any:
+def from_values(values: Sequence[Any], data_type: DataType) -> pa.Array:
     """Return the column of some Python values."""
     convert = _to_arrow(data_type)
     if convert is not None:

@@ -40,6 +40,7 @@ from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
     from funke.engine.sql.plan.group_aggregate import GroupAggregate
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["AggregateOperator", "GlobalAggregateOperator", "accumulator_parts", "differ", "signs_of"]
 
@@ -107,7 +108,7 @@ class _Groups:
                 found[member] = own
         return found
 
-    def joined(self, before: Fields, parts: Sequence[Fields], counts: Any, groups: int) -> Fields:
+    def joined(self, before: Fields, parts: Sequence[Fields], counts: Array | None, groups: int) -> Fields:
         """One row of columns for each group."""
         known = before[: len(self._first_values)]
         fields = (*known, *(field for part in parts for field in part))
@@ -206,20 +207,20 @@ class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator
             rows.append(AggregateRows(change.segments, arguments, change.signs, mask))
         return rows
 
-    def _run(self, change: _Change, before: Fields, known: Any) -> tuple[Fields, Any]:
+    def _run(self, change: _Change, before: Fields, known: Any) -> tuple[Fields, Array | None]:
         """Every row's change. Rows that come after a key's last one was taken back begin anew."""
         segments, outer = change.segments, change.segments
         counts = None
         if change.groups.has_count:
             steps = np.ones(segments.length, np.int64) if change.signs is None else change.signs.astype(np.int64)
             counts = segments.running_sum(before[-1], steps)
-            ended: Any = np.flatnonzero(counts[:-1] == 0) + 1
+            ended: Array = np.flatnonzero(counts[:-1] == 0) + 1
             starts = np.union1d(segments.starts, ended)
             if len(starts) > len(segments):
                 segments = change.segments = Segments(starts, outer.length)
                 first = np.searchsorted(starts, outer.starts)
                 fresh = change.groups.create(len(starts))
-                is_known: Any = np.zeros(len(starts), np.bool_)
+                is_known: Array = np.zeros(len(starts), np.bool_)
                 is_known[first] = known
                 for mine, column in zip(fresh, before):
                     mine[first] = column
@@ -239,20 +240,20 @@ class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator
             result = tuple(column[final] for column in result)
         return result, None if counts is None else counts[outer.ends] > 0
 
-    def _send(self, change: _Change, values: list[Any], known: Any, counts: Any) -> None:
+    def _send(self, change: _Change, values: list[Any], known: Any, counts: Array) -> None:
         """Sends the changes of all rows in the order in which the rows came."""
         segments, length = change.segments, change.segments.length
         groups = len(segments)
         new = np.arange(groups, groups + length)
-        old: Any = new - 1
+        old: Array = new - 1
         old[segments.starts] = np.arange(groups)
-        is_first: Any = np.zeros(length, np.bool_)
+        is_first: Array = np.zeros(length, np.bool_)
         is_first[segments.starts] = ~known
         is_last = np.zeros(length, np.bool_) if counts is None else counts == 0
         changed = self._changed(values, old, new) | is_first | is_last
         kinds = np.where(is_first, _INSERT, np.where(is_last, _DELETE, _AFTER)).astype(np.int8)
         has_before = changed & ~is_first & ~is_last & self._aggregate.sends_before
-        position: Any = np.empty(length, np.int64)
+        position: Array = np.empty(length, np.int64)
         position[change.order] = np.arange(length)
         # The image before and the one after each row, side by side in the order of coming.
         sent = np.column_stack([has_before[position], changed[position]]).ravel()
@@ -261,7 +262,7 @@ class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator
         source = np.repeat(np.arange(length), 2)[sent]
         self._emit(change.batch, source, [column.take(pa.array(images)) for column in values], both)
 
-    def _fold(self, change: _Change, before: Fields, known: Any) -> tuple[Fields, Any]:
+    def _fold(self, change: _Change, before: Fields, known: Any) -> tuple[Fields, Array]:
         """One change for each key."""
         segments = change.segments
         counts = kept = None
@@ -280,7 +281,9 @@ class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator
     def _results(self, parts: list[Fields]) -> list[Any]:
         return [kernel.values(fields) for kernel, fields in zip(self._groups.kernels, parts)]
 
-    def _send_folded(self, batch: ColumnBatch, rows: Any, values: list[Any], known: Any, kept: Any) -> None:
+    def _send_folded(
+        self, batch: ColumnBatch, rows: Any, values: list[pa.Array], known: Any, kept: Array | None
+    ) -> None:
         """Sends the change of each key, which one of the rows has; results are those before, then those after."""
         groups = len(rows)
         old, new = np.arange(groups), np.arange(groups, 2 * groups)
@@ -303,9 +306,9 @@ class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator
         timestamps = None if batch.timestamps is None else batch.timestamps[source]
         self.output.emit_columns(ColumnBatch(data, timestamps, kinds if kinds.any() else None))
 
-    def _changed(self, values: list[Any], old: Any, new: Any) -> Any:
+    def _changed(self, values: list[Any], old: Array, new: Array) -> Array:
         """Which results differ from those before."""
-        changed: Any = np.zeros(len(new), np.bool_)
+        changed: Array = np.zeros(len(new), np.bool_)
         if self._aggregate.ttl_ms > 0:
             return ~changed
         for column in sorted(values, key=lambda each: not pa.types.is_int64(each.type)):
@@ -349,12 +352,12 @@ class _Change:
 
     groups: _Groups
     batch: ColumnBatch
-    order: Any
+    order: Array
     segments: Segments
     signs: Any
 
     @property
-    def order_array(self) -> Any:
+    def order_array(self) -> pa.Array:
         return pa.array(self.order)
 
 
@@ -362,7 +365,7 @@ class _Change:
 _WORD = ArgumentColumn(pa.nulls(0))
 
 
-def _side_by_side(before: list[Any], after: list[Any]) -> list[Any]:
+def _side_by_side(before: list[Any], after: list[Any]) -> list[pa.Array]:
     return [pa.concat_arrays(each) for each in zip(before, after)]
 
 
@@ -374,7 +377,7 @@ def signs_of(batch: ColumnBatch) -> Any:
     return np.where(is_taken_back, -1, 1).astype(np.int8) if is_taken_back.any() else None
 
 
-def _segments_of(codes: Any, count: int) -> tuple[Any, Segments, Any]:
+def _segments_of(codes: Any, count: int) -> tuple[Array, Segments, Array]:
     """The order of rows, their segments, and the numbers of the keys that have any."""
     lengths = np.bincount(codes, minlength=count)
     present = np.flatnonzero(lengths)
@@ -384,7 +387,7 @@ def _segments_of(codes: Any, count: int) -> tuple[Any, Segments, Any]:
     return order, segments, present
 
 
-def _with_rows_to_take_back(codes: Any, signs: Any, counts: Any, is_folded: bool) -> Any:
+def _with_rows_to_take_back(codes: Any, signs: Any, counts: Any, is_folded: bool) -> Array | None:
     """The rows that are not taken back from a key without rows; None if all are."""
     order, segments, present = _segments_of(codes, len(counts))
     running = segments.running_sum(counts[present], signs[order].astype(np.int64))

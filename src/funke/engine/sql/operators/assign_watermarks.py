@@ -17,6 +17,7 @@ from funke.engine.types.columns.column_batch import ColumnBatch
 
 if TYPE_CHECKING:
     from funke.engine.sql.plan.assign_watermarks import AssignWatermarks
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["AssignWatermarksOperator", "event_times"]
 
@@ -82,7 +83,7 @@ class AssignWatermarksOperator(Operator):
         if self._current > self._sent and self._next_turn_ms is None and self._interval_ms > 0:
             self._next_turn_ms = self._now_ms() + self._interval_ms
 
-    def _reached(self, data: Any) -> Any:
+    def _reached(self, data: pa.RecordBatch) -> Array:
         """How far event time has come behind each row."""
         found = self._watermarks(data)
         if isinstance(found, pa.Scalar):
@@ -92,13 +93,13 @@ class AssignWatermarksOperator(Operator):
             values = np.where(np.asarray(found.is_null()), _NONE, values)
         return np.maximum(np.maximum.accumulate(values), self._current)
 
-    def _seen_ends(self, reached: Any, times: Any) -> Iterator[int]:
+    def _seen_ends(self, reached: Array, times: Any) -> Iterator[int]:
         """Those among the ends that somebody sees a difference at."""
         ends = list(self._ends(reached))
         if not ends:
             return
         due = reached[np.array(ends) - 1]
-        is_cut: Any = np.ones(len(ends), bool)
+        is_cut: Array = np.ones(len(ends), bool)
         if self._step is None or self._step.is_for_late_rows:
             # The earliest row between each end and the next; a session that ends at its time would take it in.
             inner = ends if ends[-1] < len(times) else ends[:-1]
@@ -116,7 +117,7 @@ class AssignWatermarksOperator(Operator):
             (watermark + 1 - step.offset_ms) // step.size_ms > (self._sent + 1 - step.offset_ms) // step.size_ms
         )
 
-    def _ends(self, reached: Any) -> Iterator[int]:
+    def _ends(self, reached: Array) -> Iterator[int]:
         """Where to cut: behind the rows that a watermark follows."""
         if self._rows_per_watermark is not None:
             yield from self._ends_by_rows(reached, self._rows_per_watermark)
@@ -130,7 +131,7 @@ class AssignWatermarksOperator(Operator):
             yield place + 1
             sent = int(reached[place])
 
-    def _ends_by_rows(self, reached: Any, gap: int) -> Iterator[int]:
+    def _ends_by_rows(self, reached: Array, gap: int) -> Iterator[int]:
         before, self._rows = self._rows, self._rows + len(reached)
         sent = self._due
         for end in range(gap - before % gap, len(reached) + 1, gap):
@@ -181,14 +182,14 @@ class AssignWatermarksOperator(Operator):
         return {"numRecordsIn": self.records_in, "currentOutputWatermark": self._sent}
 
 
-def event_times(column: Any) -> Any:
+def event_times(column: pa.Array) -> Array:
     """Return a column of time as timestamps of rows."""
     if column.null_count:
         raise ValueError("RowTime field should not be null, please convert it to a non-null long value.")
     return _milliseconds(column)
 
 
-def _milliseconds(column: Any) -> Any:
+def _milliseconds(column: pa.Array) -> Array:
     """Milliseconds since the epoch, rounded down; of nulls anything."""
     moments = np.asarray(column.fill_null(0).view(pa.int64()) if column.null_count else column.view(pa.int64()))
     return moments * 1000 if column.type.unit == "s" else moments // _PER_MILLISECOND[column.type.unit]

@@ -17,6 +17,7 @@ from funke.engine.types.columns.column_batch import ColumnBatch
 
 if TYPE_CHECKING:
     from funke.engine.sql.plan.batch_join import BatchJoin
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["BatchJoinOperator"]
 
@@ -67,11 +68,11 @@ class BatchJoinOperator(FunctionsOperator):
         if self._watermark is not None:
             self.output.emit_watermark(self._watermark)
 
-    def _send_all(self, left: Any, right: Any, numbers: Any, by_key: Any, first: Any) -> None:
-        counts: Any = np.where(numbers >= 0, first[numbers + 1] - first[numbers], 0)
-        is_matched: tuple[Any, Any] = np.zeros(left.num_rows, bool), np.zeros(right.num_rows, bool)
+    def _send_all(self, left: Any, right: Any, numbers: Array, by_key: Array, first: Array) -> None:
+        counts: Array = np.where(numbers >= 0, first[numbers + 1] - first[numbers], 0)
+        is_matched: tuple[Array, Array] = np.zeros(left.num_rows, bool), np.zeros(right.num_rows, bool)
         for begin, end in slices(counts):
-            given: Any = np.repeat(np.arange(begin, end), counts[begin:end])
+            given: Array = np.repeat(np.arange(begin, end), counts[begin:end])
             # How far into the rows of its key each pair is.
             skipped = np.cumsum(counts[begin:end]) - counts[begin:end]
             place = np.arange(len(given)) - np.repeat(skipped, counts[begin:end])
@@ -99,11 +100,11 @@ class BatchJoinOperator(FunctionsOperator):
         fulfils = self._condition.fulfilled(mine, its, len(given))
         return (given, rows) if fulfils is None else (given[fulfils], rows[fulfils])
 
-    def _send_side(self, left: Any, right: Any, side: int, rows: Any) -> None:
+    def _send_side(self, left: Any, right: Any, side: int, rows: Array) -> None:
         """Sends rows of one side alone."""
         for begin in range(0, len(rows), MOST_PAIRS):
             own = rows[begin : begin + MOST_PAIRS]
-            nothing: Any = np.full(len(own), -1, np.int64)
+            nothing: Array = np.full(len(own), -1, np.int64)
             self._send(left, right, *((own, nothing) if side == 0 else (nothing, own)))
 
     def _send(self, left: Any, right: Any, given: Any, rows: Any) -> None:

@@ -114,6 +114,6 @@ def as_schema(batch: ColumnBatch, schema: Any) -> ColumnBatch:
     return batch if batch.data.schema == schema else batch.with_data(batch.data.cast(schema, safe=False))
 
 
-def schema_of(columns: Sequence[Column]) -> Any:
+def schema_of(columns: Sequence[Column]) -> pa.Schema:
     """The Arrow schema of columns."""
     return column_schema([column.name for column in columns], [column.type for column in columns])

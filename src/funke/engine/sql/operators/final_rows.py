@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,7 @@ from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
     from funke.engine.sql.plan.final_rows import FinalRows
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["FinalRowsOperator"]
 
@@ -41,7 +42,7 @@ class FinalRowsOperator(GatheringOperator):
         return row
 
 
-def _left(changes: ColumnBatch) -> Any:
+def _left(changes: ColumnBatch) -> Array:
     is_added = np.isin(changes.kinds, _ADDED)
     keys = [pickle.dumps(row) for row in zip(*(column.to_pylist() for column in changes.data.columns))]
     gone = Counter(key for key, added in zip(keys, is_added) if not added)

@@ -27,6 +27,7 @@ from funke.engine.types.columns.column_batch import ColumnBatch
 
 if TYPE_CHECKING:
     from funke.engine.sql.plan.interval_join import IntervalJoin
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["IntervalJoinOperator"]
 
@@ -85,7 +86,7 @@ class IntervalJoinOperator(FunctionsOperator):
             data = batch.data if len(kept) == len(batch) else batch.data.take(pa.array(kept))
             self._sides[side].add(data, numbers[kept], times[kept], has_match[kept])
 
-    def _timed(self, batch: ColumnBatch, place: int) -> tuple[ColumnBatch, Any]:
+    def _timed(self, batch: ColumnBatch, place: int) -> tuple[ColumnBatch, Array]:
         """The rows that have a time, and their times."""
         column = batch.data.column(place)
         if column.null_count:
@@ -101,14 +102,14 @@ class IntervalJoinOperator(FunctionsOperator):
         """How far time is. As in Flink event time begins in 1970."""
         return max(self._watermark, 0) if self._bounds.is_event_time else self._clock.now_ms()
 
-    def _meet(self, batch: ColumnBatch, numbers: Any, times: Any, is_kept: Any, side: int) -> Any:
+    def _meet(self, batch: ColumnBatch, numbers: Any, times: Array, is_kept: Array, side: int) -> Array:
         """Sends the pairs that rows make with those of the other side; returns which rows have a match.
 
         A row without one that is not kept is sent with NULLs if its side is outer.
         """
         other = self._sides[1 - side]
         counts = other.counts(numbers) if not self._bounds.is_empty else np.zeros(len(batch), np.int64)
-        has_match: Any = np.zeros(len(batch), bool)
+        has_match: Array = np.zeros(len(batch), bool)
         for begin, end in slices(counts):
             rows = slice(begin, end)
             part = batch.slice(begin, end - begin)
@@ -130,7 +131,7 @@ class IntervalJoinOperator(FunctionsOperator):
         reach_ms, other_reach_ms = self._reaches_ms[side], self._reaches_ms[1 - side]
         given, rows = other.near(numbers, counts, times, other_reach_ms, reach_ms)
 
-        def own(indexes: Sequence[int]) -> list[Any]:
+        def own(indexes: Sequence[int]) -> list[pa.Array]:
             return [batch.data.column(index).take(pa.array(given)) for index in indexes]
 
         def others(indexes: Sequence[int]) -> list[Any]:
@@ -139,7 +140,7 @@ class IntervalJoinOperator(FunctionsOperator):
         fulfils = self._condition.fulfilled(*((own, others) if side == 0 else (others, own)), len(rows))
         return (given, rows) if fulfils is None else (given[fulfils], rows[fulfils])
 
-    def _emit(self, own: Sequence[Any], others: Sequence[Any], side: int) -> None:
+    def _emit(self, own: Sequence[pa.Array], others: Sequence[Any], side: int) -> None:
         columns = [*own, *others] if side == 0 else [*others, *own]
         self.output.emit_columns(ColumnBatch(pa.RecordBatch.from_arrays(columns, schema=self._output_schema)))
 
@@ -201,7 +202,7 @@ class IntervalJoinOperator(FunctionsOperator):
             for side, rows in enumerate(kept):
                 self._put(side, *rows)
 
-    def _put(self, side: int, data: Any, times: Any, has_match: Any) -> None:
+    def _put(self, side: int, data: pa.RecordBatch, times: Any, has_match: Any) -> None:
         numbers = self._numbers.numbers([data.column(key) for key in self._keys[side]], data.num_rows)
         self._sides[side].add(data, numbers, times, has_match)
 
@@ -234,7 +235,7 @@ class IntervalJoinOperator(FunctionsOperator):
             if rows is None:
                 continue
             data = rows.data
-            has_match: Any = np.zeros(len(rows), bool)
+            has_match: Array = np.zeros(len(rows), bool)
             if self._keeps[side]:
                 *columns, matched = data.columns
                 data = pa.RecordBatch.from_arrays(columns, schema=self._schemas[side])

@@ -29,6 +29,7 @@ from funke.engine.types.columns.column_batch import ColumnBatch
 
 if TYPE_CHECKING:
     from funke.engine.sql.plan.join import Join
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["JoinOperator", "create_join_rows"]
 
@@ -78,10 +79,10 @@ class JoinOperator(FunctionsOperator):
         batch = as_schema(batch, self._schemas[side])
         now_ms = self._now_ms
         numbers = self._rows.numbers(side, batch.data, now_ms)
-        kinds: Any = np.zeros(len(batch), np.uint8) if batch.kinds is None else batch.kinds.view(np.uint8)
+        kinds: Array = np.zeros(len(batch), np.uint8) if batch.kinds is None else batch.kinds.view(np.uint8)
         own, other = self._sides[side], self._sides[1 - side]
         counts = other.counts(numbers)
-        matches: Any = np.zeros(len(batch), np.int64)
+        matches: Array = np.zeros(len(batch), np.int64)
         for begin, end in slices(counts):
             rows = slice(begin, end)
             matches[rows] = self._meet(batch.slice(begin, end - begin), numbers[rows], counts[rows], kinds[rows], side)
@@ -96,7 +97,7 @@ class JoinOperator(FunctionsOperator):
         """Sends what some rows make with those of the other side; returns how many matches each has."""
         other = self._sides[1 - side]
         rows = other.matching(numbers, int(counts.sum()))
-        given: Any = np.repeat(np.arange(len(batch)), counts)
+        given: Array = np.repeat(np.arange(len(batch)), counts)
         is_match = self._matching(batch, given, rows, side)
         if is_match is not None:
             rows, given = rows[is_match], given[is_match]
@@ -114,7 +115,7 @@ class JoinOperator(FunctionsOperator):
         other = self._sides[1 - side]
         is_live = other.is_live(rows, self._now_ms)
 
-        def own(indexes: Sequence[int]) -> list[Any]:
+        def own(indexes: Sequence[int]) -> list[pa.Array]:
             return [batch.data.column(index).take(pa.array(given)) for index in indexes]
 
         def others(indexes: Sequence[int]) -> list[Any]:
@@ -131,8 +132,8 @@ class JoinOperator(FunctionsOperator):
                 self._emit(batch.data.take(pa.array(sent)).columns, kinds[sent])
             return
         left = self._sides[0]
-        sent_kinds: Any = np.empty(len(rows), np.uint8)
-        sent_rows: Any = np.empty(len(rows), np.int64)
+        sent_kinds: Array = np.empty(len(rows), np.uint8)
+        sent_rows: Array = np.empty(len(rows), np.int64)
         arguments = kinds, _offsets(counts), rows, len(kinds), int(is_anti), left.matches, sent_kinds, sent_rows
         total = send_left.run(len(rows), *arguments)
         left.touch(rows, self._now_ms)
@@ -142,9 +143,9 @@ class JoinOperator(FunctionsOperator):
     def _send_outer(self, batch: ColumnBatch, counts: Any, rows: Any, kinds: Any, side: int) -> None:
         other = self._sides[1 - side]
         most = len(batch) + 2 * len(rows)
-        sent_kinds: Any = np.empty(most, np.uint8)
-        sent_given: Any = np.empty(most, np.int64)
-        sent_rows: Any = np.empty(most, np.int64)
+        sent_kinds: Array = np.empty(most, np.uint8)
+        sent_given: Array = np.empty(most, np.int64)
+        sent_rows: Array = np.empty(most, np.int64)
         keeps_own, keeps_other = self._keeps[side], self._keeps[1 - side]
         total = send_pairs.run(
             most,
@@ -234,7 +235,7 @@ def create_join_rows(inputs: Sequence[JoinInput], context: OperatorContext) -> J
     return StoredJoinRows(inputs, task.key_groups, backend, memory, task.clock.now_ms)
 
 
-def _offsets(counts: Any) -> Any:
-    offsets: Any = np.zeros(len(counts) + 1, np.int64)
+def _offsets(counts: Any) -> Array:
+    offsets: Array = np.zeros(len(counts) + 1, np.int64)
     np.cumsum(counts, out=offsets[1:])
     return offsets

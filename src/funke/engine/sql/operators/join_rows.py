@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,9 @@ from funke.engine.state.snapshot.native_files import LocalFile
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.key_groups import KeyGroups
 from funke.engine.types.logical.data_type import DataType
+
+if TYPE_CHECKING:
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["JoinInput", "JoinRows"]
 
@@ -62,7 +65,7 @@ class JoinInput:
             return data
         return pa.RecordBatch.from_arrays([*data.columns, pa.array(matches, pa.int64())], schema=self.kept_schema)
 
-    def unpacked(self, packed: PackedRows, values: Sequence[bytes], now_ms: int) -> tuple[Any, Any, Any]:
+    def unpacked(self, packed: PackedRows, values: Sequence[bytes], now_ms: int) -> tuple[pa.RecordBatch, Array, Array]:
         """The rows of entries with their matches, their times, and how many rows each entry has."""
         rows, counts = packed.unpack(values)
         *columns, times = rows.columns
@@ -71,7 +74,7 @@ class JoinInput:
         alive = np.where(written == 0, now_ms, written)
         return pa.RecordBatch.from_arrays(columns, schema=self.kept_schema), alive, counts
 
-    def split(self, kept: Any) -> tuple[Any, Any]:
+    def split(self, kept: Any) -> tuple[Any, Array]:
         """Rows, and their matches."""
         if not self.counts_matches:
             return kept, np.zeros(kept.num_rows, np.int64)

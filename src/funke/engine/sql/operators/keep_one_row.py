@@ -27,10 +27,13 @@ from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from funke.engine.sql.meaning.column_texts import ColumnTexts
     from funke.engine.sql.plan.changelog_normalize import ChangelogNormalize
     from funke.engine.sql.plan.deduplicate import Deduplicate
     from funke.engine.sql.plan.rank import Rank
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["KeepOneRowOperator", "KeptRow", "stored_row_parts"]
 
@@ -78,7 +81,7 @@ class _KeptForm(RowForm[KeptSteps]):
     def to_columns(self, data: Any, lengths: Any) -> Columns:
         return self._rows.encode(data)
 
-    def from_columns(self, columns: Columns) -> tuple[Any, Any]:
+    def from_columns(self, columns: Columns) -> tuple[pa.RecordBatch, Array]:
         data = self._rows.decode(columns)
         return data, np.ones(data.num_rows, np.int64)
 
@@ -103,7 +106,7 @@ class KeepOneRowOperator(KeyedRowsOperator[KeptSteps]):
         signs = signs_of(batch)
         if signs is not None and not self._kept.has_retractions:
             raise StateError("a row is taken back in a stream that was planned to have inserts only")
-        takes_in: Any = np.ones(len(batch), np.uint8) if signs is None else (signs > 0).astype(np.uint8)
+        takes_in: Array = np.ones(len(batch), np.uint8) if signs is None else (signs > 0).astype(np.uint8)
         for steps in self.state.take_in(batch.data, takes_in):
             self._send(batch, steps)
 
@@ -129,7 +132,7 @@ class KeepOneRowOperator(KeyedRowsOperator[KeptSteps]):
 def _differ(steps: KeptSteps) -> Any:
     """Which steps are from one row to another one that is not the same."""
     differs = (steps.before < 0) | (steps.after < 0)
-    places: Any = np.flatnonzero(~differs)
+    places: Array = np.flatnonzero(~differs)
     if len(places):
         old, new = np.arange(len(places)), np.arange(len(places), 2 * len(places))
         for column in steps.rows.take_columns(np.concatenate([steps.before[places], steps.after[places]])):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +15,9 @@ from funke.engine.state.storage_keys import storage_keys
 from funke.engine.types.arrow_values import from_arrow_value
 from funke.engine.types.columns.arrow_rows import to_python
 from funke.engine.types.logical.data_type import DataType
+
+if TYPE_CHECKING:
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["KeyColumns"]
 
@@ -57,11 +60,11 @@ class KeyColumns:
             codes = codes * len(each.dictionary) + np.asarray(each.indices)
             # Numbered anew each time, so that the products stay small.
             codes = np.asarray(pa.array(codes).dictionary_encode().indices).astype(np.int64)
-        first: Any = np.empty(int(codes.max()) + 1, np.int64)
+        first: Array = np.empty(int(codes.max()) + 1, np.int64)
         first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
         return codes, [column.take(pa.array(first)) for column in columns]
 
-    def _by_value(self, columns: list[Any]) -> tuple[Any, list[Any]]:
+    def _by_value(self, columns: list[Any]) -> tuple[Array, list[Any]]:
         """For values that Arrow cannot number, or tells apart where state does not: -0.0 and 0.0."""
         numbers: dict[Any, int] = {}
         codes = [numbers.setdefault(key, len(numbers)) for key in self._stored(columns)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +21,9 @@ from funke.engine.state.snapshot.file_format import GroupPart, TableId
 from funke.engine.state.snapshot.native_files import LocalFile
 from funke.engine.state.snapshot.part_chunks import chunks_of
 from funke.engine.types.key_groups import KeyGroups
+
+if TYPE_CHECKING:
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["KeyedRows", "KeyedRowsOperator", "RowForm"]
 
@@ -85,7 +88,7 @@ class _HeapRows(KeyedRows[Changes]):
     def _clear(self) -> None:
         self._numbers = KeyNumbers([self._form.schema.types[place] for place in self._form.keys.places])
         # When each key was last looked at, if keys are forgotten.
-        self._last_use: Any = np.zeros(0, np.int64)
+        self._last_use: Array = np.zeros(0, np.int64)
         self._rows.clear()
 
     def take_in(self, data: Any, takes_in: Any) -> Iterator[Changes]:
@@ -226,6 +229,6 @@ class _BackendRows(KeyedRows[Changes]):
         self._columns.close()
 
 
-def _with_keys(keys: Any, rows: tuple[Any, Any]) -> tuple[Any, Any, Any]:
+def _with_keys(keys: Array, rows: tuple[Any, Any]) -> tuple[Any, Array, Any]:
     data, lengths = rows
     return data, keys, lengths

@@ -28,6 +28,7 @@ from funke.engine.types.columns.column_batch import ColumnBatch
 
 if TYPE_CHECKING:
     from funke.engine.sql.plan.lateral_snapshot_join import LateralSnapshotJoin
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["LateralSnapshotJoinOperator"]
 
@@ -89,7 +90,7 @@ class LateralSnapshotJoinOperator(FunctionsOperator):
         """Lets changes wait for the next watermark."""
         self.records_in += len(batch)
         batch = as_schema(batch, self._right)
-        kinds: Any = np.zeros(len(batch), np.int8) if batch.kinds is None else batch.kinds
+        kinds: Array = np.zeros(len(batch), np.int8) if batch.kinds is None else batch.kinds
         self._changes.add(ColumnBatch(batch.data, None, kinds))
 
     def process_input_watermark(self, input_index: int, watermark: int) -> None:
@@ -157,13 +158,13 @@ class LateralSnapshotJoinOperator(FunctionsOperator):
         if self._phase == _JOINING:
             self._touch(np.unique(numbers[numbers >= 0]))
 
-    def _times_of(self, data: Any) -> Any:
+    def _times_of(self, data: Any) -> Array:
         time = self._join.right_time
         if time is None:
             return np.zeros(data.num_rows, np.int64)
         return data.column(time).cast(pa.int64()).fill_null(MIN_WATERMARK).to_numpy()
 
-    def _touch(self, numbers: Any) -> None:
+    def _touch(self, numbers: Array) -> None:
         """Keys that are asked for, or change, live longer as a whole."""
         if self._join.ttl_ms and len(numbers):
             counts = self._side.counts(numbers)
@@ -180,7 +181,7 @@ class LateralSnapshotJoinOperator(FunctionsOperator):
 
     def _meet(self, batch: ColumnBatch, numbers: Any, counts: Any) -> None:
         rows = self._side.matching(numbers, int(counts.sum()))
-        given: Any = np.repeat(np.arange(len(batch)), counts)
+        given: Array = np.repeat(np.arange(len(batch)), counts)
         is_live = self._side.is_live(rows, self._now_ms)
         if is_live is not None:
             rows, given = rows[is_live], given[is_live]
@@ -188,7 +189,7 @@ class LateralSnapshotJoinOperator(FunctionsOperator):
         fulfils = self._fulfilling(batch, given, rows)
         if fulfils is not None:
             rows, given = rows[fulfils], given[fulfils]
-        is_alone: Any = np.ones(len(batch), bool)
+        is_alone: Array = np.ones(len(batch), bool)
         is_alone[given] = False
         alone = np.flatnonzero(is_alone)
         self._unmatched += len(alone)
@@ -204,7 +205,7 @@ class LateralSnapshotJoinOperator(FunctionsOperator):
     def _fulfilling(self, batch: ColumnBatch, given: Any, rows: Any) -> Any:
         """For which pairs the condition is true; None if there is none."""
 
-        def own(indexes: Sequence[int]) -> list[Any]:
+        def own(indexes: Sequence[int]) -> list[pa.Array]:
             return [batch.data.column(index).take(pa.array(given)) for index in indexes]
 
         return self._condition.fulfilled(own, lambda indexes: self._side.take(rows, indexes), len(rows))
@@ -228,7 +229,7 @@ class LateralSnapshotJoinOperator(FunctionsOperator):
             self._clear()
             self._put(data, times)
 
-    def _put(self, data: Any, times: Any) -> None:
+    def _put(self, data: pa.RecordBatch, times: Any) -> None:
         numbers = self._numbers.numbers([data.column(key) for key in self._join.right_keys], data.num_rows)
         self._side.put(data, numbers, np.zeros(data.num_rows, np.int64), times)
 

@@ -30,6 +30,7 @@ from funke.engine.types.row import RowKind
 if TYPE_CHECKING:
     from funke.engine.sql.connectors.lookup.lookup import Lookup
     from funke.engine.sql.plan.lookup_join import LookupJoin, LookupKey
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["LookupJoinOperator", "MaterializedLookupJoinOperator"]
 
@@ -104,7 +105,7 @@ class LookupJoinOperator(FunctionsOperator):
 
     # What a thread does
 
-    def _looked_up(self, batch: ColumnBatch) -> tuple[Any, FoundRows | None]:
+    def _looked_up(self, batch: ColumnBatch) -> tuple[Array, FoundRows | None]:
         """For each row the number of its key, -1 if a part of it is NULL; and what was found for the keys."""
         columns = [self._key_column(each, batch, kind) for each, kind in zip(self._keys, self._key_schema.types)]
         numbers = KeyNumbers(self._key_schema.types).numbers(columns, len(batch))
@@ -122,7 +123,7 @@ class LookupJoinOperator(FunctionsOperator):
         column = batch.data.column(source)
         return column if column.type == kind else column.cast(kind, safe=False)
 
-    def _found(self, keys: Any) -> FoundRows:
+    def _found(self, keys: pa.RecordBatch) -> FoundRows:
         """As in Flink whoever misses a key waits, and with it those behind."""
         found = self._lookup.find(keys)
         if self._retry is None:
@@ -168,7 +169,7 @@ class LookupJoinOperator(FunctionsOperator):
         columns = [get(rows) for get in self._getters]
         return counts, [pa.repeat(each, rows.num_rows) if isinstance(each, pa.Scalar) else each for each in columns]
 
-    def _nothing(self) -> list[Any]:
+    def _nothing(self) -> list[pa.Array]:
         return [pa.nulls(0, each) for each in self._output_schema.types[len(self._input) :]]
 
     def _fulfilling(self, batch: ColumnBatch, left: Any, right: Any, columns: list[Any]) -> tuple[Any, Any]:
@@ -271,9 +272,9 @@ class MaterializedLookupJoinOperator(LookupJoinOperator):
         batch = as_schema(batch, self._input)
         if not len(batch):
             return
-        kinds: Any = np.zeros(len(batch), np.int8) if batch.kinds is None else batch.kinds
+        kinds: Array = np.zeros(len(batch), np.int8) if batch.kinds is None else batch.kinds
         is_back = (kinds == RowKind.UPDATE_BEFORE.value) | (kinds == RowKind.DELETE.value)
-        cuts: Any = np.flatnonzero(np.diff(is_back)) + 1
+        cuts: Array = np.flatnonzero(np.diff(is_back)) + 1
         for begin, end in zip([0, *cuts.tolist()], [*cuts.tolist(), len(batch)]):
             part = batch.slice(begin, end - begin)
             (self._take_back if is_back[begin] else self._take_in)(part)
@@ -290,10 +291,10 @@ class MaterializedLookupJoinOperator(LookupJoinOperator):
     def _take_back(self, batch: ColumnBatch) -> None:
         counts, columns = self._kept.take_back(batch.data, self._now_ms())
         self._unknown += int((counts < 0).sum())
-        is_known: Any = counts >= 0
+        is_known: Array = counts >= 0
         known = np.where(is_known, counts, 0)
-        left: Any = np.repeat(np.arange(len(batch)), known)
-        right: Any = np.arange(len(left))
+        left: Array = np.repeat(np.arange(len(batch)), known)
+        right: Array = np.arange(len(left))
         if self._keeps_all:
             left, right = _with_unmatched(len(batch), left, right)
             left, right = left[is_known[left]], right[is_known[left]]
@@ -322,36 +323,36 @@ class MaterializedLookupJoinOperator(LookupJoinOperator):
         return {**super().metrics(), "numUnknownRowsTakenBack": self._unknown}
 
 
-_NOWHERE: Any = np.empty(0, np.int64)
+_NOWHERE: Array = np.empty(0, np.int64)
 
 
-def _pairs(numbers: Any, counts: Any) -> tuple[Any, Any]:
+def _pairs(numbers: Any, counts: Any) -> tuple[Array, Array]:
     """The places of rows that belong together: those of the input, and those that were found, key after key."""
     starts = np.cumsum(counts) - counts
     have_key = np.flatnonzero(numbers >= 0)
     own = numbers[have_key]
     repeats = counts[own]
-    left: Any = np.repeat(have_key, repeats)
+    left: Array = np.repeat(have_key, repeats)
     # The first place of each row's run, and how far into it each pair is.
     within = np.arange(len(left)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
     return left, np.repeat(starts[own], repeats) + within
 
 
-def _with_unmatched(length: int, left: Any, right: Any) -> tuple[Any, Any]:
+def _with_unmatched(length: int, left: Any, right: Any) -> tuple[Array, Array]:
     """Pairs with -1 for rows that have none, in the order of the input."""
-    is_alone: Any = np.ones(length, bool)
+    is_alone: Array = np.ones(length, bool)
     is_alone[left] = False
     alone = np.flatnonzero(is_alone)
     order = np.argsort(np.concatenate([left, alone]), kind="stable")
     return np.concatenate([left, alone])[order], np.concatenate([right, np.full(len(alone), -1)])[order]
 
 
-def _together(found: FoundRows, missing: Any, later: FoundRows) -> FoundRows:
+def _together(found: FoundRows, missing: Array, later: FoundRows) -> FoundRows:
     """What was found at first, and what was found later for keys that had nothing."""
     counts = found.counts.copy()
     counts[missing] = later.counts
-    owners: Any = np.repeat(np.arange(len(found.counts)), found.counts)
-    later_owners: Any = np.repeat(missing, later.counts)
+    owners: Array = np.repeat(np.arange(len(found.counts)), found.counts)
+    later_owners: Array = np.repeat(missing, later.counts)
     places = np.concatenate([found.places, later.places + found.rows.num_rows])
     order = np.argsort(np.concatenate([owners, later_owners]), kind="stable")
     return FoundRows(pa.concat_batches([found.rows, later.rows]), counts, places[order])

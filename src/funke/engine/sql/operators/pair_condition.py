@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +11,9 @@ import pyarrow as pa
 from funke.engine.operators.clock import Clock
 from funke.engine.sql.binding.expressions import BoundExpression, column_of, columns_in, moved
 from funke.engine.sql.binding.moments import with_clock
+
+if TYPE_CHECKING:
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["MOST_PAIRS", "PairCondition", "slices"]
 
@@ -36,7 +39,7 @@ class PairCondition:
             places = {old: new for new, old in enumerate(used)}
             self._compute = column_of(with_clock(moved(condition, places), clock))
 
-    def fulfilled(self, left: TakeColumns, right: TakeColumns, count: int) -> Any:
+    def fulfilled(self, left: TakeColumns, right: TakeColumns, count: int) -> Array | None:
         """Which of so many pairs fulfil it; None if all do."""
         if self._compute is None or not count:
             return None

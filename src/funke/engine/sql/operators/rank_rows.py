@@ -29,6 +29,7 @@ from funke.engine.types.columns.column_batch import ColumnBatch
 
 if TYPE_CHECKING:
     from funke.engine.sql.plan.rank import Rank
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["RankRowsOperator"]
 
@@ -66,7 +67,7 @@ class _RankedForm(RowForm[RankChanges]):
         rows, ends = list(zip(sort_tuples(data, self._rules.order), values)), np.cumsum(lengths).tolist()
         return (np.fromiter((rows[begin:end] for begin, end in zip([0, *ends], ends)), object, len(ends)),)
 
-    def from_columns(self, columns: Columns) -> tuple[Any, Any]:
+    def from_columns(self, columns: Columns) -> tuple[pa.RecordBatch, Array]:
         (lists,) = columns
         values = zip(*(row for rows in lists for _, row in rows))
         arrays = [column_of(next(values, ()), each.type) for each in self.schema]
@@ -98,7 +99,7 @@ class RankRowsOperator(KeyedRowsOperator[RankChanges]):
         signs = signs_of(batch)
         if signs is not None and not self._takes_back:
             raise StateError("a row is taken back in a stream that was planned to have inserts only")
-        takes_in: Any = np.ones(len(batch), np.uint8) if signs is None else (signs > 0).astype(np.uint8)
+        takes_in: Array = np.ones(len(batch), np.uint8) if signs is None else (signs > 0).astype(np.uint8)
         for changes in self.state.take_in(batch.data, takes_in):
             self._send(batch, changes)
 

@@ -23,6 +23,7 @@ from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
     from funke.engine.sql.plan.semi_join import SemiJoin
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["SemiJoinOperator"]
 
@@ -146,5 +147,5 @@ class _Known:
         self.kinds += [kind] * times
 
 
-def _counts(count: int) -> tuple[Any, ...]:
+def _counts(count: int) -> tuple[Array, ...]:
     return np.zeros(count, np.int64), np.zeros(count, np.int64)

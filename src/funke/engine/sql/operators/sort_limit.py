@@ -18,6 +18,7 @@ from funke.engine.types.columns.column_batch import ColumnBatch
 if TYPE_CHECKING:
     from funke.engine.sql.plan.limit import ExecLimit
     from funke.engine.sql.plan.sort import BatchSort
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["LimitOperator", "SortOperator", "order_of"]
 
@@ -78,11 +79,11 @@ def require_inserts(batch: ColumnBatch, clause: str) -> None:
         raise UnsupportedFeatureError(f"{clause} on a table that changes", "only rows that stay can be counted here")
 
 
-def _of_schema(data: Any, schema: Any) -> Any:
+def _of_schema(data: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     return data if data.schema == schema else data.cast(schema, safe=False)
 
 
-def order_of(data: Any, keys: tuple[SortKey, ...]) -> Any:
+def order_of(data: pa.RecordBatch, keys: tuple[SortKey, ...]) -> Array:
     """The positions of rows in their order; rows that are equal keep theirs."""
     columns: list[Any] = []
     directions = []

@@ -15,14 +15,14 @@ from funke.engine.sql.state.stored_rows import to_plain
 __all__ = ["sort_tuples"]
 
 
-def sort_tuples(data: Any, order: tuple[SortKey, ...]) -> list[tuple[Any, ...]]:
+def sort_tuples(data: pa.RecordBatch, order: tuple[SortKey, ...]) -> list[tuple[Any, ...]]:
     """Plain values for each row that sort as an order says."""
     if not order:
         return [()] * data.num_rows
     return list(zip(*(_sort_values(data.column(key.index), key) for key in order)))
 
 
-def _sort_values(column: Any, key: SortKey) -> list[tuple[Any, ...]]:
+def _sort_values(column: pa.Array, key: SortKey) -> list[tuple[Any, ...]]:
     null = (0,) if key.nulls_first else (2,)
     as_value = _rising if key.is_ascending else _FALLING.get(_kind_of(column.type), _negative)
     if pa.types.is_floating(column.type):
@@ -63,7 +63,7 @@ _FALLING: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def _kind_of(kind: Any) -> str:
+def _kind_of(kind: pa.DataType) -> str:
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return "text"
     if pa.types.is_decimal(kind):

@@ -11,7 +11,7 @@ would have cost that for each of them, and a scan of 10 µs for each key.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -33,6 +33,9 @@ from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.key_groups import KeyGroups
 from funke.engine.types.time import Time
 from funke.engine.types.type_catalog import Types
+
+if TYPE_CHECKING:
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["StoredJoinRows"]
 
@@ -76,7 +79,7 @@ class StoredJoinRows(JoinRows):
         # By the number of a key: its columns, the last batch that used it, and of each side whether its rows are
         # loaded, and whether they differ from those of the backend. There is always a place behind the last number.
         self._keys = GrowingColumns(self._key_schema)
-        self._used: Any = np.zeros(_FIRST_KEYS, np.int64)
+        self._used: Array = np.zeros(_FIRST_KEYS, np.int64)
         self._is_loaded: list[Any] = [np.zeros(_FIRST_KEYS, np.bool_) for _ in range(2)]
         self._is_changed: list[Any] = [np.zeros(_FIRST_KEYS, np.bool_) for _ in range(2)]
 
@@ -149,7 +152,7 @@ class StoredJoinRows(JoinRows):
         # In the order of their first rows: each key occurs once.
         return found if len(found) == len(numbers) else [found[code] for code in codes.tolist()]
 
-    def _write(self, side: int, numbers: Any) -> None:
+    def _write(self, side: int, numbers: Array) -> None:
         """Writes the entries of keys that have changed."""
         self._load(side, numbers, self._now_ms())
         for begin in range(0, len(numbers), _CHUNK_KEYS):
@@ -157,7 +160,7 @@ class StoredJoinRows(JoinRows):
         self._is_changed[side][numbers] = False
         self._has_entries[side] |= bool(len(numbers))
 
-    def _write_some(self, side: int, numbers: Any) -> None:
+    def _write_some(self, side: int, numbers: Array) -> None:
         own, rows = self.inputs[side], self.sides[side]
         counts = rows.counts(numbers)
         data, matches, times = rows.rows(rows.matching(numbers, int(counts.sum())))
@@ -203,7 +206,7 @@ class StoredJoinRows(JoinRows):
         if rows.sum() <= _FEW_ROWS:
             return
         order = np.argsort(-self._used[:count], kind="stable")
-        is_kept: Any = np.zeros(count, np.bool_)
+        is_kept: Array = np.zeros(count, np.bool_)
         is_kept[order[np.cumsum(rows[order]) <= rows.sum() // 2]] = True
         is_kept &= rows > 0
         for side in range(2):
@@ -221,7 +224,7 @@ class StoredJoinRows(JoinRows):
             is_kept |= each[:count]
         self._keep(np.flatnonzero(is_kept))
 
-    def _keep(self, numbers: Any) -> None:
+    def _keep(self, numbers: Array) -> None:
         """Forgets all keys but these, and rows that are gone."""
         keys = pa.RecordBatch.from_arrays(self._keys.take(numbers), schema=self._key_schema)
         sides = [self._rows_of(each, numbers) for each in self.sides]
@@ -238,10 +241,10 @@ class StoredJoinRows(JoinRows):
     def _rows_of(side: JoinSide, numbers: Any) -> tuple[Any, ...]:
         """The rows of keys, key by key, and the places of their keys among `numbers`."""
         counts = side.counts(numbers)
-        places: Any = np.repeat(np.arange(len(numbers)), counts)
+        places: Array = np.repeat(np.arange(len(numbers)), counts)
         return places, *side.rows(side.matching(numbers, int(counts.sum())))
 
-    def _add_keys(self, keys: Any) -> None:
+    def _add_keys(self, keys: pa.RecordBatch) -> None:
         if keys.num_columns:
             numbers = self._numbers.numbers(keys.columns, keys.num_rows)
             self._keys.add(keys.take(pa.array(np.argsort(numbers))))
@@ -311,7 +314,7 @@ def _descriptor(own: JoinInput) -> ValueStateDescriptor:
     return descriptor
 
 
-def _longer(array: Any, size: int) -> Any:
-    longer: Any = np.zeros(size, array.dtype)
+def _longer(array: Array, size: int) -> Array:
+    longer: Array = np.zeros(size, array.dtype)
     longer[: len(array)] = array
     return longer

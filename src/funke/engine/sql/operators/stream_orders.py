@@ -19,6 +19,7 @@ from funke.engine.types.row import RowKind
 if TYPE_CHECKING:
     from funke.engine.sql.plan.rank import Rank
     from funke.engine.sql.plan.sort import TemporalSort
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["KeepTopRowsOperator", "TemporalSortOperator"]
 
@@ -58,7 +59,7 @@ class TemporalSortOperator(Operator):
                 self.output.emit_columns(due.take(order_of(due.data, self._keys)))
         super().process_watermark(watermark)
 
-    def _times(self, batch: ColumnBatch) -> Any:
+    def _times(self, batch: ColumnBatch) -> pa.Array:
         column = batch.data.column(self._keys[0].index)
         return column.cast(pa.timestamp("ms", column.type.tz)).view(pa.int64())
 
@@ -92,7 +93,7 @@ class KeepTopRowsOperator(Operator):
         batch = as_schema(batch, self._schema)
         rows = batch if self._known is None else ColumnBatch.concat([self._known, batch])
         order = order_of(rows.data, self._order)
-        numbers: Any = np.empty(len(rows), np.int64)
+        numbers: Array = np.empty(len(rows), np.int64)
         numbers[order] = np.arange(len(rows))
         first = len(rows) - len(batch)
         top, places, kinds = numbers[:first].tolist(), [], []

@@ -22,6 +22,7 @@ from funke.engine.types.row import Row, RowKind
 
 if TYPE_CHECKING:
     from funke.engine.sql.plan.group_table_aggregate import GroupTableAggregate
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["TableAggregateOperator"]
 
@@ -45,7 +46,7 @@ class TableAggregateOperator(FunctionsOperator, KeyedColumnsOperator):
     def layout(self) -> ColumnLayout:
         return ColumnLayout("table-aggregates", self._create, self._node.ttl_ms)
 
-    def _create(self, count: int) -> tuple[Any, ...]:
+    def _create(self, count: int) -> tuple[Array, ...]:
         made = (self._function.create_accumulator() for _ in range(count))
         return np.fromiter(made, object, count), np.zeros(count, np.int64)
 

@@ -27,6 +27,7 @@ from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
     from funke.engine.sql.plan.temporal_join import TemporalJoin
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["TemporalJoinOperator"]
 
@@ -143,15 +144,15 @@ class TemporalJoinOperator(FunctionsOperator):
         if len(joined):
             self.output.emit_columns(joined)
 
-    def _found(self, rows: ColumnBatch) -> Any:
+    def _found(self, rows: ColumnBatch) -> Array:
         """For each row the number of the version's row; below 0 if there is none."""
         assert rows.timestamps is not None
         codes, keys = self._encoded(rows)
         versions = [self._versions.get(key, ()) for key in keys]
-        has_null: Any = np.zeros(len(rows), bool)
+        has_null: Array = np.zeros(len(rows), bool)
         for place in range(len(self._join.left_keys)):
             has_null |= rows.data.column(place).is_null().to_numpy(zero_copy_only=False)
-        found: Any = np.full(len(rows), -1, np.int64)
+        found: Array = np.full(len(rows), -1, np.int64)
         for place, (code, time) in enumerate(zip(codes.tolist(), rows.timestamps.tolist())):
             known = versions[code]
             at = bisect_right(known, time, key=_time)
@@ -174,7 +175,7 @@ class TemporalJoinOperator(FunctionsOperator):
         )
         return rows.with_data(pa.RecordBatch.from_arrays([*left, *right], schema=self._output_schema))
 
-    def _fulfils(self, joined: ColumnBatch) -> Any:
+    def _fulfils(self, joined: ColumnBatch) -> Array:
         assert self._condition is not None
         mask = self._condition(joined.data)
         if isinstance(mask, pa.Scalar):
@@ -197,7 +198,7 @@ class TemporalJoinOperator(FunctionsOperator):
         """Throws away the rows of versions that are forgotten."""
         rows = self._rows.all()
         assert rows is not None
-        is_live: Any = np.zeros(len(rows), bool)
+        is_live: Array = np.zeros(len(rows), bool)
         numbers = [_row(version) for versions in self._versions.values() for version in versions]
         is_live[numbers] = True
         self._rows.take_out(~is_live)
@@ -241,7 +242,7 @@ class TemporalJoinOperator(FunctionsOperator):
         return {**self.functions.metrics(), "numNullRowTimeRecordsDropped": self._without_time}
 
 
-def _selected(schema: Any, places: list[int]) -> Any:
+def _selected(schema: pa.Schema, places: list[int]) -> pa.Schema:
     return pa.schema([schema.field(place) for place in places])
 
 

@@ -41,25 +41,25 @@ def is_key(data_type: DataType) -> bool:
     return is_comparable(data_type) and not isinstance(data_type, APPROXIMATE)
 
 
-def carried_schema(columns: Sequence[Column]) -> Any:
+def carried_schema(columns: Sequence[Column]) -> pa.Schema:
     """The Arrow schema of columns on their way through Spark; names may occur several times in a table, not there."""
     return pa.schema([pa.field(f"c{place}", carried_type(each.type)) for place, each in enumerate(columns)])
 
 
-def to_carried(data: Any, columns: Sequence[Column], schema: Any) -> Any:
+def to_carried(data: Any, columns: Sequence[Column], schema: Any) -> pa.RecordBatch:
     """A record batch of a table's columns as Spark carries it."""
     arrays = [to_carried_array(array, column.type) for array, column in zip(data, columns)]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def from_carried(data: Any, columns: Sequence[Column]) -> Any:
+def from_carried(data: Any, columns: Sequence[Column]) -> pa.RecordBatch:
     """A record batch of Spark's as columns of a table."""
     schema = schema_of(columns)
     arrays = [_from_carried(array, column.type, field.type) for array, column, field in zip(data, columns, schema)]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def carried_type(data_type: DataType) -> Any:
+def carried_type(data_type: DataType) -> pa.DataType:
     """The Arrow type of a column on its way through Spark."""
     arrow_type = to_column_type(data_type)
     if pa.types.is_timestamp(arrow_type) or pa.types.is_time64(arrow_type):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +20,9 @@ from funke.engine.sql.operators.opened_functions import OpenedFunctions
 from funke.engine.sql.operators.windows.gathered_rows import group_kernel
 from funke.engine.sql.table_rows import to_batches
 from funke.engine.types.columns.column_batch import ColumnBatch
+
+if TYPE_CHECKING:
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["FoldGroups"]
 
@@ -75,7 +78,7 @@ class _SortedGroups:
         """Take in rows; gives the groups that have ended."""
         codes, keys = self._keys.encode(data)
         # Rows of a key stand together, and keys are numbered as they come: the order is that of the rows.
-        starts: Any = np.append(0, np.flatnonzero(codes[1:] != codes[:-1]) + 1)
+        starts: Array = np.append(0, np.flatnonzero(codes[1:] != codes[:-1]) + 1)
         segments = Segments(starts, len(codes))
         before = [kernel.create(len(starts)) for kernel in self._kernels]
         columns = [data.column(place).take(pa.array(starts)) for place in self._spec.keys]

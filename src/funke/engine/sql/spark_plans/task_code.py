@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cloudpickle
 
@@ -21,6 +21,9 @@ from funke.engine.sql.spark_plans.carried_columns import carried_schema, from_ca
 from funke.engine.sql.spark_plans.task_steps import TaskStep, through
 from funke.engine.sql.spark_plans.written_columns import to_written, written_schema
 from funke.engine.types.columns.column_batch import ColumnBatch
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = ["PlanSettings", "TaskCode"]
 
@@ -55,7 +58,7 @@ class TaskCode:
         """Of rows with columns as they are carried, or as they are if there are no `inputs`."""
         return TaskCode(bytes(cloudpickle.dumps((inputs, steps, outputs, is_written))), settings)
 
-    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+    def __call__(self, batches: Iterator[Any]) -> Iterator[pa.RecordBatch]:
         prepare_spark_worker()
         try:
             yield from self._run(batches)
@@ -65,7 +68,7 @@ class TaskCode:
             # Said where it is shown: the rest of Spark's message would be of its own stack.
             raise TaskFailure(error, "Spark task") from None
 
-    def _run(self, batches: Iterator[Any]) -> Iterator[Any]:
+    def _run(self, batches: Iterator[Any]) -> Iterator[pa.RecordBatch]:
         self._prepare()
         inputs, steps, outputs, is_written = cloudpickle.loads(self.code)
         schema = (written_schema if is_written else carried_schema)(outputs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,9 @@ from funke.engine.sql.operators.windows.time_column import with_times
 from funke.engine.sql.operators.windows.window_results import WindowResults
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.logical.atomic_types import BigIntType
+
+if TYPE_CHECKING:
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["LOCAL_TIME", "LocalTimes", "WindowColumns"]
 
@@ -57,7 +60,7 @@ class WindowColumns:
             yield results.batch(kept, starts, ends, local.to_instants(ends - 1))
 
 
-def _milliseconds(column: Any) -> Any:
+def _milliseconds(column: pa.Array) -> Array:
     if pa.types.is_timestamp(column.type):
         column = column.cast(pa.timestamp("ms", column.type.tz)).view(pa.int64())
     return np.asarray(column)

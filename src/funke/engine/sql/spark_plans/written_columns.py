@@ -14,12 +14,12 @@ from funke.engine.types.arrow_types import to_arrow
 __all__ = ["to_written", "written_schema"]
 
 
-def written_schema(columns: Sequence[Column]) -> Any:
+def written_schema(columns: Sequence[Column]) -> pa.Schema:
     """The Arrow schema of rows that are written; the same as that of rows which slots send to the driver."""
     return pa.schema(list(to_arrow(row_type_of(columns))))
 
 
-def to_written(data: Any, schema: Any) -> Any:
+def to_written(data: Any, schema: Any) -> pa.RecordBatch:
     """A record batch of a table's columns; moments lose what is below a microsecond."""
     arrays = [
         array if array.type == field.type else array.cast(field.type, safe=False) for array, field in zip(data, schema)

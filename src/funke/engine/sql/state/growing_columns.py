@@ -6,10 +6,13 @@ as a few arrays, of which small ones are put together.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+
+if TYPE_CHECKING:
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["GrowingColumns"]
 
@@ -65,7 +68,7 @@ class _Buffer:
     """Bytes with room behind them."""
 
     def __init__(self, dtype: Any) -> None:
-        self.data: Any = np.zeros(_FIRST_BYTES, dtype)
+        self.data: Array = np.zeros(_FIRST_BYTES, dtype)
 
     def reserve(self, size: int) -> None:
         if size > len(self.data):

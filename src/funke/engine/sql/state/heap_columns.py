@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from funke.engine.sql.state.stored_entries import from_entries, to_entries
 from funke.engine.state.snapshot.file_format import GroupPart, TableId
 from funke.engine.state.snapshot.part_chunks import chunks_of
 from funke.engine.types.key_groups import KeyGroups
+
+if TYPE_CHECKING:
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["HeapColumns"]
 
@@ -29,7 +32,7 @@ class HeapColumns(KeyedColumns):
         self._now_ms = now_ms
         self._numbers: dict[Hashable, KeyIndex] = {}
         self._columns: list[Any] = list(layout.create(0))
-        self._last_use: Any = np.empty(0, np.int64)
+        self._last_use: Array = np.empty(0, np.int64)
         self._size = 0
         self._free: list[int] = []
         self._next_sweep_ms = now_ms() + layout.ttl_ms

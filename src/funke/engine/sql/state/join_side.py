@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,19 +22,22 @@ from funke.engine.kernels.join_rows import (
 from funke.engine.sql.state.growing_columns import GrowingColumns
 from funke.engine.sql.state.row_bytes import row_hashes
 
+if TYPE_CHECKING:
+    from funke.engine.types.columns.arrays import Array
+
 __all__ = ["JoinSide", "SideSpec"]
 
 _FIRST_ROWS = 1 << 10
 # From so many on there is little room for more: it takes memory too.
 _MANY = 1 << 20
-_NOTHING: Any = np.empty(0, np.int64)
+_NOTHING: Array = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True)
 class SideSpec:
     """What is known of the rows of an input."""
 
-    schema: Any
+    schema: pa.Schema
     keys: tuple[int, ...]
     # The columns that tell rows apart, also from those with another key; None: only whole rows do.
     unique_key: tuple[int, ...] | None
@@ -72,9 +75,9 @@ class JoinSide:
         self._following, self._previous, self._row_keys, self.matches = (_filled(_FIRST_ROWS, -1) for _ in range(4))
         self._hashes: Any = np.zeros(_FIRST_ROWS if self._spec.way == BY_HASH else 0, np.int64)
         self._times: Any = np.zeros(_FIRST_ROWS if self._spec.ttl_ms else 0, np.int64)
-        self._slots: Any = _filled(2 * _FIRST_ROWS if self._spec.way == BY_HASH else 1, -1)
+        self._slots: Array = _filled(2 * _FIRST_ROWS if self._spec.way == BY_HASH else 1, -1)
         # Rows that are gone, slots that are taken.
-        self._counters: Any = np.zeros(2, np.int64)
+        self._counters: Array = np.zeros(2, np.int64)
 
     def __len__(self) -> int:
         """How many rows there are."""
@@ -90,9 +93,9 @@ class JoinSide:
         self._reserve_keys(int(numbers.max(initial=-1)) + 1)
         return np.where(numbers >= 0, self._length[numbers], 0).astype(np.int64)
 
-    def matching(self, numbers: Any, total: int) -> Any:
+    def matching(self, numbers: Any, total: int) -> Array:
         """The rows with each of these keys, `total` in all, in the order of the keys, then as they came."""
-        rows: Any = np.empty(total, np.int64)
+        rows: Array = np.empty(total, np.int64)
         fill_matches.run(max(total, len(numbers)), numbers, len(numbers), self._head, self._following, rows)
         return rows
 
@@ -162,11 +165,11 @@ class JoinSide:
             unlink_rows.run(len(rows), rows, len(rows), *arrays)
             self._counters[0] += len(rows)
 
-    def live_rows(self) -> tuple[Any, Any, Any]:
+    def live_rows(self) -> tuple[pa.RecordBatch, Array, Any]:
         """All rows that are there, in their order, with their matches and the times at which they were written."""
         return self.rows(np.flatnonzero(self._row_keys[: self._rows.count] >= 0))
 
-    def rows(self, rows: Any) -> tuple[Any, Any, Any]:
+    def rows(self, rows: Any) -> tuple[pa.RecordBatch, Array, Any]:
         """Some rows, with their matches and the times at which they were written."""
         data = pa.RecordBatch.from_arrays(self._rows.take(rows), schema=self._spec.schema)
         return data, self.matches[rows].astype(np.int64), self._times[rows] if self._spec.ttl_ms else None
@@ -185,7 +188,7 @@ class JoinSide:
         if times is not None and self._spec.ttl_ms:
             self._times[first : self._rows.count] = times
 
-    def put_first(self, data: Any, numbers: Any, matches: Any, times: Any) -> None:
+    def put_first(self, data: Any, numbers: Array, matches: Any, times: Array) -> None:
         """Takes in rows in front of those that their keys have already."""
         first, last = self._rows.count, self._rows.count + data.num_rows
         self._reserve_keys(int(numbers.max(initial=-1)) + 1)
@@ -238,7 +241,7 @@ class JoinSide:
         self._counters[1] = add_slots.run(count, self._hashes, self._row_keys, 0, count, self._slots, size - 1)
 
 
-def _filled(size: int, value: int) -> Any:
+def _filled(size: int, value: int) -> Array:
     return np.full(size, value, np.int32)
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from funke.engine.sql.state.growing_columns import GrowingColumns
 from funke.engine.sql.state.row_bytes import row_bytes
+
+if TYPE_CHECKING:
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["KeptLookups"]
 
@@ -23,7 +26,7 @@ class KeptLookups:
     A key that tells rows apart has one row; where only whole rows do, equal ones are kept one by one.
     """
 
-    def __init__(self, left: Any, right: Any, keys: Sequence[int], is_unique: bool, ttl_ms: int) -> None:
+    def __init__(self, left: Any, right: pa.Schema, keys: Sequence[int], is_unique: bool, ttl_ms: int) -> None:
         self._schemas = left, right
         self._keys = list(keys)
         self._is_unique = is_unique
@@ -53,10 +56,10 @@ class KeptLookups:
                 self._rows.setdefault(key, []).append(entry)
             self._live += 1
 
-    def take_back(self, data: Any, now_ms: int) -> tuple[Any, list[Any]]:
+    def take_back(self, data: pa.RecordBatch, now_ms: int) -> tuple[Array, list[Any]]:
         """Forgets rows: for each how many were found, -1 if it is not known, and the columns of all of them."""
-        counts: Any = np.full(data.num_rows, -1, np.int64)
-        places: list[Any] = [np.empty(0, np.int64)]
+        counts: Array = np.full(data.num_rows, -1, np.int64)
+        places: list[Array] = [np.empty(0, np.int64)]
         for index, key in enumerate(self._keys_of(data)):
             entries = self._rows.get(key)
             if not entries:
@@ -81,7 +84,7 @@ class KeptLookups:
             self._clear()
             self.put(kept, times)
 
-    def all_rows(self, now_ms: int) -> tuple[Any, Any]:
+    def all_rows(self, now_ms: int) -> tuple[pa.RecordBatch, Array]:
         """All that is kept, with the times at which it came."""
         entries = [each for rows in self._rows.values() for each in rows]
         if self._ttl_ms:
@@ -109,8 +112,8 @@ class KeptLookups:
         width = len(self._schemas[0])
         rows = data.column(data.num_columns - 2).to_numpy()
         is_found = data.column(data.num_columns - 1).to_numpy(zero_copy_only=False)
-        starts: Any = np.flatnonzero(np.concatenate([[True], rows[1:] != rows[:-1]]))
-        counts: Any = np.add.reduceat(is_found.astype(np.int64), starts)
+        starts: Array = np.flatnonzero(np.concatenate([[True], rows[1:] != rows[:-1]]))
+        counts: Array = np.add.reduceat(is_found.astype(np.int64), starts)
         found = data.filter(pa.array(is_found)).columns[width:-2]
         own = pa.RecordBatch.from_arrays(data.columns[:width], schema=self._schemas[0]).take(pa.array(starts))
         first = 0
@@ -121,5 +124,5 @@ class KeptLookups:
             first = end
 
 
-_NOTHING: Any = np.empty(0, np.int64)
-_NONE: Any = np.full(1, -1, np.int64)
+_NOTHING: Array = np.empty(0, np.int64)
+_NONE: Array = np.full(1, -1, np.int64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,11 @@ from funke.engine.kernels.keep_rows import ENTERED, GONE, SENT, STEP_WIDTH, keep
 from funke.engine.sql.binding.relations import SortKey
 from funke.engine.sql.state.ordered_rows import OrderedRows
 from funke.engine.sql.state.rows_by_key import RowsByKey
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["KeptRows", "KeptSteps"]
 
@@ -32,7 +37,7 @@ class KeptSteps:
 class KeptRows(RowsByKey[KeptSteps]):
     """Every key has a slot: the number of its row, and the words of that."""
 
-    def __init__(self, schema: Any, order: Sequence[SortKey], wins_ties: bool, keeps_first: bool) -> None:
+    def __init__(self, schema: pa.Schema, order: Sequence[SortKey], wins_ties: bool, keeps_first: bool) -> None:
         self._rows = OrderedRows(schema, order)
         self._width = 1 + self._rows.word_count
         self._rules = (self._rows.word_count, self._rows.has_texts, bool(order), wins_ties, keeps_first)
@@ -40,8 +45,8 @@ class KeptRows(RowsByKey[KeptSteps]):
 
     def clear(self) -> None:
         self._rows.clear()
-        self._slots: Any = np.full(_FIRST_KEYS * self._width, -1, np.int64)
-        self._counters: Any = np.zeros(3, np.int64)
+        self._slots: Array = np.full(_FIRST_KEYS * self._width, -1, np.int64)
+        self._counters: Array = np.zeros(3, np.int64)
         self._entered = 0
 
     @property
@@ -54,15 +59,15 @@ class KeptRows(RowsByKey[KeptSteps]):
 
     def reserve_keys(self, count: int) -> None:
         if count * self._width > len(self._slots):
-            slots: Any = np.full((count + count // 2) * self._width, -1, np.int64)
+            slots: Array = np.full((count + count // 2) * self._width, -1, np.int64)
             slots[: len(self._slots)] = self._slots
             self._slots = slots
 
-    def take_in(self, data: Any, keys: Any, takes_in: Any) -> Iterator[KeptSteps]:
+    def take_in(self, data: pa.RecordBatch, keys: Any, takes_in: Any) -> Iterator[KeptSteps]:
         count = data.num_rows
         words, offsets, content = self._rows.words_of(data)
-        entered: Any = np.empty(count, np.int64)
-        steps: Any = np.empty(count * STEP_WIDTH, np.int64)
+        entered: Array = np.empty(count, np.int64)
+        steps: Array = np.empty(count * STEP_WIDTH, np.int64)
         self._counters[ENTERED] = self._counters[SENT] = 0
         keep_rows.run(
             count,
@@ -91,10 +96,10 @@ class KeptRows(RowsByKey[KeptSteps]):
         self._counters[GONE] += np.count_nonzero(self._slots[keys * self._width] >= 0)
         self._slots[keys * self._width] = -1
 
-    def live_keys(self) -> Any:
+    def live_keys(self) -> Array:
         return np.flatnonzero(self._slots[:: self._width] >= 0)
 
-    def rows_of(self, keys: Any) -> tuple[Any, Any]:
+    def rows_of(self, keys: Any) -> tuple[Any, Array]:
         rows = self._slots[keys * self._width]
         return rows[rows >= 0], (rows >= 0).astype(np.int64)
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import repeat
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from funke.engine.kernels.bytes_index import ByteKeys, BytesIndex
 from funke.engine.kernels.integer_index import IntegerIndex
+
+if TYPE_CHECKING:
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["KeyIndex", "Keys", "TextKeys", "chosen_keys"]
 
@@ -41,7 +44,7 @@ class TextKeys(Sequence[str]):
         return iter(self.tolist())
 
 
-def chosen_keys(keys: Keys, rows: Any) -> Keys:
+def chosen_keys(keys: Keys, rows: Array) -> Keys:
     """The keys in some rows."""
     if isinstance(keys, np.ndarray):
         return keys[rows]
@@ -111,7 +114,7 @@ class KeyIndex:
         for row in self._others_in(keys, integers, texts):
             del self._others[keys[row]]
 
-    def entries(self) -> tuple[list[Any], Any]:
+    def entries(self) -> tuple[list[Any], Array]:
         """All keys and their numbers."""
         integers, numbers = self._integers.entries()
         keys, all_numbers = [*integers.tolist(), *self._others], [numbers]
@@ -132,16 +135,16 @@ class KeyIndex:
                 self._others = {key: number for key, number in self._others.items() if key not in known}
         return self._texts
 
-    def _divided(self, keys: Sequence[Any]) -> tuple[Any, Any]:
+    def _divided(self, keys: Sequence[Any]) -> tuple[Array, Array]:
         """The rows of keys that an array of int64 can hold, and those of texts that have a form as bytes."""
         kinds = set(map(type, keys))
-        nothing: Any = np.empty(0, np.int64)
+        nothing: Array = np.empty(0, np.int64)
         integers = [row for row, key in enumerate(keys) if _is_integer(key)] if int in kinds else nothing
         texts = [row for row, key in enumerate(keys) if _is_text(key)] if str in kinds and self._texts else nothing
         return np.asarray(integers, np.int64), np.asarray(texts, np.int64)
 
-    def _others_in(self, keys: Sequence[Any], integers: Any, texts: Any) -> list[int]:
-        is_other: Any = np.ones(len(keys), np.bool_)
+    def _others_in(self, keys: Sequence[Any], integers: Array, texts: Array) -> list[int]:
+        is_other: Array = np.ones(len(keys), np.bool_)
         is_other[integers] = False
         if self._texts is not None:
             is_other[texts] = False
@@ -163,9 +166,9 @@ def _is_text(key: Any) -> bool:
     return True
 
 
-def _integers(keys: Sequence[Any], rows: Any) -> Any:
+def _integers(keys: Sequence[Any], rows: Array) -> Array:
     return np.array([keys[row] for row in rows.tolist()], np.int64)
 
 
-def _texts(keys: Sequence[Any], rows: Any) -> ByteKeys:
+def _texts(keys: Sequence[Any], rows: Array) -> ByteKeys:
     return ByteKeys.of_column(pa.array([keys[row] for row in rows.tolist()], pa.large_string()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +11,9 @@ import pyarrow as pa
 from funke.engine.kernels.bytes_index import ByteKeys, BytesIndex
 from funke.engine.kernels.integer_index import IntegerIndex
 from funke.engine.sql.state.row_bytes import row_bytes
+
+if TYPE_CHECKING:
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["KeyNumbers"]
 
@@ -39,24 +42,24 @@ class KeyNumbers:
             return self._integers.given
         return len(self._by_bytes) if self._bytes is None else len(self._bytes)
 
-    def numbers(self, columns: Sequence[Any], count: int) -> Any:
+    def numbers(self, columns: Sequence[Any], count: int) -> Array:
         """The number of each row's key; -1 where a part of it is NULL and so equal to nothing."""
         return self._of_whole_keys(columns, count, self._numbers_of)
 
-    def find(self, columns: Sequence[Any], count: int) -> Any:
+    def find(self, columns: Sequence[Any], count: int) -> Array:
         """The number of each row's key; -1 where it has none, or a part of it is NULL."""
         return self._of_whole_keys(columns, count, self._found)
 
-    def _of_whole_keys(self, columns: Sequence[Any], count: int, numbers_of: Callable[[Sequence[Any]], Any]) -> Any:
+    def _of_whole_keys(self, columns: Sequence[Any], count: int, numbers_of: Callable[[Sequence[Any]], Any]) -> Array:
         if not self._has_columns:
             return np.zeros(count, np.int64)
         refusing = [columns[index] for index in self._refusing_nulls]
         if not any(each.null_count for each in refusing):
             return numbers_of(columns)
-        is_whole: Any = np.ones(count, bool)
+        is_whole: Array = np.ones(count, bool)
         for each in refusing:
             is_whole &= each.is_valid().to_numpy(zero_copy_only=False)
-        numbers: Any = np.full(count, -1, np.int64)
+        numbers: Array = np.full(count, -1, np.int64)
         mask = pa.array(is_whole)
         if is_whole.any():
             numbers[is_whole] = numbers_of([each.filter(mask) for each in columns])
@@ -71,7 +74,7 @@ class KeyNumbers:
         (column,) = columns
         if not column.null_count:
             return self._integers.intern(_integers(column)) + 1
-        numbers: Any = np.zeros(count, np.int64)
+        numbers: Array = np.zeros(count, np.int64)
         is_there = column.is_valid()
         numbers[np.asarray(is_there)] = self._integers.intern(_integers(column.filter(is_there))) + 1
         return numbers
@@ -104,7 +107,7 @@ class KeyNumbers:
         return np.array([known.get(each, -1) for each in keys.to_pylist()], np.int64)
 
 
-def _integers(column: Any) -> Any:
+def _integers(column: Any) -> Array:
     if pa.types.is_temporal(column.type):
         column = column.view(pa.int32() if column.type.bit_width == 32 else pa.int64())
     return column.to_numpy(zero_copy_only=False).astype(np.int64)

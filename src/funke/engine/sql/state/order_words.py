@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +12,9 @@ import pyarrow.compute as pc
 
 from funke.engine.sql.binding.relations import SortKey
 from funke.engine.sql.state.stored_rows import to_plain
+
+if TYPE_CHECKING:
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["OrderWords"]
 
@@ -28,7 +31,7 @@ class OrderWords:
     together to bytes that sort as rows do, and the first eight are the word.
     """
 
-    def __init__(self, schema: Any, order: Sequence[SortKey]) -> None:
+    def __init__(self, schema: pa.Schema, order: Sequence[SortKey]) -> None:
         self._order = tuple(order)
         self._kinds = [schema.types[key.index] for key in order]
         self.has_texts = not all(map(_is_number, self._kinds))
@@ -81,14 +84,14 @@ def _words(column: Any, key: SortKey) -> list[Any]:
     if is_null is not None:
         words = [np.where(is_null, null, each) for each in words]
     if len(words) == 1 and _needs_two(kind):
-        flags: Any = np.zeros(len(column), np.int64)
+        flags: Array = np.zeros(len(column), np.int64)
         if is_null is not None:
             flags[is_null] = null
         return [flags, *words]
     return words
 
 
-def _number_words(column: Any) -> Any:
+def _number_words(column: Any) -> Array:
     if pa.types.is_floating(column.type):
         numbers = np.asarray(column.cast(pa.float64()).fill_null(0.0))
         # One form of zero, and one of NaN, which stands behind everything.
@@ -100,16 +103,16 @@ def _number_words(column: Any) -> Any:
     return plain.to_numpy(zero_copy_only=False).astype(np.int64)
 
 
-def _decimal_words(column: Any) -> list[Any]:
+def _decimal_words(column: Any) -> list[Array]:
     data = column.buffers()[1]
-    both: Any = np.zeros(2 * len(column), np.int64)
+    both: Array = np.zeros(2 * len(column), np.int64)
     if data is not None:
         both = np.frombuffer(data, np.int64)[2 * column.offset : 2 * (column.offset + len(column))]
     low, high = both[::2], both[1::2]
     return [low] if column.type.precision <= _WHOLE_DIGITS else [high, (low.view(np.uint64) ^ _SIGN).view(np.int64)]
 
 
-def _fixed_bytes(numbers: Any) -> Any:
+def _fixed_bytes(numbers: Any) -> pa.Array:
     offsets = np.arange(len(numbers) + 1, dtype=np.int64) * numbers.itemsize
     return pa.Array.from_buffers(_BYTES, len(numbers), [None, pa.py_buffer(offsets), pa.py_buffer(numbers)])
 
@@ -125,7 +128,7 @@ def _content(column: Any) -> Any:
     return pc.binary_join_element_wise(content, pa.scalar(b"\0\0", _BYTES), pa.scalar(b"", _BYTES))
 
 
-def _inverted(content: Any) -> Any:
+def _inverted(content: Any) -> pa.Array:
     _, offsets, data = content.buffers()
     inverted = ~np.frombuffer(data, np.uint8)
     return pa.Array.from_buffers(_BYTES, len(content), [None, offsets, pa.py_buffer(inverted)], offset=content.offset)
@@ -145,7 +148,7 @@ def _nested_bytes(value: Any) -> bytes:
     return b"\2" + struct.pack(">Q", (int(word) + (1 << 63)) % (1 << 64))
 
 
-def _first_words(texts: Any) -> Any:
+def _first_words(texts: Any) -> Array:
     """The first eight bytes of each text; no text is the beginning of another one, so what is behind its end is 0."""
     _, offset_buffer, data = texts.buffers()
     offsets = np.frombuffer(offset_buffer, np.int64)[texts.offset : texts.offset + len(texts) + 1]

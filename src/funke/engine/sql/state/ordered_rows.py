@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,11 +12,14 @@ from funke.engine.sql.binding.relations import SortKey
 from funke.engine.sql.state.growing_columns import GrowingColumns
 from funke.engine.sql.state.order_words import OrderWords
 
+if TYPE_CHECKING:
+    from funke.engine.types.columns.arrays import Array
+
 __all__ = ["OrderedRows"]
 
 _TEXTS = pa.schema([pa.field("order", pa.large_binary())])
-_NO_OFFSETS: Any = np.empty(0, np.int64)
-_NO_BYTES: Any = np.empty(0, np.uint8)
+_NO_OFFSETS: Array = np.empty(0, np.int64)
+_NO_BYTES: Array = np.empty(0, np.uint8)
 # Copying a row costs less than finding out which ones to copy.
 _SMALL_BATCH = 1 << 9
 
@@ -24,7 +27,7 @@ _SMALL_BATCH = 1 << 9
 class OrderedRows:
     """Rows have numbers in the order in which they were added."""
 
-    def __init__(self, schema: Any, order: Sequence[SortKey]) -> None:
+    def __init__(self, schema: pa.Schema, order: Sequence[SortKey]) -> None:
         self.schema = schema
         self._words = OrderWords(schema, order)
         self.word_count, self.has_texts = self._words.count, self._words.has_texts
@@ -48,7 +51,7 @@ class OrderedRows:
         self._texts.add(pa.RecordBatch.from_arrays([texts], schema=_TEXTS))
         return words, *self._texts.text_buffers(0)
 
-    def adds_all(self, data: Any) -> bool:
+    def adds_all(self, data: pa.RecordBatch) -> bool:
         """Whether all rows of a batch are added: their texts are there before, or choosing would cost more."""
         return self.has_texts or data.num_rows < _SMALL_BATCH
 
@@ -75,7 +78,7 @@ class OrderedRows:
             self.words_of(data)
         self._rows.add(data)
 
-    def take(self, rows: Any) -> Any:
+    def take(self, rows: Any) -> pa.RecordBatch:
         """Rows by their numbers."""
         return pa.RecordBatch.from_arrays(self._rows.take(rows), schema=self.schema)
 

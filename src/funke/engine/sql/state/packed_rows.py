@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,9 @@ import pyarrow.compute as pc
 
 from funke.engine.errors import StateError
 from funke.engine.kernels.join_rows import find_rows
+
+if TYPE_CHECKING:
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["PackedRows"]
 
@@ -42,12 +45,12 @@ class PackedRows:
         ends = offsets[np.append(starts[1:], data.num_rows)].tolist()
         return [content[begin:end] for begin, end in zip(offsets[starts].tolist(), ends)]
 
-    def _packed(self, data: Any) -> tuple[Any, Any]:
+    def _packed(self, data: Any) -> tuple[Array, Any]:
         """Where each row begins, and the bytes of all."""
         count = data.num_rows
-        head: Any = np.zeros((count, self._head), np.uint8)
+        head: Array = np.zeros((count, self._head), np.uint8)
         loose = [_bytes_of(data.column(index)) for index in self._loose]
-        sizes: Any = np.full(count, self._head, np.int64)
+        sizes: Array = np.full(count, self._head, np.int64)
         place = 4
         nulls = [column.is_null().to_numpy(zero_copy_only=False) for column in data.columns]
         if nulls:
@@ -64,7 +67,7 @@ class PackedRows:
             head[:, place : place + 4] = lengths.astype(_SIZE).view(np.uint8).reshape(count, 4)
             place += 4
         head[:, :4] = sizes.astype(_SIZE).view(np.uint8).reshape(count, 4)
-        offsets: Any = np.zeros(count + 1, np.int64)
+        offsets: Array = np.zeros(count + 1, np.int64)
         np.cumsum(sizes, out=offsets[1:])
         if not loose:
             return offsets, head.tobytes()
@@ -73,9 +76,9 @@ class PackedRows:
         joined = pc.binary_join_element_wise(heads, *loose, pa.scalar(b"", pa.large_binary()))
         return offsets, joined.buffers()[2].to_pybytes()
 
-    def unpack(self, values: Sequence[bytes]) -> tuple[Any, Any]:
+    def unpack(self, values: Sequence[bytes]) -> tuple[pa.RecordBatch, Array]:
         """All rows of values, in order, and how many each value has."""
-        content: Any = np.frombuffer(b"".join(values), np.uint8)
+        content: Array = np.frombuffer(b"".join(values), np.uint8)
         lengths = np.fromiter(map(len, values), np.int64, len(values))
         starts, counts = self._starts(content, lengths)
         columns, place = [], 4 + self._null_bytes
@@ -94,11 +97,11 @@ class PackedRows:
             ends = ends + sizes
         return pa.RecordBatch.from_arrays(columns, schema=self._schema), counts
 
-    def _starts(self, content: Any, lengths: Any) -> tuple[Any, Any]:
-        counts: Any = np.zeros(len(lengths), np.int64)
+    def _starts(self, content: Array, lengths: Array) -> tuple[Any, Array]:
+        counts: Array = np.zeros(len(lengths), np.int64)
         if not self._loose:
             np.floor_divide(lengths, self._head, out=counts)
-            starts: Any = np.arange(len(content) // self._head, dtype=np.int64) * self._head
+            starts: Array = np.arange(len(content) // self._head, dtype=np.int64) * self._head
         else:
             starts = np.empty(len(content) // self._head, np.int64)
             total = find_rows.run(len(starts), content, lengths, len(lengths), self._head, counts, starts)
@@ -107,7 +110,7 @@ class PackedRows:
             raise StateError("rows of a join were kept in another form: it is the state of another query")
         return starts, counts
 
-    def _nulls(self, content: Any, starts: Any) -> Any:
+    def _nulls(self, content: Array, starts: Any) -> Any:
         bits = _gathered(content, starts + 4, self._null_bytes)
         return np.unpackbits(bits, axis=1, bitorder="little").astype(bool)
 
@@ -140,7 +143,7 @@ def _bytes_of(column: Any) -> Any:
     return pa.array([pickle.dumps(each, 5) for each in column.to_pylist()], pa.large_binary())
 
 
-def _gathered(content: Any, starts: Any, width: int) -> Any:
+def _gathered(content: Array, starts: Any, width: int) -> Array:
     """So many bytes from each start on."""
     if not len(starts):
         return np.empty((0, width), np.uint8)
@@ -149,16 +152,16 @@ def _gathered(content: Any, starts: Any, width: int) -> Any:
     return np.ascontiguousarray(windows[starts])
 
 
-def _fixed_column(values: Any, kind: Any, is_null: Any) -> Any:
+def _fixed_column(values: Array, kind: Any, is_null: Any) -> pa.Array:
     stored = pa.int8() if pa.types.is_boolean(kind) else kind
     column = pa.Array.from_buffers(stored, len(values), [_validity(is_null), pa.py_buffer(values)])
     return column.cast(kind) if stored is not kind else column
 
 
-def _loose_column(content: Any, begins: Any, sizes: Any, kind: Any, is_null: Any) -> Any:
+def _loose_column(content: Array, begins: Any, sizes: Array, kind: Any, is_null: Any) -> pa.Array:
     # Arrow takes ranges out of bytes if what lies between them are values too: every second one is wanted.
     count = len(begins)
-    offsets: Any = np.empty(2 * count + 1, np.int64)
+    offsets: Array = np.empty(2 * count + 1, np.int64)
     offsets[0], offsets[1::2], offsets[2::2] = 0, begins, begins + sizes
     both = pa.Array.from_buffers(pa.large_binary(), 2 * count, [None, pa.py_buffer(offsets), pa.py_buffer(content)])
     wanted = pa.array(np.arange(count, dtype=np.int64) * 2 + 1, mask=is_null if is_null.any() else None)

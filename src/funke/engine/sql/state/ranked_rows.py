@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,18 +28,23 @@ from funke.engine.sql.state.ordered_rows import OrderedRows
 from funke.engine.sql.state.row_bytes import row_hashes
 from funke.engine.sql.state.rows_by_key import RowsByKey
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from funke.engine.types.columns.arrays import Array
+
 __all__ = ["APPEND", "RETRACT", "UPDATE", "RankChanges", "RankRules", "RankedRows"]
 
 _FIRST_KEYS, _FIRST_SLOTS, _FIRST_CHANGES = 1 << 8, 1 << 10, 1 << 12
 _SIZES = 48
-_NO_NUMBERS: Any = np.empty(0, np.int64)
+_NO_NUMBERS: Array = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True)
 class RankRules:
     """Which rows count, and how their changes are told."""
 
-    schema: Any
+    schema: pa.Schema
     order: tuple[SortKey, ...]
     # APPEND, UPDATE or RETRACT.
     strategy: int
@@ -62,7 +67,7 @@ class RankRules:
 class RankChanges:
     """Changes in their order: kinds, rows, the numbers of these, and the rows of the input that they come from."""
 
-    kinds: Any
+    kinds: Array
     columns: list[Any]
     numbers: Any
     sources: Any
@@ -76,7 +81,7 @@ class RankedRows(RowsByKey[RankChanges]):
         self._rows = OrderedRows(rules.schema, rules.order)
         self._identity = list(rules.identity)
         self._width = 1 + self._rows.word_count + bool(self._identity)
-        self._numbers: Any = np.array(
+        self._numbers: Array = np.array(
             [
                 rules.strategy,
                 rules.first,
@@ -90,7 +95,7 @@ class RankedRows(RowsByKey[RankChanges]):
             ],
             np.int64,
         )
-        self._changes: Any = np.empty(_FIRST_CHANGES * CHANGE_WIDTH, np.int64)
+        self._changes: Array = np.empty(_FIRST_CHANGES * CHANGE_WIDTH, np.int64)
         self.clear()
 
     def clear(self) -> None:
@@ -99,10 +104,10 @@ class RankedRows(RowsByKey[RankChanges]):
         # How many rows have come in.
         self._entered = 0
         # For each key its first slot, its rows, its room.
-        self._heads: Any = np.zeros(3 * _FIRST_KEYS, np.int64)
-        self._slots: Any = np.empty(_FIRST_SLOTS * self._width, np.int64)
-        self._free: Any = np.full(_SIZES, -1, np.int64)
-        self._counters: Any = np.zeros(6, np.int64)
+        self._heads: Array = np.zeros(3 * _FIRST_KEYS, np.int64)
+        self._slots: Array = np.empty(_FIRST_SLOTS * self._width, np.int64)
+        self._free: Array = np.full(_SIZES, -1, np.int64)
+        self._counters: Array = np.zeros(6, np.int64)
 
     @property
     def gone(self) -> int:
@@ -127,11 +132,11 @@ class RankedRows(RowsByKey[RankChanges]):
     def reserve_keys(self, count: int) -> None:
         """There may be so many keys."""
         if 3 * count > len(self._heads):
-            heads: Any = np.zeros(3 * (count + count // 2), np.int64)
+            heads: Array = np.zeros(3 * (count + count // 2), np.int64)
             heads[: len(self._heads)] = self._heads
             self._heads = heads
 
-    def take_in(self, data: Any, keys: Any, takes_in: Any) -> Iterator[RankChanges]:
+    def take_in(self, data: pa.RecordBatch, keys: Any, takes_in: Any) -> Iterator[RankChanges]:
         """Takes rows in, or back; what changes, in parts."""
         count, begin = data.num_rows, 0
         words, offsets, content = self._rows.words_of(data)
@@ -172,7 +177,7 @@ class RankedRows(RowsByKey[RankChanges]):
             self._reserve()
 
     def _sent(self) -> RankChanges:
-        changes: Any = self._changes[: int(self._counters[SENT]) * CHANGE_WIDTH].reshape(-1, CHANGE_WIDTH)
+        changes: Array = self._changes[: int(self._counters[SENT]) * CHANGE_WIDTH].reshape(-1, CHANGE_WIDTH)
         rows, numbers, sources = changes.T[1:].copy()
         return RankChanges(changes[:, 0].astype(np.int8), self._rows.take_columns(rows), numbers, sources)
 
@@ -180,7 +185,7 @@ class RankedRows(RowsByKey[RankChanges]):
         """Makes the room that was missing."""
         if self._counters[NEEDED_SLOTS]:
             size = 2 * len(self._slots) + int(self._counters[NEEDED_SLOTS]) * self._width
-            slots: Any = np.empty(size - size % self._width, np.int64)
+            slots: Array = np.empty(size - size % self._width, np.int64)
             slots[: len(self._slots)] = self._slots
             self._slots = slots
         if int(self._counters[NEEDED_CHANGES]) * CHANGE_WIDTH > len(self._changes):
@@ -196,7 +201,7 @@ class RankedRows(RowsByKey[RankChanges]):
     def put(self, data: Any, keys: Any, lengths: Any) -> None:
         """Rows of keys, one key after the other, each in its order; before, there was nothing."""
         self.reserve_keys(int(keys.max(initial=-1)) + 1)
-        rooms: Any = np.full(len(keys), LEAST_ROOM, np.int64)
+        rooms: Array = np.full(len(keys), LEAST_ROOM, np.int64)
         while (rooms < lengths).any():
             rooms[rooms < lengths] *= 2
         starts = np.cumsum(rooms) - rooms
@@ -213,12 +218,12 @@ class RankedRows(RowsByKey[RankChanges]):
             slots[places, -1] = row_hashes(data, self._identity)
         self._entered = data.num_rows
 
-    def rows_of(self, keys: Any) -> tuple[Any, Any]:
+    def rows_of(self, keys: Any) -> tuple[Array, Any]:
         """The numbers of the rows of some keys, one key after the other, each in its order; how many each has."""
         lengths = self.lengths(keys)
         return self._slots[_places(self._heads[3 * keys], lengths) * self._width], lengths
 
-    def live_keys(self) -> Any:
+    def live_keys(self) -> Array:
         """The keys that have rows."""
         return np.flatnonzero(self._heads[1::3])
 
@@ -227,7 +232,7 @@ class RankedRows(RowsByKey[RankChanges]):
         return self._rows.take(rows)
 
 
-def _places(starts: Any, lengths: Any) -> Any:
+def _places(starts: Any, lengths: Any) -> Array:
     """The places of runs, one after the other."""
     total = int(lengths.sum())
     before = np.cumsum(lengths) - lengths

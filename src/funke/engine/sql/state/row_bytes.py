@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+
+if TYPE_CHECKING:
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["row_bytes", "row_hashes"]
 
@@ -30,7 +33,7 @@ def row_bytes(columns: Sequence[Any]) -> Any:
     return pc.binary_join_element_wise(*parts, pa.scalar(b"", pa.large_binary()))
 
 
-def row_hashes(data: Any, columns: Sequence[int]) -> Any:
+def row_hashes(data: pa.RecordBatch, columns: Sequence[int]) -> Array:
     """Hashes of 64 bits that nobody can choose: those of Python's bytes."""
     keys = row_bytes([data.column(index) for index in columns])
     return np.fromiter(map(hash, keys.to_pylist()), np.int64, data.num_rows)
@@ -40,10 +43,10 @@ def _is_word(kind: Any) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_temporal(kind))
 
 
-def _words(columns: Sequence[Any]) -> Any:
+def _words(columns: Sequence[Any]) -> pa.Array:
     """Numbers and times as a word each, behind one that says which are NULL: a quarter of the cost of joined bytes."""
     count, width = len(columns[0]), len(columns) + 1
-    words: Any = np.zeros((count, width), np.int64)
+    words: Array = np.zeros((count, width), np.int64)
     for place, column in enumerate(columns):
         data = column.buffers()[1]
         if data is None:
@@ -55,7 +58,7 @@ def _words(columns: Sequence[Any]) -> Any:
             is_null = column.is_null().to_numpy(zero_copy_only=False)
             words[is_null, 0] |= 1 << place
             words[is_null, place + 1] = 0
-    offsets: Any = np.arange(count + 1, dtype=np.int64) * (8 * width)
+    offsets: Array = np.arange(count + 1, dtype=np.int64) * (8 * width)
     return pa.Array.from_buffers(pa.large_binary(), count, [None, pa.py_buffer(offsets), pa.py_buffer(words)])
 
 
@@ -69,7 +72,7 @@ def _parts(column: Any, is_last: bool) -> list[Any]:
     if pa.types.is_boolean(kind):
         return [_fixed(column.cast(pa.int8()).fill_null(0))]
     if pa.types.is_floating(kind):
-        numbers: Any = column.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False)
+        numbers: Array = column.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False)
         # One form of zero, and one of NaN.
         numbers = np.where(np.isnan(numbers), np.nan, numbers + 0.0)
         return [_fixed(pa.array(numbers))]
@@ -79,11 +82,11 @@ def _parts(column: Any, is_last: bool) -> list[Any]:
     return [_fixed(column)]
 
 
-def _fixed(column: Any) -> Any:
+def _fixed(column: pa.Array) -> pa.Array:
     """The bytes of values of one size; those of NULL are 0."""
     width = column.type.bit_width // 8
     data = column.buffers()[1]
-    content: Any = np.zeros(len(column) * width, np.uint8)
+    content: Array = np.zeros(len(column) * width, np.uint8)
     if data is not None:
         content = np.frombuffer(data, np.uint8)[column.offset * width : (column.offset + len(column)) * width]
     if column.null_count:

@@ -15,7 +15,7 @@ __all__ = ["StoredRows", "to_plain"]
 class StoredRows:
     """The rows of an Arrow schema; a number has an array beside it that says whether it is there."""
 
-    def __init__(self, schema: Any) -> None:
+    def __init__(self, schema: pa.Schema) -> None:
         self._schema = schema
         self._dtypes = [_dtype(each.type) for each in schema]
 
@@ -45,7 +45,7 @@ class StoredRows:
             columns.append(np.asarray(numbers.is_valid()))
         return tuple(columns)
 
-    def decode(self, columns: Columns) -> Any:
+    def decode(self, columns: Columns) -> pa.RecordBatch:
         """The rows of entries."""
         arrays, given = [], iter(columns)
         for dtype, field in zip(self._dtypes, self._schema):

@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from funke.engine.sql.state.join_side import JoinSide, SideSpec
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from funke.engine.types.columns.arrays import Array
+
 __all__ = ["TimedSide"]
 
 _GONE = np.iinfo(np.int64).max
-_NO_ROWS: Any = np.empty(0, np.int64)
+_NO_ROWS: Array = np.empty(0, np.int64)
 
 
 class TimedSide:
     """Rows are linked by the numbers of their keys, from 1 on; 0 is that of rows whose key has a NULL."""
 
-    def __init__(self, schema: Any, keys: tuple[int, ...]) -> None:
+    def __init__(self, schema: pa.Schema, keys: tuple[int, ...]) -> None:
         self._rows = JoinSide(SideSpec(schema, keys, None, False))
         # By the number of a row; of one that is gone it is later than any other.
-        self._times: Any = np.full(1 << 10, _GONE, np.int64)
+        self._times: Array = np.full(1 << 10, _GONE, np.int64)
         self._earliest = _GONE
 
     def __len__(self) -> int:
@@ -41,10 +46,10 @@ class TimedSide:
         """How many rows there are with each of these keys."""
         return self._rows.counts(_probes(numbers))
 
-    def near(self, numbers: Any, counts: Any, times: Any, before_ms: int, behind_ms: int) -> tuple[Any, Any]:
+    def near(self, numbers: Any, counts: Any, times: Any, before_ms: int, behind_ms: int) -> tuple[Array, Array]:
         """The pairs of given rows and of rows with the same key that are as near: indexes, and numbers of rows."""
         rows = self._rows.matching(_probes(numbers), int(counts.sum()))
-        given: Any = np.repeat(np.arange(len(numbers)), counts)
+        given: Array = np.repeat(np.arange(len(numbers)), counts)
         distances = self._times[rows] - times[given]
         is_near = (distances >= -before_ms) & (distances <= behind_ms)
         return given[is_near], rows[is_near]
@@ -57,7 +62,7 @@ class TimedSide:
         self._rows.add(data, numbers + 1, np.ones(len(numbers), np.uint8), has_match.astype(np.int64), 0)
         last = first + len(numbers)
         if last > len(self._times):
-            longer: Any = np.full(last + last // 4, _GONE, np.int64)
+            longer: Array = np.full(last + last // 4, _GONE, np.int64)
             longer[:first] = self._times[:first]
             self._times = longer
         self._times[first:last] = times
@@ -71,15 +76,15 @@ class TimedSide:
         """Columns of rows; a number below 0 is a row of NULLs."""
         return self._rows.take(rows, indexes)
 
-    def expired(self, last_ms: int) -> Any:
+    def expired(self, last_ms: int) -> Array:
         """The rows whose time is not behind this one."""
         return np.flatnonzero(self._live_times() <= min(last_ms, _GONE - 1)) if last_ms >= self._earliest else _NO_ROWS
 
-    def times(self, rows: Any) -> Any:
+    def times(self, rows: Array) -> Array:
         """The times of rows."""
         return self._times[rows]
 
-    def has_match(self, rows: Any) -> Any:
+    def has_match(self, rows: Array) -> Any:
         """Which rows have a match."""
         return self._rows.matches[rows] > 0
 
@@ -90,16 +95,16 @@ class TimedSide:
             self._times[rows] = _GONE
             self._earliest = int(self._live_times().min(initial=_GONE))
 
-    def live_rows(self) -> tuple[Any, Any, Any]:
+    def live_rows(self) -> tuple[Any, Array, Any]:
         """All rows in their order, their times, and which have a match."""
         data, matches, _ = self._rows.live_rows()
         times = self._live_times()
         return data, times[times != _GONE], matches > 0
 
-    def _live_times(self) -> Any:
+    def _live_times(self) -> Array:
         return self._times[: len(self) + self.gone]
 
 
-def _probes(numbers: Any) -> Any:
+def _probes(numbers: Any) -> Array:
     """The numbers to look for: NULL is equal to nothing."""
     return np.where(numbers < 0, -1, numbers + 1)

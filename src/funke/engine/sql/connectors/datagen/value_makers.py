@@ -5,13 +5,16 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from funke.engine.types.logical.column_types import to_column_type
 from funke.engine.types.logical.data_type import DataType
+
+if TYPE_CHECKING:
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = [
     "ArrayMaker",
@@ -49,7 +52,7 @@ class ValueMaker(ABC):
         return pa.compute.if_else(pa.array(missing), pa.scalar(None, made.type), made)
 
     @property
-    def arrow_type(self) -> Any:
+    def arrow_type(self) -> pa.DataType:
         return to_column_type(self.type)
 
     @abstractmethod
@@ -58,7 +61,7 @@ class ValueMaker(ABC):
 
 @dataclass(frozen=True)
 class BooleanMaker(ValueMaker):
-    def _make(self, indexes: Any, chance: np.random.Generator) -> Any:
+    def _make(self, indexes: Any, chance: np.random.Generator) -> pa.Array:
         return pa.array(chance.integers(0, 2, len(indexes)).astype(bool))
 
 
@@ -92,7 +95,7 @@ class DecimalMaker(ValueMaker):
     least: int = 0
     most: int = 0
 
-    def _make(self, indexes: Any, chance: np.random.Generator) -> Any:
+    def _make(self, indexes: Any, chance: np.random.Generator) -> pa.Array:
         from decimal import Decimal
 
         scale: int = self.type.scale  # type: ignore[attr-defined]
@@ -108,7 +111,7 @@ class TextMaker(ValueMaker):
     length: int = 100
     is_varying: bool = False
 
-    def _make(self, indexes: Any, chance: np.random.Generator) -> Any:
+    def _make(self, indexes: Any, chance: np.random.Generator) -> pa.Array:
         lengths = _lengths(self, len(indexes), chance)
         digits = _HEX[chance.integers(0, 16, int(lengths.sum()), np.uint8)]
         return _binary(lengths, digits, pa.utf8())
@@ -119,7 +122,7 @@ class BytesMaker(ValueMaker):
     length: int = 100
     is_varying: bool = False
 
-    def _make(self, indexes: Any, chance: np.random.Generator) -> Any:
+    def _make(self, indexes: Any, chance: np.random.Generator) -> pa.Array:
         lengths = _lengths(self, len(indexes), chance)
         content = chance.integers(0, 256, int(lengths.sum()), np.uint8)
         return _binary(lengths, content, pa.binary()).cast(self.arrow_type)
@@ -131,8 +134,8 @@ def _lengths(maker: TextMaker | BytesMaker, count: int, chance: np.random.Genera
     return np.full(count, maker.length, np.int64)
 
 
-def _binary(lengths: Any, content: Any, arrow_type: Any) -> Any:
-    offsets: Any = np.zeros(len(lengths) + 1, np.int32)
+def _binary(lengths: Any, content: Any, arrow_type: pa.DataType) -> pa.Array:
+    offsets: Array = np.zeros(len(lengths) + 1, np.int32)
     np.cumsum(lengths, out=offsets[1:])
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(content))]
     return pa.Array.from_buffers(arrow_type, len(lengths), buffers)
@@ -149,7 +152,7 @@ class NowMaker(ValueMaker):
     def _make(self, indexes: Any, chance: np.random.Generator) -> Any:
         now_ms = time.time_ns() // 1_000_000 + self.offset_ms
         past = chance.integers(0, self.max_past_ms, len(indexes), endpoint=True) if self.max_past_ms else 0
-        moments: Any = np.full(len(indexes), now_ms, np.int64) - past
+        moments: Array = np.full(len(indexes), now_ms, np.int64) - past
         arrow_type = self.arrow_type
         if pa.types.is_date(arrow_type):
             return pa.array((moments // _MILLISECONDS_OF_DAY).astype(np.int32)).cast(arrow_type)
@@ -165,7 +168,7 @@ class SequenceMaker(ValueMaker):
 
     start: int = 0
 
-    def _make(self, indexes: Any, chance: np.random.Generator) -> Any:
+    def _make(self, indexes: Any, chance: np.random.Generator) -> pa.Array:
         numbers = pa.array(indexes + self.start)
         if pa.types.is_binary(self.arrow_type):
             return numbers.cast(pa.utf8()).cast(self.arrow_type)
@@ -183,7 +186,7 @@ class ArrayMaker(ValueMaker):
 
     def _make(self, indexes: Any, chance: np.random.Generator) -> Any:
         assert self.element is not None
-        offsets: Any = np.arange(len(indexes) + 1, dtype=np.int32) * self.length
+        offsets: Array = np.arange(len(indexes) + 1, dtype=np.int32) * self.length
         elements = self.element.column(np.arange(len(indexes) * self.length), chance)
         return pa.ListArray.from_arrays(pa.array(offsets), elements).cast(self.arrow_type)
 
@@ -196,7 +199,7 @@ class MapMaker(ValueMaker):
     value: ValueMaker | None = None
     length: int = 3
 
-    def _make(self, indexes: Any, chance: np.random.Generator) -> Any:
+    def _make(self, indexes: Any, chance: np.random.Generator) -> pa.Array:
         assert self.key is not None
         assert self.value is not None
         entries = np.arange(len(indexes) * self.length)
@@ -212,6 +215,6 @@ class MapMaker(ValueMaker):
 class RowMaker(ValueMaker):
     fields: tuple[ValueMaker, ...] = ()
 
-    def _make(self, indexes: Any, chance: np.random.Generator) -> Any:
+    def _make(self, indexes: Any, chance: np.random.Generator) -> pa.Array:
         columns = [each.column(indexes, chance) for each in self.fields]
         return pa.StructArray.from_arrays(columns, fields=list(self.arrow_type))

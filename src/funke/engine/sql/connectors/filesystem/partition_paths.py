@@ -12,6 +12,7 @@ from funke.engine.sql.functions.values import to_values
 from funke.engine.sql.results.value_text import value_text
 
 if TYPE_CHECKING:
+    from funke.engine.types.columns.arrays import Array
     from funke.engine.types.logical.row_type import RowField
 
 __all__ = ["Partitions", "escaped"]
@@ -59,7 +60,7 @@ class Partitions:
     def _folders(self, data: Any, places: Sequence[int]) -> tuple[dict[int, str], Any]:
         """The folders by number, and the number of each row's."""
         folders: dict[int, str] = {0: ""}
-        numbers: Any = np.zeros(len(data), np.int64)
+        numbers: Array = np.zeros(len(data), np.int64)
         for place in places:
             encoded = data.column(place).dictionary_encode(null_encoding="encode")
             names = [self._name(self.fields[place], each) for each in self._values(encoded.dictionary, place)]

@@ -90,7 +90,7 @@ class FileCondition:
 _NOTHING = pa.nulls(1)
 
 
-def _one(column: PartitionColumn | MetadataColumn, file: InputFile) -> Any:
+def _one(column: PartitionColumn | MetadataColumn, file: InputFile) -> pa.Array:
     return pa.repeat(_scalar(column, file), 1)
 
 
@@ -159,7 +159,7 @@ class TableFiles(TableFileFormat):
             yield batch.with_data(data) if isinstance(batch, ColumnBatch) else data
 
 
-def _scalar(column: PartitionColumn | MetadataColumn, file: InputFile) -> Any:
+def _scalar(column: PartitionColumn | MetadataColumn, file: InputFile) -> pa.Scalar:
     return pa.scalar(column.value_in(file), to_column_type(column.field.data_type))
 
 

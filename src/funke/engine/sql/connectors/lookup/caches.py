@@ -17,6 +17,7 @@ from funke.engine.sql.state.key_numbers import KeyNumbers
 
 if TYPE_CHECKING:
     from funke.engine.operators.clock import Clock
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["FullCache", "NoCache", "PartialCache", "PartialCacheSettings"]
 
@@ -191,10 +192,10 @@ class _HeldTable:
         return FoundRows(self._rows, counts, np.repeat(starts, counts) + within)
 
 
-_NOWHERE: Any = np.empty(0, np.int64)
+_NOWHERE: Array = np.empty(0, np.int64)
 
 
-def _places(numbers: Any, keys: int) -> list[Any]:
+def _places(numbers: Array, keys: int) -> list[Any]:
     """The places of the rows of each key."""
     counts, places = rows_by_number(numbers, keys)
     return np.split(places, np.cumsum(counts)[:-1])

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from funke.engine.operators.clock import Clock
     from funke.engine.sql.binding.relations import Column
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["FoundRows", "KeyedTable", "Lookup", "LookupTable", "TableOfThread", "numbers_of", "rows_by_number"]
 
@@ -105,18 +106,18 @@ class TableOfThread(KeyedTable):
             del self._own.table
 
 
-def rows_by_number(numbers: Any, keys: int) -> tuple[Any, Any]:
+def rows_by_number(numbers: Any, keys: int) -> tuple[Any, Array]:
     """How many rows each of so many keys has, and their places; rows without a number are left out."""
-    places: Any = np.flatnonzero(numbers >= 0)
+    places: Array = np.flatnonzero(numbers >= 0)
     own = numbers[places]
     counts = np.bincount(own, minlength=keys).astype(np.int64)
     return counts, places[np.argsort(own, kind="stable")]
 
 
-def numbers_of(keys: pa.RecordBatch, rows: pa.RecordBatch, columns: Sequence[int]) -> Any:
+def numbers_of(keys: pa.RecordBatch, rows: pa.RecordBatch, columns: Sequence[int]) -> Array:
     """For each row the place of its key among keys; -1 if it is not there."""
     known = KeyNumbers(keys.schema.types)
-    places: Any = np.empty(keys.num_rows, np.int64)
+    places: Array = np.empty(keys.num_rows, np.int64)
     places[known.numbers(keys.columns, keys.num_rows)] = np.arange(keys.num_rows)
     numbers = known.find([rows.column(each) for each in columns], rows.num_rows)
     return np.where(numbers >= 0, places[numbers], -1)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from funke.engine.sql.functions.aggregates.aggregate import AggregateBody, AggregateCall
 from funke.engine.sql.functions.aggregates.kernel import AggregateKernel, Fields
 from funke.engine.sql.functions.aggregates.rows import AggregateRows
 from funke.engine.sql.functions.function import SymbolType
 from funke.engine.sql.functions.values import from_values, to_values
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = ["BodyKernel"]
 
@@ -29,7 +32,7 @@ class BodyKernel(AggregateKernel):
             pass
         return before
 
-    def running(self, before: Fields, rows: AggregateRows) -> tuple[Fields, Any]:
+    def running(self, before: Fields, rows: AggregateRows) -> tuple[Fields, pa.Array]:
         values = list(self._results(before, rows, self._body.value))
         return before, from_values(values, self._call.result)
 
@@ -38,7 +41,7 @@ class BodyKernel(AggregateKernel):
             self._body.merge(accumulator, other)
         return left
 
-    def values(self, fields: Fields) -> Any:
+    def values(self, fields: Fields) -> pa.Array:
         return from_values(list(map(self._body.value, fields[0])), self._call.result)
 
     def _results(self, before: Fields, rows: AggregateRows, result_of: Callable[[Any], Any]) -> Iterator[Any]:

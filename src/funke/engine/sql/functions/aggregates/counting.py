@@ -48,7 +48,7 @@ class _CountKernel(RunningKernel):
     def merge(self, left: Fields, right: Fields) -> Fields:
         return (left[0] + right[0],)
 
-    def values(self, fields: Fields) -> Any:
+    def values(self, fields: Fields) -> pa.Array:
         return pa.array(fields[0])
 
 

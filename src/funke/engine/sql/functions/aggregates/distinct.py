@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,9 @@ from funke.engine.sql.functions.values import from_values, to_values
 from funke.engine.state.storage_keys import original_key, storage_keys
 from funke.engine.types.logical.column_types import to_column_type
 
+if TYPE_CHECKING:
+    from funke.engine.types.columns.arrays import Array
+
 __all__ = ["DistinctKernel", "DistinctValues"]
 
 
@@ -30,7 +33,7 @@ class DistinctValues:
         # Whether keys are values themselves, not tuples of them.
         self._is_single = len(own) == 1 and not _is_compared_by_value(to_column_type(own[0][1]))
 
-    def of_rows(self, rows: AggregateRows) -> tuple[list[Any], Any]:
+    def of_rows(self, rows: AggregateRows) -> tuple[list[Any], Array]:
         """The different values of the batch as keys, and the number of each row's."""
         columns = [rows.arguments[place].array for place, _ in self._own]
         if self._is_single:
@@ -132,7 +135,7 @@ class DistinctKernel(AggregateKernel):
             chosen = self._first_ones(counts, rows, keys, codes)
         else:
             chosen = self._changing_ones(counts, rows, keys, codes)
-        mask: Any = np.zeros(len(rows), np.bool_)
+        mask: Array = np.zeros(len(rows), np.bool_)
         mask[chosen] = True
         return AggregateRows(rows.segments, rows.arguments, rows.signs, mask)
 
@@ -177,6 +180,6 @@ class DistinctKernel(AggregateKernel):
         return chosen
 
 
-def _is_compared_by_value(arrow_type: Any) -> bool:
+def _is_compared_by_value(arrow_type: pa.DataType) -> bool:
     # -0.0 and 0.0 are two values to Arrow.
     return bool(pa.types.is_nested(arrow_type) or pa.types.is_floating(arrow_type))

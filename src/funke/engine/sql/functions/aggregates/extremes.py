@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,9 @@ from funke.engine.types.logical.atomic_types import BooleanType, DecimalType
 from funke.engine.types.logical.column_types import to_column_type
 from funke.engine.types.logical.data_type import DataType
 from funke.engine.types.logical.families import APPROXIMATE, CHARACTER, DATETIME, INTEGRAL, INTERVAL
+
+if TYPE_CHECKING:
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["MAX", "MIN"]
 
@@ -120,7 +123,7 @@ class _ExtremeKernel(RunningKernel):
             return self._one_by_one(before, rows, numbers)
         return rows.segments.running(self._operation, *self._filled_up(before, rows, numbers))
 
-    def _filled_up(self, before: Fields, rows: AggregateRows, numbers: Any) -> tuple[Any, Any]:
+    def _filled_up(self, before: Fields, rows: AggregateRows, numbers: Any) -> tuple[Array, Array]:
         """What was known and the values, with numbers that change nothing where there are none."""
         known, has_value = before
         least = self._beyond(numbers, known)
@@ -144,7 +147,7 @@ class _ExtremeKernel(RunningKernel):
             return False
         return any(bool((np.isnan(each) | ((each == 0) & np.signbit(each))).any()) for each in (numbers, known))
 
-    def _one_by_one(self, before: Fields, rows: AggregateRows, numbers: Any) -> Any:
+    def _one_by_one(self, before: Fields, rows: AggregateRows, numbers: Any) -> Array:
         result = np.empty(len(rows), self._dtype)
         counting = None if rows.counting is None else rows.counting.tolist()
         values = numbers.tolist()
@@ -163,10 +166,10 @@ class _ExtremeKernel(RunningKernel):
     def merge(self, left: Fields, right: Fields) -> Fields:
         better = left[0] < right[0] if self._is_max else left[0] > right[0]
         takes_right = right[1] & (~left[1] | better.astype(bool))
-        chosen: Any = np.where(takes_right, right[0], left[0])
+        chosen: Array = np.where(takes_right, right[0], left[0])
         return chosen.astype(self._dtype), left[1] | right[1]
 
-    def values(self, fields: Fields) -> Any:
+    def values(self, fields: Fields) -> pa.Array:
         numbers, has_value = fields
         empty = ~has_value
         if isinstance(self._result, DecimalType):
@@ -196,21 +199,21 @@ class _TextExtremeKernel(RunningKernel):
         texts, ranks = self._ranks([pa.array(left[0], self._type), pa.array(right[0], self._type)])
         return (texts[self._operation(ranks[: len(left[0])], ranks[len(left[0]) :])],)
 
-    def values(self, fields: Fields) -> Any:
+    def values(self, fields: Fields) -> pa.Array:
         return pa.array(fields[0], self._type)
 
-    def _missing(self, texts: Any) -> int:
+    def _missing(self, texts: Array) -> int:
         """The rank of NULL, which every text is preferred to."""
         return 0 if self._is_max else len(texts) - 1
 
-    def _ranks(self, columns: list[Any]) -> tuple[Any, Any]:
+    def _ranks(self, columns: list[Any]) -> tuple[Array, Array]:
         """The distinct texts in order, None among them, and the place of each one of the columns."""
         encoded = pa.concat_arrays(columns).dictionary_encode()
         order = np.asarray(pc.sort_indices(encoded.dictionary))
         first = 1 if self._is_max else 0
-        ranks: Any = np.empty(len(order) + 1, np.int64)
+        ranks: Array = np.empty(len(order) + 1, np.int64)
         ranks[order] = np.arange(len(order)) + first
-        texts: Any = np.empty(len(order) + 1, object)
+        texts: Array = np.empty(len(order) + 1, object)
         texts[first : first + len(order)] = encoded.dictionary.take(pa.array(order)).to_pylist()
         ranks[-1] = self._missing(texts)
         return texts, ranks[np.asarray(encoded.indices.fill_null(len(order)))]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from funke.engine.sql.functions.aggregates.aggregate import AggregateCall
 from funke.engine.sql.functions.aggregates.distinct import DistinctValues
 from funke.engine.sql.functions.aggregates.rows import AggregateRows
 from funke.engine.sql.functions.aggregates.value_table import ValueTable
+
+if TYPE_CHECKING:
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["MOST_MEMBERS", "FirstValues"]
 
@@ -28,7 +31,7 @@ class FirstValues:
         # Where state is in memory, integers are in one table for all groups.
         self.is_in_memory = False
 
-    def create(self, count: int) -> Any:
+    def create(self, count: int) -> Array:
         """What is known of groups that are not there yet."""
         if self.is_in_memory and self._table is not None:
             return np.full(count, None, object)
@@ -42,7 +45,7 @@ class FirstValues:
         segments = rows[0].segments
         pairs, pair_of_row = np.unique(segments.segment_of_row * len(keys) + codes, return_inverse=True)
         # The first row of each pair that counts for each call, and a bit for it.
-        first: Any = np.full((len(rows), len(pairs)), segments.length)
+        first: Array = np.full((len(rows), len(pairs)), segments.length)
         for own, each in zip(first, rows):
             places = np.arange(segments.length) if each.mask is None else np.flatnonzero(each.mask)
             own[pair_of_row[places[::-1]]] = places[::-1]
@@ -50,7 +53,7 @@ class FirstValues:
         new = _taken_in(known, keys, (pairs // len(keys)).tolist(), (pairs % len(keys)).tolist(), bits.tolist())
         found = []
         for place, each in enumerate(rows):
-            mask: Any = np.zeros(segments.length, np.bool_)
+            mask: Array = np.zeros(segments.length, np.bool_)
             mask[first[place, np.flatnonzero(new >> place & 1)]] = True
             found.append(AggregateRows(segments, each.arguments, None, mask))
         return found
@@ -63,7 +66,7 @@ class FirstValues:
         if column.present is not None:
             groups = np.where(column.present, groups, -1 - groups)
             values = np.where(column.present, values, 0)
-        bits: Any = np.zeros(segments.length, np.int64)
+        bits: Array = np.zeros(segments.length, np.int64)
         for place, each in enumerate(rows):
             bits |= (1 if each.mask is None else each.mask.astype(np.int64)) << np.int64(place)
         new = table.take_in(groups, values, bits)
@@ -73,7 +76,7 @@ class FirstValues:
         ]
 
 
-def _taken_in(known: Any, keys: list[Any], groups: list[int], codes: list[int], bits: list[int]) -> Any:
+def _taken_in(known: Any, keys: list[Any], groups: list[int], codes: list[int], bits: list[int]) -> Array:
     """For each value of a group the calls to which it is new."""
     # One by one: a dict for each group. 0.2 µs for each value of a group in a batch.
     new = []

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from funke.engine.sql.functions.aggregates.rows import AggregateRows
+
+if TYPE_CHECKING:
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["AggregateKernel", "Fields", "RunningKernel"]
 
@@ -63,7 +66,7 @@ class RunningKernel(AggregateKernel):
         return tuple(field[ends] for field in fields), self.values(fields)
 
 
-def _filled(count: int, dtype: Any, value: Any) -> Any:
+def _filled(count: int, dtype: Any, value: Any) -> Array:
     if dtype is object and callable(value):
         # One by one: numpy would take lists for more dimensions.
         return np.fromiter((value() for _ in range(count)), object, count)

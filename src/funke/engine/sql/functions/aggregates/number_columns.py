@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,12 +11,15 @@ import pyarrow as pa
 from funke.engine.types.logical.atomic_types import DecimalType
 from funke.engine.types.logical.column_types import to_column_type
 
+if TYPE_CHECKING:
+    from funke.engine.types.columns.arrays import Array
+
 __all__ = ["decimal_column", "number_column"]
 
 _LIMB = (1 << 64) - 1
 
 
-def number_column(numbers: Any, empty: Any, arrow_type: Any) -> Any:
+def number_column(numbers: Array, empty: Any, arrow_type: pa.DataType) -> pa.Array:
     """Numbers, dates and times as a column; NULL where `empty` is true (None: nowhere)."""
     if pa.types.is_boolean(arrow_type):
         return pa.array(numbers.astype(np.bool_), arrow_type, mask=empty)
@@ -25,7 +28,7 @@ def number_column(numbers: Any, empty: Any, arrow_type: Any) -> Any:
     return column if stored == arrow_type else column.view(arrow_type)
 
 
-def decimal_column(unscaled: Any, empty: Any, data_type: DecimalType) -> Any:
+def decimal_column(unscaled: Array, empty: Any, data_type: DecimalType) -> pa.Array:
     """Unscaled integers as a column of decimals; NULL where `empty` is true, and where there are too many digits."""
     with suppress(OverflowError):
         unscaled = unscaled.astype(np.int64)
@@ -35,7 +38,7 @@ def decimal_column(unscaled: Any, empty: Any, data_type: DecimalType) -> Any:
         is_missing = is_missing | empty
     is_missing = is_missing.astype(bool)
     kept = np.where(is_missing, 0, unscaled)
-    words: Any = np.empty(2 * len(kept), np.uint64)
+    words: Array = np.empty(2 * len(kept), np.uint64)
     if kept.dtype == np.int64:
         words[0::2], words[1::2] = kept.view(np.uint64), (kept >> 63).view(np.uint64)
     else:

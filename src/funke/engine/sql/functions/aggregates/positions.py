@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,11 @@ from funke.engine.sql.functions.aggregates.kernel import AggregateKernel, Fields
 from funke.engine.sql.functions.aggregates.rows import AggregateRows
 from funke.engine.sql.functions.type_rules import like_argument
 from funke.engine.sql.functions.values import from_values, to_values
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["FIRST_VALUE", "LAST_VALUE"]
 
@@ -62,7 +67,7 @@ class _PositionKernel(RunningKernel):
         groups = len(segments)
         own = np.arange(groups, groups + length)
         has_value = np.fromiter((each is not None for each in before[0]), np.bool_, groups)
-        values: Any = np.empty(groups + length + 1, object)
+        values: Array = np.empty(groups + length + 1, object)
         values[:groups] = before[0]
         values[groups:-1] = np.fromiter(to_values(rows.arguments[0].array, self._type), object, length)
         nothing = groups + length if self._is_first else -1
@@ -76,7 +81,7 @@ class _PositionKernel(RunningKernel):
         is_missing = np.fromiter((each is None for each in preferred), np.bool_, len(preferred))
         return (np.where(is_missing, other, preferred),)
 
-    def values(self, fields: Fields) -> Any:
+    def values(self, fields: Fields) -> pa.Array:
         return from_values(fields[0].tolist(), self._type)
 
 

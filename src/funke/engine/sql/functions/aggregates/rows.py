@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from funke.engine.sql.functions.aggregates.segments import Segments
+
+if TYPE_CHECKING:
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["AggregateRows", "ArgumentColumn", "unscaled_integers"]
 
@@ -24,7 +27,7 @@ class ArgumentColumn:
         self.array = array
 
     @cached_property
-    def present(self) -> Any:
+    def present(self) -> Array | None:
         """Which rows have a value; None if all have."""
         return None if self.array.null_count == 0 else np.asarray(self.array.is_valid())
 
@@ -61,7 +64,7 @@ _STORED_AS = {
 }
 
 
-def unscaled_integers(column: Any) -> Any:
+def unscaled_integers(column: Any) -> Array:
     """The integers that a column of decimals consists of, as Python's (an array of objects); 0 for NULL."""
     low, high = _words(column)
     signed = low.view(np.int64)
@@ -70,7 +73,7 @@ def unscaled_integers(column: Any) -> Any:
     return low.astype(object) + high.astype(object) * _TWO_TO_64
 
 
-def _words(column: Any) -> tuple[Any, Any]:
+def _words(column: Any) -> tuple[Array, Array]:
     """The lower and the upper half of each decimal; 0 for NULL."""
     words = np.frombuffer(column.buffers()[1], np.uint64)[2 * column.offset : 2 * (column.offset + len(column))]
     low, high = words[0::2], words[1::2].view(np.int64)
@@ -113,7 +116,7 @@ class AggregateRows:
             return self.counting.astype(np.int64)
         return np.where(self.counting, self.signs, 0).astype(np.int64)
 
-    def running_count(self, before: Any) -> Any:
+    def running_count(self, before: Any) -> Array:
         """How many rows count, up to each row of each segment."""
         segments = self.segments
         if self.weights is None:

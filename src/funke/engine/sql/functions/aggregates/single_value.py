@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,11 @@ from funke.engine.sql.functions.aggregates.kernel import Fields, RunningKernel
 from funke.engine.sql.functions.aggregates.rows import AggregateRows
 from funke.engine.sql.functions.type_rules import like_argument
 from funke.engine.sql.functions.values import from_values, to_values
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["SINGLE_VALUE"]
 
@@ -52,7 +57,7 @@ class _SingleKernel(RunningKernel):
         self._type = call.types[0]
 
     def running_fields(self, before: Fields, rows: AggregateRows) -> Fields:
-        signs: Any = np.ones(len(rows), np.int64) if rows.signs is None else rows.signs.astype(np.int64)
+        signs: Array = np.ones(len(rows), np.int64) if rows.signs is None else rows.signs.astype(np.int64)
         counts = rows.segments.running_sum(before[1], signs)
         earlier = counts - signs
         if np.where(signs > 0, earlier > 0, (earlier != 0) & (earlier != 1)).any():
@@ -66,7 +71,7 @@ class _SingleKernel(RunningKernel):
             raise _several_rows()
         return np.where(right[1] > 0, right[0], left[0]), left[1] + right[1]
 
-    def values(self, fields: Fields) -> Any:
+    def values(self, fields: Fields) -> pa.Array:
         return from_values(fields[0].tolist(), self._type)
 
 

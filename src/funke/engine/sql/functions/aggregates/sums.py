@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +23,9 @@ from funke.engine.types.logical.column_types import to_column_type
 from funke.engine.types.logical.data_type import DataType
 from funke.engine.types.logical.families import APPROXIMATE, INTEGRAL, with_nullable
 from funke.engine.types.scalar_coercion import round_to_float32
+
+if TYPE_CHECKING:
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["AVG", "SUM", "SUM0"]
 
@@ -140,7 +143,7 @@ class _SumKernel(RunningKernel):
     def _addends(self, rows: AggregateRows) -> Any:
         return self._signed(rows, rows.arguments[0].numbers.astype(self._dtype, copy=False))
 
-    def _signed(self, rows: AggregateRows, values: Any) -> Any:
+    def _signed(self, rows: AggregateRows, values: Array) -> Any:
         if rows.signs is not None:
             values = np.where(rows.signs < 0, -values, values)
         return (
@@ -150,7 +153,7 @@ class _SumKernel(RunningKernel):
     def merge(self, left: Fields, right: Fields) -> Fields:
         return left[0] + right[0], left[1] + right[1]
 
-    def values(self, fields: Fields) -> Any:
+    def values(self, fields: Fields) -> pa.Array:
         sums, counts = fields
         empty = counts == 0
         if self._is_average:
@@ -163,7 +166,7 @@ class _SumKernel(RunningKernel):
             return decimal_column(sums, empty, self._result)
         return number_column(sums, empty, self._type)
 
-    def _averages(self, sums: Any, counts: Any, empty: Any) -> Any:
+    def _averages(self, sums: Any, counts: Array, empty: Any) -> pa.Array:
         if isinstance(self._result, DecimalType):
             scale = self._summed.scale  # type: ignore[attr-defined]
             result, divide = self._result, QUOTIENT.divide

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from funke.engine.kernels.value_bits import take_values
+
+if TYPE_CHECKING:
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["GroupValues", "ValueTable"]
 
@@ -52,12 +55,12 @@ class ValueTable:
         self._clear(_FIRST_SLOTS)
 
     def _clear(self, slots: int) -> None:
-        self._groups: Any = np.empty(slots, np.int64)
-        self._values: Any = np.empty(slots, np.int64)
-        self._bits: Any = np.zeros(slots, np.int64)
-        self._taken: Any = np.zeros(1, np.int64)
+        self._groups: Array = np.empty(slots, np.int64)
+        self._values: Array = np.empty(slots, np.int64)
+        self._bits: Array = np.zeros(slots, np.int64)
+        self._taken: Array = np.zeros(1, np.int64)
 
-    def numbers(self, known: Any) -> Any:
+    def numbers(self, known: Any) -> Array:
         """The numbers of groups, of which some are new (None), and others come from a snapshot (dicts)."""
         groups = known.tolist()
         if set(map(type, groups)) != {GroupValues}:
@@ -76,10 +79,10 @@ class ValueTable:
         if None in bits:
             self.take_in(np.array([-1 - group]), np.zeros(1, np.int64), np.array([bits[None]]))
 
-    def take_in(self, groups: Any, values: Any, bits: Any) -> Any:
+    def take_in(self, groups: Any, values: Any, bits: Any) -> Array:
         """The bits that are new for pairs of a group and a value; the group of a NULL is -1 - its number."""
         self._sorted = None
-        new: Any = np.empty(len(groups), np.int64)
+        new: Array = np.empty(len(groups), np.int64)
         if len(self.released) > _FEW_GROUPS and 2 * len(self.released) > self._next - self._forgotten:
             self._forget_released()
         hashes, row = _hashes(groups, values), 0
@@ -105,11 +108,11 @@ class ValueTable:
                 self._put(4 * slots, *self._pairs())
         return new
 
-    def _pairs(self) -> tuple[Any, Any, Any]:
+    def _pairs(self) -> tuple[Array, Array, Array]:
         slots = np.flatnonzero(self._bits)
         return self._groups[slots], self._values[slots], self._bits[slots]
 
-    def _put(self, slots: int, groups: Any, values: Any, bits: Any) -> None:
+    def _put(self, slots: int, groups: Array, values: Array, bits: Array) -> None:
         """Makes the table anew with some pairs."""
         self._clear(slots)
         if len(groups):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +18,9 @@ from funke.engine.sql.operators.windows.key_codes import first_rows, key_codes
 from funke.engine.sql.operators.windows.pane_kernel import PaneKernel, pane_kernel
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.row import RowKind
+
+if TYPE_CHECKING:
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["AggregateBlock", "Aggregates"]
 
@@ -61,7 +64,7 @@ class Aggregates:
         self._uses = tuple(uses)
         self.kernels = [pane_kernel(use.call, has_retractions) for use in uses]
 
-    def key_columns(self, data: Any) -> tuple[Any, ...]:
+    def key_columns(self, data: pa.RecordBatch) -> tuple[Any, ...]:
         """The columns of the key."""
         return tuple(data.column(each) for each in self._keys)
 
@@ -109,7 +112,7 @@ class Aggregates:
         keys = [pa.concat_arrays(columns) for columns in zip(*[block.keys for block in blocks])]
         codes, count = key_codes(keys, sum(map(len, blocks)))
         firsts = pa.array(first_rows(codes, count))
-        counts: Any = np.zeros(count, np.int64)
+        counts: Array = np.zeros(count, np.int64)
         fields = [create(count) for create in creates]
         start = 0
         for block in blocks:
@@ -150,7 +153,7 @@ class Aggregates:
             # Neighbours are put together, so that long rows of entries take few rounds.
             place = np.arange(len(block)) - np.repeat(first, np.diff(np.append(first, len(block))))
             is_right = place % 2 == 1
-            right: Any = np.flatnonzero(is_right)
+            right: Array = np.flatnonzero(is_right)
             left = right - 1
             block.counts[left] += block.counts[right]
             for kernel, fields in zip(self.kernels, block.fields):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,9 @@ from funke.engine.sql.state.keyed_columns import ColumnLayout, Columns, Fetched,
 from funke.engine.sql.state.stored_entries import from_entries, to_entries
 from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.types.logical.data_type import DataType
+
+if TYPE_CHECKING:
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["DUE_KEYS", "BackendSessions", "SessionEntries"]
 
@@ -33,7 +36,7 @@ class SessionEntries:
         self._session = ColumnLayout("session", self._create_sessions)
 
     def _create(self, count: int) -> Columns:
-        keys: list[Any] = [np.full(count, None, object) for _ in self._key_types]
+        keys: list[Array] = [np.full(count, None, object) for _ in self._key_types]
         return (*keys, np.fromiter(([] for _ in range(count)), object, count))
 
     def _create_sessions(self, count: int) -> Columns:
@@ -46,7 +49,7 @@ class SessionEntries:
         flat = [each for own in lists for each in own]
         if not flat:
             return None
-        places: Any = np.repeat(np.arange(len(lists)), [len(own) for own in lists])
+        places: Array = np.repeat(np.arange(len(lists)), [len(own) for own in lists])
         starts, ends, counts, *rest = from_entries(flat, self._session)
         fields, start = [], 0
         for kernel in self._aggregates.kernels:
@@ -126,7 +129,7 @@ class BackendSessions(OpenSessions):
         place = {key: number for number, key in enumerate(fetched.keys)}
         numbers = np.array([place[key] for key in keys], np.int64)[codes]
         columns = self._entries.columns_of(piece, numbers, len(fetched.keys))
-        kept: Any = np.zeros(len(fetched.keys), np.bool_)
+        kept: Array = np.zeros(len(fetched.keys), np.bool_)
         kept[numbers] = True
         self._state.store(fetched, columns, kept)
         return numbers

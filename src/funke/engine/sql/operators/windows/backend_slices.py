@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +18,9 @@ from funke.engine.sql.state.stored_entries import from_entries
 from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.types.logical.data_type import DataType
 
+if TYPE_CHECKING:
+    from funke.engine.types.columns.arrays import Array
+
 __all__ = ["BackendSlices", "SliceEntries"]
 
 
@@ -30,7 +33,7 @@ class SliceEntries:
         self.layout = ColumnLayout("window-slices", self._create)
 
     def _create(self, count: int) -> Columns:
-        keys: list[Any] = [np.full(count, None, object) for _ in self._key_types]
+        keys: list[Array] = [np.full(count, None, object) for _ in self._key_types]
         fields = [field for kernel in self._aggregates.kernels for field in kernel.create(count)]
         return (*keys, np.zeros(count, np.int64), *fields)
 

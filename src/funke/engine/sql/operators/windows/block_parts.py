@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,9 @@ from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.columns.column_hash import groups_of_columns
 from funke.engine.types.key_groups import KeyGroups
 from funke.engine.types.type_information import TypeInformation
+
+if TYPE_CHECKING:
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["blocks_of_parts", "moved_blocks", "parts_of_blocks"]
 
@@ -68,7 +71,7 @@ def _by_group(
         return
     groups = groups_of_columns(block.keys[: len(key_types)], key_types, key_groups)
     order = groups.argsort(kind="stable")
-    cuts: Any = np.flatnonzero(np.diff(groups[order])) + 1
+    cuts: Array = np.flatnonzero(np.diff(groups[order])) + 1
     for places in np.split(order, cuts) if len(order) else ():
         yield int(groups[places[0]]), block.take(places)
 

@@ -34,6 +34,7 @@ from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
     from funke.engine.sql.plan.group_window_aggregate import GroupWindowAggregate
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["FiringWindowOperator"]
 
@@ -110,10 +111,10 @@ class FiringWindowOperator(WindowOperator, KeyedColumnsOperator):
         return ColumnLayout("firing-windows", self._create)
 
     def _create(self, count: int) -> Columns:
-        keys: list[Any] = [np.full(count, None, object) for _ in self._key_types]
+        keys: list[Array] = [np.full(count, None, object) for _ in self._key_types]
         fields = [kernel.create(count) for kernel in self._kernels]
-        zeros: Any = np.zeros(count, np.int64)
-        timers: Any = np.full(count, _NEVER, np.int64)
+        zeros: Array = np.zeros(count, np.int64)
+        timers: Array = np.full(count, _NEVER, np.int64)
         return _Entries(keys, fields, zeros, np.full(count, None, object), timers, np.zeros(count, np.bool_)).columns
 
     def _entries(self, columns: Columns) -> _Entries:
@@ -143,18 +144,18 @@ class FiringWindowOperator(WindowOperator, KeyedColumnsOperator):
         found = [self._add(timed, rows, np.flatnonzero(ends == end), int(end)) for end in np.unique(ends)]
         self._send([each for each in found if each is not None])
 
-    def _windows_of(self, slice_ends: Any) -> tuple[Any, Any]:
+    def _windows_of(self, slice_ends: Any) -> tuple[Array, Array]:
         """Rows by their places, each as often as it has open windows, and the ends of these, as Flink has them: the
         last window of a row first."""
         counts = self._windows.window_counts(slice_ends)
-        rows: Any = np.repeat(np.arange(len(slice_ends)), counts)
+        rows: Array = np.repeat(np.arange(len(slice_ends)), counts)
         number = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
         ends = self._windows.last_window(slice_ends)[rows] - number * self._windows.interval_ms
         is_open = ends > self.closed - self._firing.lateness_ms
         self.late += int(np.count_nonzero(counts)) - len(np.unique(rows[is_open]))
         return rows[is_open], ends[is_open]
 
-    def _add(self, batch: ColumnBatch, rows: Any, places: Any, end: int) -> _Changes | None:
+    def _add(self, batch: ColumnBatch, rows: Any, places: Array, end: int) -> _Changes | None:
         batch = batch.take(rows[places])
         codes, keys = self._key_columns.encode(batch.data)
         fetched = self.state.fetch(keys, end)
@@ -165,7 +166,7 @@ class FiringWindowOperator(WindowOperator, KeyedColumnsOperator):
             mine[:] = _objects(to_values(column.take(firsts), each))
         signs = signs_of(batch)
         signs = None if signs is None else signs[order]
-        steps: Any = np.ones(len(batch), np.int64) if signs is None else signs.astype(np.int64)
+        steps: Array = np.ones(len(batch), np.int64) if signs is None else signs.astype(np.int64)
         counts = segments.running_sum(entries.counts, steps)
         entries.counts = counts[segments.ends]
         earlier, values = entries.told.copy(), []
@@ -186,18 +187,18 @@ class FiringWindowOperator(WindowOperator, KeyedColumnsOperator):
         images = [pa.concat_arrays(each) for each in zip(self._images(earlier), values)]
         is_told = np.concatenate([np.array([each is not None for each in earlier], np.bool_), counts != 0])
         new = np.arange(len(keys), len(keys) + len(batch))
-        old: Any = new - 1
+        old: Array = new - 1
         old[segments.starts] = np.arange(len(keys))
-        chosen: Any = np.empty(len(batch), np.int64)
+        chosen: Array = np.empty(len(batch), np.int64)
         chosen[order] = np.arange(len(batch))
         chosen = chosen[tells[codes]]
         own = [column.take(pa.array(order)) for column in self._keys_of(batch)]
         return self._changes(own, images, is_told, (old[chosen], new[chosen]), chosen, places[tells[codes]], end)
 
-    def _keys_of(self, batch: ColumnBatch) -> list[Any]:
+    def _keys_of(self, batch: ColumnBatch) -> list[pa.Array]:
         return [batch.data.column(place) for place in self._key_places]
 
-    def _arguments(self, batch: ColumnBatch, order: Any, segments: Segments, signs: Any) -> Iterable[AggregateRows]:
+    def _arguments(self, batch: ColumnBatch, order: Array, segments: Segments, signs: Any) -> Iterable[AggregateRows]:
         sorted_rows = batch.data.take(pa.array(order))
         for each in self._aggregates:
             # A word among the arguments has no column.
@@ -214,7 +215,7 @@ class FiringWindowOperator(WindowOperator, KeyedColumnsOperator):
             delay = firing.early_ms
             if delay == 0:
                 return np.ones(count, np.bool_)
-            waiting: Any = np.ones(count, np.bool_)
+            waiting: Array = np.ones(count, np.bool_)
         else:
             # Late rows; a key that was not there when the window ended tells of each.
             delay = firing.late_ms
@@ -279,14 +280,14 @@ class FiringWindowOperator(WindowOperator, KeyedColumnsOperator):
 
     # Results
 
-    def _told(self, entries: _Entries, chosen: Any, values: list[Any]) -> None:
+    def _told(self, entries: _Entries, chosen: Array, values: list[Any]) -> None:
         """Remembers what some keys tell; without rows they have told nothing."""
         lists = [to_values(each.take(pa.array(chosen)), use.call.result) for each, use in zip(values, self._aggregates)]
         rows = zip(*lists) if lists else [()] * len(chosen)
         for place, row in zip(chosen.tolist(), rows):
             entries.told[place] = row if entries.counts[place] else None
 
-    def _images(self, told: Any) -> list[Any]:
+    def _images(self, told: Any) -> list[pa.Array]:
         """Results that were told as columns."""
         return [
             from_values([None if each is None else each[place] for each in told], use.call.result)
@@ -294,12 +295,19 @@ class FiringWindowOperator(WindowOperator, KeyedColumnsOperator):
         ]
 
     def _changes(
-        self, keys: list[Any], images: list[Any], is_told: Any, pairs: tuple[Any, Any], rows: Any, places: Any, end: int
+        self,
+        keys: list[pa.Array],
+        images: list[pa.Array],
+        is_told: Array,
+        pairs: tuple[Any, Any],
+        rows: Any,
+        places: Any,
+        end: int,
     ) -> _Changes:
         """From what was told to what is to be told now: both are places among the images."""
         old, new = pairs
         was, is_now = is_told[old], is_told[new]
-        differs: Any = np.zeros(len(old), np.bool_)
+        differs: Array = np.zeros(len(old), np.bool_)
         for each in images:
             differs |= differ(each, old, new)
         is_update = was & is_now & differs
@@ -328,6 +336,6 @@ class FiringWindowOperator(WindowOperator, KeyedColumnsOperator):
         self.output.emit_columns(ColumnBatch(batch.data, batch.timestamps, kinds if kinds.any() else None))
 
 
-def _objects(values: list[Any]) -> Any:
+def _objects(values: list[Any]) -> Array:
     # One by one: numpy would take lists for more dimensions.
     return np.fromiter(values, object, len(values))

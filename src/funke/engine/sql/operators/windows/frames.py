@@ -6,11 +6,14 @@ Rows are sorted by key and time; those that were processed before stand in front
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from funke.engine.sql.functions.aggregates.segments import Segments
+
+if TYPE_CHECKING:
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["FrameEvents", "frame_events", "last_peers"]
 
@@ -23,9 +26,9 @@ class FrameEvents:
     signs: Any
     segments: Segments
     # The events that take new rows in, in the order of these rows.
-    entries: Any
+    entries: Array
     # Which rows are in the accumulators after all of it.
-    is_inside: Any
+    is_inside: Array
 
 
 def frame_events(codes: Any, times: Any, is_new: Any, preceding: int, is_rows: bool) -> FrameEvents:
@@ -41,21 +44,21 @@ def frame_events(codes: Any, times: Any, is_new: Any, preceding: int, is_rows: b
     order = np.lexsort((rows, signs, when))
     rows, signs = rows[order], signs[order]
     keys = codes[rows]
-    starts: Any = np.append(0, np.flatnonzero(keys[1:] != keys[:-1]) + 1)
+    starts: Array = np.append(0, np.flatnonzero(keys[1:] != keys[:-1]) + 1)
     is_inside = leaves >= len(codes)
     return FrameEvents(rows, signs, Segments(starts, len(rows)), np.flatnonzero(signs > 0), is_inside)
 
 
-def _leaving_rows(codes: Any, preceding: int) -> Any:
+def _leaving_rows(codes: Any, preceding: int) -> Array:
     """The row at which each row leaves; the number of rows if it stays."""
     count = len(codes)
-    leaves: Any = np.arange(count) + preceding + 1
+    leaves: Array = np.arange(count) + preceding + 1
     stays = leaves >= count
     stays[~stays] = codes[leaves[~stays]] != codes[~stays]
     return np.where(stays, count, leaves)
 
 
-def _leaving_times(codes: Any, times: Any, preceding: int) -> Any:
+def _leaving_times(codes: Any, times: Any, preceding: int) -> Array:
     first = times.min()
     width = int(times.max()) - int(first) + preceding + 2
     points = codes * width + (times - first)
@@ -65,9 +68,9 @@ def _leaving_times(codes: Any, times: Any, preceding: int) -> Any:
     return np.where(stays, len(codes), leaves)
 
 
-def last_peers(codes: Any, times: Any) -> Any:
+def last_peers(codes: Any, times: Any) -> Array:
     """For each of the sorted rows the last one with the same key and time."""
-    is_last: Any = np.ones(len(codes), bool)
+    is_last: Array = np.ones(len(codes), bool)
     is_last[:-1] = (codes[1:] != codes[:-1]) | (times[1:] != times[:-1])
     ends = np.flatnonzero(is_last)
     return ends[np.searchsorted(ends, np.arange(len(codes)))]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from funke.engine.sql.functions.user_aggregates import UserAggregate
 from funke.engine.sql.functions.user_scalars import pandas_argument
 from funke.engine.sql.functions.values import from_values, to_values
 from funke.engine.sql.user_values import from_user_value
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = ["GatheredRows", "group_kernel", "window_kernel"]
 
@@ -58,7 +61,7 @@ class GatheredRows(AggregateKernel):
             pass
         return before
 
-    def running(self, before: Fields, rows: AggregateRows) -> tuple[Fields, Any]:
+    def running(self, before: Fields, rows: AggregateRows) -> tuple[Fields, pa.Array]:
         values = [self._value(gathered) if is_added else None for gathered, is_added in self._changed(before, rows)]
         return before, from_values(values, self._result)
 
@@ -67,7 +70,7 @@ class GatheredRows(AggregateKernel):
             own.extend(others)
         return left
 
-    def values(self, fields: Fields) -> Any:
+    def values(self, fields: Fields) -> pa.Array:
         return from_values(list(map(self._value, fields[0])), self._result)
 
     def _changed(self, before: Fields, rows: AggregateRows) -> Any:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+
+if TYPE_CHECKING:
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["dense", "first_rows", "key_codes", "slice_codes"]
 
@@ -41,15 +44,15 @@ def dense(codes: Any, places: int) -> tuple[Any, int]:
     if places > _MOST_PLACES:
         found, codes = np.unique(codes, return_inverse=True)
         return codes, len(found)
-    occurs: Any = np.zeros(places, bool)
+    occurs: Array = np.zeros(places, bool)
     occurs[codes] = True
     count = int(np.count_nonzero(occurs))
     return (codes, count) if count == places else ((np.cumsum(occurs) - 1)[codes], count)
 
 
-def first_rows(codes: Any, count: int) -> Any:
+def first_rows(codes: Any, count: int) -> Array:
     """For each number one row that has it: the first."""
-    rows: Any = np.empty(count, np.int64)
+    rows: Array = np.empty(count, np.int64)
     rows[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
     return rows
 
@@ -71,7 +74,7 @@ def _column_codes(column: Any) -> tuple[Any, int]:
     return np.asarray(encoded.indices).astype(np.int64), len(encoded.dictionary)
 
 
-def _value_codes(values: list[Any]) -> tuple[Any, int]:
+def _value_codes(values: list[Any]) -> tuple[Array, int]:
     """By their texts: values of nested types cannot be hashed."""
     numbers: dict[str, int] = {}
     codes = np.fromiter((numbers.setdefault(repr(each), len(numbers)) for each in values), np.int64, len(values))

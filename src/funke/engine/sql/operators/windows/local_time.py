@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+
+if TYPE_CHECKING:
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["LocalTime"]
 
@@ -27,7 +30,7 @@ class LocalTime:
     def __init__(self, zone: datetime.tzinfo | None) -> None:
         self._zone = zone
 
-    def to_local(self, stamps: Any) -> Any:
+    def to_local(self, stamps: Array) -> Array:
         """What the clock shows at each of many instants (int64)."""
         if self._zone is None:
             return stamps

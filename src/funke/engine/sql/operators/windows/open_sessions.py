@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +14,9 @@ from funke.engine.sql.operators.windows.aggregate_block import AggregateBlock, A
 from funke.engine.sql.operators.windows.key_codes import key_codes
 from funke.engine.sql.operators.windows.sessions import find_sessions, is_within_sessions
 from funke.engine.types.columns.column_batch import ColumnBatch
+
+if TYPE_CHECKING:
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["HeapSessions", "OpenSessions", "SessionBlock"]
 
@@ -72,7 +75,7 @@ class OpenSessions(ABC):
         piece = self._known(keys)
         if piece is None:
             codes, _ = key_codes(keys, len(batch))
-            none: Any = np.empty(0, np.int64)
+            none: Array = np.empty(0, np.int64)
             return is_within_sessions(codes, times, self._gap, closed, (none, none, none))
         both = [pa.concat_arrays([own, known]) for own, known in zip(keys, piece.block.keys)]
         codes, _ = key_codes(both, len(batch) + len(piece))
@@ -83,7 +86,7 @@ class OpenSessions(ABC):
         """Takes in rows."""
         codes, _ = key_codes(self._aggregates.key_columns(batch.data), len(batch))
         found = find_sessions(codes, times, times + self._gap)
-        numbers: Any = np.empty(len(batch), np.int64)
+        numbers: Array = np.empty(len(batch), np.int64)
         numbers[found.order] = np.repeat(np.arange(len(found)), found.lengths)
         block, _ = self._aggregates.of_rows(batch, numbers, len(found))
         self.add_piece(SessionBlock(block, found.starts, found.ends))

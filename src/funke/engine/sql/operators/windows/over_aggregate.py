@@ -32,6 +32,7 @@ from funke.engine.types.columns.column_batch import ColumnBatch
 
 if TYPE_CHECKING:
     from funke.engine.sql.plan.over_aggregate import OverAggregate
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["OverOperator"]
 
@@ -120,7 +121,7 @@ class OverOperator(FunctionsOperator, WaitingRowsOperator):
             shown = last_peers(codes[order], rows.timestamps[order])
         results = self._run(keys, rows.data, order, segments, None)
         # Back in the order of the rows.
-        places: Any = np.empty(len(rows), np.int64)
+        places: Array = np.empty(len(rows), np.int64)
         places[order] = shown
         return [each.take(pa.array(places)) for each in results]
 
@@ -135,16 +136,16 @@ class OverOperator(FunctionsOperator, WaitingRowsOperator):
         results = self._run(keys, both.data, order[events.rows], events.segments, events.signs)
         self._inside.add(both.take(np.sort(order[events.is_inside])))
         # The event that shows the result of each of the sorted rows.
-        shown: Any = np.zeros(len(codes), np.int64)
+        shown: Array = np.zeros(len(codes), np.int64)
         shown[events.rows[events.entries]] = events.entries
         if self._has_peers:
             shown = shown[last_peers(codes, times)]
-        places: Any = np.empty(len(codes), np.int64)
+        places: Array = np.empty(len(codes), np.int64)
         places[order] = shown
         new = places[len(codes) - len(rows) :]
         return [each.take(pa.array(new)) for each in results]
 
-    def _with_earlier(self, rows: ColumnBatch, codes: Any) -> tuple[ColumnBatch, Any, Any]:
+    def _with_earlier(self, rows: ColumnBatch, codes: Any) -> tuple[ColumnBatch, Any, Array]:
         """Takes the rows that are in the accumulators of these keys, and puts the new ones behind them."""
         inside = self._inside.all()
         if inside is None:
@@ -156,11 +157,11 @@ class OverOperator(FunctionsOperator, WaitingRowsOperator):
         mine = numbers[len(rows) :] < count
         earlier = self._inside.take_out(mine)
         both = ColumnBatch.concat([earlier, rows]) if len(earlier) else rows
-        is_new: Any = np.ones(len(both), bool)
+        is_new: Array = np.ones(len(both), bool)
         is_new[: len(earlier)] = False
         return both, np.concatenate([numbers[len(rows) :][mine], codes]), is_new
 
-    def _run(self, keys: list[Any], data: Any, order: Any, segments: Segments, signs: Any) -> list[Any]:
+    def _run(self, keys: list[Any], data: pa.RecordBatch, order: Any, segments: Segments, signs: Any) -> list[Any]:
         """The results after each of some rows in the order of their keys; the state goes on from there."""
         fetched = self.state.fetch(keys)
         places = pa.array(order)
@@ -193,7 +194,7 @@ class OverOperator(FunctionsOperator, WaitingRowsOperator):
         rows = self._inside.all()
         assert rows is not None and rows.timestamps is not None
         codes, keys = self._keys.encode(rows.data)
-        latest: Any = np.full(len(keys), MIN_WATERMARK)
+        latest: Array = np.full(len(keys), MIN_WATERMARK)
         np.maximum.at(latest, codes, rows.timestamps)
         is_gone = latest + preceding <= watermark
         if is_gone.any():

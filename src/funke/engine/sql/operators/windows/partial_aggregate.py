@@ -35,6 +35,7 @@ from funke.engine.types.logical.data_type import DataType
 
 if TYPE_CHECKING:
     from funke.engine.sql.plan.window_aggregate import LocalWindowAggregate
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["PartialAggregateOperator", "are_numbers", "entries_of", "field_columns", "partial_columns"]
 
@@ -72,7 +73,7 @@ def partial_columns(aggregation: WindowAggregation) -> tuple[Column, ...]:
     return (*keys, *counted, *field_columns(aggregation.aggregates))
 
 
-def entries_of(data: Any, keys: int, aggregates: Aggregates) -> tuple[AggregateBlock, Any]:
+def entries_of(data: Any, keys: int, aggregates: Aggregates) -> tuple[AggregateBlock, Array]:
     """A batch of entries as a block, and the ends of their slices."""
     columns = data.columns
     numbers = [np.array(each) for each in columns[keys:]]

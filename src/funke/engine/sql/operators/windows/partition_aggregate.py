@@ -26,6 +26,7 @@ from funke.engine.types.logical.families import APPROXIMATE
 
 if TYPE_CHECKING:
     from funke.engine.sql.plan.batch_over_aggregate import BatchOverAggregate
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["PartitionOperator", "PartitionResults", "functions_of"]
 
@@ -61,7 +62,7 @@ class PartitionOperator(GatheringOperator, FunctionsOperator):
         in_order = rows.take(self._order(rows.data))
         return in_order.with_data(self._results.of(in_order.data))
 
-    def _order(self, data: Any) -> Any:
+    def _order(self, data: pa.RecordBatch) -> Array:
         order = order_of(data, self._node.order) if self._node.order else np.arange(data.num_rows)
         return order[np.argsort(self._results.partitions(data)[0][order], kind="stable")]
 
@@ -79,7 +80,7 @@ class PartitionResults:
         """The number of each row's partition, in the order of their first rows, and what tells them apart."""
         return self._keys.encode(data)
 
-    def of(self, data: Any) -> Any:
+    def of(self, data: Any) -> pa.RecordBatch:
         """The rows with their results; there is at least one."""
         partitions = SortedPartitions(self.partitions(data)[0], self._values.encode(data)[0])
         made = [self._result(each, partitions, data) for each in self._node.calls]
@@ -175,30 +176,30 @@ def _takes_any_order(aggregate: BoundAggregate) -> bool:
 # Functions of places
 
 
-def _row_number(partitions: SortedPartitions, arguments: list[Any]) -> Any:
+def _row_number(partitions: SortedPartitions, arguments: list[Any]) -> pa.Array:
     return pa.array(partitions.places - partitions.first + 1)
 
 
-def _rank(partitions: SortedPartitions, arguments: list[Any]) -> Any:
+def _rank(partitions: SortedPartitions, arguments: list[Any]) -> pa.Array:
     return pa.array(partitions.first_peer - partitions.first + 1)
 
 
-def _dense_rank(partitions: SortedPartitions, arguments: list[Any]) -> Any:
+def _dense_rank(partitions: SortedPartitions, arguments: list[Any]) -> pa.Array:
     return pa.array(partitions.peer_number + 1)
 
 
-def _percent_rank(partitions: SortedPartitions, arguments: list[Any]) -> Any:
+def _percent_rank(partitions: SortedPartitions, arguments: list[Any]) -> pa.Array:
     others = partitions.end - partitions.first - 1
     # One row has no others: it is the first one.
     return pa.array((partitions.first_peer - partitions.first) / np.maximum(others, 1))
 
 
-def _cume_dist(partitions: SortedPartitions, arguments: list[Any]) -> Any:
+def _cume_dist(partitions: SortedPartitions, arguments: list[Any]) -> pa.Array:
     # As in Flink rows that are equal have different results, unlike in other databases.
     return pa.array((partitions.places - partitions.first + 1) / (partitions.end - partitions.first))
 
 
-def _ntile(partitions: SortedPartitions, arguments: list[Any]) -> Any:
+def _ntile(partitions: SortedPartitions, arguments: list[Any]) -> pa.Array:
     """The first parts have one row more if they cannot all have the same number."""
     parts = np.asarray(arguments[0]).astype(np.int64)
     place, size = partitions.places - partitions.first, partitions.end - partitions.first

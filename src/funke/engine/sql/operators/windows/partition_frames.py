@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +13,9 @@ from funke.engine.sql.binding.relations import SortKey
 from funke.engine.sql.binding.window_relations import Frame
 from funke.engine.sql.functions.aggregates.rows import ArgumentColumn
 from funke.engine.sql.functions.aggregates.segments import Segments
+
+if TYPE_CHECKING:
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["SortedPartitions"]
 
@@ -30,7 +33,7 @@ class SortedPartitions:
         self._peers = Segments(_starts(is_new | (peers[1:] != peers[:-1])), self.length)
 
     @cached_property
-    def places(self) -> Any:
+    def places(self) -> Array:
         return np.arange(self.length)
 
     @cached_property
@@ -39,7 +42,7 @@ class SortedPartitions:
         return self.segments.starts[self.segments.segment_of_row]
 
     @cached_property
-    def end(self) -> Any:
+    def end(self) -> Array:
         """The row behind the last one of each row's partition."""
         return self.segments.ends[self.segments.segment_of_row] + 1
 
@@ -53,7 +56,7 @@ class SortedPartitions:
         return self._peers.ends[self._peers.segment_of_row] + 1
 
     @cached_property
-    def peer_number(self) -> Any:
+    def peer_number(self) -> Array:
         """How many values of the order come before that of each row in its partition."""
         numbers = self._peers.segment_of_row
         return numbers - numbers[self.first]
@@ -117,11 +120,11 @@ def _in_units(distance: Any, arrow_type: Any) -> Any:
 _IN_A_MILLISECOND = {"s": Decimal("0.001"), "ms": 1, "us": 1000, "ns": 1_000_000}
 
 
-def _starts(is_new: Any) -> Any:
+def _starts(is_new: Any) -> Array:
     return np.append(0, np.flatnonzero(is_new) + 1)
 
 
-def _safe(numbers: Any, below: Any, above: Any) -> Any:
+def _safe(numbers: Array, below: Any, above: Any) -> Array:
     """Numbers to which distances may be added: Python's where others would overflow, or have no fractions."""
     if numbers.dtype.kind != "i":
         return numbers

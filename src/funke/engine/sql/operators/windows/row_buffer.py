@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,9 @@ from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.columns.column_hash import groups_of_columns
 from funke.engine.types.key_groups import KeyGroups
 from funke.engine.types.type_information import TypeInformation
+
+if TYPE_CHECKING:
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["RowBuffer", "restored_rows"]
 
@@ -67,8 +70,8 @@ class RowBuffer:
             yield 0, GroupPart({self._table: {0: rows}}, [], [])
             return
         groups = groups_of_columns([rows.data.column(key) for key in self._keys], self._key_types, key_groups)
-        order: Any = groups.argsort(kind="stable")
-        cuts: Any = np.flatnonzero(np.diff(groups[order])) + 1
+        order: Array = groups.argsort(kind="stable")
+        cuts: Array = np.flatnonzero(np.diff(groups[order])) + 1
         for places in np.split(order, cuts):
             yield int(groups[places[0]]), GroupPart({self._table: {0: rows.take(places)}}, [], [])
 

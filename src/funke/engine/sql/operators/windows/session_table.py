@@ -24,6 +24,7 @@ from funke.engine.types.columns.column_batch import ColumnBatch
 
 if TYPE_CHECKING:
     from funke.engine.sql.plan.window_table_function import SessionWindowTableFunction
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["SessionTableOperator"]
 
@@ -59,7 +60,7 @@ class SessionTableOperator(WindowOperator):
         known = (codes[len(batch) :], earlier, earlier + self._gap)
         return is_within_sessions(codes[: len(batch)], times, self._gap, self.closed, known)
 
-    def _codes(self, data: Any) -> Any:
+    def _codes(self, data: pa.RecordBatch) -> Any:
         return key_codes([data.column(key) for key in self._keys], data.num_rows)[0]
 
     def close_windows(self, before: int) -> None:
@@ -69,13 +70,13 @@ class SessionTableOperator(WindowOperator):
         rows = self._rows.all()
         assert rows is not None and rows.timestamps is not None
         found = find_sessions(self._codes(rows.data), rows.timestamps, rows.timestamps + self._gap)
-        session: Any = np.empty(len(rows), np.int64)
+        session: Array = np.empty(len(rows), np.int64)
         session[found.order] = np.repeat(np.arange(len(found)), found.lengths)
         is_due = (found.ends <= self.closed)[session]
         if is_due.any():
             self._send(self._rows.take_out(is_due), found.starts[session[is_due]], found.ends[session[is_due]])
 
-    def _send(self, rows: ColumnBatch, starts: Any, ends: Any) -> None:
+    def _send(self, rows: ColumnBatch, starts: Any, ends: Array) -> None:
         times = self.local.to_instants(ends - 1)
         made = self._results.batch(rows.data.columns, starts, ends, times)
         self.output.emit_columns(ColumnBatch(made.data, made.timestamps, rows.kinds))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from funke.engine.sql.functions.aggregates.segments import Segments
+
+if TYPE_CHECKING:
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["Sessions", "find_sessions", "is_within_sessions"]
 
@@ -17,16 +20,16 @@ class Sessions:
     """Intervals in the order of keys and starts, and the sessions that they form."""
 
     # The places of the intervals in their order, and where the sessions begin in it.
-    order: Any
-    first: Any
+    order: Array
+    first: Array
     starts: Any
-    ends: Any
+    ends: Array
 
     def __len__(self) -> int:
         return len(self.first)
 
     @property
-    def lengths(self) -> Any:
+    def lengths(self) -> Array:
         """How many intervals each session has."""
         return np.diff(np.append(self.first, len(self.order)))
 
@@ -35,10 +38,10 @@ def find_sessions(codes: Any, starts: Any, ends: Any) -> Sessions:
     """The sessions of intervals (at least one) whose keys have numbers."""
     order = np.lexsort((starts, codes))
     codes, starts, ends = codes[order], starts[order], ends[order]
-    keys: Any = np.append(0, np.flatnonzero(codes[1:] != codes[:-1]) + 1)
+    keys: Array = np.append(0, np.flatnonzero(codes[1:] != codes[:-1]) + 1)
     # The latest end so far of the same key.
     reached = Segments(keys, len(codes)).running(np.maximum, ends[keys], ends)
-    is_first: Any = np.ones(len(codes), bool)
+    is_first: Array = np.ones(len(codes), bool)
     is_first[1:] = starts[1:] > reached[:-1]
     is_first[keys] = True
     first = np.flatnonzero(is_first)

@@ -33,6 +33,7 @@ from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
     from funke.engine.sql.plan.sorted_over_aggregate import SortedOverAggregate
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["SortedAggregateOperator"]
 
@@ -131,7 +132,7 @@ class SortedAggregateOperator(FunctionsOperator, KeyedColumnsOperator):
             self._send(batch, *_images(data, values, steps), steps.steps)
         self.state.store(fetched, (known,), np.fromiter(map(bool, known), np.bool_, len(known)))
 
-    def _with_known(self, known: Any, data: Any) -> Any:
+    def _with_known(self, known: Any, data: pa.RecordBatch) -> pa.RecordBatch:
         """The rows of the partitions, one after the other, and the new ones behind them."""
         rows = [values for entries in known for _, values in entries]
         if not rows:
@@ -197,7 +198,7 @@ class SortedAggregateOperator(FunctionsOperator, KeyedColumnsOperator):
         self.output.emit_columns(ColumnBatch(data, timestamps, both if both.any() else None))
 
 
-def _images(data: Any, values: Any, steps: _Steps) -> tuple[SortedImages, _Moves]:
+def _images(data: pa.RecordBatch, values: Any, steps: _Steps) -> tuple[SortedImages, _Moves]:
     """The partitions before all steps and after each, and the rows that the steps move."""
     numbers = {code: number for number, code in enumerate(steps.firsts)}
     owners, latest = list(numbers.values()), dict(numbers)
@@ -224,9 +225,9 @@ class _Moves:
     """
 
     step: Any
-    old: Any
-    new: Any
-    is_own: Any
+    old: Array
+    new: Array
+    is_own: Array
 
     @staticmethod
     def of(steps: list[_Step], before: Any, after: Any) -> _Moves:
@@ -235,7 +236,7 @@ class _Moves:
         first, place = (np.array(each) for each in zip(*((step.first, step.place) for step in steps)))
         # Of what is taken in the image after it has the row, of what is taken back the image before.
         lengths = np.array([len(each.tail) for each in steps]) + ~is_in
-        step: Any = np.repeat(np.arange(len(steps)), lengths)
+        step: Array = np.repeat(np.arange(len(steps)), lengths)
         at = np.arange(len(step)) - np.repeat(np.cumsum(lengths) - lengths - first, lengths)
         behind = at - (at > place[step])
         old = before[step] + np.where(is_in[step], behind, at)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +18,9 @@ from funke.engine.sql.functions.aggregates.segments import Segments
 from funke.engine.sql.operators.windows.framed_rows import framed_rows
 from funke.engine.sql.operators.windows.frames import last_peers
 from funke.engine.sql.operators.windows.gathered_rows import group_kernel
+
+if TYPE_CHECKING:
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["ImageFunction", "SortedImages", "image_function"]
 
@@ -33,7 +36,12 @@ class SortedImages:
     """
 
     def __init__(
-        self, data: Any, values: Any, prefixes: Sequence[list[int]], owners: Sequence[int], images: Sequence[list[int]]
+        self,
+        data: pa.RecordBatch,
+        values: Any,
+        prefixes: Sequence[list[int]],
+        owners: Sequence[int],
+        images: Sequence[list[int]],
     ) -> None:
         self.data = data
         self._values = values
@@ -46,7 +54,7 @@ class SortedImages:
         self.owners = np.fromiter(owners, np.int64, len(owners))[is_there]
 
     @cached_property
-    def shown(self) -> Any:
+    def shown(self) -> Array:
         """For each row of the images the one whose result it shows: the last one that is equal."""
         segments = self.segments
         if self._values is None:
@@ -54,9 +62,9 @@ class SortedImages:
         return last_peers(segments.segment_of_row, self._values[self.rows])
 
     @cached_property
-    def is_first_peer(self) -> Any:
+    def is_first_peer(self) -> Array:
         """Which rows are the first ones of their image that are equal."""
-        is_first: Any = np.ones(self.segments.length, np.bool_)
+        is_first: Array = np.ones(self.segments.length, np.bool_)
         if self._values is not None:
             values = self._values[self.rows]
             is_first[1:] = values[1:] != values[:-1]
@@ -64,15 +72,15 @@ class SortedImages:
         return is_first
 
     @cached_property
-    def prefix_lengths(self) -> Any:
+    def prefix_lengths(self) -> Array:
         return np.fromiter(map(len, self._prefixes), np.int64, len(self._prefixes))
 
     @cached_property
-    def prefix_rows(self) -> Any:
+    def prefix_rows(self) -> Array:
         """The rows in front, of one partition after the other."""
         return _numbers(self._prefixes)
 
-    def prefix_peers(self) -> Any:
+    def prefix_peers(self) -> Array:
         """How many different values stand in front of the images of each partition."""
         values = self._values
         assert values is not None
@@ -80,7 +88,7 @@ class SortedImages:
         return np.array(counts, np.int64)
 
 
-def _numbers(lists: Sequence[list[int]]) -> Any:
+def _numbers(lists: Sequence[list[int]]) -> Array:
     return np.concatenate([np.zeros(0, np.int64), *(np.array(each, np.int64) for each in lists)])
 
 
@@ -161,7 +169,7 @@ class _Rank(ImageFunction):
     def __init__(self, aggregate: BoundAggregate) -> None:
         pass
 
-    def results(self, images: SortedImages) -> list[Any]:
+    def results(self, images: SortedImages) -> list[pa.Array]:
         segments = images.segments
         places = np.arange(segments.length)
         first = np.maximum.accumulate(np.where(images.is_first_peer, places, 0))
@@ -172,7 +180,7 @@ class _Rank(ImageFunction):
 class _DenseRank(_Rank):
     """The number of the value."""
 
-    def results(self, images: SortedImages) -> list[Any]:
+    def results(self, images: SortedImages) -> list[pa.Array]:
         segments = images.segments
         counts = np.cumsum(images.is_first_peer)
         before = images.prefix_peers()[images.owners] - counts[segments.starts]

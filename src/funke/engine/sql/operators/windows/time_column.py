@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -11,10 +11,13 @@ from funke.engine.sql.binding.window_relations import WindowTime
 from funke.engine.sql.operators.windows.local_time import LocalTime
 from funke.engine.types.columns.column_batch import ColumnBatch
 
+if TYPE_CHECKING:
+    from funke.engine.types.columns.arrays import Array
+
 __all__ = ["with_times"]
 
 
-def with_times(batch: ColumnBatch, time: WindowTime, local: LocalTime, now_ms: int) -> tuple[ColumnBatch, Any]:
+def with_times(batch: ColumnBatch, time: WindowTime, local: LocalTime, now_ms: int) -> tuple[ColumnBatch, Array]:
     """The rows that have a time, and their local times (int64)."""
     if not time.is_event_time:
         return batch, local.to_local(np.full(len(batch), now_ms, np.int64))

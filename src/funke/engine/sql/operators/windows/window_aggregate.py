@@ -40,6 +40,7 @@ from funke.engine.types.columns.column_batch import ColumnBatch
 
 if TYPE_CHECKING:
     from funke.engine.sql.plan.window_aggregate import WindowAggregate
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = [
     "AttachedWindowOperator",
@@ -88,7 +89,7 @@ class WindowAggregateOperator(WindowOperator):
     def metrics(self) -> dict[str, Any]:
         return {**self._functions.metrics(), **super().metrics()}
 
-    def timed(self, batch: ColumnBatch, now_ms: int) -> tuple[ColumnBatch, Any]:
+    def timed(self, batch: ColumnBatch, now_ms: int) -> tuple[ColumnBatch, Array]:
         """The rows that have a time, and their local times."""
         timed, stamps = with_times(batch, self.time, self.local, now_ms)
         self.without_time += len(batch) - len(timed)
@@ -349,13 +350,13 @@ class AttachedWindowOperator(_SliceOperator):
         start, self._end = node.window_columns
         super().__init__(node, AttachedWindows(), (*node.keys, start))
 
-    def _with_slices(self, batch: ColumnBatch, now_ms: int) -> tuple[ColumnBatch, Any]:
+    def _with_slices(self, batch: ColumnBatch, now_ms: int) -> tuple[ColumnBatch, Array]:
         return batch, np.asarray(batch.data.column(self._end).view(pa.int64()))
 
     def _rows(self, block: AggregateBlock, end: int, time: int) -> ColumnBatch:
         *keys, starts = block.keys
         columns = [*keys, *self._aggregates.results(block)]
-        bounds: list[Any] = [np.full(len(block), each, np.int64) for each in (end, time)]
+        bounds: list[Array] = [np.full(len(block), each, np.int64) for each in (end, time)]
         return self._results.batch(columns, np.asarray(starts.view(pa.int64())), *bounds)
 
 

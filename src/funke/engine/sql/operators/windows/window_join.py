@@ -22,6 +22,7 @@ from funke.engine.types.columns.column_batch import ColumnBatch
 
 if TYPE_CHECKING:
     from funke.engine.sql.plan.window_join import WindowJoin
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["WindowJoinOperator"]
 
@@ -92,7 +93,7 @@ class WindowJoinOperator(WindowOperator):
     def _send_joined(self, due: Sequence[ColumnBatch | None]) -> None:
         left, right = (self._in_order_of_windows(each, side) for side, each in enumerate(due))
         meeting = _Meeting(*self._numbers(left, right))
-        has_match: Any = np.zeros(len(right), bool)
+        has_match: Array = np.zeros(len(right), bool)
         for begin, end in slices(meeting.counts):
             given, others = meeting.pairs(begin, end)
             is_match = self._fulfilled(left, right, given, others)
@@ -111,13 +112,13 @@ class WindowJoinOperator(WindowOperator):
     def _send_left(self, left: ColumnBatch, given: Any, begin: int, end: int) -> None:
         """Sends the left rows of a range that have matches, or those that have none."""
         is_alone = _alone(given, begin, end)
-        rows: Any = begin + np.flatnonzero(is_alone if self._join.kind == "anti" else ~is_alone)
+        rows: Array = begin + np.flatnonzero(is_alone if self._join.kind == "anti" else ~is_alone)
         self._emit(left.data.take(pa.array(rows)).columns, left, rows)
 
     def _send_pairs(self, left: ColumnBatch, right: ColumnBatch, given: Any, others: Any, begin: int, end: int) -> None:
         """Sends the pairs of the left rows of a range, and rows without one if they are kept, in their order."""
         if self._join.keeps_left:
-            alone: Any = begin + np.flatnonzero(_alone(given, begin, end))
+            alone: Array = begin + np.flatnonzero(_alone(given, begin, end))
             every = np.concatenate([given, alone])
             order = np.argsort(every, kind="stable")
             given, others = every[order], np.concatenate([others, np.full(len(alone), -1, np.int64)])[order]
@@ -132,7 +133,7 @@ class WindowJoinOperator(WindowOperator):
         ends: Any = rows.timestamps
         return rows if len(np.unique(ends)) == 1 else rows.take(np.argsort(ends, kind="stable"))
 
-    def _numbers(self, left: ColumnBatch, right: ColumnBatch) -> tuple[Any, Any]:
+    def _numbers(self, left: ColumnBatch, right: ColumnBatch) -> tuple[Array, Array]:
         """Numbers of keys with windows: what rows meet by; below 0 where a key has a NULL."""
         sides = [[rows.data.column(key) for key in keys] for rows, keys in zip((left, right), self._keys)]
         keys = KeyNumbers([each.type for each in sides[0]])
@@ -146,15 +147,15 @@ class WindowJoinOperator(WindowOperator):
         return numbers[: len(left)], numbers[len(left) :]
 
     def _fulfilled(self, left: ColumnBatch, right: ColumnBatch, given: Any, others: Any) -> Any:
-        def mine(indexes: Sequence[int]) -> list[Any]:
+        def mine(indexes: Sequence[int]) -> list[pa.Array]:
             return [left.data.column(index).take(pa.array(given)) for index in indexes]
 
-        def its(indexes: Sequence[int]) -> list[Any]:
+        def its(indexes: Sequence[int]) -> list[pa.Array]:
             return [right.data.column(index).take(pa.array(others)) for index in indexes]
 
         return self._condition.fulfilled(mine, its, len(given))
 
-    def _emit(self, columns: Sequence[Any], source: ColumnBatch, rows: Any) -> None:
+    def _emit(self, columns: Sequence[pa.Array], source: ColumnBatch, rows: Any) -> None:
         """Sends rows; their time is the last of the window that the rows of a side have."""
         if not len(rows):
             return
@@ -183,25 +184,25 @@ class _Meeting:
 
     def __init__(self, left: Any, right: Any) -> None:
         # Right rows by their numbers, those of one number as they came.
-        self._order: Any = np.argsort(right, kind="stable")
+        self._order: Array = np.argsort(right, kind="stable")
         ordered = right[self._order]
         self._first: Any = np.searchsorted(ordered, left, "left")
         self.counts = np.where(left < 0, 0, np.searchsorted(ordered, left, "right") - self._first)
 
-    def pairs(self, begin: int, end: int) -> tuple[Any, Any]:
+    def pairs(self, begin: int, end: int) -> tuple[Array, Array]:
         """Those of some left rows."""
         counts = self.counts[begin:end]
-        given: Any = np.repeat(np.arange(begin, end), counts)
+        given: Array = np.repeat(np.arange(begin, end), counts)
         within = np.arange(len(given)) - np.repeat(np.cumsum(counts) - counts, counts)
         return given, self._order[self._first[given] + within]
 
 
-def _alone(given: Any, begin: int, end: int) -> Any:
+def _alone(given: Any, begin: int, end: int) -> Array:
     """Which rows of a range are not among the given ones."""
-    is_alone: Any = np.ones(end - begin, bool)
+    is_alone: Array = np.ones(end - begin, bool)
     is_alone[given - begin] = False
     return is_alone
 
 
-def _no_rows(schema: Any) -> Any:
+def _no_rows(schema: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([pa.nulls(0, each) for each in schema.types], schema=schema)

@@ -21,6 +21,7 @@ from funke.engine.types.columns.column_batch import ColumnBatch
 
 if TYPE_CHECKING:
     from funke.engine.sql.plan.window_rank import WindowRank
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["WindowRankOperator"]
 
@@ -69,7 +70,7 @@ class WindowRankOperator(WindowOperator):
         if is_told.any():
             self._send(due.take(order[is_told]), numbers[is_told])
 
-    def _groups(self, data: Any) -> tuple[Any, int]:
+    def _groups(self, data: pa.RecordBatch) -> tuple[Any, int]:
         columns = [data.column(place) for place in (*self._node.keys, self._start, self._end)]
         return key_codes(columns, data.num_rows)
 
@@ -79,11 +80,11 @@ class WindowRankOperator(WindowOperator):
         firsts = first_rows(codes, count)
         ends: Any = rows.timestamps
         starts = _stamps(rows.data.column(self._start))
-        places: Any = np.empty(count, np.int64)
+        places: Array = np.empty(count, np.int64)
         places[np.lexsort((firsts, starts[firsts], ends[firsts]))] = np.arange(count)
         return places[codes]
 
-    def _numbered(self, data: Any, groups: Any) -> tuple[Any, Any]:
+    def _numbered(self, data: pa.RecordBatch, groups: Any) -> tuple[Any, Array]:
         """The places of rows in the order of groups and then their own, and the number of each within its group."""
         if self._node.keeps_last:
             last = data.num_rows - 1
@@ -96,7 +97,7 @@ class WindowRankOperator(WindowOperator):
         lengths = np.diff(np.r_[starts, len(ordered)])
         return order, np.arange(1, len(ordered) + 1) - np.repeat(starts, lengths)
 
-    def _send(self, rows: ColumnBatch, numbers: Any) -> None:
+    def _send(self, rows: ColumnBatch, numbers: Array) -> None:
         more: Sequence[Any] = [pa.array(numbers)] if self._node.has_number else []
         data = pa.RecordBatch.from_arrays([*rows.data.columns, *more], schema=self._output_schema)
         ends: Any = rows.timestamps
@@ -115,11 +116,11 @@ class WindowRankOperator(WindowOperator):
         self._rows.restore(parts)
 
 
-def _stamps(column: Any) -> Any:
+def _stamps(column: pa.Array) -> Array:
     return np.asarray(column.cast(pa.timestamp("ms")).view(pa.int64()))
 
 
-def _marked(places: Any, count: int) -> Any:
-    marks: Any = np.zeros(count, bool)
+def _marked(places: Any, count: int) -> Array:
+    marks: Array = np.zeros(count, bool)
     marks[places] = True
     return marks

@@ -16,6 +16,7 @@ from funke.engine.types.columns.column_batch import ColumnBatch
 
 if TYPE_CHECKING:
     from funke.engine.sql.plan.window_table_function import WindowTableFunction
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["WindowTableOperator"]
 
@@ -55,7 +56,7 @@ class WindowTableOperator(Operator):
             data = self._results.batch(timed.data.columns, self._windows.start_of(ends), ends, times).data
             self.output.emit_columns(timed.with_data(data))
 
-    def _window_ends(self, slice_ends: Any, counts: Any) -> Any:
+    def _window_ends(self, slice_ends: Any, counts: Any) -> Array:
         number = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
         return np.repeat(self._windows.first_window(slice_ends), counts) + number * self._windows.interval_ms
 
