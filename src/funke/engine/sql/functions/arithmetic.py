@@ -24,6 +24,7 @@ from funke.engine.types.logical.families import APPROXIMATE, INTEGRAL
 from funke.engine.types.scalar_coercion import round_to_float32
 
 if TYPE_CHECKING:
+    from funke.engine.sql.functions.function import Kernel
     from funke.engine.types.columns.arrays import Array
 
 __all__ = ["number_body", "number_kernel", "number_type", "truncated_quotient"]
@@ -59,7 +60,7 @@ def _operand_type(call: BoundCall) -> DataType:
     return call.result if isinstance(found, DecimalType) or isinstance(call.result, APPROXIMATE) else found
 
 
-def number_kernel(operator: str, call: BoundCall) -> Callable[..., Any] | None:
+def number_kernel(operator: str, call: BoundCall) -> Kernel | None:
     """Return an operation on two columns of numbers."""
     if isinstance(call.result, DecimalType):
         return _decimal_kernel(operator, call)
@@ -72,7 +73,7 @@ def number_kernel(operator: str, call: BoundCall) -> Callable[..., Any] | None:
     return cast_columns(call.types, [operands, operands], kernel)
 
 
-def _decimal_kernel(operator: str, call: BoundCall) -> Callable[..., Any] | None:
+def _decimal_kernel(operator: str, call: BoundCall) -> Kernel | None:
     """Sums and products whose every digit fits; Arrow rounds quotients in another way."""
     left, right = (to_decimal_type(each) for each in call.types)
     wanted = to_column_type(call.result)

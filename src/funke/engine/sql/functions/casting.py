@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,10 +28,13 @@ from funke.engine.types.logical.families import (
 )
 from funke.engine.types.logical.sql_text import to_full_sql_text, to_sql_text
 
+if TYPE_CHECKING:
+    from funke.engine.sql.functions.function import Body, Kernel
+
 __all__ = ["CASTING", "cast_columns", "cast_values"]
 
 
-def cast_values(call: BoundCall, wanted: Sequence[DataType], body: Callable[..., Any]) -> Callable[..., Any]:
+def cast_values(call: BoundCall, wanted: Sequence[DataType], body: Body) -> Body:
     """Return a body whose arguments are cast first; NULL stays NULL."""
     casts = [value_cast(source, target, call.session) for source, target in zip(call.types, wanted)]
     if all(_is_idle(source, target) for source, target in zip(call.types, wanted)):
@@ -39,9 +42,7 @@ def cast_values(call: BoundCall, wanted: Sequence[DataType], body: Callable[...,
     return lambda *values: body(*(None if each is None else cast(each) for cast, each in zip(casts, values)))
 
 
-def cast_columns(
-    types: Sequence[DataType], wanted: Sequence[DataType], kernel: Callable[..., Any]
-) -> Callable[..., Any] | None:
+def cast_columns(types: Sequence[DataType], wanted: Sequence[DataType], kernel: Kernel) -> Kernel | None:
     """Return a kernel whose arguments are cast first; None if columns of these types cannot be cast."""
     casts = [column_cast(source, target) for source, target in zip(types, wanted)]
     if any(each is None for each in casts):
@@ -66,12 +67,12 @@ def _try_cast_type(arguments: Sequence[Argument]) -> DataType | None:
     return None if target is None else with_nullable(target, True)
 
 
-def _cast_body(call: BoundCall) -> Callable[..., Any]:
+def _cast_body(call: BoundCall) -> Body:
     cast = value_cast(call.types[0], call.arguments[1].value, call.session)
     return lambda value, _: cast(value)
 
 
-def _try_cast_body(call: BoundCall) -> Callable[..., Any]:
+def _try_cast_body(call: BoundCall) -> Body:
     cast = value_cast(call.types[0], call.arguments[1].value, call.session)
 
     def try_cast(value: Any, _: Any) -> Any:
@@ -83,7 +84,7 @@ def _try_cast_body(call: BoundCall) -> Callable[..., Any]:
     return try_cast
 
 
-def _cast_kernel(call: BoundCall) -> Callable[..., Any] | None:
+def _cast_kernel(call: BoundCall) -> Kernel | None:
     source, target = call.types[0], call.arguments[1].value
     parse = text_cast(target) if isinstance(source, CHARACTER) else None
     if parse is not None:
@@ -92,7 +93,7 @@ def _cast_kernel(call: BoundCall) -> Callable[..., Any] | None:
     return None if cast is None else lambda column, _: cast(column)
 
 
-def _parsing_kernel(call: BoundCall, parse: Callable[[Any], Any]) -> Callable[..., Any]:
+def _parsing_kernel(call: BoundCall, parse: Callable[[Any], Any]) -> Kernel:
     each = OverDistinct(mapped_body(call))
 
     def cast(texts: Any, target: Any) -> Any:
@@ -114,17 +115,17 @@ def _counted_unit(call: BoundCall) -> int:
     return interval_unit(call.arguments[-1].value if len(call.arguments) > 1 else call.types[0])
 
 
-def _units_body(call: BoundCall) -> Callable[..., Any]:
+def _units_body(call: BoundCall) -> Body:
     unit = _counted_unit(call)
     return lambda interval, *_: interval // unit if interval >= 0 else -(-interval // unit)
 
 
-def _units_kernel(call: BoundCall) -> Callable[..., Any]:
+def _units_kernel(call: BoundCall) -> Kernel:
     unit = pa.scalar(_counted_unit(call), pa.int64())
     return lambda intervals, *_: pc.divide(pc.cast(intervals, pa.int64()), unit)
 
 
-def _typeof_body(call: BoundCall) -> Callable[..., Any]:
+def _typeof_body(call: BoundCall) -> Body:
     is_full = len(call.arguments) > 1 and call.arguments[1].value is True
     text = to_full_sql_text(call.types[0]) if is_full else to_sql_text(call.types[0])
     return lambda *_: text

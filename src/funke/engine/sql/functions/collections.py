@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 
@@ -18,6 +18,9 @@ from funke.engine.types.logical.data_type import DataType, NullType
 from funke.engine.types.logical.families import CHARACTER, INTEGRAL, LONGEST, any_nullable, is_nullable, with_nullable
 from funke.engine.types.logical.row_type import RowField, RowType
 from funke.engine.types.variant_text import element_of, member_of
+
+if TYPE_CHECKING:
+    from funke.engine.sql.functions.function import Body, Kernel
 
 __all__ = ["COLLECTIONS"]
 
@@ -42,7 +45,7 @@ def _parts_cast(call: BoundCall, wanted: Sequence[DataType]) -> list[Callable[[A
     return [or_null(value_cast(source, target, call.session)) for source, target in zip(call.types, wanted)]
 
 
-def _array_body(call: BoundCall) -> Callable[..., Any]:
+def _array_body(call: BoundCall) -> Body:
     element = call.result.element_type  # type: ignore[attr-defined]
     casts = _parts_cast(call, [element] * len(call.types))
     return lambda *values: [cast(each) for cast, each in zip(casts, values)]
@@ -54,7 +57,7 @@ def _map_type(arguments: Sequence[Argument]) -> DataType | None:
     return None if len(types) % 2 or key is None or value is None else MapType(key, value, False)
 
 
-def _map_body(call: BoundCall) -> Callable[..., Any]:
+def _map_body(call: BoundCall) -> Body:
     result: Any = call.result
     casts = _parts_cast(call, [result.key_type, result.value_type] * (len(call.types) // 2))
 
@@ -112,18 +115,18 @@ def _get_type(arguments: Sequence[Argument]) -> DataType | None:
     return with_nullable(found, is_nullable(found) or is_nullable(row))
 
 
-def _get_body(call: BoundCall) -> Callable[..., Any]:
+def _get_body(call: BoundCall) -> Body:
     place = _field_place(call.arguments)
     assert place is not None
     return lambda row, _: row[place]
 
 
-def _get_kernel(call: BoundCall) -> Callable[..., Any] | None:
+def _get_kernel(call: BoundCall) -> Kernel | None:
     place = _field_place(call.arguments)
     return lambda column, _: pc.struct_field(column, [place])
 
 
-def _cardinality_body(call: BoundCall) -> Callable[..., Any]:
+def _cardinality_body(call: BoundCall) -> Body:
     return (lambda bag: sum(bag.values())) if isinstance(call.types[0], MultisetType) else len
 
 
@@ -243,11 +246,11 @@ def _union(*maps: dict[Any, Any]) -> dict[Any, Any]:
     return {key: value for each in maps for key, value in each.items()}
 
 
-def _function(name: str, forms: str, result: Any, body: Callable[..., Any], purpose: str) -> Function:
+def _function(name: str, forms: str, result: Any, body: Body, purpose: str) -> Function:
     return Function((name,), forms, result, body, purpose=purpose)
 
 
-def _null_aware(name: str, forms: str, result: Any, body: Callable[..., Any], purpose: str) -> Function:
+def _null_aware(name: str, forms: str, result: Any, body: Body, purpose: str) -> Function:
     """A function that is strict in its first argument, the array, and takes NULL for an element."""
 
     def aware(items: Any, *others: Any) -> Any:

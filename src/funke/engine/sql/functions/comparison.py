@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,6 +17,9 @@ from funke.engine.types.logical.common_type import common_type
 from funke.engine.types.logical.data_type import DataType, NullType
 from funke.engine.types.logical.families import CHARACTER, CONSTRUCTED, is_nullable, with_nullable
 from funke.engine.types.logical.row_type import RowType
+
+if TYPE_CHECKING:
+    from funke.engine.sql.functions.function import Body, Kernel
 
 __all__ = ["COMPARISON"]
 
@@ -68,15 +71,15 @@ def _order_type(arguments: Sequence[Argument]) -> DataType | None:
     return _comparison_type(arguments)
 
 
-def _same_typed_body(body: Callable[..., Any]) -> Callable[[BoundCall], Callable[..., Any]]:
-    def make(call: BoundCall) -> Callable[..., Any]:
+def _same_typed_body(body: Body) -> Callable[[BoundCall], Body]:
+    def make(call: BoundCall) -> Body:
         return cast_values(call, [compared_type(call.types)] * len(call.types), body)
 
     return make
 
 
-def _same_typed_kernel(kernel: Callable[..., Any]) -> Callable[[BoundCall], Callable[..., Any] | None]:
-    def make(call: BoundCall) -> Callable[..., Any] | None:
+def _same_typed_kernel(kernel: Kernel) -> Callable[[BoundCall], Kernel | None]:
+    def make(call: BoundCall) -> Kernel | None:
         wanted = compared_type(call.types)
         if isinstance(wanted, (*CONSTRUCTED, NullType)):
             return None
@@ -100,7 +103,7 @@ def _comparing(name: str, *aliases: str) -> Function:
     )
 
 
-def _three_valued_between(call: BoundCall) -> Callable[..., Any]:
+def _three_valued_between(call: BoundCall) -> Body:
     """Return BETWEEN as `low <= value AND value <= high`, where FALSE wins over NULL."""
     cast = _same_typed_body(lambda *values: values)(call)
 
@@ -115,8 +118,8 @@ def _three_valued_between(call: BoundCall) -> Callable[..., Any]:
     return between
 
 
-def _negated(make: Callable[[BoundCall], Callable[..., Any]]) -> Callable[[BoundCall], Callable[..., Any]]:
-    def make_negated(call: BoundCall) -> Callable[..., Any]:
+def _negated(make: Callable[[BoundCall], Body]) -> Callable[[BoundCall], Body]:
+    def make_negated(call: BoundCall) -> Body:
         body = make(call)
 
         def negated(*values: Any) -> bool | None:
@@ -129,9 +132,9 @@ def _negated(make: Callable[[BoundCall], Callable[..., Any]]) -> Callable[[Bound
 
 
 def _negated_kernel(
-    make: Callable[[BoundCall], Callable[..., Any] | None],
-) -> Callable[[BoundCall], Callable[..., Any] | None]:
-    def make_negated(call: BoundCall) -> Callable[..., Any] | None:
+    make: Callable[[BoundCall], Kernel | None],
+) -> Callable[[BoundCall], Kernel | None]:
+    def make_negated(call: BoundCall) -> Kernel | None:
         kernel = make(call)
         return None if kernel is None else lambda *columns: pc.invert(kernel(*columns))
 
@@ -143,7 +146,7 @@ _between_kernel = _same_typed_kernel(
 )
 
 
-def _in(call: BoundCall) -> Callable[..., Any]:
+def _in(call: BoundCall) -> Body:
     cast = _same_typed_body(lambda *values: values)(call)
 
     def is_in(value: Any, *candidates: Any) -> bool | None:
@@ -157,7 +160,7 @@ def _in(call: BoundCall) -> Callable[..., Any]:
     return is_in
 
 
-def _in_kernel(call: BoundCall) -> Callable[..., Any] | None:
+def _in_kernel(call: BoundCall) -> Kernel | None:
     if not all(each.is_constant and each.value is not None for each in call.arguments[1:]):
         return None
     wanted = compared_type(call.types)
@@ -170,7 +173,7 @@ def _is_member(value: Any, candidates: Sequence[Any], wanted: DataType) -> Any:
     return pc.if_else(pc.is_valid(value), found, pa.scalar(None, pa.bool_()))
 
 
-def _is_distinct(call: BoundCall) -> Callable[..., Any]:
+def _is_distinct(call: BoundCall) -> Body:
     differ = _same_typed_body(operator.ne)(call)
 
     def is_distinct(left: Any, right: Any) -> bool:

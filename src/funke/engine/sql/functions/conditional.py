@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,6 +21,9 @@ from funke.engine.types.logical.column_types import to_column_type
 from funke.engine.types.logical.common_type import common_type
 from funke.engine.types.logical.data_type import DataType, NullType
 from funke.engine.types.logical.families import CONSTRUCTED, any_nullable, is_nullable, with_nullable
+
+if TYPE_CHECKING:
+    from funke.engine.sql.functions.function import Body, Kernel
 
 __all__ = ["CONDITIONAL"]
 
@@ -43,7 +46,7 @@ def _if_type(arguments: Sequence[Argument]) -> DataType | None:
     return None if found is None else with_nullable(found, any_nullable(each.type for each in arguments))
 
 
-def _case_body(call: BoundCall) -> Callable[..., Any]:
+def _case_body(call: BoundCall) -> Body:
     casts = [_cast_or_null(each, call) for each in call.types]
 
     def case(*values: Any) -> Any:
@@ -62,7 +65,7 @@ def _cast_or_null(source: DataType, call: BoundCall) -> Callable[[Any], Any]:
     return lambda value: None if value is None else cast(value)
 
 
-def _case_kernel(call: BoundCall) -> Callable[..., Any] | None:
+def _case_kernel(call: BoundCall) -> Kernel | None:
     casts = _column_casts(
         [each for place, each in enumerate(call.types) if _is_value(place, len(call.types))], call.result
     )
@@ -106,7 +109,7 @@ def _ifnull_type(arguments: Sequence[Argument]) -> DataType | None:
     return found if found is None or is_nullable(first) else first
 
 
-def _coalesce_body(call: BoundCall) -> Callable[..., Any]:
+def _coalesce_body(call: BoundCall) -> Body:
     casts = [_cast_or_null(each, call) for each in call.types]
 
     def coalesce(*values: Any) -> Any:
@@ -115,7 +118,7 @@ def _coalesce_body(call: BoundCall) -> Callable[..., Any]:
     return coalesce
 
 
-def _coalesce_kernel(call: BoundCall) -> Callable[..., Any] | None:
+def _coalesce_kernel(call: BoundCall) -> Kernel | None:
     casts = _column_casts(call.types, call.result)
     return None if casts is None else lambda *columns: pc.coalesce(*(cast(each) for cast, each in zip(casts, columns)))
 
@@ -125,7 +128,7 @@ def _nullif_type(arguments: Sequence[Argument]) -> DataType | None:
     return with_nullable(left, True) if are_comparable(left, right) else None
 
 
-def _nullif_body(call: BoundCall) -> Callable[..., Any]:
+def _nullif_body(call: BoundCall) -> Body:
     wanted = compared_type(call.types)
     first, second = (value_cast(each, wanted, call.session) for each in call.types)
 
@@ -137,7 +140,7 @@ def _nullif_body(call: BoundCall) -> Callable[..., Any]:
     return nullif
 
 
-def _nullif_kernel(call: BoundCall) -> Callable[..., Any] | None:
+def _nullif_kernel(call: BoundCall) -> Kernel | None:
     casts = _column_casts(call.types, compared_type(call.types))
     if casts is None or isinstance(call.types[0], NullType):
         return None
@@ -159,8 +162,8 @@ def _is_above(one: Any, other: Any) -> bool:
     return bool(one > other)
 
 
-def _extreme(name: str, is_better: Callable[[Any, Any], bool], kernel: Callable[..., Any], purpose: str) -> Function:
-    def body(call: BoundCall) -> Callable[..., Any]:
+def _extreme(name: str, is_better: Callable[[Any, Any], bool], kernel: Kernel, purpose: str) -> Function:
+    def body(call: BoundCall) -> Body:
         casts = [value_cast(each, call.result, call.session) for each in call.types]
 
         def extreme(*values: Any) -> Any:
@@ -170,7 +173,7 @@ def _extreme(name: str, is_better: Callable[[Any, Any], bool], kernel: Callable[
 
         return extreme
 
-    def kernel_for(call: BoundCall) -> Callable[..., Any] | None:
+    def kernel_for(call: BoundCall) -> Kernel | None:
         casts = _column_casts(call.types, call.result)
         if casts is None or not pa.types.is_integer(to_column_type(call.result)):
             return None

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from funke.engine.sql.functions.function import Argument, BoundCall, Function
 from funke.engine.sql.functions.json_paths import PathError, parse_path
@@ -21,6 +21,9 @@ from funke.engine.types.logical.data_type import DataType, NullType
 from funke.engine.types.logical.families import APPROXIMATE, BINARY, LONGEST, NUMERIC, is_nullable, with_nullable
 from funke.engine.types.logical.row_type import RowType
 from funke.engine.types.variant_text import shown_text
+
+if TYPE_CHECKING:
+    from funke.engine.sql.functions.function import Body
 
 __all__ = ["JSON"]
 
@@ -85,7 +88,7 @@ def _value_type(arguments: Sequence[Argument]) -> DataType:
     return with_nullable(target, True)
 
 
-def _value_body(call: BoundCall) -> Callable[..., Any]:
+def _value_body(call: BoundCall) -> Body:
     """JSON_VALUE (a, path[, type, on empty, default, on error, default])."""
     settings = [each.value if each.is_constant else None for each in call.arguments]
     on_empty, on_error = _behaviour(settings, 3, "NULL"), _behaviour(settings, 5, "NULL")
@@ -131,7 +134,7 @@ def _query_type(arguments: Sequence[Argument]) -> DataType:
     return with_nullable(target, True)
 
 
-def _query_body(call: BoundCall) -> Callable[..., Any]:
+def _query_body(call: BoundCall) -> Body:
     """JSON_QUERY (a, path[, type, wrapper, on empty, on error])."""
     settings = [each.value if each.is_constant else None for each in call.arguments]
     wrapper, on_empty = _behaviour(settings, 3, "WITHOUT ARRAY"), _behaviour(settings, 4, "NULL")
@@ -261,7 +264,7 @@ def _string_type(arguments: Sequence[Argument]) -> DataType | None:
     return None if isinstance(given, BitmapType) else with_nullable(_STRING, is_nullable(given))
 
 
-def _string_body(call: BoundCall) -> Callable[..., Any]:
+def _string_body(call: BoundCall) -> Body:
     form = _member(call.arguments[0], call)
     return lambda value: _write(form(value))
 
@@ -275,7 +278,7 @@ def _member(argument: Argument, call: BoundCall) -> Callable[[Any], Any]:
     return _part(argument.type, call)
 
 
-def _object_body(call: BoundCall) -> Callable[..., Any]:
+def _object_body(call: BoundCall) -> Body:
     """JSON_OBJECT (NULL | ABSENT, key, value, …)."""
     forms = [_member(each, call) for each in call.arguments[2::2]]
 
@@ -287,7 +290,7 @@ def _object_body(call: BoundCall) -> Callable[..., Any]:
     return json_object
 
 
-def _array_body(call: BoundCall) -> Callable[..., Any]:
+def _array_body(call: BoundCall) -> Body:
     forms = [_member(each, call) for each in call.arguments[1:]]
 
     def json_array(on_null: str, *values: Any) -> str:

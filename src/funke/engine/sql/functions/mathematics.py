@@ -7,7 +7,7 @@ import math
 import random
 from collections.abc import Callable, Sequence
 from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_UP, Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 
@@ -33,6 +33,9 @@ from funke.engine.types.logical.families import (
     with_nullable,
 )
 from funke.engine.types.logical.time_types import LocalZonedTimestampType
+
+if TYPE_CHECKING:
+    from funke.engine.sql.functions.function import Body, Kernel
 
 __all__ = ["MATHEMATICS"]
 
@@ -65,10 +68,10 @@ def _round_type(arguments: Sequence[Argument]) -> DataType | None:
     return with_nullable(round_type(arguments[0].type, digits), any_nullable(each.type for each in arguments))
 
 
-def _rounded(rounding: str) -> Callable[[BoundCall], Callable[..., Any]]:
+def _rounded(rounding: str) -> Callable[[BoundCall], Body]:
     """Return what rounds to digits behind the point (before it, if negative), by the type of the result."""
 
-    def make(call: BoundCall) -> Callable[..., Any]:
+    def make(call: BoundCall) -> Body:
         result = call.result
 
         def round_number(value: Any, digits: int = 0) -> Any:
@@ -97,8 +100,8 @@ def _rounded_float(value: float, digits: int, rounding: str) -> float:
 
 def _floor_body(
     rounding: str, of_float: Callable[[float], float], of_time: Callable[[Any, str], Any]
-) -> Callable[[BoundCall], Callable[..., Any]]:
-    def make(call: BoundCall) -> Callable[..., Any]:
+) -> Callable[[BoundCall], Body]:
+    def make(call: BoundCall) -> Body:
         if len(call.types) == 2:
             return _time_body(call, of_time)
         if isinstance(call.types[0], INTEGRAL):
@@ -110,7 +113,7 @@ def _floor_body(
     return make
 
 
-def _time_body(call: BoundCall, of_time: Callable[[Any, str], Any]) -> Callable[..., Any]:
+def _time_body(call: BoundCall, of_time: Callable[[Any, str], Any]) -> Body:
     unit = str(call.arguments[1].value).upper()
     if not isinstance(call.types[0], LocalZonedTimestampType):
         return lambda moment, _: of_time(moment, unit)
@@ -121,8 +124,8 @@ def _time_body(call: BoundCall, of_time: Callable[[Any, str], Any]) -> Callable[
     )
 
 
-def _whole_kernel(kernel: Callable[..., Any]) -> Callable[[BoundCall], Callable[..., Any] | None]:
-    def make(call: BoundCall) -> Callable[..., Any] | None:
+def _whole_kernel(kernel: Kernel) -> Callable[[BoundCall], Kernel | None]:
+    def make(call: BoundCall) -> Kernel | None:
         if isinstance(call.types[0], INTEGRAL):
             return lambda column: column
         return kernel if isinstance(call.types[0], APPROXIMATE) else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 
@@ -17,6 +17,9 @@ from funke.engine.types.logical.atomic_types import DecimalType
 from funke.engine.types.logical.data_type import DataType
 from funke.engine.types.logical.families import NUMERIC
 
+if TYPE_CHECKING:
+    from funke.engine.sql.functions.function import Body, Kernel
+
 __all__ = ["OPERATORS"]
 
 
@@ -27,12 +30,12 @@ def _operator(name: str, *aliases: str, forms: str, purpose: str) -> Function:
             return types[0]
         return number_type(name, types) if _is_numeric(types) else interval_type(name, types)
 
-    def body(call: BoundCall) -> Callable[..., Any]:
+    def body(call: BoundCall) -> Body:
         if len(call.types) == 1:
             return _negation(call) if name == "-" else lambda value: value
         return number_body(name, call) if _is_numeric(call.types) else interval_body(name, call)
 
-    def kernel(call: BoundCall) -> Callable[..., Any] | None:
+    def kernel(call: BoundCall) -> Kernel | None:
         if len(call.types) == 1:
             return _NEGATE if name == "-" else None
         return number_kernel(name, call) if _is_numeric(call.types) else interval_kernel(name, call)
@@ -51,7 +54,7 @@ def _negation(call: BoundCall) -> Callable[[Any], Any]:
     return operator.neg if bits is None else lambda value: wrapped(-value, bits)
 
 
-_NEGATE: Callable[..., Any] = pc.negate
+_NEGATE: Kernel = pc.negate
 _TIMES = "datetime, interval | interval, datetime | interval, interval"
 
 OPERATORS: tuple[Function, ...] = (

@@ -7,11 +7,14 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from re import _constants as codes  # type: ignore[attr-defined]
 from re import _parser  # type: ignore[attr-defined]
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 
 from funke.engine.sql.functions.function import BoundCall
+
+if TYPE_CHECKING:
+    from funke.engine.sql.functions.function import Kernel
 
 __all__ = ["extract_kernel", "match_kernel", "replace_kernel"]
 
@@ -28,7 +31,7 @@ class _DiffersError(Exception):
     """The pattern has something that RE2 does not know, or takes for something else."""
 
 
-def extract_kernel(call: BoundCall, to_python: Callable[[str], re.Pattern[str] | None]) -> Callable[..., Any] | None:
+def extract_kernel(call: BoundCall, to_python: Callable[[str], re.Pattern[str] | None]) -> Kernel | None:
     """Return what extracts a group, if pattern and group are constants."""
     group = call.arguments[2].value if len(call.arguments) > 2 else 0
     pattern = _constant_pattern(call, to_python)
@@ -40,14 +43,14 @@ def extract_kernel(call: BoundCall, to_python: Callable[[str], re.Pattern[str] |
     return lambda column, *_: pc.struct_field(pc.extract_regex(column, text), _FOUND)
 
 
-def match_kernel(call: BoundCall, to_python: Callable[[str], re.Pattern[str] | None]) -> Callable[..., Any] | None:
+def match_kernel(call: BoundCall, to_python: Callable[[str], re.Pattern[str] | None]) -> Kernel | None:
     """Return what looks for a match, if the pattern is a constant."""
     pattern = _constant_pattern(call, to_python)
     text = None if pattern is None else _re2_text(pattern, None)
     return None if not text else lambda column, *_: pc.match_substring_regex(column, text)
 
 
-def replace_kernel(call: BoundCall, to_python: Callable[[str], re.Pattern[str] | None]) -> Callable[..., Any] | None:
+def replace_kernel(call: BoundCall, to_python: Callable[[str], re.Pattern[str] | None]) -> Kernel | None:
     """Return what replaces matches, if pattern and replacement are constants and no match is empty."""
     pattern, replacement = _constant_pattern(call, to_python), call.arguments[2].value
     if pattern is None or not isinstance(replacement, str) or pattern.match("") or pattern.search(""):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 
@@ -14,6 +14,9 @@ from funke.engine.sql.functions.regex_kernels import extract_kernel, match_kerne
 from funke.engine.types.logical.atomic_types import BooleanType, IntType, VarCharType
 from funke.engine.types.logical.collection_types import ArrayType
 from funke.engine.types.logical.families import LONGEST
+
+if TYPE_CHECKING:
+    from funke.engine.sql.functions.function import Kernel
 
 __all__ = ["REGEXES", "java_regex", "like_regex", "similar_regex"]
 
@@ -95,7 +98,7 @@ def _not(body: Callable[..., bool]) -> Callable[..., bool]:
     return lambda *values: not body(*values)
 
 
-def _like_kernel(call: BoundCall) -> Callable[..., Any] | None:
+def _like_kernel(call: BoundCall) -> Kernel | None:
     pattern = call.arguments[1].value
     if not isinstance(pattern, str) or len(call.arguments) > 2 or "\\" in pattern or "\n" in pattern:
         return None
@@ -105,7 +108,7 @@ def _like_kernel(call: BoundCall) -> Callable[..., Any] | None:
     return lambda text, _: pc.match_like(text, pattern)
 
 
-def _not_like_kernel(call: BoundCall) -> Callable[..., Any] | None:
+def _not_like_kernel(call: BoundCall) -> Kernel | None:
     kernel = _like_kernel(call)
     return None if kernel is None else lambda text, pattern: pc.invert(kernel(text, pattern))
 

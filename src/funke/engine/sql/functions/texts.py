@@ -8,7 +8,7 @@ import re
 import urllib.parse
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,12 +28,15 @@ from funke.engine.types.logical.collection_types import ArrayType, MapType
 from funke.engine.types.logical.data_type import DataType
 from funke.engine.types.logical.families import BINARY, LONGEST, any_nullable, with_nullable
 
+if TYPE_CHECKING:
+    from funke.engine.sql.functions.function import Body, Kernel
+
 __all__ = ["TEXTS"]
 
 _STRING, _INT, _BOOLEAN, _BYTES = VarCharType(LONGEST), IntType(), BooleanType(), VarBinaryType(LONGEST)
 
 
-def _by_letters(plain: Callable[..., Any], body: Callable[[str], str]) -> Callable[[BoundCall], Callable[..., Any]]:
+def _by_letters(plain: Kernel, body: Callable[[str], str]) -> Callable[[BoundCall], Kernel]:
     """Kernels for letters of ASCII; what others become is Python's to say, as it says what Java does."""
 
     def convert(column: Any) -> Any:
@@ -46,7 +49,7 @@ def _by_letters(plain: Callable[..., Any], body: Callable[[str], str]) -> Callab
     return lambda call: convert
 
 
-def _replace_kernel(call: BoundCall) -> Callable[..., Any] | None:
+def _replace_kernel(call: BoundCall) -> Kernel | None:
     old, new = (each.value for each in call.arguments[1:])
     if not isinstance(old, str) or not isinstance(new, str) or not old:
         return None
@@ -99,7 +102,7 @@ def _substring(text: Any, start: int, length: int | None = None) -> Any:
     return text[first:] if length is None else text[first : first + length]
 
 
-def _substring_kernel(call: BoundCall) -> Callable[..., Any] | None:
+def _substring_kernel(call: BoundCall) -> Kernel | None:
     places = [each.value for each in call.arguments[1:]]
     is_plain = isinstance(call.types[0], VarCharType) and all(isinstance(each, int) and each >= 1 for each in places)
     if not is_plain:
@@ -137,7 +140,7 @@ def _concat(*parts: Any) -> Any:
     return parts[0][:0].join(parts)
 
 
-def _concat_kernel(call: BoundCall) -> Callable[..., Any] | None:
+def _concat_kernel(call: BoundCall) -> Kernel | None:
     if any(isinstance(each, BINARY) for each in call.types):
         return None
     return lambda *columns: pc.binary_join_element_wise(*columns, pa.scalar(""), null_handling="emit_null")
@@ -147,7 +150,7 @@ def _concat_ws(separator: str | None, *parts: str | None) -> str | None:
     return None if separator is None else separator.join(each for each in parts if each is not None)
 
 
-def _concat_ws_kernel(call: BoundCall) -> Callable[..., Any] | None:
+def _concat_ws_kernel(call: BoundCall) -> Kernel | None:
     # Arrow loses rows whose parts are all NULL.
     if any_nullable(call.types):
         return None
@@ -309,7 +312,7 @@ def _is_same(one: Any, other: Any) -> bool:
     )
 
 
-def _split_index_kernel(call: BoundCall) -> Callable[..., Any] | None:
+def _split_index_kernel(call: BoundCall) -> Kernel | None:
     separator, index = call.arguments[1].value, call.arguments[2].value
     if not isinstance(separator, str) or not separator or not isinstance(index, int) or index < 0:
         return None
@@ -435,19 +438,17 @@ def _elt(index: int | None, *values: Any) -> Any:
     return None if index is None or not 1 <= index <= len(values) else values[index - 1]
 
 
-def _function(
-    names: str, forms: str, result: Any, body: Callable[..., Any], purpose: str, kernel: Any = None
-) -> Function:
+def _function(names: str, forms: str, result: Any, body: Body, purpose: str, kernel: Any = None) -> Function:
     return Function(tuple(names.split("/")), forms, result, body, kernel_for=kernel, purpose=purpose)
 
 
-def _maybe(names: str, forms: str, result: Any, body: Callable[..., Any], purpose: str, kernel: Any = None) -> Function:
+def _maybe(names: str, forms: str, result: Any, body: Body, purpose: str, kernel: Any = None) -> Function:
     return Function(
         tuple(names.split("/")), forms, result, body, kernel_for=kernel, purpose=purpose, may_give_null=True
     )
 
 
-def _on_strings(kernel: Callable[..., Any]) -> Callable[[BoundCall], Callable[..., Any]]:
+def _on_strings(kernel: Kernel) -> Callable[[BoundCall], Kernel]:
     return lambda call: kernel
 
 

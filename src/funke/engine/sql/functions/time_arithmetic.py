@@ -5,7 +5,7 @@ from __future__ import annotations
 import calendar
 import datetime
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,6 +17,9 @@ from funke.engine.types.logical.data_type import DataType
 from funke.engine.types.logical.families import DATETIME, INTEGRAL, INTERVAL, TIMESTAMP, like_nullable
 from funke.engine.types.logical.interval_types import DayTimeIntervalType
 from funke.engine.types.logical.time_types import DateType, LocalZonedTimestampType, TimeType
+
+if TYPE_CHECKING:
+    from funke.engine.sql.functions.function import Kernel
 
 __all__ = ["add_months", "interval_body", "interval_kernel", "interval_type", "plus_interval"]
 
@@ -89,7 +92,7 @@ def _plus_millis_of_day(time: datetime.time, millis: int) -> datetime.time:
     return day.time()
 
 
-def interval_kernel(operator: str, call: BoundCall) -> Callable[..., Any] | None:
+def interval_kernel(operator: str, call: BoundCall) -> Kernel | None:
     """Timestamps moved by milliseconds, which most watermarks and windows are."""
     left, right = call.types
     if not (isinstance(left, TIMESTAMP) and isinstance(right, DayTimeIntervalType) and operator in "+-"):

@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -42,6 +42,9 @@ from funke.engine.types.logical.families import CHARACTER, LONGEST, any_nullable
 from funke.engine.types.logical.interval_types import DayTimeIntervalType, YearMonthIntervalType
 from funke.engine.types.logical.time_types import DateType, LocalZonedTimestampType, TimestampType, TimeType
 
+if TYPE_CHECKING:
+    from funke.engine.sql.functions.function import Body, Kernel
+
 __all__ = ["TIMES"]
 
 _BIGINT, _INT, _STRING, _BOOLEAN = BigIntType(), IntType(), VarCharType(LONGEST), BooleanType()
@@ -76,7 +79,7 @@ def _part(call: BoundCall, unit: str) -> Callable[[Any], int]:
     return lambda moment: part_of(local(moment), unit)
 
 
-def _extract_body(call: BoundCall) -> Callable[..., Any]:
+def _extract_body(call: BoundCall) -> Body:
     part = _part(call, str(call.arguments[0].value).upper())
     return lambda _, moment: part(moment)
 
@@ -103,7 +106,7 @@ def _part_kernel(call: BoundCall, unit: str) -> Callable[[Any], Any] | None:
     return None
 
 
-def _extract_kernel(call: BoundCall) -> Callable[..., Any] | None:
+def _extract_kernel(call: BoundCall) -> Kernel | None:
     kernel = _part_kernel(call, str(call.arguments[0].value).upper())
     return None if kernel is None else lambda _, column: kernel(column)
 
@@ -119,7 +122,7 @@ def _part_function(name: str, unit: str, purpose: str) -> Function:
     )
 
 
-def _date_format_body(call: BoundCall) -> Callable[..., Any]:
+def _date_format_body(call: BoundCall) -> Body:
     is_text = isinstance(call.types[0], CHARACTER)
     local = (lambda text: parse_pattern(text, _SECOND)) if is_text else _local(call.types[0], call)
 
@@ -135,7 +138,7 @@ def _date_format_body(call: BoundCall) -> Callable[..., Any]:
     return date_format
 
 
-def _date_format_kernel(call: BoundCall) -> Callable[..., Any] | None:
+def _date_format_kernel(call: BoundCall) -> Kernel | None:
     """Moments that the pattern does not tell apart are written once."""
     moment, pattern = call.types[0], call.arguments[1].value
     unit = finest_unit(pattern) if isinstance(pattern, str) else None
@@ -175,7 +178,7 @@ def _to_timestamp(text: str, pattern: str | None = None) -> datetime.datetime | 
     return parse_timestamp(text, 3) if pattern is None else parse_formatted(text, pattern)
 
 
-def _to_timestamp_kernel(call: BoundCall) -> Callable[..., Any] | None:
+def _to_timestamp_kernel(call: BoundCall) -> Kernel | None:
     """Texts of the usual form are read at once."""
     if len(call.arguments) > 1 and call.arguments[1].value != _SECOND:
         return None
@@ -219,7 +222,7 @@ def _instant_of_text(text: str, pattern: str | None = None, zone: str = "UTC") -
     return None if moment is None else moment.replace(tzinfo=zone_of(zone)).astimezone(_UTC)
 
 
-def _to_timestamp_ltz_kernel(call: BoundCall) -> Callable[..., Any] | None:
+def _to_timestamp_ltz_kernel(call: BoundCall) -> Kernel | None:
     precision = call.arguments[1].value if len(call.arguments) > 1 else 3
     if not isinstance(call.types[0], (BigIntType, IntType)) or precision not in (0, 3):
         return None
@@ -234,7 +237,7 @@ def _to_timestamp_ltz_kernel(call: BoundCall) -> Callable[..., Any] | None:
     return to_timestamp_ltz
 
 
-def _from_unixtime_body(call: BoundCall) -> Callable[..., Any]:
+def _from_unixtime_body(call: BoundCall) -> Body:
     zone = call.session.zone
 
     def from_unixtime(seconds: Any, pattern: str = _SECOND) -> str | None:
@@ -246,7 +249,7 @@ def _from_unixtime_body(call: BoundCall) -> Callable[..., Any]:
     return from_unixtime
 
 
-def _unix_timestamp_body(call: BoundCall) -> Callable[..., Any]:
+def _unix_timestamp_body(call: BoundCall) -> Body:
     session = call.session
 
     def unix_timestamp(*arguments: str) -> int:
@@ -274,7 +277,7 @@ def _added_type(arguments: Sequence[Argument]) -> DataType | None:
     return with_nullable(moment, has_nulls)
 
 
-def _timestampadd_body(call: BoundCall) -> Callable[..., Any]:
+def _timestampadd_body(call: BoundCall) -> Body:
     unit, moment = str(call.arguments[0].value).upper(), call.types[2]
     is_long = unit in MONTHS
     step = MONTHS[unit] if is_long else MILLIS[unit]
@@ -291,7 +294,7 @@ def _timestampdiff_type(arguments: Sequence[Argument]) -> DataType | None:
     return with_nullable(_INT, any_nullable(each.type for each in arguments[1:]))
 
 
-def _timestampdiff_body(call: BoundCall) -> Callable[..., Any]:
+def _timestampdiff_body(call: BoundCall) -> Body:
     unit = str(call.arguments[0].value).upper()
     first, second = (_local(each, call) for each in call.types[1:])
     return lambda _, start, end: wrapped(difference(unit, _in_millis(first(start)), _in_millis(second(end))), 32)
@@ -307,7 +310,7 @@ def _interval_between_type(arguments: Sequence[Argument]) -> DataType | None:
     return with_nullable(found, any_nullable([end, start]))
 
 
-def _interval_between_body(call: BoundCall) -> Callable[..., Any]:
+def _interval_between_body(call: BoundCall) -> Body:
     unit = "MONTH" if isinstance(call.result, YearMonthIntervalType) else "MILLISECOND"
     last, first = (_local(each, call) for each in call.types[:2])
     return lambda end, start, _: difference(unit, _in_millis(first(start)), _in_millis(last(end)))
@@ -327,7 +330,7 @@ def _convert_tz(text: str, source: str, target: str) -> str | None:
     return format_pattern(moment.replace(tzinfo=zone_of(source)).astimezone(zone_of(target)), _SECOND)
 
 
-def _overlaps_body(call: BoundCall) -> Callable[..., Any]:
+def _overlaps_body(call: BoundCall) -> Body:
     first_span, second_span = _span(call, 0), _span(call, 2)
 
     def overlaps(first: Any, first_end: Any, second: Any, second_end: Any) -> bool | None:
@@ -371,7 +374,7 @@ def _now(
 ) -> Function:
     """A function of the moment."""
 
-    def body(call: BoundCall) -> Callable[..., Any]:
+    def body(call: BoundCall) -> Body:
         session = call.session
 
         def now() -> Any:
@@ -380,7 +383,7 @@ def _now(
 
         return now
 
-    def kernel(call: BoundCall) -> Callable[..., Any]:
+    def kernel(call: BoundCall) -> Kernel:
         now = body(call)
         # The rows of a batch come at the same moment.
         return lambda: from_values([now()], result)[0]

@@ -207,7 +207,7 @@ class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator
             rows.append(AggregateRows(change.segments, arguments, change.signs, mask))
         return rows
 
-    def _run(self, change: _Change, before: Fields, known: Any) -> tuple[Fields, Array | None]:
+    def _run(self, change: _Change, before: Fields, known: Array) -> tuple[Fields, Array | None]:
         """Every row's change. Rows that come after a key's last one was taken back begin anew."""
         segments, outer = change.segments, change.segments
         counts = None
@@ -240,7 +240,7 @@ class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator
             result = tuple(column[final] for column in result)
         return result, None if counts is None else counts[outer.ends] > 0
 
-    def _send(self, change: _Change, values: list[Any], known: Any, counts: Array) -> None:
+    def _send(self, change: _Change, values: list[pa.Array], known: Array, counts: Array | None) -> None:
         """Sends the changes of all rows in the order in which the rows came."""
         segments, length = change.segments, change.segments.length
         groups = len(segments)
@@ -262,7 +262,7 @@ class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator
         source = np.repeat(np.arange(length), 2)[sent]
         self._emit(change.batch, source, [column.take(pa.array(images)) for column in values], both)
 
-    def _fold(self, change: _Change, before: Fields, known: Any) -> tuple[Fields, Array]:
+    def _fold(self, change: _Change, before: Fields, known: Array) -> tuple[Fields, Array | None]:
         """One change for each key."""
         segments = change.segments
         counts = kept = None
@@ -278,11 +278,11 @@ class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator
         self._send_folded(change.batch, change.order[segments.starts], results, known, kept)
         return change.groups.joined(before, after, counts, len(segments)), kept
 
-    def _results(self, parts: list[Fields]) -> list[Any]:
+    def _results(self, parts: list[Fields]) -> list[pa.Array]:
         return [kernel.values(fields) for kernel, fields in zip(self._groups.kernels, parts)]
 
     def _send_folded(
-        self, batch: ColumnBatch, rows: Any, values: list[pa.Array], known: Any, kept: Array | None
+        self, batch: ColumnBatch, rows: Array, values: list[pa.Array], known: Array, kept: Array | None
     ) -> None:
         """Sends the change of each key, which one of the rows has; results are those before, then those after."""
         groups = len(rows)
@@ -297,7 +297,7 @@ class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator
         both = np.column_stack([np.full(groups, _BEFORE, np.int8), kinds]).ravel()[sent]
         self._emit(batch, np.repeat(rows, 2)[sent], [column.take(pa.array(images)) for column in values], both)
 
-    def _emit(self, batch: ColumnBatch, source: Any, values: list[Any], kinds: Any) -> None:
+    def _emit(self, batch: ColumnBatch, source: Array, values: list[pa.Array], kinds: Array) -> None:
         if not len(source):
             return
         rows = pa.array(source)
@@ -306,7 +306,7 @@ class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator
         timestamps = None if batch.timestamps is None else batch.timestamps[source]
         self.output.emit_columns(ColumnBatch(data, timestamps, kinds if kinds.any() else None))
 
-    def _changed(self, values: list[Any], old: Array, new: Array) -> Array:
+    def _changed(self, values: list[pa.Array], old: Array, new: Array) -> Array:
         """Which results differ from those before."""
         changed: Array = np.zeros(len(new), np.bool_)
         if self._aggregate.ttl_ms > 0:
@@ -365,11 +365,11 @@ class _Change:
 _WORD = ArgumentColumn(pa.nulls(0))
 
 
-def _side_by_side(before: list[Any], after: list[Any]) -> list[pa.Array]:
+def _side_by_side(before: list[pa.Array], after: list[pa.Array]) -> list[pa.Array]:
     return [pa.concat_arrays(each) for each in zip(before, after)]
 
 
-def signs_of(batch: ColumnBatch) -> Any:
+def signs_of(batch: ColumnBatch) -> Array | None:
     """1 for rows that are taken in, -1 for those that are taken back; None if all are taken in."""
     if batch.kinds is None:
         return None
@@ -377,7 +377,7 @@ def signs_of(batch: ColumnBatch) -> Any:
     return np.where(is_taken_back, -1, 1).astype(np.int8) if is_taken_back.any() else None
 
 
-def _segments_of(codes: Any, count: int) -> tuple[Array, Segments, Array]:
+def _segments_of(codes: Array, count: int) -> tuple[Array, Segments, Array]:
     """The order of rows, their segments, and the numbers of the keys that have any."""
     lengths = np.bincount(codes, minlength=count)
     present = np.flatnonzero(lengths)
@@ -387,7 +387,7 @@ def _segments_of(codes: Any, count: int) -> tuple[Array, Segments, Array]:
     return order, segments, present
 
 
-def _with_rows_to_take_back(codes: Any, signs: Any, counts: Any, is_folded: bool) -> Array | None:
+def _with_rows_to_take_back(codes: Array, signs: Array, counts: Array, is_folded: bool) -> Array | None:
     """The rows that are not taken back from a key without rows; None if all are."""
     order, segments, present = _segments_of(codes, len(counts))
     running = segments.running_sum(counts[present], signs[order].astype(np.int64))
@@ -405,7 +405,7 @@ def _with_rows_to_take_back(codes: Any, signs: Any, counts: Any, is_folded: bool
     return np.array(kept, np.int64)
 
 
-def differ(column: Any, old: Any, new: Any) -> Any:
+def differ(column: pa.Array, old: Array, new: Array) -> Array:
     """Whether the values at two places differ, for many pairs of them."""
     if column.null_count == 0 and (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
         numbers = np.asarray(column)

@@ -68,7 +68,7 @@ class BatchJoinOperator(FunctionsOperator):
         if self._watermark is not None:
             self.output.emit_watermark(self._watermark)
 
-    def _send_all(self, left: Any, right: Any, numbers: Array, by_key: Array, first: Array) -> None:
+    def _send_all(self, left: pa.Table, right: pa.Table, numbers: Array, by_key: Array, first: Array) -> None:
         counts: Array = np.where(numbers >= 0, first[numbers + 1] - first[numbers], 0)
         is_matched: tuple[Array, Array] = np.zeros(left.num_rows, bool), np.zeros(right.num_rows, bool)
         for begin, end in slices(counts):
@@ -88,26 +88,26 @@ class BatchJoinOperator(FunctionsOperator):
             if is_kept:
                 self._send_side(left, right, side, np.flatnonzero(~is_matched[side]))
 
-    def _matches(self, left: Any, right: Any, given: Any, rows: Any) -> tuple[Any, Any]:
+    def _matches(self, left: pa.Table, right: pa.Table, given: Array, rows: Array) -> tuple[Array, Array]:
         """The pairs that fulfil the condition."""
 
-        def mine(indexes: Sequence[int]) -> list[Any]:
+        def mine(indexes: Sequence[int]) -> list[pa.Array]:
             return [_taken(left, index, given) for index in indexes]
 
-        def its(indexes: Sequence[int]) -> list[Any]:
+        def its(indexes: Sequence[int]) -> list[pa.Array]:
             return [_taken(right, index, rows) for index in indexes]
 
         fulfils = self._condition.fulfilled(mine, its, len(given))
         return (given, rows) if fulfils is None else (given[fulfils], rows[fulfils])
 
-    def _send_side(self, left: Any, right: Any, side: int, rows: Array) -> None:
+    def _send_side(self, left: pa.Table, right: pa.Table, side: int, rows: Array) -> None:
         """Sends rows of one side alone."""
         for begin in range(0, len(rows), MOST_PAIRS):
             own = rows[begin : begin + MOST_PAIRS]
             nothing: Array = np.full(len(own), -1, np.int64)
             self._send(left, right, *((own, nothing) if side == 0 else (nothing, own)))
 
-    def _send(self, left: Any, right: Any, given: Any, rows: Any) -> None:
+    def _send(self, left: pa.Table, right: pa.Table, given: Array, rows: Array) -> None:
         """Sends pairs; below 0 there is no row."""
         if not len(given):
             return
@@ -125,12 +125,12 @@ class BatchJoinOperator(FunctionsOperator):
         self._batches = state
 
 
-def _array(column: Any) -> Any:
+def _array(column: pa.ChunkedArray) -> pa.Array:
     """A column as one array."""
     return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks or [pa.nulls(0, column.type)])
 
 
-def _taken(data: Any, index: int, rows: Any) -> Any:
+def _taken(data: pa.Table, index: int, rows: Array) -> pa.Array:
     missing = rows < 0
     taken = data.column(index).take(pa.array(rows, mask=missing) if missing.any() else pa.array(rows))
     return _array(taken)

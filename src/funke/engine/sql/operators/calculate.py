@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -27,6 +27,7 @@ from funke.engine.types.logical.column_types import column_schema, to_column_typ
 
 if TYPE_CHECKING:
     from funke.engine.sql.plan.calc import Calc
+    from funke.engine.types.columns.arrays import Datum
 
 __all__ = ["CalculateOperator", "as_schema", "schema_of"]
 
@@ -97,7 +98,7 @@ class CalculateOperator(FunctionsOperator):
         self._watermarks.reached = watermark
         super().process_watermark(watermark)
 
-    def _kept(self, batch: ColumnBatch, mask: Any) -> ColumnBatch:
+    def _kept(self, batch: ColumnBatch, mask: Datum) -> ColumnBatch:
         if isinstance(mask, pa.Scalar):
             return batch if mask.as_py() else batch.slice(0, 0)
         mask = mask.fill_null(False)
@@ -105,11 +106,11 @@ class CalculateOperator(FunctionsOperator):
         return batch.filter(mask)
 
     @staticmethod
-    def _as_array(column: Any, length: int) -> Any:
+    def _as_array(column: Datum, length: int) -> pa.Array:
         return pa.repeat(column, length) if isinstance(column, pa.Scalar) else column
 
 
-def as_schema(batch: ColumnBatch, schema: Any) -> ColumnBatch:
+def as_schema(batch: ColumnBatch, schema: pa.Schema) -> ColumnBatch:
     """The same rows with the types of a table: streams know timestamps and decimals of one size each."""
     return batch if batch.data.schema == schema else batch.with_data(batch.data.cast(schema, safe=False))
 

@@ -23,6 +23,8 @@ from funke.engine.types.row import Row
 
 if TYPE_CHECKING:
     from funke.engine.sql.plan.correlate import Correlate
+    from funke.engine.types.columns.arrays import Datum
+    from funke.engine.types.logical.sql_value import SqlValue
 
 __all__ = ["CorrelateOperator"]
 
@@ -63,11 +65,11 @@ class CorrelateOperator(FunctionsOperator):
         if rows:
             self._emit(batch.take(pa.array(np.array(places))), rows)
 
-    def _values(self, column: Any, place: int, length: int) -> list[Any]:
+    def _values(self, column: Datum, place: int, length: int) -> list[SqlValue]:
         data_type = self._types[place]
         return [to_value(column, data_type)] * length if isinstance(column, pa.Scalar) else to_values(column, data_type)
 
-    def _emit(self, repeated: ColumnBatch, rows: list[tuple[Any, ...]]) -> None:
+    def _emit(self, repeated: ColumnBatch, rows: list[tuple[SqlValue, ...]]) -> None:
         made = [from_values(values, column.type) for values, column in zip(zip(*rows), self._made, strict=True)]
         data = pa.RecordBatch.from_arrays([*repeated.data.columns, *made], schema=self._output_schema)
         self.output.emit_columns(repeated.with_data(data))
@@ -99,7 +101,7 @@ def _of_collection(made: Correlate) -> Callable[..., Rows]:
     data_type: Any = made.arguments[0].type
     has_fields = not isinstance(data_type, MapType) and isinstance(data_type.element_type, RowType)
 
-    def elements(collection: Any) -> Iterator[tuple[Any, ...]]:
+    def elements(collection: SqlValue) -> Iterator[tuple[SqlValue, ...]]:
         if isinstance(data_type, MapType):
             yield from collection.items()
             return
@@ -109,7 +111,7 @@ def _of_collection(made: Correlate) -> Callable[..., Rows]:
         for each in collection:
             yield (each or (None,) * width) if has_fields else (each,)
 
-    def rows_of(collection: Any) -> Rows:
+    def rows_of(collection: SqlValue) -> Rows:
         for number, each in enumerate(elements(collection) if collection is not None else (), 1):
             yield (*each, number) if made.has_ordinality else tuple(each)
 

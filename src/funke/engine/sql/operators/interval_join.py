@@ -102,7 +102,7 @@ class IntervalJoinOperator(FunctionsOperator):
         """How far time is. As in Flink event time begins in 1970."""
         return max(self._watermark, 0) if self._bounds.is_event_time else self._clock.now_ms()
 
-    def _meet(self, batch: ColumnBatch, numbers: Any, times: Array, is_kept: Array, side: int) -> Array:
+    def _meet(self, batch: ColumnBatch, numbers: Array, times: Array, is_kept: Array, side: int) -> Array:
         """Sends the pairs that rows make with those of the other side; returns which rows have a match.
 
         A row without one that is not kept is sent with NULLs if its side is outer.
@@ -126,7 +126,7 @@ class IntervalJoinOperator(FunctionsOperator):
                 self._emit(own, other.take(others), side)
         return has_match
 
-    def _pairs(self, batch: ColumnBatch, numbers: Any, counts: Any, times: Any, side: int) -> tuple[Any, Any]:
+    def _pairs(self, batch: ColumnBatch, numbers: Array, counts: Array, times: Array, side: int) -> tuple[Array, Array]:
         other = self._sides[1 - side]
         reach_ms, other_reach_ms = self._reaches_ms[side], self._reaches_ms[1 - side]
         given, rows = other.near(numbers, counts, times, other_reach_ms, reach_ms)
@@ -134,13 +134,13 @@ class IntervalJoinOperator(FunctionsOperator):
         def own(indexes: Sequence[int]) -> list[pa.Array]:
             return [batch.data.column(index).take(pa.array(given)) for index in indexes]
 
-        def others(indexes: Sequence[int]) -> list[Any]:
+        def others(indexes: Sequence[int]) -> list[pa.Array]:
             return other.take(rows, indexes)
 
         fulfils = self._condition.fulfilled(*((own, others) if side == 0 else (others, own)), len(rows))
         return (given, rows) if fulfils is None else (given[fulfils], rows[fulfils])
 
-    def _emit(self, own: Sequence[pa.Array], others: Sequence[Any], side: int) -> None:
+    def _emit(self, own: Sequence[pa.Array], others: Sequence[pa.Array], side: int) -> None:
         columns = [*own, *others] if side == 0 else [*others, *own]
         self.output.emit_columns(ColumnBatch(pa.RecordBatch.from_arrays(columns, schema=self._output_schema)))
 
@@ -202,7 +202,7 @@ class IntervalJoinOperator(FunctionsOperator):
             for side, rows in enumerate(kept):
                 self._put(side, *rows)
 
-    def _put(self, side: int, data: pa.RecordBatch, times: Any, has_match: Any) -> None:
+    def _put(self, side: int, data: pa.RecordBatch, times: Array, has_match: Array) -> None:
         numbers = self._numbers.numbers([data.column(key) for key in self._keys[side]], data.num_rows)
         self._sides[side].add(data, numbers, times, has_match)
 
@@ -242,7 +242,7 @@ class IntervalJoinOperator(FunctionsOperator):
                 has_match = matched.to_numpy(zero_copy_only=False)
             self._put(side, data, rows.timestamps, has_match)
 
-    def _kept_schema(self, side: int) -> Any:
+    def _kept_schema(self, side: int) -> pa.Schema:
         schema = self._schemas[side]
         return schema.append(pa.field("$has_match", pa.bool_())) if self._keeps[side] else schema
 

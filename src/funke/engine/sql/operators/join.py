@@ -93,7 +93,7 @@ class JoinOperator(FunctionsOperator):
             self._rows.changed(1 - side, numbers[counts > 0])
         self._rows.end_batch()
 
-    def _meet(self, batch: ColumnBatch, numbers: Any, counts: Any, kinds: Any, side: int) -> Any:
+    def _meet(self, batch: ColumnBatch, numbers: Array, counts: Array, kinds: Array, side: int) -> Array:
         """Sends what some rows make with those of the other side; returns how many matches each has."""
         other = self._sides[1 - side]
         rows = other.matching(numbers, int(counts.sum()))
@@ -110,7 +110,7 @@ class JoinOperator(FunctionsOperator):
             self._send(batch, given, rows, kinds[given], side)
         return counts
 
-    def _matching(self, batch: ColumnBatch, given: Any, rows: Any, side: int) -> Any:
+    def _matching(self, batch: ColumnBatch, given: Array, rows: Array, side: int) -> Array | None:
         """Which pairs are matches; None if all are."""
         other = self._sides[1 - side]
         is_live = other.is_live(rows, self._now_ms)
@@ -118,13 +118,13 @@ class JoinOperator(FunctionsOperator):
         def own(indexes: Sequence[int]) -> list[pa.Array]:
             return [batch.data.column(index).take(pa.array(given)) for index in indexes]
 
-        def others(indexes: Sequence[int]) -> list[Any]:
+        def others(indexes: Sequence[int]) -> list[pa.Array]:
             return other.take(rows, indexes)
 
         fulfils = self._condition.fulfilled(*((own, others) if side == 0 else (others, own)), len(rows))
         return is_live if fulfils is None else fulfils if is_live is None else fulfils & is_live
 
-    def _send_half(self, batch: ColumnBatch, counts: Any, rows: Any, kinds: Any, side: int) -> None:
+    def _send_half(self, batch: ColumnBatch, counts: Array, rows: Array, kinds: Array, side: int) -> None:
         is_anti = self._join.kind == "anti"
         if side == 0:
             sent = np.flatnonzero((counts == 0) == is_anti)
@@ -140,7 +140,7 @@ class JoinOperator(FunctionsOperator):
         if total:
             self._emit(left.take(sent_rows[:total]), sent_kinds[:total])
 
-    def _send_outer(self, batch: ColumnBatch, counts: Any, rows: Any, kinds: Any, side: int) -> None:
+    def _send_outer(self, batch: ColumnBatch, counts: Array, rows: Array, kinds: Array, side: int) -> None:
         other = self._sides[1 - side]
         most = len(batch) + 2 * len(rows)
         sent_kinds: Array = np.empty(most, np.uint8)
@@ -165,14 +165,14 @@ class JoinOperator(FunctionsOperator):
         if total:
             self._send(batch, sent_given[:total], sent_rows[:total], sent_kinds[:total], side)
 
-    def _send(self, batch: ColumnBatch, given: Any, rows: Any, kinds: Any, side: int) -> None:
+    def _send(self, batch: ColumnBatch, given: Array, rows: Array, kinds: Array, side: int) -> None:
         """Sends pairs of rows of a batch and of the other side; below 0 there is none."""
         missing = given < 0
         own = batch.data.take(pa.array(given, mask=missing) if missing.any() else pa.array(given)).columns
         others = self._sides[1 - side].take(rows)
         self._emit([*own, *others] if side == 0 else [*others, *own], kinds)
 
-    def _emit(self, columns: list[Any], kinds: Any) -> None:
+    def _emit(self, columns: list[pa.Array], kinds: Array) -> None:
         data = pa.RecordBatch.from_arrays(columns, schema=self._output_schema)
         self.output.emit_columns(ColumnBatch(data, None, kinds.view(np.int8) if kinds.any() else None))
 
@@ -235,7 +235,7 @@ def create_join_rows(inputs: Sequence[JoinInput], context: OperatorContext) -> J
     return StoredJoinRows(inputs, task.key_groups, backend, memory, task.clock.now_ms)
 
 
-def _offsets(counts: Any) -> Array:
+def _offsets(counts: Array) -> Array:
     offsets: Array = np.zeros(len(counts) + 1, np.int64)
     np.cumsum(counts, out=offsets[1:])
     return offsets

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -44,7 +44,7 @@ class JoinInput:
     counts_matches: bool
 
     @property
-    def kept_schema(self) -> Any:
+    def kept_schema(self) -> pa.Schema:
         """The columns of its rows, and their matches where these count."""
         schema = self.spec.schema
         return schema.append(_MATCHES) if self.counts_matches else schema
@@ -59,7 +59,7 @@ class JoinInput:
         """The name of the state that has an entry for each key."""
         return f"{self.name}-by-key"
 
-    def kept(self, data: Any, matches: Any) -> Any:
+    def kept(self, data: pa.RecordBatch, matches: Array) -> pa.RecordBatch:
         """Rows with their matches."""
         if not self.counts_matches:
             return data
@@ -74,7 +74,7 @@ class JoinInput:
         alive = np.where(written == 0, now_ms, written)
         return pa.RecordBatch.from_arrays(columns, schema=self.kept_schema), alive, counts
 
-    def split(self, kept: Any) -> tuple[Any, Array]:
+    def split(self, kept: pa.RecordBatch) -> tuple[pa.RecordBatch, Array]:
         """Rows, and their matches."""
         if not self.counts_matches:
             return kept, np.zeros(kept.num_rows, np.int64)
@@ -96,11 +96,11 @@ class JoinRows:
         self._numbers = KeyNumbers([spec.schema.types[key] for key in spec.keys], spec.equal_nulls)
         self.sides = [JoinSide(each.spec) for each in self.inputs]
 
-    def numbers(self, side: int, data: Any, now_ms: int) -> Any:
+    def numbers(self, side: int, data: pa.RecordBatch, now_ms: int) -> Array:
         """The numbers of the keys of a batch, whose rows and those of the other side are looked at or changed next."""
         return self._numbers.numbers([data.column(key) for key in self.inputs[side].spec.keys], data.num_rows)
 
-    def changed(self, side: int, numbers: Any) -> None:
+    def changed(self, side: int, numbers: Array) -> None:
         """Rows of these keys have changed."""
 
     def end_batch(self) -> None:
@@ -123,7 +123,7 @@ class JoinRows:
         for side, rows in enumerate(kept):
             self._put(side, *rows)
 
-    def _put(self, side: int, data: Any, matches: Any, times: Any) -> None:
+    def _put(self, side: int, data: pa.RecordBatch, matches: Array, times: Array | None) -> None:
         keys = [data.column(key) for key in self.inputs[side].spec.keys]
         self.sides[side].put(data, self._numbers.numbers(keys, data.num_rows), matches, times)
 

@@ -6,7 +6,7 @@ Changes are those of one row at a time.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -78,7 +78,7 @@ class _KeptForm(RowForm[KeptSteps]):
     def layout(self) -> ColumnLayout:
         return ColumnLayout(_NAME, self._rows.create, self._ttl_ms)
 
-    def to_columns(self, data: Any, lengths: Any) -> Columns:
+    def to_columns(self, data: pa.RecordBatch, lengths: Array) -> Columns:
         return self._rows.encode(data)
 
     def from_columns(self, columns: Columns) -> tuple[pa.RecordBatch, Array]:
@@ -129,7 +129,7 @@ class KeepOneRowOperator(KeyedRowsOperator[KeptSteps]):
             self.output.emit_columns(ColumnBatch(steps.rows.take(rows), timestamps, kinds if kinds.any() else None))
 
 
-def _differ(steps: KeptSteps) -> Any:
+def _differ(steps: KeptSteps) -> Array:
     """Which steps are from one row to another one that is not the same."""
     differs = (steps.before < 0) | (steps.after < 0)
     places: Array = np.flatnonzero(~differs)

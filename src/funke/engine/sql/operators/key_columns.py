@@ -31,7 +31,7 @@ class KeyColumns:
         row_type = row_type_of([Column(f"k{place}", each) for place, each in enumerate(types)])
         self._converters = [from_arrow_value(each) for each in row_type.get_field_types()]
 
-    def encode(self, data: Any) -> tuple[Any, Keys]:
+    def encode(self, data: pa.RecordBatch) -> tuple[Array, Keys]:
         """The number of each row's key, in the order of their first rows, and the stored keys by these numbers."""
         if not self.places:
             return np.zeros(data.num_rows, np.int64), [()]
@@ -46,12 +46,12 @@ class KeyColumns:
             return codes, TextKeys(distinct[0])
         return codes, self._stored(distinct)
 
-    def stored(self, data: Any) -> list[Any]:
+    def stored(self, data: pa.RecordBatch) -> list[Any]:
         """The stored key of each row."""
         return self._stored([data.column(place) for place in self.places]) if self.places else [()] * data.num_rows
 
     @staticmethod
-    def _by_dictionary(columns: list[Any]) -> tuple[Any, list[Any]]:
+    def _by_dictionary(columns: list[pa.Array]) -> tuple[Array, list[pa.Array]]:
         encoded = [column.dictionary_encode(null_encoding="encode") for column in columns]
         codes = np.asarray(encoded[0].indices).astype(np.int64)
         if len(columns) == 1:
@@ -64,13 +64,13 @@ class KeyColumns:
         first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
         return codes, [column.take(pa.array(first)) for column in columns]
 
-    def _by_value(self, columns: list[Any]) -> tuple[Array, list[Any]]:
+    def _by_value(self, columns: list[pa.Array]) -> tuple[Array, list[Any]]:
         """For values that Arrow cannot number, or tells apart where state does not: -0.0 and 0.0."""
         numbers: dict[Any, int] = {}
         codes = [numbers.setdefault(key, len(numbers)) for key in self._stored(columns)]
         return np.array(codes, np.int64), list(numbers)
 
-    def _stored(self, columns: list[Any]) -> list[Any]:
+    def _stored(self, columns: list[pa.Array]) -> list[Any]:
         lists = [
             to_python(column) if convert is None else list(map(convert, to_python(column)))
             for column, convert in zip(columns, self._converters)

@@ -36,7 +36,7 @@ Changes = TypeVar("Changes")
 class RowForm(ABC, Generic[Changes]):
     """What is kept for each key, and what it looks like in an entry."""
 
-    schema: Any
+    schema: pa.Schema
     keys: KeyColumns
 
     @abstractmethod
@@ -48,11 +48,11 @@ class RowForm(ABC, Generic[Changes]):
         """The columns of entries."""
 
     @abstractmethod
-    def to_columns(self, data: Any, lengths: Any) -> Columns:
+    def to_columns(self, data: pa.RecordBatch, lengths: Array) -> Columns:
         """The entries of keys, each of which has so many rows (at least one)."""
 
     @abstractmethod
-    def from_columns(self, columns: Columns) -> tuple[Any, Any]:
+    def from_columns(self, columns: Columns) -> tuple[pa.RecordBatch, Array]:
         """The rows of entries, and how many each has."""
 
 
@@ -60,7 +60,7 @@ class KeyedRows(KeyedTable, Generic[Changes]):
     """Rows of keys that come in and change what is there."""
 
     @abstractmethod
-    def take_in(self, data: Any, takes_in: Any) -> Iterator[Changes]:
+    def take_in(self, data: pa.RecordBatch, takes_in: Array) -> Iterator[Changes]:
         """Takes rows in, or back; what changes, in parts, each of which is used before the next one comes."""
 
 
@@ -91,7 +91,7 @@ class _HeapRows(KeyedRows[Changes]):
         self._last_use: Array = np.zeros(0, np.int64)
         self._rows.clear()
 
-    def take_in(self, data: Any, takes_in: Any) -> Iterator[Changes]:
+    def take_in(self, data: pa.RecordBatch, takes_in: Array) -> Iterator[Changes]:
         keys = self._keys_of(data)
         if self._layout.ttl_ms:
             self._touch(keys)
@@ -101,12 +101,12 @@ class _HeapRows(KeyedRows[Changes]):
             if len(self._numbers) > _FEW_ROWS + 2 * len(self._rows.live_keys()):
                 self._number_anew()
 
-    def _keys_of(self, data: Any) -> Any:
+    def _keys_of(self, data: pa.RecordBatch) -> Array:
         keys = self._numbers.group_numbers([data.column(place) for place in self._form.keys.places], data.num_rows)
         self._rows.reserve_keys(int(keys.max(initial=-1)) + 1)
         return keys
 
-    def _touch(self, keys: Any) -> None:
+    def _touch(self, keys: Array) -> None:
         """Keys that were not looked at for too long begin anew."""
         now, size = self._now_ms(), int(keys.max(initial=-1)) + 1
         if size > len(self._last_use):
@@ -115,7 +115,7 @@ class _HeapRows(KeyedRows[Changes]):
         self._forget_unused(np.unique(keys), now)
         self._last_use[keys] = now
 
-    def _forget_unused(self, keys: Any, now: int) -> None:
+    def _forget_unused(self, keys: Array, now: int) -> None:
         self._rows.forget(keys[self._last_use[keys] <= now - self._layout.ttl_ms])
 
     def prune(self) -> None:
@@ -131,12 +131,12 @@ class _HeapRows(KeyedRows[Changes]):
         self._clear()
         self._put(data, lengths, times)
 
-    def _live(self) -> tuple[Any, Any, Any]:
+    def _live(self) -> tuple[pa.RecordBatch, Array, Array]:
         keys = self._rows.live_keys()
         rows, lengths = self._rows.rows_of(keys)
         return self._rows.take(rows), keys, lengths
 
-    def _put(self, data: Any, lengths: Any, times: Any) -> None:
+    def _put(self, data: pa.RecordBatch, lengths: Array, times: Array | None) -> None:
         keys = self._keys_of(_first_rows(data, lengths))
         self._rows.put(data, keys, lengths)
         if times is not None:
@@ -175,7 +175,7 @@ class _HeapRows(KeyedRows[Changes]):
         raise StateError("state in memory cannot read files of another state backend; start from a savepoint")
 
 
-def _first_rows(data: Any, lengths: Any) -> Any:
+def _first_rows(data: pa.RecordBatch, lengths: Array) -> pa.RecordBatch:
     """The first row of each key."""
     return data.take(pa.array(np.cumsum(lengths) - lengths))
 
@@ -186,7 +186,7 @@ class _BackendRows(KeyedRows[Changes]):
     def __init__(self, form: RowForm[Changes], columns: KeyedColumns) -> None:
         self._form, self._columns = form, columns
 
-    def take_in(self, data: Any, takes_in: Any) -> Iterator[Changes]:
+    def take_in(self, data: pa.RecordBatch, takes_in: Array) -> Iterator[Changes]:
         codes, keys = self._form.keys.encode(data)
         fetched = self._columns.fetch(keys)
         known, numbers = np.flatnonzero(fetched.is_known), np.arange(len(keys))
@@ -229,6 +229,6 @@ class _BackendRows(KeyedRows[Changes]):
         self._columns.close()
 
 
-def _with_keys(keys: Array, rows: tuple[Any, Any]) -> tuple[Any, Array, Any]:
+def _with_keys(keys: Array, rows: tuple[pa.RecordBatch, Array]) -> tuple[pa.RecordBatch, Array, Array]:
     data, lengths = rows
     return data, keys, lengths

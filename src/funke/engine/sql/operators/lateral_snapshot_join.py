@@ -158,7 +158,7 @@ class LateralSnapshotJoinOperator(FunctionsOperator):
         if self._phase == _JOINING:
             self._touch(np.unique(numbers[numbers >= 0]))
 
-    def _times_of(self, data: Any) -> Array:
+    def _times_of(self, data: pa.RecordBatch) -> Array:
         time = self._join.right_time
         if time is None:
             return np.zeros(data.num_rows, np.int64)
@@ -179,7 +179,7 @@ class LateralSnapshotJoinOperator(FunctionsOperator):
         for begin, end in slices(counts):
             self._meet(batch.slice(begin, end - begin), numbers[begin:end], counts[begin:end])
 
-    def _meet(self, batch: ColumnBatch, numbers: Any, counts: Any) -> None:
+    def _meet(self, batch: ColumnBatch, numbers: Array, counts: Array) -> None:
         rows = self._side.matching(numbers, int(counts.sum()))
         given: Array = np.repeat(np.arange(len(batch)), counts)
         is_live = self._side.is_live(rows, self._now_ms)
@@ -202,7 +202,7 @@ class LateralSnapshotJoinOperator(FunctionsOperator):
             data = pa.RecordBatch.from_arrays([*mine.data.columns, *self._side.take(rows)], schema=self._output_schema)
             self.output.emit_columns(ColumnBatch(data, mine.timestamps))
 
-    def _fulfilling(self, batch: ColumnBatch, given: Any, rows: Any) -> Any:
+    def _fulfilling(self, batch: ColumnBatch, given: Array, rows: Array) -> Array | None:
         """For which pairs the condition is true; None if there is none."""
 
         def own(indexes: Sequence[int]) -> list[pa.Array]:
@@ -229,7 +229,7 @@ class LateralSnapshotJoinOperator(FunctionsOperator):
             self._clear()
             self._put(data, times)
 
-    def _put(self, data: pa.RecordBatch, times: Any) -> None:
+    def _put(self, data: pa.RecordBatch, times: Array) -> None:
         numbers = self._numbers.numbers([data.column(key) for key in self._join.right_keys], data.num_rows)
         self._side.put(data, numbers, np.zeros(data.num_rows, np.int64), times)
 

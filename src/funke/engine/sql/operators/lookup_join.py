@@ -69,7 +69,7 @@ class LookupJoinOperator(FunctionsOperator):
         self._unfinished: list[ColumnBatch] = []
 
     @staticmethod
-    def _key_source(key: LookupKey, node: LookupJoin) -> Any:
+    def _key_source(key: LookupKey, node: LookupJoin) -> int | pa.Scalar:
         """The index of a column of the input, or a value."""
         if isinstance(key.value, BoundColumn):
             return key.value.index
@@ -117,7 +117,7 @@ class LookupJoinOperator(FunctionsOperator):
         return numbers, self._found(keys)
 
     @staticmethod
-    def _key_column(source: Any, batch: ColumnBatch, kind: Any) -> Any:
+    def _key_column(source: int | pa.Scalar, batch: ColumnBatch, kind: pa.DataType) -> pa.Array:
         if isinstance(source, pa.Scalar):
             return pa.repeat(source, len(batch)).cast(kind)
         column = batch.data.column(source)
@@ -138,12 +138,14 @@ class LookupJoinOperator(FunctionsOperator):
 
     # What the subtask does with it
 
-    def _finish(self, batch: ColumnBatch, looked_up: tuple[Any, FoundRows | None]) -> None:
+    def _finish(self, batch: ColumnBatch, looked_up: tuple[Array, FoundRows | None]) -> None:
         left, right, columns = self._matched(batch, looked_up)
         if len(left):
             self.output.emit_columns(self._joined(batch, left, right, columns))
 
-    def _matched(self, batch: ColumnBatch, looked_up: tuple[Any, FoundRows | None]) -> tuple[Any, Any, list[Any]]:
+    def _matched(
+        self, batch: ColumnBatch, looked_up: tuple[Array, FoundRows | None]
+    ) -> tuple[Array, Array, list[pa.Array]]:
         """The places of rows that belong together, and the columns of those that were found."""
         self._moment.begin()
         numbers, found = looked_up
@@ -156,7 +158,7 @@ class LookupJoinOperator(FunctionsOperator):
             left, right = _with_unmatched(len(batch), left, right)
         return left, right, columns
 
-    def _made(self, found: FoundRows) -> tuple[Any, list[Any]]:
+    def _made(self, found: FoundRows) -> tuple[Array, list[pa.Array]]:
         """How many rows of each key count, and the columns that are made of them."""
         rows, counts = found.rows.take(pa.array(found.places)), found.counts
         if self._where is not None:
@@ -172,7 +174,9 @@ class LookupJoinOperator(FunctionsOperator):
     def _nothing(self) -> list[pa.Array]:
         return [pa.nulls(0, each) for each in self._output_schema.types[len(self._input) :]]
 
-    def _fulfilling(self, batch: ColumnBatch, left: Any, right: Any, columns: list[Any]) -> tuple[Any, Any]:
+    def _fulfilling(
+        self, batch: ColumnBatch, left: Array, right: Array, columns: list[pa.Array]
+    ) -> tuple[Array, Array]:
         """The pairs for which the condition is true."""
         if self._condition is None or not len(left):
             return left, right
@@ -182,7 +186,7 @@ class LookupJoinOperator(FunctionsOperator):
         kept = mask.fill_null(False).to_numpy(zero_copy_only=False)
         return left[kept], right[kept]
 
-    def _joined(self, batch: ColumnBatch, left: Any, right: Any, columns: list[Any]) -> ColumnBatch:
+    def _joined(self, batch: ColumnBatch, left: Array, right: Array, columns: list[pa.Array]) -> ColumnBatch:
         mine = batch.take(left)
         places = pa.array(right, pa.int64(), mask=right < 0)
         others = [each.take(places) for each in columns]
@@ -281,7 +285,7 @@ class MaterializedLookupJoinOperator(LookupJoinOperator):
 
     def _take_in(self, batch: ColumnBatch) -> None:
         left, right, columns = self._matched(batch, self._looked_up(batch))
-        found: Any = right >= 0
+        found: Array = right >= 0
         counts = np.bincount(left[found], minlength=len(batch))
         others = [each.take(pa.array(right[found], pa.int64())) for each in columns]
         self._kept.add(batch.data, counts, others, self._now_ms())
@@ -326,7 +330,7 @@ class MaterializedLookupJoinOperator(LookupJoinOperator):
 _NOWHERE: Array = np.empty(0, np.int64)
 
 
-def _pairs(numbers: Any, counts: Any) -> tuple[Array, Array]:
+def _pairs(numbers: Array, counts: Array) -> tuple[Array, Array]:
     """The places of rows that belong together: those of the input, and those that were found, key after key."""
     starts = np.cumsum(counts) - counts
     have_key = np.flatnonzero(numbers >= 0)
@@ -338,7 +342,7 @@ def _pairs(numbers: Any, counts: Any) -> tuple[Array, Array]:
     return left, np.repeat(starts[own], repeats) + within
 
 
-def _with_unmatched(length: int, left: Any, right: Any) -> tuple[Array, Array]:
+def _with_unmatched(length: int, left: Array, right: Array) -> tuple[Array, Array]:
     """Pairs with -1 for rows that have none, in the order of the input."""
     is_alone: Array = np.ones(length, bool)
     is_alone[left] = False

@@ -52,7 +52,7 @@ class PairCondition:
         return mask.fill_null(False).to_numpy(zero_copy_only=False)
 
 
-def slices(counts: Any) -> Iterator[tuple[int, int]]:
+def slices(counts: Array) -> Iterator[tuple[int, int]]:
     """Ranges of rows with a bounded number of pairs; a single row may have more."""
     if counts.sum() <= MOST_PAIRS:
         yield 0, len(counts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from math import isnan
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +14,9 @@ from funke.engine.graph.state_meaning import PartMoves
 from funke.engine.sql.state.moved_state import moved_part
 from funke.engine.sql.state.stored_rows import to_plain
 from funke.engine.state.snapshot.file_format import GroupPart
+
+if TYPE_CHECKING:
+    from funke.engine.types.logical.sql_value import SqlValue
 
 __all__ = ["Values", "column_of", "moved_lists", "place_of", "plain_values", "require_rows", "row_lists"]
 
@@ -57,7 +60,7 @@ def moved_lists(part: GroupPart, table: str, moves: PartMoves | None, is_sorted:
     return moved_part(part, {table: of_key})
 
 
-def plain_values(column: Any) -> list[Any]:
+def plain_values(column: pa.Array) -> list[SqlValue]:
     """Values that are equal if those of the column are."""
     values: list[Any] = to_plain(column).to_pylist()
     return (
@@ -67,7 +70,7 @@ def plain_values(column: Any) -> list[Any]:
     )
 
 
-def column_of(values: tuple[Any, ...], kind: Any) -> Any:
+def column_of(values: tuple[SqlValue, ...], kind: pa.DataType) -> pa.Array:
     """The column of plain values."""
     if pa.types.is_floating(kind):
         return pa.array([None if each is None else float(each) for each in values], kind)

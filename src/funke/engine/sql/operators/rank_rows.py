@@ -7,7 +7,7 @@ are left out, each number whose row is another one changes; else the row that le
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -62,7 +62,7 @@ class _RankedForm(RowForm[RankChanges]):
     def layout(self) -> ColumnLayout:
         return ColumnLayout(_NAME, row_lists, self._ttl_ms)
 
-    def to_columns(self, data: Any, lengths: Any) -> Columns:
+    def to_columns(self, data: pa.RecordBatch, lengths: Array) -> Columns:
         values = zip(*(plain_values(column) for column in data.columns))
         rows, ends = list(zip(sort_tuples(data, self._rules.order), values)), np.cumsum(lengths).tolist()
         return (np.fromiter((rows[begin:end] for begin, end in zip([0, *ends], ends)), object, len(ends)),)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -74,7 +74,7 @@ class SemiJoinOperator(KeyedColumnsOperator):
         self.state.store(right, (others, np.zeros(len(others), np.int64)), others > 0)
         self._send(taken[0], known)
 
-    def _taken(self, batch: ColumnBatch, side: str) -> tuple[ColumnBatch, Any, Keys] | None:
+    def _taken(self, batch: ColumnBatch, side: str) -> tuple[ColumnBatch, Array, Keys] | None:
         """The rows of a side, the number of each one's key, and the keys."""
         self.records_in += len(batch)
         if not len(batch):
@@ -83,7 +83,7 @@ class SemiJoinOperator(KeyedColumnsOperator):
         return batch, *self._keys.encode(batch.data)
 
     def _each(
-        self, batch: ColumnBatch, codes: Any, keys: Keys, take: Callable[[_Known, int, int], None]
+        self, batch: ColumnBatch, codes: Array, keys: Keys, take: Callable[[_Known, int, int], None]
     ) -> tuple[Fetched, Fetched, _Known]:
         left, right = (self.state.fetch(keys, side) for side in (_LEFT, _RIGHT))
         known = _Known(self._is_anti, *map(np.ndarray.tolist, (*left.columns, right.columns[0])))

@@ -5,24 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from decimal import Decimal
 from math import isnan
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from funke.engine.sql.binding.relations import SortKey
 from funke.engine.sql.state.stored_rows import to_plain
 
+if TYPE_CHECKING:
+    from funke.engine.types.logical.sql_value import SqlValue
+
 __all__ = ["sort_tuples"]
 
 
-def sort_tuples(data: pa.RecordBatch, order: tuple[SortKey, ...]) -> list[tuple[Any, ...]]:
+def sort_tuples(data: pa.RecordBatch, order: tuple[SortKey, ...]) -> list[tuple[SqlValue, ...]]:
     """Plain values for each row that sort as an order says."""
     if not order:
         return [()] * data.num_rows
     return list(zip(*(_sort_values(data.column(key.index), key) for key in order)))
 
 
-def _sort_values(column: pa.Array, key: SortKey) -> list[tuple[Any, ...]]:
+def _sort_values(column: pa.Array, key: SortKey) -> list[tuple[SqlValue, ...]]:
     null = (0,) if key.nulls_first else (2,)
     as_value = _rising if key.is_ascending else _FALLING.get(_kind_of(column.type), _negative)
     if pa.types.is_floating(column.type):
@@ -30,11 +33,11 @@ def _sort_values(column: pa.Array, key: SortKey) -> list[tuple[Any, ...]]:
     return [null if each is None else (1, as_value(each)) for each in to_plain(column).to_pylist()]
 
 
-def _rising(value: Any) -> Any:
+def _rising(value: SqlValue) -> SqlValue:
     return value
 
 
-def _negative(value: Any) -> Any:
+def _negative(value: SqlValue) -> SqlValue:
     return -value
 
 

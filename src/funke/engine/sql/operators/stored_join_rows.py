@@ -80,14 +80,14 @@ class StoredJoinRows(JoinRows):
         # loaded, and whether they differ from those of the backend. There is always a place behind the last number.
         self._keys = GrowingColumns(self._key_schema)
         self._used: Array = np.zeros(_FIRST_KEYS, np.int64)
-        self._is_loaded: list[Any] = [np.zeros(_FIRST_KEYS, np.bool_) for _ in range(2)]
-        self._is_changed: list[Any] = [np.zeros(_FIRST_KEYS, np.bool_) for _ in range(2)]
+        self._is_loaded: list[Array] = [np.zeros(_FIRST_KEYS, np.bool_) for _ in range(2)]
+        self._is_changed: list[Array] = [np.zeros(_FIRST_KEYS, np.bool_) for _ in range(2)]
 
     @property
     def _tables(self) -> list[RocksDBTable]:
         return [self._backend.get_state(each).table for each in self._descriptors]
 
-    def numbers(self, side: int, data: Any, now_ms: int) -> Any:
+    def numbers(self, side: int, data: pa.RecordBatch, now_ms: int) -> Array:
         numbers = self._numbers_of(side, data)
         self._tick += 1
         self._used[numbers] = self._tick
@@ -97,7 +97,7 @@ class StoredJoinRows(JoinRows):
         self._rows_since_look += data.num_rows
         return numbers
 
-    def _numbers_of(self, side: int, data: Any) -> Any:
+    def _numbers_of(self, side: int, data: pa.RecordBatch) -> Array:
         """The numbers of keys; those that are new are written down."""
         columns = [data.column(key) for key in self.inputs[side].spec.keys]
         known = self._keys.count if columns else 1
@@ -118,10 +118,10 @@ class StoredJoinRows(JoinRows):
             self._is_loaded = [_longer(each, size) for each in self._is_loaded]
             self._is_changed = [_longer(each, size) for each in self._is_changed]
 
-    def changed(self, side: int, numbers: Any) -> None:
+    def changed(self, side: int, numbers: Array) -> None:
         self._is_changed[side][numbers] = True
 
-    def _load(self, side: int, numbers: Any, now_ms: int) -> None:
+    def _load(self, side: int, numbers: Array, now_ms: int) -> None:
         """Makes sure that the rows which a side has of some keys are in memory."""
         is_loaded = self._is_loaded[side]
         missing = numbers[~is_loaded[numbers] & (numbers >= 0)]
@@ -142,7 +142,7 @@ class StoredJoinRows(JoinRows):
         self.sides[side].put_first(data, np.repeat(missing[is_there], counts), matches, times)
         self._rows_since_look += data.num_rows
 
-    def _stored_keys(self, numbers: Any) -> list[Any]:
+    def _stored_keys(self, numbers: Array) -> list[Any]:
         """Keys as the backend knows them."""
         if not self._key_schema.names:
             return [()]
@@ -238,7 +238,7 @@ class StoredJoinRows(JoinRows):
             side.put(data, new_numbers[places], matches, times)
 
     @staticmethod
-    def _rows_of(side: JoinSide, numbers: Any) -> tuple[Any, ...]:
+    def _rows_of(side: JoinSide, numbers: Array) -> tuple[Any, ...]:
         """The rows of keys, key by key, and the places of their keys among `numbers`."""
         counts = side.counts(numbers)
         places: Array = np.repeat(np.arange(len(numbers)), counts)
@@ -250,7 +250,7 @@ class StoredJoinRows(JoinRows):
             self._keys.add(keys.take(pa.array(np.argsort(numbers))))
             self._reserve_keys(len(numbers) + 1)
 
-    def _put(self, side: int, data: Any, matches: Any, times: Any) -> None:
+    def _put(self, side: int, data: pa.RecordBatch, matches: Array, times: Array | None) -> None:
         numbers = self._numbers_of(side, data)
         # Rows that are there, of keys that have left memory, come before them.
         self._load(side, numbers, self._now_ms())

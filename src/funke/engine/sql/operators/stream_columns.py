@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 
@@ -40,7 +39,7 @@ class _StreamColumnsOperator(Operator):
         arrays = [self._array(batch, place, field.type) for place, field in zip(self._fields, self._schema)]
         self.output.emit_columns(batch.with_data(pa.RecordBatch.from_arrays(arrays, schema=self._schema)))
 
-    def _array(self, batch: ColumnBatch, place: int | None, wanted: Any) -> Any:
+    def _array(self, batch: ColumnBatch, place: int | None, wanted: pa.DataType) -> pa.Array:
         if place is not None:
             column = batch.data.column(place)
             return column if column.type == wanted else column.cast(wanted, safe=False)

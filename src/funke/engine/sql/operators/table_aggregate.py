@@ -23,6 +23,7 @@ from funke.engine.types.row import Row, RowKind
 if TYPE_CHECKING:
     from funke.engine.sql.plan.group_table_aggregate import GroupTableAggregate
     from funke.engine.types.columns.arrays import Array
+    from funke.engine.types.logical.sql_value import SqlValue
 
 __all__ = ["TableAggregateOperator"]
 
@@ -61,9 +62,9 @@ class TableAggregateOperator(FunctionsOperator, KeyedColumnsOperator):
         accumulators, counts = fetched.columns
         sources: list[int] = []
         kinds: list[int] = []
-        results: list[tuple[Any, ...]] = []
+        results: list[tuple[SqlValue, ...]] = []
 
-        def send(kind: RowKind, row: int, rows: list[tuple[Any, ...]]) -> None:
+        def send(kind: RowKind, row: int, rows: list[tuple[SqlValue, ...]]) -> None:
             sources.extend([row] * len(rows))
             kinds.extend([kind.value] * len(rows))
             results.extend(rows)
@@ -86,7 +87,7 @@ class TableAggregateOperator(FunctionsOperator, KeyedColumnsOperator):
     def hottest_key(self) -> dict[str, Any]:
         return self._key_watch.hottest()
 
-    def _arguments(self, batch: ColumnBatch) -> list[tuple[Any, ...]]:
+    def _arguments(self, batch: ColumnBatch) -> list[tuple[SqlValue, ...]]:
         lists = [
             [each if convert is None else convert(each) for each in to_values(batch.data.column(place), column.type)]
             for place, convert, column in zip(self._node.arguments, self._converts, self._argument_columns)
@@ -97,14 +98,16 @@ class TableAggregateOperator(FunctionsOperator, KeyedColumnsOperator):
     def _argument_columns(self) -> list[Column]:
         return [self._node.input.columns[place] for place in self._node.arguments]
 
-    def _rows_of(self, accumulator: Any) -> list[tuple[Any, ...]]:
+    def _rows_of(self, accumulator: Any) -> list[tuple[SqlValue, ...]]:
         return [self._converted(each) for each in self._function.emit_value(accumulator)]
 
-    def _converted(self, row: Any) -> tuple[Any, ...]:
+    def _converted(self, row: Any) -> tuple[SqlValue, ...]:
         values = tuple(row) if isinstance(row, (Row, tuple, list)) else (row,)
         return tuple(each if convert is None else convert(each) for convert, each in zip(self._results, values))
 
-    def _send(self, batch: ColumnBatch, sources: list[int], kinds: list[int], results: list[tuple[Any, ...]]) -> None:
+    def _send(
+        self, batch: ColumnBatch, sources: list[int], kinds: list[int], results: list[tuple[SqlValue, ...]]
+    ) -> None:
         if not sources:
             return
         rows = pa.array(sources)

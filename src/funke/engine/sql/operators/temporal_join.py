@@ -162,7 +162,7 @@ class TemporalJoinOperator(FunctionsOperator):
         found[has_null] = -1
         return found
 
-    def _joined(self, rows: ColumnBatch, found: Any) -> ColumnBatch:
+    def _joined(self, rows: ColumnBatch, found: Array) -> ColumnBatch:
         kept = self._rows.all()
         matches = pa.array(found, mask=found < 0)
         width = len(self._left)

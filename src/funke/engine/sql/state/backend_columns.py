@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from funke.engine.state.snapshot.native_files import LocalFile
 from funke.engine.state.ttl.config import StateTtlConfig
 from funke.engine.types.time import Time
 from funke.engine.types.type_catalog import Types
+
+if TYPE_CHECKING:
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["BackendColumns"]
 
@@ -59,7 +62,7 @@ class BackendColumns(KeyedColumns):
             columns = created
         return Fetched(keys, columns, is_known, namespace, table)
 
-    def store(self, fetched: Fetched, columns: Columns, kept: Any = None) -> None:
+    def store(self, fetched: Fetched, columns: Columns, kept: Array | None = None) -> None:
         times = [self._now_ms()] * len(fetched.keys) if self._layout.ttl_ms else None
         entries = to_entries(columns, times)
         if kept is not None:

@@ -6,6 +6,7 @@ as a few arrays, of which small ones are put together.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,12 +27,12 @@ _MOST_BYTES = (1 << 31) - 1
 class GrowingColumns:
     """Rows of a schema, numbered from 0 on."""
 
-    def __init__(self, schema: Any) -> None:
+    def __init__(self, schema: pa.Schema) -> None:
         self.schema = schema
         self._columns = [_column(each.type) for each in schema]
         self.count = 0
 
-    def add(self, data: Any) -> None:
+    def add(self, data: pa.RecordBatch) -> None:
         """Adds rows."""
         for own, column in zip(self._columns, data.columns):
             own.add(column, self.count)
@@ -43,7 +44,7 @@ class GrowingColumns:
             each.clear()
         self.count = 0
 
-    def take(self, rows: Any, indexes: Any = None) -> list[Any]:
+    def take(self, rows: Array, indexes: Sequence[int] | None = None) -> list[pa.Array]:
         """Some columns (all of them by default) of some rows; a number below 0 is a row of NULLs."""
         chosen = self._columns if indexes is None else [self._columns[index] for index in indexes]
         if not self.count:
@@ -58,7 +59,7 @@ class GrowingColumns:
         """About how much memory the rows take."""
         return sum(each.used_bytes(self.count) for each in self._columns)
 
-    def text_buffers(self, index: int) -> tuple[Any, Any]:
+    def text_buffers(self, index: int) -> tuple[Array, Array]:
         """The offsets and the bytes of a column of texts, for loops."""
         column = self._columns[index]
         return column.offsets.data, column.bytes.data
@@ -82,7 +83,7 @@ class _Validity:
     def __init__(self) -> None:
         self._bits: _Buffer | None = None
 
-    def add(self, column: Any, count: int) -> None:
+    def add(self, column: pa.Array, count: int) -> None:
         if not column.null_count and self._bits is None:
             return
         if self._bits is None:
@@ -100,7 +101,7 @@ class _Validity:
     def clear(self) -> None:
         self._bits = None
 
-    def buffer(self) -> Any:
+    def buffer(self) -> pa.Buffer | None:
         return None if self._bits is None else pa.py_buffer(self._bits.data)
 
     @property
@@ -111,14 +112,14 @@ class _Validity:
 class _FixedColumn:
     """Values of so many bytes each."""
 
-    def __init__(self, kind: Any) -> None:
+    def __init__(self, kind: pa.DataType) -> None:
         self._kind = kind
         # Bits would have to be shifted: a byte for each is kept instead.
         self._stored = pa.int8() if pa.types.is_boolean(kind) else kind
         self._width = self._stored.bit_width // 8
         self._values, self._validity = _Buffer(np.uint8), _Validity()
 
-    def add(self, column: Any, count: int) -> None:
+    def add(self, column: pa.Array, count: int) -> None:
         self._validity.add(column, count)
         stored = column if self._stored is self._kind else column.cast(self._stored)
         begin, size = count * self._width, len(column) * self._width
@@ -130,7 +131,7 @@ class _FixedColumn:
     def clear(self) -> None:
         self._validity.clear()
 
-    def take(self, rows: Any, count: int) -> Any:
+    def take(self, rows: pa.Array, count: int) -> pa.Array:
         buffers = [self._validity.buffer(), pa.py_buffer(self._values.data)]
         taken = pa.Array.from_buffers(self._stored, count, buffers).take(rows)
         return taken if self._stored is self._kind else taken.cast(self._kind)
@@ -142,13 +143,13 @@ class _FixedColumn:
 class _TextColumn:
     """Texts or bytes; their offsets get 64 bits when they need them: a side of a join may have more than 2 GB."""
 
-    def __init__(self, kind: Any) -> None:
+    def __init__(self, kind: pa.DataType) -> None:
         self._kind = self._stored = kind
         self._is_large = pa.types.is_large_string(kind) or pa.types.is_large_binary(kind)
         self._dtype: Any = np.int64 if self._is_large else np.int32
         self.offsets, self.bytes, self._validity = _Buffer(self._dtype), _Buffer(np.uint8), _Validity()
 
-    def add(self, column: Any, count: int) -> None:
+    def add(self, column: pa.Array, count: int) -> None:
         length = len(column)
         if not length:
             return
@@ -174,7 +175,7 @@ class _TextColumn:
         # The first offset is always 0.
         self._validity.clear()
 
-    def take(self, rows: Any, count: int) -> Any:
+    def take(self, rows: pa.Array, count: int) -> pa.Array:
         buffers = [self._validity.buffer(), pa.py_buffer(self.offsets.data), pa.py_buffer(self.bytes.data)]
         taken = pa.Array.from_buffers(self._stored, count, buffers).take(rows)
         return taken if self._stored is self._kind else taken.cast(self._kind)
@@ -186,11 +187,11 @@ class _TextColumn:
 class _NestedColumn:
     """Values with parts, as arrays each of which is at least twice as long as the next one."""
 
-    def __init__(self, kind: Any) -> None:
+    def __init__(self, kind: pa.DataType) -> None:
         self._kind = kind
         self._parts: list[Any] = []
 
-    def add(self, column: Any, count: int) -> None:
+    def add(self, column: pa.Array, count: int) -> None:
         self._parts.append(column)
         while len(self._parts) > 1 and len(self._parts[-2]) < 2 * len(self._parts[-1]):
             self._parts[-2:] = [pa.concat_arrays(self._parts[-2:])]
@@ -198,7 +199,7 @@ class _NestedColumn:
     def clear(self) -> None:
         self._parts = []
 
-    def take(self, rows: Any, count: int) -> Any:
+    def take(self, rows: pa.Array, count: int) -> pa.Array:
         taken = pa.chunked_array(self._parts, self._kind).take(rows)
         return pa.concat_arrays(taken.chunks) if taken.num_chunks != 1 else taken.chunk(0)
 
@@ -206,7 +207,7 @@ class _NestedColumn:
         return sum(int(each.nbytes) for each in self._parts)
 
 
-def _column(kind: Any) -> Any:
+def _column(kind: pa.DataType) -> Any:
     if pa.types.is_boolean(kind) or (pa.types.is_primitive(kind) and kind.bit_width % 8 == 0):
         return _FixedColumn(kind)
     if pa.types.is_decimal(kind) or pa.types.is_fixed_size_binary(kind):

@@ -49,7 +49,7 @@ class HeapColumns(KeyedColumns):
             mine[is_known] = column[places[is_known]]
         return Fetched(keys, created, is_known, namespace, places)
 
-    def store(self, fetched: Fetched, columns: Columns, kept: Any = None) -> None:
+    def store(self, fetched: Fetched, columns: Columns, kept: Array | None = None) -> None:
         keys, places = fetched.keys, fetched.places
         if kept is not None and not kept.all():
             self._remove(keys, places, ~kept, fetched.namespace)
@@ -67,7 +67,7 @@ class HeapColumns(KeyedColumns):
             found = self._numbers[namespace] = KeyIndex()
         return found
 
-    def _placed(self, keys: Keys, places: Any, namespace: Hashable) -> Any:
+    def _placed(self, keys: Keys, places: Array, namespace: Hashable) -> Array:
         """Gives places to keys that have none."""
         missing = np.flatnonzero(places < 0)
         if not len(missing):
@@ -90,13 +90,13 @@ class HeapColumns(KeyedColumns):
             self._columns = [np.concatenate([column, np.empty(more, column.dtype)]) for column in self._columns]
             self._last_use = np.concatenate([self._last_use, np.zeros(more, np.int64)])
 
-    def _remove(self, keys: Keys, places: Any, chosen: Any, namespace: Hashable) -> None:
+    def _remove(self, keys: Keys, places: Array, chosen: Array, namespace: Hashable) -> None:
         rows = np.flatnonzero(chosen & (places >= 0))
         if len(rows):
             self._index(namespace).remove(chosen_keys(keys, rows))
             self._release(places[rows])
 
-    def _release(self, places: Any) -> None:
+    def _release(self, places: Array) -> None:
         self._free.extend(places.tolist())
         for column in self._columns:
             if column.dtype == object:

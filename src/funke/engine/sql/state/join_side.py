@@ -88,31 +88,31 @@ class JoinSide:
         """How many rows are gone and still take room."""
         return int(self._counters[0])
 
-    def counts(self, numbers: Any) -> Any:
+    def counts(self, numbers: Array) -> Array:
         """How many rows there are with each of these keys."""
         self._reserve_keys(int(numbers.max(initial=-1)) + 1)
         return np.where(numbers >= 0, self._length[numbers], 0).astype(np.int64)
 
-    def matching(self, numbers: Any, total: int) -> Array:
+    def matching(self, numbers: Array, total: int) -> Array:
         """The rows with each of these keys, `total` in all, in the order of the keys, then as they came."""
         rows: Array = np.empty(total, np.int64)
         fill_matches.run(max(total, len(numbers)), numbers, len(numbers), self._head, self._following, rows)
         return rows
 
-    def is_live(self, rows: Any, now_ms: int) -> Any:
+    def is_live(self, rows: Array, now_ms: int) -> Array | None:
         """Which rows have not expired; None if rows do not expire."""
         return None if not self._spec.ttl_ms else self._times[rows] > now_ms - self._spec.ttl_ms
 
-    def touch(self, rows: Any, now_ms: int) -> None:
+    def touch(self, rows: Array, now_ms: int) -> None:
         """Rows are written again, and so live longer."""
         if self._spec.ttl_ms:
             self._times[rows] = now_ms
 
-    def take(self, rows: Any, indexes: Any = None) -> list[Any]:
+    def take(self, rows: Array, indexes: Sequence[int] | None = None) -> list[pa.Array]:
         """Columns of rows; a number below 0 is a row of NULLs."""
         return self._rows.take(rows, indexes)
 
-    def add(self, data: Any, numbers: Any, takes_in: Any, matches: Any, now_ms: int) -> None:
+    def add(self, data: pa.RecordBatch, numbers: Array, takes_in: Array, matches: Array, now_ms: int) -> None:
         """Takes rows in, with the number of matches that each has, or back."""
         is_added = (numbers >= 0) & takes_in.astype(bool)
         added = int(np.count_nonzero(is_added))
@@ -158,18 +158,18 @@ class JoinSide:
         is_old = self._times[:count] <= now_ms - self._spec.ttl_ms
         self.remove(np.flatnonzero(is_old & (self._row_keys[:count] >= 0)))
 
-    def remove(self, rows: Any) -> None:
+    def remove(self, rows: Array) -> None:
         """Forgets rows that are there."""
         if len(rows):
             arrays = self._head, self._tail, self._length, self._following, self._previous, self._row_keys
             unlink_rows.run(len(rows), rows, len(rows), *arrays)
             self._counters[0] += len(rows)
 
-    def live_rows(self) -> tuple[pa.RecordBatch, Array, Any]:
+    def live_rows(self) -> tuple[pa.RecordBatch, Array, Array | None]:
         """All rows that are there, in their order, with their matches and the times at which they were written."""
         return self.rows(np.flatnonzero(self._row_keys[: self._rows.count] >= 0))
 
-    def rows(self, rows: Any) -> tuple[pa.RecordBatch, Array, Any]:
+    def rows(self, rows: Array) -> tuple[pa.RecordBatch, Array, Array | None]:
         """Some rows, with their matches and the times at which they were written."""
         data = pa.RecordBatch.from_arrays(self._rows.take(rows), schema=self._spec.schema)
         return data, self.matches[rows].astype(np.int64), self._times[rows] if self._spec.ttl_ms else None
@@ -181,14 +181,14 @@ class JoinSide:
         by_row = (self._following, self._previous, self._row_keys, self.matches, self._hashes, self._times)
         return self._rows.memory_bytes + sum(int(each.nbytes) for each in (*by_key, *by_row, self._slots))
 
-    def put(self, data: Any, numbers: Any, matches: Any, times: Any) -> None:
+    def put(self, data: pa.RecordBatch, numbers: Array, matches: Array, times: Array | None) -> None:
         """Takes in rows that `live_rows` gave."""
         first = self._rows.count
         self.add(data, numbers, np.ones(data.num_rows, np.uint8), matches, 0)
         if times is not None and self._spec.ttl_ms:
             self._times[first : self._rows.count] = times
 
-    def put_first(self, data: Any, numbers: Array, matches: Any, times: Array) -> None:
+    def put_first(self, data: pa.RecordBatch, numbers: Array, matches: Array, times: Array) -> None:
         """Takes in rows in front of those that their keys have already."""
         first, last = self._rows.count, self._rows.count + data.num_rows
         self._reserve_keys(int(numbers.max(initial=-1)) + 1)
@@ -245,7 +245,7 @@ def _filled(size: int, value: int) -> Array:
     return np.full(size, value, np.int32)
 
 
-def _longer(array: Any, size: int, value: int) -> Any:
+def _longer(array: Array, size: int, value: int) -> Array:
     """The array with room for more, in place; nobody else has it."""
     known = len(array)
     array.resize(size, refcheck=False)

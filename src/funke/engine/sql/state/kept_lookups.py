@@ -26,7 +26,7 @@ class KeptLookups:
     A key that tells rows apart has one row; where only whole rows do, equal ones are kept one by one.
     """
 
-    def __init__(self, left: Any, right: pa.Schema, keys: Sequence[int], is_unique: bool, ttl_ms: int) -> None:
+    def __init__(self, left: pa.Schema, right: pa.Schema, keys: Sequence[int], is_unique: bool, ttl_ms: int) -> None:
         self._schemas = left, right
         self._keys = list(keys)
         self._is_unique = is_unique
@@ -41,7 +41,7 @@ class KeptLookups:
         self._rows: dict[bytes, list[tuple[int, Any, int]]] = {}
         self._live = 0
 
-    def add(self, data: Any, counts: Any, found: Sequence[Any], now_ms: int) -> None:
+    def add(self, data: pa.RecordBatch, counts: Array, found: Sequence[pa.Array], now_ms: int) -> None:
         """Keeps rows with what was found: for each so many, as columns of all of them."""
         first_left, first = self._left.count, self._right.count
         self._left.add(data)
@@ -56,7 +56,7 @@ class KeptLookups:
                 self._rows.setdefault(key, []).append(entry)
             self._live += 1
 
-    def take_back(self, data: pa.RecordBatch, now_ms: int) -> tuple[Array, list[Any]]:
+    def take_back(self, data: pa.RecordBatch, now_ms: int) -> tuple[Array, list[pa.Array]]:
         """Forgets rows: for each how many were found, -1 if it is not known, and the columns of all of them."""
         counts: Array = np.full(data.num_rows, -1, np.int64)
         places: list[Array] = [np.empty(0, np.int64)]
@@ -73,7 +73,7 @@ class KeptLookups:
                 del self._rows[key]
         return counts, self._right.take(np.concatenate(places))
 
-    def _keys_of(self, data: Any) -> list[bytes]:
+    def _keys_of(self, data: pa.RecordBatch) -> list[bytes]:
         keys: list[bytes] = row_bytes([data.column(each) for each in self._keys]).to_pylist()
         return keys
 
@@ -105,7 +105,7 @@ class KeptLookups:
         times = np.array([came_ms for _, places, came_ms in entries for _ in range(max(len(places), 1))], np.int64)
         return pa.RecordBatch.from_arrays(columns, schema=self.schema), times
 
-    def put(self, data: Any, times: Any) -> None:
+    def put(self, data: pa.RecordBatch, times: Array) -> None:
         """Takes in what `all_rows` gave, of one or several subtasks."""
         if not data.num_rows:
             return

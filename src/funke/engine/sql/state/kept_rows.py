@@ -63,7 +63,7 @@ class KeptRows(RowsByKey[KeptSteps]):
             slots[: len(self._slots)] = self._slots
             self._slots = slots
 
-    def take_in(self, data: pa.RecordBatch, keys: Any, takes_in: Any) -> Iterator[KeptSteps]:
+    def take_in(self, data: pa.RecordBatch, keys: Array, takes_in: Array) -> Iterator[KeptSteps]:
         count = data.num_rows
         words, offsets, content = self._rows.words_of(data)
         entered: Array = np.empty(count, np.int64)
@@ -92,18 +92,18 @@ class KeptRows(RowsByKey[KeptSteps]):
             before, after, sources = steps[: sent * STEP_WIDTH].reshape(-1, STEP_WIDTH).T.copy()
             yield KeptSteps(self._rows, before, after, sources)
 
-    def forget(self, keys: Any) -> None:
+    def forget(self, keys: Array) -> None:
         self._counters[GONE] += np.count_nonzero(self._slots[keys * self._width] >= 0)
         self._slots[keys * self._width] = -1
 
     def live_keys(self) -> Array:
         return np.flatnonzero(self._slots[:: self._width] >= 0)
 
-    def rows_of(self, keys: Any) -> tuple[Any, Array]:
+    def rows_of(self, keys: Array) -> tuple[Array, Array]:
         rows = self._slots[keys * self._width]
         return rows[rows >= 0], (rows >= 0).astype(np.int64)
 
-    def take(self, rows: Any) -> Any:
+    def take(self, rows: Array) -> pa.RecordBatch:
         return self._rows.take(rows)
 
     def pack(self) -> None:
@@ -112,7 +112,7 @@ class KeptRows(RowsByKey[KeptSteps]):
         self._slots[slots] = np.arange(len(slots))
         self._entered, self._counters[GONE] = len(slots), 0
 
-    def put(self, data: Any, keys: Any, lengths: Any) -> None:
+    def put(self, data: pa.RecordBatch, keys: Array, lengths: Array) -> None:
         self.reserve_keys(int(keys.max(initial=-1)) + 1)
         chosen = keys[lengths > 0]
         slots = self._slots[: len(self._slots) // self._width * self._width].reshape(-1, self._width)

@@ -24,7 +24,7 @@ Keys = Any
 class TextKeys(Sequence[str]):
     """Texts as Arrow has them; Python's texts are made when somebody looks at one."""
 
-    def __init__(self, column: Any) -> None:
+    def __init__(self, column: pa.Array) -> None:
         self.column = column
         self._texts: list[str] | None = None
 
@@ -62,7 +62,7 @@ class KeyIndex:
         self._texts: BytesIndex | None = None
         self._others: dict[Any, int] = {}
 
-    def find(self, keys: Keys) -> Any:
+    def find(self, keys: Keys) -> Array:
         """The numbers of keys, -1 for those that are not there."""
         if isinstance(keys, np.ndarray):
             return self._integers.find(keys)
@@ -79,7 +79,7 @@ class KeyIndex:
             numbers[texts_there] = self._texts.find(_texts(keys, texts_there))
         return numbers
 
-    def add(self, keys: Keys, numbers: Any) -> None:
+    def add(self, keys: Keys, numbers: Array) -> None:
         """Adds keys that are not there, each of which occurs once."""
         if isinstance(keys, np.ndarray):
             self._integers.add(keys, numbers)

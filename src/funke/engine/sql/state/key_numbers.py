@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +24,7 @@ class KeyNumbers:
     NULL is equal to nothing, but in the columns `equal_nulls` (by their number among those of the key) to NULL.
     """
 
-    def __init__(self, kinds: Sequence[Any], equal_nulls: Sequence[int] = ()) -> None:
+    def __init__(self, kinds: Sequence[pa.DataType], equal_nulls: Sequence[int] = ()) -> None:
         is_integer = len(kinds) == 1 and (pa.types.is_integer(kinds[0]) or pa.types.is_temporal(kinds[0]))
         self._is_integer = is_integer and not equal_nulls
         self._refusing_nulls = [index for index in range(len(kinds)) if index not in equal_nulls]
@@ -42,15 +42,17 @@ class KeyNumbers:
             return self._integers.given
         return len(self._by_bytes) if self._bytes is None else len(self._bytes)
 
-    def numbers(self, columns: Sequence[Any], count: int) -> Array:
+    def numbers(self, columns: Sequence[pa.Array], count: int) -> Array:
         """The number of each row's key; -1 where a part of it is NULL and so equal to nothing."""
         return self._of_whole_keys(columns, count, self._numbers_of)
 
-    def find(self, columns: Sequence[Any], count: int) -> Array:
+    def find(self, columns: Sequence[pa.Array], count: int) -> Array:
         """The number of each row's key; -1 where it has none, or a part of it is NULL."""
         return self._of_whole_keys(columns, count, self._found)
 
-    def _of_whole_keys(self, columns: Sequence[Any], count: int, numbers_of: Callable[[Sequence[Any]], Any]) -> Array:
+    def _of_whole_keys(
+        self, columns: Sequence[pa.Array], count: int, numbers_of: Callable[[Sequence[pa.Array]], Array]
+    ) -> Array:
         if not self._has_columns:
             return np.zeros(count, np.int64)
         refusing = [columns[index] for index in self._refusing_nulls]
@@ -65,7 +67,7 @@ class KeyNumbers:
             numbers[is_whole] = numbers_of([each.filter(mask) for each in columns])
         return numbers
 
-    def group_numbers(self, columns: Sequence[Any], count: int) -> Any:
+    def group_numbers(self, columns: Sequence[pa.Array], count: int) -> Array:
         """The number of each row's key, where NULLs are equal to each other; for those who ask for nothing else."""
         if not self._has_columns:
             return np.zeros(count, np.int64)
@@ -79,7 +81,7 @@ class KeyNumbers:
         numbers[np.asarray(is_there)] = self._integers.intern(_integers(column.filter(is_there))) + 1
         return numbers
 
-    def _numbers_of(self, columns: Sequence[Any]) -> Any:
+    def _numbers_of(self, columns: Sequence[pa.Array]) -> Array:
         if self._is_integer:
             return self._integers.intern(_integers(columns[0]))
         keys = row_bytes(columns)
@@ -97,7 +99,7 @@ class KeyNumbers:
         found = [known_keys.setdefault(each, len(known_keys)) for each in keys.to_pylist()]
         return np.array(found, np.int64)
 
-    def _found(self, columns: Sequence[Any]) -> Any:
+    def _found(self, columns: Sequence[pa.Array]) -> Array:
         if self._is_integer:
             return self._integers.find(_integers(columns[0]))
         keys = row_bytes(columns)
@@ -107,7 +109,7 @@ class KeyNumbers:
         return np.array([known.get(each, -1) for each in keys.to_pylist()], np.int64)
 
 
-def _integers(column: Any) -> Array:
+def _integers(column: pa.Array) -> Array:
     if pa.types.is_temporal(column.type):
         column = column.view(pa.int32() if column.type.bit_width == 32 else pa.int64())
     return column.to_numpy(zero_copy_only=False).astype(np.int64)

@@ -5,11 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from funke.engine.sql.state.key_index import Keys
 from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.state.snapshot.native_files import LocalFile
+
+if TYPE_CHECKING:
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["ColumnLayout", "Fetched", "KeyedColumns", "KeyedTable"]
 
@@ -34,7 +37,7 @@ class Fetched:
     keys: Keys
     columns: Columns
     # Which keys had an entry (that had not expired).
-    is_known: Any
+    is_known: Array
     namespace: Hashable
     # What the state remembers of where they stand.
     places: Any = None
@@ -84,7 +87,7 @@ class KeyedColumns(KeyedTable):
         """The entries of keys, each of which occurs once; integers may come as an array of int64."""
 
     @abstractmethod
-    def store(self, fetched: Fetched, columns: Columns, kept: Any = None) -> None:
+    def store(self, fetched: Fetched, columns: Columns, kept: Array | None = None) -> None:
         """Puts the entries of what was fetched; where `kept` (an array of booleans) is false, the entry goes."""
 
     @abstractmethod

@@ -37,7 +37,7 @@ class OrderWords:
         self.has_texts = not all(map(_is_number, self._kinds))
         self.count = 1 if self.has_texts else sum(2 if _needs_two(kind) else 1 for kind in self._kinds)
 
-    def of(self, data: Any) -> tuple[Any, Any]:
+    def of(self, data: pa.RecordBatch) -> tuple[Array, pa.Array | None]:
         """The words of rows, one row after the other, and a column of texts if words do not decide."""
         if self.has_texts:
             texts = self._texts(data)
@@ -47,7 +47,7 @@ class OrderWords:
         columns = [each for key, kind in zip(self._order, self._kinds) for each in _words(data.column(key.index), key)]
         return columns[0] if len(columns) == 1 else np.stack(columns, axis=1).ravel(), None
 
-    def _texts(self, data: Any) -> Any:
+    def _texts(self, data: pa.RecordBatch) -> pa.Array:
         parts: list[Any] = []
         for key, kind in zip(self._order, self._kinds):
             column = data.column(key.index)
@@ -62,19 +62,19 @@ class OrderWords:
         return pc.binary_join_element_wise(*parts, pa.scalar(b"", _BYTES))
 
 
-def _is_number(kind: Any) -> bool:
+def _is_number(kind: pa.DataType) -> bool:
     is_whole = pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_temporal(kind)
     return bool(is_whole or pa.types.is_floating(kind) or pa.types.is_decimal128(kind))
 
 
-def _needs_two(kind: Any) -> bool:
+def _needs_two(kind: pa.DataType) -> bool:
     """Whether all words are values, so that NULL needs another one; or one is too small for the values."""
     if pa.types.is_decimal128(kind):
         return bool(kind.precision > _WHOLE_DIGITS)
     return bool(pa.types.is_integer(kind) and kind.bit_width == 64)
 
 
-def _words(column: Any, key: SortKey) -> list[Any]:
+def _words(column: pa.Array, key: SortKey) -> list[Array]:
     kind = column.type
     null = _LEAST if key.nulls_first else _MOST
     is_null = np.asarray(column.is_null()) if column.null_count else None
@@ -91,7 +91,7 @@ def _words(column: Any, key: SortKey) -> list[Any]:
     return words
 
 
-def _number_words(column: Any) -> Array:
+def _number_words(column: pa.Array) -> Array:
     if pa.types.is_floating(column.type):
         numbers = np.asarray(column.cast(pa.float64()).fill_null(0.0))
         # One form of zero, and one of NaN, which stands behind everything.
@@ -103,7 +103,7 @@ def _number_words(column: Any) -> Array:
     return plain.to_numpy(zero_copy_only=False).astype(np.int64)
 
 
-def _decimal_words(column: Any) -> list[Array]:
+def _decimal_words(column: pa.Array) -> list[Array]:
     data = column.buffers()[1]
     both: Array = np.zeros(2 * len(column), np.int64)
     if data is not None:
@@ -112,12 +112,12 @@ def _decimal_words(column: Any) -> list[Array]:
     return [low] if column.type.precision <= _WHOLE_DIGITS else [high, (low.view(np.uint64) ^ _SIGN).view(np.int64)]
 
 
-def _fixed_bytes(numbers: Any) -> pa.Array:
+def _fixed_bytes(numbers: Array) -> pa.Array:
     offsets = np.arange(len(numbers) + 1, dtype=np.int64) * numbers.itemsize
     return pa.Array.from_buffers(_BYTES, len(numbers), [None, pa.py_buffer(offsets), pa.py_buffer(numbers)])
 
 
-def _content(column: Any) -> Any:
+def _content(column: pa.Array) -> pa.Array:
     """Texts with an end that stands in front of everything that goes on."""
     if pa.types.is_nested(column.type):
         content = pa.array([_nested_bytes(each) for each in column.to_pylist()], _BYTES)
@@ -128,7 +128,7 @@ def _content(column: Any) -> Any:
     return pc.binary_join_element_wise(content, pa.scalar(b"\0\0", _BYTES), pa.scalar(b"", _BYTES))
 
 
-def _inverted(content: Any) -> pa.Array:
+def _inverted(content: pa.Array) -> pa.Array:
     _, offsets, data = content.buffers()
     inverted = ~np.frombuffer(data, np.uint8)
     return pa.Array.from_buffers(_BYTES, len(content), [None, offsets, pa.py_buffer(inverted)], offset=content.offset)
@@ -148,7 +148,7 @@ def _nested_bytes(value: Any) -> bytes:
     return b"\2" + struct.pack(">Q", (int(word) + (1 << 63)) % (1 << 64))
 
 
-def _first_words(texts: Any) -> Array:
+def _first_words(texts: pa.Array) -> Array:
     """The first eight bytes of each text; no text is the beginning of another one, so what is behind its end is 0."""
     _, offset_buffer, data = texts.buffers()
     offsets = np.frombuffer(offset_buffer, np.int64)[texts.offset : texts.offset + len(texts) + 1]

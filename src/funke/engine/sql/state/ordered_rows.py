@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -43,7 +43,7 @@ class OrderedRows:
         """The number of the next row."""
         return self._rows.count
 
-    def words_of(self, data: Any) -> tuple[Any, Any, Any]:
+    def words_of(self, data: pa.RecordBatch) -> tuple[Array, Array, Array]:
         """The words of rows that are about to be added, and the offsets and bytes of all texts that decide further."""
         words, texts = self._words.of(data)
         if texts is None:
@@ -55,7 +55,7 @@ class OrderedRows:
         """Whether all rows of a batch are added: their texts are there before, or choosing would cost more."""
         return self.has_texts or data.num_rows < _SMALL_BATCH
 
-    def add(self, data: Any, entered: Any, is_first: bool = True) -> None:
+    def add(self, data: pa.RecordBatch, entered: Array, is_first: bool = True) -> None:
         """Adds the rows of a batch that have entered, or all, with the first of them."""
         if self.adds_all(data):
             if is_first:
@@ -63,13 +63,13 @@ class OrderedRows:
         elif len(entered):
             self._rows.add(data if len(entered) == data.num_rows else data.take(pa.array(entered)))
 
-    def put(self, data: Any) -> Any:
+    def put(self, data: pa.RecordBatch) -> Array:
         """Adds all rows; returns their words, a line for each."""
         words = self.words_of(data)[0]
         self._rows.add(data)
         return words.reshape(data.num_rows, self.word_count)
 
-    def keep(self, rows: Any) -> None:
+    def keep(self, rows: Array) -> None:
         """Forgets all rows but some, which get their numbers anew, from 0 on."""
         data = self.take(rows)
         self._rows.clear()
@@ -78,10 +78,10 @@ class OrderedRows:
             self.words_of(data)
         self._rows.add(data)
 
-    def take(self, rows: Any) -> pa.RecordBatch:
+    def take(self, rows: Array) -> pa.RecordBatch:
         """Rows by their numbers."""
         return pa.RecordBatch.from_arrays(self._rows.take(rows), schema=self.schema)
 
-    def take_columns(self, rows: Any) -> list[Any]:
+    def take_columns(self, rows: Array) -> list[pa.Array]:
         """The columns of rows."""
         return self._rows.take(rows)

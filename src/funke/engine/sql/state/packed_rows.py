@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -32,20 +32,20 @@ _TEXTS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.t
 class PackedRows:
     """Packs the rows of an Arrow schema."""
 
-    def __init__(self, schema: Any) -> None:
+    def __init__(self, schema: pa.Schema) -> None:
         self._schema = schema
         self._widths = [_width(each.type) for each in schema]
         self._null_bytes = (len(schema) + 7) // 8
         self._loose = [index for index, width in enumerate(self._widths) if not width]
         self._head = 4 + self._null_bytes + sum(self._widths) + 4 * len(self._loose)
 
-    def pack(self, data: Any, starts: Any) -> list[bytes]:
+    def pack(self, data: pa.RecordBatch, starts: Array) -> list[bytes]:
         """The rows as values: each holds those from its start to the next one's."""
         offsets, content = self._packed(data)
         ends = offsets[np.append(starts[1:], data.num_rows)].tolist()
         return [content[begin:end] for begin, end in zip(offsets[starts].tolist(), ends)]
 
-    def _packed(self, data: Any) -> tuple[Array, Any]:
+    def _packed(self, data: pa.RecordBatch) -> tuple[Array, bytes]:
         """Where each row begins, and the bytes of all."""
         count = data.num_rows
         head: Array = np.zeros((count, self._head), np.uint8)
@@ -97,7 +97,7 @@ class PackedRows:
             ends = ends + sizes
         return pa.RecordBatch.from_arrays(columns, schema=self._schema), counts
 
-    def _starts(self, content: Array, lengths: Array) -> tuple[Any, Array]:
+    def _starts(self, content: Array, lengths: Array) -> tuple[Array, Array]:
         counts: Array = np.zeros(len(lengths), np.int64)
         if not self._loose:
             np.floor_divide(lengths, self._head, out=counts)
@@ -110,12 +110,12 @@ class PackedRows:
             raise StateError("rows of a join were kept in another form: it is the state of another query")
         return starts, counts
 
-    def _nulls(self, content: Array, starts: Any) -> Any:
+    def _nulls(self, content: Array, starts: Array) -> Array:
         bits = _gathered(content, starts + 4, self._null_bytes)
         return np.unpackbits(bits, axis=1, bitorder="little").astype(bool)
 
 
-def _width(kind: Any) -> int:
+def _width(kind: pa.DataType) -> int:
     """The bytes of a value, 0 if values have different sizes."""
     if pa.types.is_boolean(kind):
         return 1
@@ -125,7 +125,7 @@ def _width(kind: Any) -> int:
     return int(kind.bit_width // 8) if is_fixed else 0
 
 
-def _fixed_bytes(column: Any, width: int) -> Any:
+def _fixed_bytes(column: pa.Array, width: int) -> Array | int:
     if pa.types.is_boolean(column.type):
         column = column.cast(pa.int8())
     data = column.buffers()[1]
@@ -135,7 +135,7 @@ def _fixed_bytes(column: Any, width: int) -> Any:
     return np.frombuffer(data, np.uint8)[begin : begin + len(column) * width].reshape(-1, width)
 
 
-def _bytes_of(column: Any) -> Any:
+def _bytes_of(column: pa.Array) -> pa.Array:
     """Texts, bytes, and values with parts as bytes; NULL has none."""
     if any(test(column.type) for test in _TEXTS):
         content = column.cast(pa.large_binary())
@@ -143,7 +143,7 @@ def _bytes_of(column: Any) -> Any:
     return pa.array([pickle.dumps(each, 5) for each in column.to_pylist()], pa.large_binary())
 
 
-def _gathered(content: Array, starts: Any, width: int) -> Array:
+def _gathered(content: Array, starts: Array, width: int) -> Array:
     """So many bytes from each start on."""
     if not len(starts):
         return np.empty((0, width), np.uint8)
@@ -152,13 +152,13 @@ def _gathered(content: Array, starts: Any, width: int) -> Array:
     return np.ascontiguousarray(windows[starts])
 
 
-def _fixed_column(values: Array, kind: Any, is_null: Any) -> pa.Array:
+def _fixed_column(values: Array, kind: pa.DataType, is_null: Array) -> pa.Array:
     stored = pa.int8() if pa.types.is_boolean(kind) else kind
     column = pa.Array.from_buffers(stored, len(values), [_validity(is_null), pa.py_buffer(values)])
     return column.cast(kind) if stored is not kind else column
 
 
-def _loose_column(content: Array, begins: Any, sizes: Array, kind: Any, is_null: Any) -> pa.Array:
+def _loose_column(content: Array, begins: Array, sizes: Array, kind: pa.DataType, is_null: Array) -> pa.Array:
     # Arrow takes ranges out of bytes if what lies between them are values too: every second one is wanted.
     count = len(begins)
     offsets: Array = np.empty(2 * count + 1, np.int64)
@@ -171,5 +171,5 @@ def _loose_column(content: Array, begins: Any, sizes: Array, kind: Any, is_null:
     return pa.array([None if each is None else pickle.loads(each) for each in taken.to_pylist()], kind)
 
 
-def _validity(is_null: Any) -> Any:
+def _validity(is_null: Array) -> pa.Buffer | None:
     return pa.py_buffer(np.packbits(~is_null, bitorder="little")) if is_null.any() else None

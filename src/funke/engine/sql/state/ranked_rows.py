@@ -119,12 +119,12 @@ class RankedRows(RowsByKey[RankChanges]):
         """How many rows take room."""
         return self._rows.count
 
-    def lengths(self, keys: Any) -> Any:
+    def lengths(self, keys: Array) -> Array:
         """How many rows some keys have."""
         self.reserve_keys(int(keys.max(initial=-1)) + 1)
         return self._heads[3 * keys + 1]
 
-    def forget(self, keys: Any) -> None:
+    def forget(self, keys: Array) -> None:
         """Some keys, each of which occurs once, have no rows any more."""
         self._counters[GONE] += self.lengths(keys).sum()
         self._heads[3 * keys + 1] = 0
@@ -136,7 +136,7 @@ class RankedRows(RowsByKey[RankChanges]):
             heads[: len(self._heads)] = self._heads
             self._heads = heads
 
-    def take_in(self, data: pa.RecordBatch, keys: Any, takes_in: Any) -> Iterator[RankChanges]:
+    def take_in(self, data: pa.RecordBatch, keys: Array, takes_in: Array) -> Iterator[RankChanges]:
         """Takes rows in, or back; what changes, in parts."""
         count, begin = data.num_rows, 0
         words, offsets, content = self._rows.words_of(data)
@@ -198,7 +198,7 @@ class RankedRows(RowsByKey[RankChanges]):
         self._slots[slots] = np.arange(len(slots))
         self._entered, self._counters[GONE] = len(slots), 0
 
-    def put(self, data: Any, keys: Any, lengths: Any) -> None:
+    def put(self, data: pa.RecordBatch, keys: Array, lengths: Array) -> None:
         """Rows of keys, one key after the other, each in its order; before, there was nothing."""
         self.reserve_keys(int(keys.max(initial=-1)) + 1)
         rooms: Array = np.full(len(keys), LEAST_ROOM, np.int64)
@@ -218,7 +218,7 @@ class RankedRows(RowsByKey[RankChanges]):
             slots[places, -1] = row_hashes(data, self._identity)
         self._entered = data.num_rows
 
-    def rows_of(self, keys: Any) -> tuple[Array, Any]:
+    def rows_of(self, keys: Array) -> tuple[Array, Array]:
         """The numbers of the rows of some keys, one key after the other, each in its order; how many each has."""
         lengths = self.lengths(keys)
         return self._slots[_places(self._heads[3 * keys], lengths) * self._width], lengths
@@ -227,12 +227,12 @@ class RankedRows(RowsByKey[RankChanges]):
         """The keys that have rows."""
         return np.flatnonzero(self._heads[1::3])
 
-    def take(self, rows: Any) -> Any:
+    def take(self, rows: Array) -> pa.RecordBatch:
         """Rows by their numbers."""
         return self._rows.take(rows)
 
 
-def _places(starts: Any, lengths: Any) -> Array:
+def _places(starts: Array, lengths: Array) -> Array:
     """The places of runs, one after the other."""
     total = int(lengths.sum())
     before = np.cumsum(lengths) - lengths

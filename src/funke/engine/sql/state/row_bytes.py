@@ -17,7 +17,7 @@ __all__ = ["row_bytes", "row_hashes"]
 _TEXTS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
 
 
-def row_bytes(columns: Sequence[Any]) -> Any:
+def row_bytes(columns: Sequence[pa.Array]) -> pa.Array:
     """An Arrow column of `large_binary` without NULLs; NULL has bytes of its own."""
     if len(columns) > 1 and all(_is_word(each.type) for each in columns):
         return _words(columns)
@@ -39,11 +39,11 @@ def row_hashes(data: pa.RecordBatch, columns: Sequence[int]) -> Array:
     return np.fromiter(map(hash, keys.to_pylist()), np.int64, data.num_rows)
 
 
-def _is_word(kind: Any) -> bool:
+def _is_word(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_temporal(kind))
 
 
-def _words(columns: Sequence[Any]) -> pa.Array:
+def _words(columns: Sequence[pa.Array]) -> pa.Array:
     """Numbers and times as a word each, behind one that says which are NULL: a quarter of the cost of joined bytes."""
     count, width = len(columns[0]), len(columns) + 1
     words: Array = np.zeros((count, width), np.int64)
@@ -62,7 +62,7 @@ def _words(columns: Sequence[Any]) -> pa.Array:
     return pa.Array.from_buffers(pa.large_binary(), count, [None, pa.py_buffer(offsets), pa.py_buffer(words)])
 
 
-def _parts(column: Any, is_last: bool) -> list[Any]:
+def _parts(column: pa.Array, is_last: bool) -> list[pa.Array]:
     """The bytes of values; where these are of different lengths and others follow, their length comes first."""
     kind = column.type
     if any(test(kind) for test in _TEXTS):

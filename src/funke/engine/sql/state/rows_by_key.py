@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["RowsByKey"]
 
@@ -33,23 +38,23 @@ class RowsByKey(ABC, Generic[Changes]):
         """There may be so many keys."""
 
     @abstractmethod
-    def take_in(self, data: Any, keys: Any, takes_in: Any) -> Iterator[Changes]:
+    def take_in(self, data: pa.RecordBatch, keys: Array, takes_in: Array) -> Iterator[Changes]:
         """Takes rows in, or back; what changes, in parts."""
 
     @abstractmethod
-    def forget(self, keys: Any) -> None:
+    def forget(self, keys: Array) -> None:
         """Some keys, each of which occurs once, have no rows any more."""
 
     @abstractmethod
-    def live_keys(self) -> Any:
+    def live_keys(self) -> Array:
         """The keys that have rows."""
 
     @abstractmethod
-    def rows_of(self, keys: Any) -> tuple[Any, Any]:
+    def rows_of(self, keys: Array) -> tuple[Array, Array]:
         """The numbers of the rows of some keys, one key after the other, each in its order; how many each has."""
 
     @abstractmethod
-    def take(self, rows: Any) -> Any:
+    def take(self, rows: Array) -> pa.RecordBatch:
         """Rows by their numbers."""
 
     @abstractmethod
@@ -57,5 +62,5 @@ class RowsByKey(ABC, Generic[Changes]):
         """Gives the room of rows that are gone back."""
 
     @abstractmethod
-    def put(self, data: Any, keys: Any, lengths: Any) -> None:
+    def put(self, data: pa.RecordBatch, keys: Array, lengths: Array) -> None:
         """Rows of keys, one key after the other, each in its order; before, there was nothing."""

@@ -33,7 +33,7 @@ class StoredRows:
                 columns.append(np.zeros(count, np.bool_))
         return tuple(columns)
 
-    def encode(self, data: Any) -> Columns:
+    def encode(self, data: pa.RecordBatch) -> Columns:
         """The entries of rows."""
         columns: list[Any] = []
         for dtype, column in zip(self._dtypes, data.columns):
@@ -58,20 +58,20 @@ class StoredRows:
         return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
 
 
-def to_plain(column: Any) -> Any:
+def to_plain(column: pa.Array) -> pa.Array:
     """The column with numbers in place of times."""
     plain = _plain_type(column.type)
     return column if plain == column.type else column.cast(plain)
 
 
-def _dtype(kind: Any) -> Any:
+def _dtype(kind: pa.DataType) -> Any:
     if pa.types.is_floating(kind):
         return np.float64
     is_number = pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_temporal(kind)
     return np.int64 if is_number else object
 
 
-def _plain_type(kind: Any) -> Any:
+def _plain_type(kind: pa.DataType) -> pa.DataType:
     if not pa.types.is_temporal(kind):
         return kind
     return pa.int32() if kind.bit_width == 32 else pa.int64()

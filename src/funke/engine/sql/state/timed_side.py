@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -42,11 +42,11 @@ class TimedSide:
         """A time that no row is before; None without rows."""
         return self._earliest if len(self) else None
 
-    def counts(self, numbers: Any) -> Any:
+    def counts(self, numbers: Array) -> Array:
         """How many rows there are with each of these keys."""
         return self._rows.counts(_probes(numbers))
 
-    def near(self, numbers: Any, counts: Any, times: Any, before_ms: int, behind_ms: int) -> tuple[Array, Array]:
+    def near(self, numbers: Array, counts: Array, times: Array, before_ms: int, behind_ms: int) -> tuple[Array, Array]:
         """The pairs of given rows and of rows with the same key that are as near: indexes, and numbers of rows."""
         rows = self._rows.matching(_probes(numbers), int(counts.sum()))
         given: Array = np.repeat(np.arange(len(numbers)), counts)
@@ -54,7 +54,7 @@ class TimedSide:
         is_near = (distances >= -before_ms) & (distances <= behind_ms)
         return given[is_near], rows[is_near]
 
-    def add(self, data: Any, numbers: Any, times: Any, has_match: Any) -> None:
+    def add(self, data: pa.RecordBatch, numbers: Array, times: Array, has_match: Array) -> None:
         """Takes rows in."""
         if not data.num_rows:
             return
@@ -68,11 +68,11 @@ class TimedSide:
         self._times[first:last] = times
         self._earliest = min(self._earliest, int(times.min()))
 
-    def match(self, rows: Any) -> None:
+    def match(self, rows: Array) -> None:
         """Rows have a match."""
         self._rows.matches[rows] = 1
 
-    def take(self, rows: Any, indexes: Sequence[int] | None = None) -> list[Any]:
+    def take(self, rows: Array, indexes: Sequence[int] | None = None) -> list[pa.Array]:
         """Columns of rows; a number below 0 is a row of NULLs."""
         return self._rows.take(rows, indexes)
 
@@ -84,18 +84,18 @@ class TimedSide:
         """The times of rows."""
         return self._times[rows]
 
-    def has_match(self, rows: Array) -> Any:
+    def has_match(self, rows: Array) -> Array:
         """Which rows have a match."""
         return self._rows.matches[rows] > 0
 
-    def remove(self, rows: Any) -> None:
+    def remove(self, rows: Array) -> None:
         """Forgets rows."""
         if len(rows):
             self._rows.remove(rows)
             self._times[rows] = _GONE
             self._earliest = int(self._live_times().min(initial=_GONE))
 
-    def live_rows(self) -> tuple[Any, Array, Any]:
+    def live_rows(self) -> tuple[pa.RecordBatch, Array, Array]:
         """All rows in their order, their times, and which have a match."""
         data, matches, _ = self._rows.live_rows()
         times = self._live_times()
@@ -105,6 +105,6 @@ class TimedSide:
         return self._times[: len(self) + self.gone]
 
 
-def _probes(numbers: Any) -> Array:
+def _probes(numbers: Array) -> Array:
     """The numbers to look for: NULL is equal to nothing."""
     return np.where(numbers < 0, -1, numbers + 1)

@@ -158,7 +158,7 @@ class NowMaker(ValueMaker):
             return pa.array((moments // _MILLISECONDS_OF_DAY).astype(np.int32)).cast(arrow_type)
         if pa.types.is_time(arrow_type):
             moments = moments % _MILLISECONDS_OF_DAY
-        ticks: Any = moments * _PER_SECOND[arrow_type.unit] // 1000
+        ticks: Array = moments * _PER_SECOND[arrow_type.unit] // 1000
         return pa.array(ticks.astype(f"int{arrow_type.bit_width}")).cast(arrow_type)
 
 

@@ -57,7 +57,7 @@ class Partitions:
             chosen = np.flatnonzero(numbers == number)
             yield folders[number], rest.take(chosen), None if kinds is None else kinds[chosen]
 
-    def _folders(self, data: Any, places: Sequence[int]) -> tuple[dict[int, str], Any]:
+    def _folders(self, data: Any, places: Sequence[int]) -> tuple[dict[int, str], Array]:
         """The folders by number, and the number of each row's."""
         folders: dict[int, str] = {0: ""}
         numbers: Array = np.zeros(len(data), np.int64)

@@ -128,7 +128,7 @@ class DistinctKernel(AggregateKernel):
     def values(self, fields: Fields) -> Any:
         return self._inner.values(fields[1:])
 
-    def _once(self, counts: Any, rows: AggregateRows) -> AggregateRows:
+    def _once(self, counts: Array, rows: AggregateRows) -> AggregateRows:
         """The same rows, of which those count that change which values are there."""
         keys, codes = self._values.of_rows(rows)
         if rows.signs is None:
@@ -140,7 +140,7 @@ class DistinctKernel(AggregateKernel):
         return AggregateRows(rows.segments, rows.arguments, rows.signs, mask)
 
     @staticmethod
-    def _first_ones(counts: Any, rows: AggregateRows, keys: list[Any], codes: Any) -> list[int]:
+    def _first_ones(counts: Array, rows: AggregateRows, keys: list[Any], codes: Any) -> list[int]:
         """The first row of each value that a group does not know; one lookup for each value of a group in the batch."""
         segment_of_row = rows.segments.segment_of_row
         combined = segment_of_row * len(keys) + codes
@@ -161,7 +161,7 @@ class DistinctKernel(AggregateKernel):
         return chosen
 
     @staticmethod
-    def _changing_ones(counts: Any, rows: AggregateRows, keys: list[Any], codes: Any) -> list[int]:
+    def _changing_ones(counts: Array, rows: AggregateRows, keys: list[Any], codes: Any) -> list[int]:
         """Row by row, since values come and go."""
         chosen = []
         mask = None if rows.mask is None else rows.mask.tolist()

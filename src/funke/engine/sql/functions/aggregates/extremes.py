@@ -131,7 +131,7 @@ class _ExtremeKernel(RunningKernel):
         start = np.where(has_value, known, least)
         return start.astype(self._dtype), values.astype(self._dtype)
 
-    def _beyond(self, numbers: Any, known: Any) -> Any:
+    def _beyond(self, numbers: Any, known: Array) -> Any:
         """A number that no other one is worse than."""
         if self._is_float:
             return -np.inf if self._is_max else np.inf
@@ -141,7 +141,7 @@ class _ExtremeKernel(RunningKernel):
         limits = np.iinfo(self._dtype)
         return limits.min if self._is_max else limits.max
 
-    def _has_odd(self, numbers: Any, known: Any) -> bool:
+    def _has_odd(self, numbers: Any, known: Array) -> bool:
         """NaN and -0.0: their order is that of their coming."""
         if not self._is_float:
             return False

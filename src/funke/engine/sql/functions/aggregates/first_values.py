@@ -37,7 +37,7 @@ class FirstValues:
             return np.full(count, None, object)
         return np.fromiter(({} for _ in range(count)), object, count)
 
-    def once(self, known: Any, rows: Sequence[AggregateRows]) -> list[AggregateRows]:
+    def once(self, known: Array, rows: Sequence[AggregateRows]) -> list[AggregateRows]:
         """The rows of each call, of which the first one of each value counts; one lookup for all calls."""
         if self.is_in_memory and self._table is not None:
             return self._once_by_table(self._table, known, rows)
@@ -58,7 +58,7 @@ class FirstValues:
             found.append(AggregateRows(segments, each.arguments, None, mask))
         return found
 
-    def _once_by_table(self, table: ValueTable, known: Any, rows: Sequence[AggregateRows]) -> list[AggregateRows]:
+    def _once_by_table(self, table: ValueTable, known: Array, rows: Sequence[AggregateRows]) -> list[AggregateRows]:
         segments = rows[0].segments
         groups = table.numbers(known)[segments.segment_of_row]
         column = self._values.single_column(rows[0])
@@ -76,7 +76,7 @@ class FirstValues:
         ]
 
 
-def _taken_in(known: Any, keys: list[Any], groups: list[int], codes: list[int], bits: list[int]) -> Array:
+def _taken_in(known: Array, keys: list[Any], groups: list[int], codes: list[int], bits: list[int]) -> Array:
     """For each value of a group the calls to which it is new."""
     # One by one: a dict for each group. 0.2 µs for each value of a group in a batch.
     new = []

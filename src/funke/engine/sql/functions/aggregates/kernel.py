@@ -10,6 +10,8 @@ import numpy as np
 from funke.engine.sql.functions.aggregates.rows import AggregateRows
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from funke.engine.types.columns.arrays import Array
 
 __all__ = ["AggregateKernel", "Fields", "RunningKernel"]
@@ -38,7 +40,7 @@ class AggregateKernel(ABC):
         """Takes in (or back) all rows; the accumulators after them."""
 
     @abstractmethod
-    def running(self, before: Fields, rows: AggregateRows) -> tuple[Fields, Any]:
+    def running(self, before: Fields, rows: AggregateRows) -> tuple[Fields, pa.Array]:
         """The same, and the result after each row as an Arrow array, in the order of the rows."""
 
     @abstractmethod
@@ -46,7 +48,7 @@ class AggregateKernel(ABC):
         """What two accumulators of the same group hold together, for many groups."""
 
     @abstractmethod
-    def values(self, fields: Fields) -> Any:
+    def values(self, fields: Fields) -> pa.Array:
         """The results of accumulators, as an Arrow array of the type of the call."""
 
 
@@ -61,7 +63,7 @@ class RunningKernel(AggregateKernel):
         ends = rows.segments.ends
         return tuple(field[ends] for field in self.running_fields(before, rows))
 
-    def running(self, before: Fields, rows: AggregateRows) -> tuple[Fields, Any]:
+    def running(self, before: Fields, rows: AggregateRows) -> tuple[Fields, pa.Array]:
         fields, ends = self.running_fields(before, rows), rows.segments.ends
         return tuple(field[ends] for field in fields), self.values(fields)
 

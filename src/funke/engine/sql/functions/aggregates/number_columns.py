@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +19,7 @@ __all__ = ["decimal_column", "number_column"]
 _LIMB = (1 << 64) - 1
 
 
-def number_column(numbers: Array, empty: Any, arrow_type: pa.DataType) -> pa.Array:
+def number_column(numbers: Array, empty: Array | None, arrow_type: pa.DataType) -> pa.Array:
     """Numbers, dates and times as a column; NULL where `empty` is true (None: nowhere)."""
     if pa.types.is_boolean(arrow_type):
         return pa.array(numbers.astype(np.bool_), arrow_type, mask=empty)
@@ -28,7 +28,7 @@ def number_column(numbers: Array, empty: Any, arrow_type: pa.DataType) -> pa.Arr
     return column if stored == arrow_type else column.view(arrow_type)
 
 
-def decimal_column(unscaled: Array, empty: Any, data_type: DecimalType) -> pa.Array:
+def decimal_column(unscaled: Array, empty: Array | None, data_type: DecimalType) -> pa.Array:
     """Unscaled integers as a column of decimals; NULL where `empty` is true, and where there are too many digits."""
     with suppress(OverflowError):
         unscaled = unscaled.astype(np.int64)

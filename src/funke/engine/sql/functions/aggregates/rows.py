@@ -116,14 +116,14 @@ class AggregateRows:
             return self.counting.astype(np.int64)
         return np.where(self.counting, self.signs, 0).astype(np.int64)
 
-    def running_count(self, before: Any) -> Array:
+    def running_count(self, before: Array) -> Array:
         """How many rows count, up to each row of each segment."""
         segments = self.segments
         if self.weights is None:
             return before[segments.segment_of_row] + segments.place_in_segment + 1
         return segments.running_sum(before, self.weights)
 
-    def total_count(self, before: Any) -> Any:
+    def total_count(self, before: Array) -> Array:
         """How many rows count in each segment."""
         if self.weights is None:
             return before + self.segments.lengths

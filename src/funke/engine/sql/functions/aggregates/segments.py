@@ -99,6 +99,6 @@ class Segments:
         offsets = before - total[self.starts] + values[self.starts].astype(before.dtype)
         return total + offsets[self.segment_of_row]
 
-    def total(self, operation: Any, before: Any, values: Any) -> Any:
+    def total(self, operation: Any, before: Array, values: Any) -> Any:
         """The last of the running results of each segment, for operations that may be taken in any order."""
         return operation(before, operation.reduceat(values, self.starts))

@@ -166,7 +166,7 @@ class _SumKernel(RunningKernel):
             return decimal_column(sums, empty, self._result)
         return number_column(sums, empty, self._type)
 
-    def _averages(self, sums: Any, counts: Array, empty: Any) -> pa.Array:
+    def _averages(self, sums: Array, counts: Array, empty: Array) -> pa.Array:
         if isinstance(self._result, DecimalType):
             scale = self._summed.scale  # type: ignore[attr-defined]
             result, divide = self._result, QUOTIENT.divide

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -31,14 +31,14 @@ _TAKEN_BACK = (RowKind.UPDATE_BEFORE.value, RowKind.DELETE.value)
 class AggregateBlock:
     """One entry for each of some keys: its columns, how many rows it has, and its accumulators for each aggregate."""
 
-    keys: tuple[Any, ...]
-    counts: Any
+    keys: tuple[pa.Array, ...]
+    counts: Array
     fields: tuple[Fields, ...]
 
     def __len__(self) -> int:
         return len(self.counts)
 
-    def take(self, places: Any) -> AggregateBlock:
+    def take(self, places: Array) -> AggregateBlock:
         """Some of the entries."""
         chosen = pa.array(places)
         return AggregateBlock(
@@ -64,11 +64,11 @@ class Aggregates:
         self._uses = tuple(uses)
         self.kernels = [pane_kernel(use.call, has_retractions) for use in uses]
 
-    def key_columns(self, data: pa.RecordBatch) -> tuple[Any, ...]:
+    def key_columns(self, data: pa.RecordBatch) -> tuple[pa.Array, ...]:
         """The columns of the key."""
         return tuple(data.column(each) for each in self._keys)
 
-    def of_rows(self, batch: ColumnBatch, codes: Any, count: int) -> tuple[AggregateBlock, Any]:
+    def of_rows(self, batch: ColumnBatch, codes: Array, count: int) -> tuple[AggregateBlock, Array]:
         """One entry for each group of rows, and its first row; rows have the numbers of their groups, without gaps."""
         order, segments = Segments.of_codes(codes, count)
         places = pa.array(order)
@@ -147,7 +147,7 @@ class Aggregates:
             ),
         )
 
-    def folded(self, block: AggregateBlock, first: Any) -> AggregateBlock:
+    def folded(self, block: AggregateBlock, first: Array) -> AggregateBlock:
         """One entry for the entries from each of some places to the next; the first one gives the key."""
         while len(first) < len(block):
             # Neighbours are put together, so that long rows of entries take few rounds.
@@ -176,7 +176,7 @@ class Aggregates:
         keeps_rows = any(isinstance(each, PaneKernel) for each in self.kernels)
         return max(len(block), int(np.abs(block.counts).sum())) if keeps_rows else len(block)
 
-    def results(self, block: AggregateBlock) -> list[Any]:
+    def results(self, block: AggregateBlock) -> list[pa.Array]:
         """The columns of the results."""
         return [kernel.values(fields) for kernel, fields in zip(self.kernels, block.fields)]
 

@@ -123,7 +123,7 @@ class BackendSessions(OpenSessions):
             self._mark(part, [fetched.keys[number] for number in np.unique(numbers[ends_here]).tolist()])
             self.add_ends([(part, int(together.ends[ends_here].min()))])
 
-    def _put(self, fetched: Fetched, piece: SessionBlock) -> Any:
+    def _put(self, fetched: Fetched, piece: SessionBlock) -> Array:
         """Stores all sessions of the keys that were fetched; the number of each one's key."""
         codes, keys = self._encoded(piece.block.keys, len(piece))
         place = {key: number for number, key in enumerate(fetched.keys)}
@@ -170,11 +170,11 @@ class BackendSessions(OpenSessions):
         self._due.drop(part)
         del self._first_ends[part]
 
-    def _known(self, keys: Sequence[Any]) -> SessionBlock | None:
+    def _known(self, keys: Sequence[pa.Array]) -> SessionBlock | None:
         count = len(keys[0]) if keys else 1
         return self._entries.piece_of(self._state.fetch(self._encoded(keys, count)[1]).columns)
 
-    def _encoded(self, keys: Sequence[Any], count: int) -> tuple[Any, list[Any]]:
+    def _encoded(self, keys: Sequence[pa.Array], count: int) -> tuple[Array, list[Any]]:
         """The number of each row's key, and the stored keys by these numbers."""
         if not keys:
             return np.zeros(count, np.int64), [()]

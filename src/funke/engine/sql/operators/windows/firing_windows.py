@@ -6,7 +6,7 @@ or late comes with each row, or some time after the first row of a key in a wind
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +35,7 @@ from funke.engine.types.row import RowKind
 if TYPE_CHECKING:
     from funke.engine.sql.plan.group_window_aggregate import GroupWindowAggregate
     from funke.engine.types.columns.arrays import Array
+    from funke.engine.types.logical.sql_value import SqlValue
 
 __all__ = ["FiringWindowOperator"]
 
@@ -50,14 +51,14 @@ class _Entries:
     """What keys have in a window: columns with one entry for each."""
 
     # The values of the key; the accumulators of each aggregate; how many rows there are.
-    keys: Sequence[Any]
+    keys: Sequence[Array]
     fields: list[Fields]
-    counts: Any
+    counts: Array
     # The results that were told last, None before the first time.
-    told: Any
+    told: Array
     # When they are told next by the clock, and whether they were at the end of the window.
-    timers: Any
-    has_ended: Any
+    timers: Array
+    has_ended: Array
 
     @property
     def columns(self) -> Columns:
@@ -144,7 +145,7 @@ class FiringWindowOperator(WindowOperator, KeyedColumnsOperator):
         found = [self._add(timed, rows, np.flatnonzero(ends == end), int(end)) for end in np.unique(ends)]
         self._send([each for each in found if each is not None])
 
-    def _windows_of(self, slice_ends: Any) -> tuple[Array, Array]:
+    def _windows_of(self, slice_ends: Array) -> tuple[Array, Array]:
         """Rows by their places, each as often as it has open windows, and the ends of these, as Flink has them: the
         last window of a row first."""
         counts = self._windows.window_counts(slice_ends)
@@ -155,7 +156,7 @@ class FiringWindowOperator(WindowOperator, KeyedColumnsOperator):
         self.late += int(np.count_nonzero(counts)) - len(np.unique(rows[is_open]))
         return rows[is_open], ends[is_open]
 
-    def _add(self, batch: ColumnBatch, rows: Any, places: Array, end: int) -> _Changes | None:
+    def _add(self, batch: ColumnBatch, rows: Array, places: Array, end: int) -> _Changes | None:
         batch = batch.take(rows[places])
         codes, keys = self._key_columns.encode(batch.data)
         fetched = self.state.fetch(keys, end)
@@ -198,7 +199,9 @@ class FiringWindowOperator(WindowOperator, KeyedColumnsOperator):
     def _keys_of(self, batch: ColumnBatch) -> list[pa.Array]:
         return [batch.data.column(place) for place in self._key_places]
 
-    def _arguments(self, batch: ColumnBatch, order: Array, segments: Segments, signs: Any) -> Iterable[AggregateRows]:
+    def _arguments(
+        self, batch: ColumnBatch, order: Array, segments: Segments, signs: Array | None
+    ) -> Iterable[AggregateRows]:
         sorted_rows = batch.data.take(pa.array(order))
         for each in self._aggregates:
             # A word among the arguments has no column.
@@ -208,7 +211,7 @@ class FiringWindowOperator(WindowOperator, KeyedColumnsOperator):
             mask = None if each.condition is None else np.asarray(sorted_rows.column(each.condition).fill_null(False))
             yield AggregateRows(segments, columns, signs, mask)
 
-    def _tells_now(self, end: int, entries: _Entries) -> Any:
+    def _tells_now(self, end: int, entries: _Entries) -> Array:
         """Which keys tell their results with every row; the others get a timer."""
         count, firing = len(entries.counts), self._firing
         if end > self.closed:
@@ -246,7 +249,7 @@ class FiringWindowOperator(WindowOperator, KeyedColumnsOperator):
         ends = [] if self.time.is_event_time else [self.local.to_instant(end - 1) + 1 for end in self._timers]
         return min((each for each in (*self._timers.values(), *ends) if each != _NEVER), default=None)
 
-    def _fire(self, end: int, choose: Any, now_ms: int | None = None) -> None:
+    def _fire(self, end: int, choose: Callable[[_Entries], Array], now_ms: int | None = None) -> None:
         """Tells the results of some keys of a window: because of the clock, or because the window ends."""
         keys, columns = self.state.entries(end)
         chosen = np.flatnonzero(choose(self._entries(columns))) if keys else np.empty(0, np.int64)
@@ -280,14 +283,14 @@ class FiringWindowOperator(WindowOperator, KeyedColumnsOperator):
 
     # Results
 
-    def _told(self, entries: _Entries, chosen: Array, values: list[Any]) -> None:
+    def _told(self, entries: _Entries, chosen: Array, values: list[pa.Array]) -> None:
         """Remembers what some keys tell; without rows they have told nothing."""
         lists = [to_values(each.take(pa.array(chosen)), use.call.result) for each, use in zip(values, self._aggregates)]
         rows = zip(*lists) if lists else [()] * len(chosen)
         for place, row in zip(chosen.tolist(), rows):
             entries.told[place] = row if entries.counts[place] else None
 
-    def _images(self, told: Any) -> list[pa.Array]:
+    def _images(self, told: Array) -> list[pa.Array]:
         """Results that were told as columns."""
         return [
             from_values([None if each is None else each[place] for each in told], use.call.result)
@@ -299,9 +302,9 @@ class FiringWindowOperator(WindowOperator, KeyedColumnsOperator):
         keys: list[pa.Array],
         images: list[pa.Array],
         is_told: Array,
-        pairs: tuple[Any, Any],
-        rows: Any,
-        places: Any,
+        pairs: tuple[Array, Array],
+        rows: Array,
+        places: Array,
         end: int,
     ) -> _Changes:
         """From what was told to what is to be told now: both are places among the images."""
@@ -336,6 +339,6 @@ class FiringWindowOperator(WindowOperator, KeyedColumnsOperator):
         self.output.emit_columns(ColumnBatch(batch.data, batch.timestamps, kinds if kinds.any() else None))
 
 
-def _objects(values: list[Any]) -> Array:
+def _objects(values: list[SqlValue]) -> Array:
     # One by one: numpy would take lists for more dimensions.
     return np.fromiter(values, object, len(values))

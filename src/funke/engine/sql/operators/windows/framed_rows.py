@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -11,13 +11,18 @@ from funke.engine.sql.binding.relations import BoundAggregate
 from funke.engine.sql.functions.aggregates.rows import AggregateRows, ArgumentColumn
 from funke.engine.sql.functions.aggregates.segments import Segments
 
+if TYPE_CHECKING:
+    from funke.engine.types.columns.arrays import Array
+
 __all__ = ["framed_rows"]
 
 
-def framed_rows(aggregate: BoundAggregate, data: Any, segments: Segments, places: Any = None) -> AggregateRows:
+def framed_rows(
+    aggregate: BoundAggregate, data: pa.RecordBatch, segments: Segments, places: Array | None = None
+) -> AggregateRows:
     """The rows at some places, in the order of segments; without places, all rows as they stand."""
 
-    def column(place: int) -> Any:
+    def column(place: int) -> pa.Array:
         if place < 0:
             return pa.nulls(0)
         found = data.column(place)

@@ -22,8 +22,8 @@ __all__ = ["FrameEvents", "frame_events", "last_peers"]
 class FrameEvents:
     """Rows that are taken in and back, in order: their places, and 1 or -1 for each."""
 
-    rows: Any
-    signs: Any
+    rows: Array
+    signs: Array
     segments: Segments
     # The events that take new rows in, in the order of these rows.
     entries: Array
@@ -31,7 +31,7 @@ class FrameEvents:
     is_inside: Array
 
 
-def frame_events(codes: Any, times: Any, is_new: Any, preceding: int, is_rows: bool) -> FrameEvents:
+def frame_events(codes: Array, times: Array, is_new: Array, preceding: int, is_rows: bool) -> FrameEvents:
     """The events of frames that begin `preceding` rows, or milliseconds, before each row."""
     leaves = _leaving_rows(codes, preceding) if is_rows else _leaving_times(codes, times, preceding)
     places = np.arange(len(codes))
@@ -49,7 +49,7 @@ def frame_events(codes: Any, times: Any, is_new: Any, preceding: int, is_rows: b
     return FrameEvents(rows, signs, Segments(starts, len(rows)), np.flatnonzero(signs > 0), is_inside)
 
 
-def _leaving_rows(codes: Any, preceding: int) -> Array:
+def _leaving_rows(codes: Array, preceding: int) -> Array:
     """The row at which each row leaves; the number of rows if it stays."""
     count = len(codes)
     leaves: Array = np.arange(count) + preceding + 1
@@ -58,7 +58,7 @@ def _leaving_rows(codes: Any, preceding: int) -> Array:
     return np.where(stays, count, leaves)
 
 
-def _leaving_times(codes: Any, times: Any, preceding: int) -> Array:
+def _leaving_times(codes: Array, times: Array, preceding: int) -> Array:
     first = times.min()
     width = int(times.max()) - int(first) + preceding + 2
     points = codes * width + (times - first)
@@ -68,7 +68,7 @@ def _leaving_times(codes: Any, times: Any, preceding: int) -> Array:
     return np.where(stays, len(codes), leaves)
 
 
-def last_peers(codes: Any, times: Any) -> Array:
+def last_peers(codes: Array, times: Array) -> Array:
     """For each of the sorted rows the last one with the same key and time."""
     is_last: Array = np.ones(len(codes), bool)
     is_last[:-1] = (codes[1:] != codes[:-1]) | (times[1:] != times[:-1])

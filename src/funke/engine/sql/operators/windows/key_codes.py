@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 if TYPE_CHECKING:
     from funke.engine.types.columns.arrays import Array
+    from funke.engine.types.logical.sql_value import SqlValue
 
 __all__ = ["dense", "first_rows", "key_codes", "slice_codes"]
 
@@ -19,7 +20,7 @@ _MOST_PLACES = 1 << 22
 _FEW_PLACES = 1 << 12
 
 
-def key_codes(columns: Sequence[Any], length: int) -> tuple[Any, int]:
+def key_codes(columns: Sequence[pa.Array], length: int) -> tuple[Array, int]:
     """The number of each row's key (0 … count-1, each of which occurs), and count; NULLs are equal."""
     if not columns:
         return np.zeros(length, np.int64), 1
@@ -30,7 +31,7 @@ def key_codes(columns: Sequence[Any], length: int) -> tuple[Any, int]:
     return codes, count
 
 
-def slice_codes(columns: Sequence[Any], ends: Any, width: int) -> tuple[Any, int]:
+def slice_codes(columns: Sequence[pa.Array], ends: Array, width: int) -> tuple[Array, int]:
     """The same for keys in slices, by their ends; numbers are in the order of slices."""
     codes, count = key_codes(columns, len(ends))
     first, last = int(ends.min()), int(ends.max())
@@ -39,7 +40,7 @@ def slice_codes(columns: Sequence[Any], ends: Any, width: int) -> tuple[Any, int
     return dense((ends - first) // width * count + codes, ((last - first) // width + 1) * count)
 
 
-def dense(codes: Any, places: int) -> tuple[Any, int]:
+def dense(codes: Array, places: int) -> tuple[Array, int]:
     """Numbers below `places` as numbers without gaps, in the same order, and how many there are."""
     if places > _MOST_PLACES:
         found, codes = np.unique(codes, return_inverse=True)
@@ -50,14 +51,14 @@ def dense(codes: Any, places: int) -> tuple[Any, int]:
     return (codes, count) if count == places else ((np.cumsum(occurs) - 1)[codes], count)
 
 
-def first_rows(codes: Any, count: int) -> Array:
+def first_rows(codes: Array, count: int) -> Array:
     """For each number one row that has it: the first."""
     rows: Array = np.empty(count, np.int64)
     rows[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
     return rows
 
 
-def _column_codes(column: Any) -> tuple[Any, int]:
+def _column_codes(column: pa.Array) -> tuple[Array, int]:
     if pa.types.is_dictionary(column.type):
         # Entries may occur twice, or not at all.
         column = column.dictionary_decode()
@@ -74,7 +75,7 @@ def _column_codes(column: Any) -> tuple[Any, int]:
     return np.asarray(encoded.indices).astype(np.int64), len(encoded.dictionary)
 
 
-def _value_codes(values: list[Any]) -> tuple[Array, int]:
+def _value_codes(values: list[SqlValue]) -> tuple[Array, int]:
     """By their texts: values of nested types cannot be hashed."""
     numbers: dict[str, int] = {}
     codes = np.fromiter((numbers.setdefault(repr(each), len(numbers)) for each in values), np.int64, len(values))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -64,7 +64,7 @@ class LocalTime:
         shown = (_EPOCH + datetime.timedelta(milliseconds=local_ms)).replace(tzinfo=self._zone, fold=1)
         return (shown.astimezone(datetime.UTC).replace(tzinfo=None) - _EPOCH) // _MILLISECOND
 
-    def to_instants(self, local: Any) -> Any:
+    def to_instants(self, local: Array) -> Array:
         """The same for many times (int64)."""
         if self._zone is None:
             return local

@@ -35,7 +35,7 @@ class SessionBlock:
     def __len__(self) -> int:
         return len(self.starts)
 
-    def take(self, places: Any) -> SessionBlock:
+    def take(self, places: Array) -> SessionBlock:
         """Some of the entries."""
         return SessionBlock(self.block.take(places), self.starts[places], self.ends[places])
 
@@ -60,14 +60,14 @@ class OpenSessions(ABC):
         """Takes out the sessions that end at or before a time, in the order of their ends."""
 
     @abstractmethod
-    def _known(self, keys: Sequence[Any]) -> SessionBlock | None:
+    def _known(self, keys: Sequence[pa.Array]) -> SessionBlock | None:
         """The open sessions of keys, and perhaps of others."""
 
     @abstractmethod
     def blocks(self) -> Iterator[tuple[Any, AggregateBlock]]:
         """Everything, with the bounds as further columns of the key."""
 
-    def on_time(self, batch: ColumnBatch, times: Any, closed: int) -> Any:
+    def on_time(self, batch: ColumnBatch, times: Array, closed: int) -> Array:
         """Which rows belong to sessions that end behind `closed`; None if all do."""
         if not (times + self._gap <= closed).any():
             return None
@@ -82,7 +82,7 @@ class OpenSessions(ABC):
         known = (codes[len(batch) :], piece.starts, piece.ends)
         return is_within_sessions(codes[: len(batch)], times, self._gap, closed, known)
 
-    def add(self, batch: ColumnBatch, times: Any) -> None:
+    def add(self, batch: ColumnBatch, times: Array) -> None:
         """Takes in rows."""
         codes, _ = key_codes(self._aggregates.key_columns(batch.data), len(batch))
         found = find_sessions(codes, times, times + self._gap)
@@ -146,7 +146,7 @@ class HeapSessions(OpenSessions):
         due = np.flatnonzero(is_due)
         return piece.take(due[np.argsort(piece.ends[due], kind="stable")])
 
-    def _known(self, keys: Sequence[Any]) -> SessionBlock | None:
+    def _known(self, keys: Sequence[pa.Array]) -> SessionBlock | None:
         self._put_together()
         return self._pieces[0] if self._pieces else None
 

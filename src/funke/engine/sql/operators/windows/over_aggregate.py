@@ -32,6 +32,7 @@ from funke.engine.types.columns.column_batch import ColumnBatch
 
 if TYPE_CHECKING:
     from funke.engine.sql.plan.over_aggregate import OverAggregate
+    from funke.engine.sql.state.key_index import Keys
     from funke.engine.types.columns.arrays import Array
 
 __all__ = ["OverOperator"]
@@ -106,13 +107,13 @@ class OverOperator(FunctionsOperator, WaitingRowsOperator):
             self._sweep(watermark)
         self.output.emit_watermark(watermark)
 
-    def _process(self, rows: ColumnBatch, timestamps: Any) -> None:
+    def _process(self, rows: ColumnBatch, timestamps: Array | None) -> None:
         """Sends rows, which are in the order of their times, with their results."""
         results = self._unbounded(rows) if self._node.preceding is None else self._bounded(rows, self._node.preceding)
         data = pa.RecordBatch.from_arrays([*rows.data.columns, *results], schema=self._output_schema)
         self.output.emit_columns(ColumnBatch(data, timestamps))
 
-    def _unbounded(self, rows: ColumnBatch) -> list[Any]:
+    def _unbounded(self, rows: ColumnBatch) -> list[pa.Array]:
         codes, keys = self._keys.encode(rows.data)
         order, segments = Segments.of_codes(codes, len(keys))
         shown = np.arange(len(rows))
@@ -125,7 +126,7 @@ class OverOperator(FunctionsOperator, WaitingRowsOperator):
         places[order] = shown
         return [each.take(pa.array(places)) for each in results]
 
-    def _bounded(self, rows: ColumnBatch, preceding: int) -> list[Any]:
+    def _bounded(self, rows: ColumnBatch, preceding: int) -> list[pa.Array]:
         codes, keys = self._keys.encode(rows.data)
         both, codes, is_new = self._with_earlier(rows, codes)
         times = both.timestamps
@@ -145,7 +146,7 @@ class OverOperator(FunctionsOperator, WaitingRowsOperator):
         new = places[len(codes) - len(rows) :]
         return [each.take(pa.array(new)) for each in results]
 
-    def _with_earlier(self, rows: ColumnBatch, codes: Any) -> tuple[ColumnBatch, Any, Array]:
+    def _with_earlier(self, rows: ColumnBatch, codes: Array) -> tuple[ColumnBatch, Array, Array]:
         """Takes the rows that are in the accumulators of these keys, and puts the new ones behind them."""
         inside = self._inside.all()
         if inside is None:
@@ -161,7 +162,9 @@ class OverOperator(FunctionsOperator, WaitingRowsOperator):
         is_new[: len(earlier)] = False
         return both, np.concatenate([numbers[len(rows) :][mine], codes]), is_new
 
-    def _run(self, keys: list[Any], data: pa.RecordBatch, order: Any, segments: Segments, signs: Any) -> list[Any]:
+    def _run(
+        self, keys: Keys, data: pa.RecordBatch, order: Array, segments: Segments, signs: Array | None
+    ) -> list[pa.Array]:
         """The results after each of some rows in the order of their keys; the state goes on from there."""
         fetched = self.state.fetch(keys)
         places = pa.array(order)
@@ -172,7 +175,7 @@ class OverOperator(FunctionsOperator, WaitingRowsOperator):
                 columns[place] = ArgumentColumn(data.column(place).take(places))
             return columns[place]
 
-        after: list[Any] = []
+        after: list[Array] = []
         results = []
         start = 0
         for kernel, use in zip(self._kernels, self._node.aggregates):

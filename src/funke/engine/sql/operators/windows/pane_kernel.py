@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from funke.engine.sql.functions.aggregates.kernel import AggregateKernel, Fields
 from funke.engine.sql.functions.aggregates.rows import AggregateRows
 from funke.engine.sql.functions.user_aggregates import UserAggregate
 from funke.engine.sql.operators.windows.gathered_rows import window_kernel
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = ["PaneKernel", "PaneRows", "pane_kernel"]
 
@@ -72,7 +75,7 @@ class PaneKernel(BodyKernel):
             fields[0][place] = self._accumulator(each)
         return fields
 
-    def values(self, fields: Fields) -> Any:
+    def values(self, fields: Fields) -> pa.Array:
         return super().values((list(map(self._accumulator, fields[0].tolist())),))
 
     def _accumulator(self, entry: Any) -> Any:

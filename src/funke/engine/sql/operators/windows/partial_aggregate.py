@@ -73,7 +73,7 @@ def partial_columns(aggregation: WindowAggregation) -> tuple[Column, ...]:
     return (*keys, *counted, *field_columns(aggregation.aggregates))
 
 
-def entries_of(data: Any, keys: int, aggregates: Aggregates) -> tuple[AggregateBlock, Array]:
+def entries_of(data: pa.RecordBatch, keys: int, aggregates: Aggregates) -> tuple[AggregateBlock, Array]:
     """A batch of entries as a block, and the ends of their slices."""
     columns = data.columns
     numbers = [np.array(each) for each in columns[keys:]]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +26,7 @@ from funke.engine.types.logical.families import APPROXIMATE
 
 if TYPE_CHECKING:
     from funke.engine.sql.plan.batch_over_aggregate import BatchOverAggregate
+    from funke.engine.sql.state.key_index import Keys
     from funke.engine.types.columns.arrays import Array
 
 __all__ = ["PartitionOperator", "PartitionResults", "functions_of"]
@@ -76,17 +77,17 @@ class PartitionResults:
         self._keys = _key_columns(node, node.partition_by)
         self._values = _key_columns(node, [key.index for key in node.order])
 
-    def partitions(self, data: Any) -> tuple[Any, Any]:
+    def partitions(self, data: pa.RecordBatch) -> tuple[Array, Keys]:
         """The number of each row's partition, in the order of their first rows, and what tells them apart."""
         return self._keys.encode(data)
 
-    def of(self, data: Any) -> pa.RecordBatch:
+    def of(self, data: pa.RecordBatch) -> pa.RecordBatch:
         """The rows with their results; there is at least one."""
         partitions = SortedPartitions(self.partitions(data)[0], self._values.encode(data)[0])
         made = [self._result(each, partitions, data) for each in self._node.calls]
         return pa.RecordBatch.from_arrays([*data.columns, *made], schema=self._schema)
 
-    def _result(self, call: OverCall, partitions: SortedPartitions, data: Any) -> Any:
+    def _result(self, call: OverCall, partitions: SortedPartitions, data: pa.RecordBatch) -> pa.Array:
         place = _PLACES.get(call.aggregate.call.function.name)
         if place is not None:
             return place(partitions, [data.column(each) for each in call.aggregate.arguments])
@@ -94,21 +95,21 @@ class PartitionResults:
         return _Framed(call, partitions, data).of(lower, upper)
 
 
-def _key_columns(node: BatchOverAggregate, places: Any) -> KeyColumns:
+def _key_columns(node: BatchOverAggregate, places: Sequence[int]) -> KeyColumns:
     return KeyColumns(places, [node.input.columns[place].type for place in places])
 
 
 class _Framed:
     """One aggregate of the rows of each row's frame."""
 
-    def __init__(self, call: OverCall, partitions: SortedPartitions, data: Any) -> None:
+    def __init__(self, call: OverCall, partitions: SortedPartitions, data: pa.RecordBatch) -> None:
         self._aggregate = call.aggregate
         self._frame = call.frame
         self._partitions = partitions
         self._data = data
         self._kernel: AggregateKernel = group_kernel(call.aggregate.call)
 
-    def of(self, lower: Any, upper: Any) -> Any:
+    def of(self, lower: Array, upper: Array) -> pa.Array:
         """The results of frames, which move on with the rows."""
         is_at_once = isinstance(self._kernel, GatheredRows)
         if self._frame.lower is None and self._frame.upper is None:
@@ -123,32 +124,32 @@ class _Framed:
         found = pa.concat_arrays(made) if made else self._nothing().slice(0, 0)
         return self._chosen(found, np.cumsum(is_new) - 1, lower == upper)
 
-    def _chosen(self, results: Any, places: Any, is_empty: Any) -> Any:
+    def _chosen(self, results: pa.Array, places: Array, is_empty: Array) -> pa.Array:
         """The result at each place; that of no rows for frames without any."""
         if is_empty.any():
             places = np.where(is_empty, len(results), places)
             results = pa.concat_arrays([results, self._nothing()])
         return results.take(pa.array(places))
 
-    def _nothing(self) -> Any:
+    def _nothing(self) -> pa.Array:
         return self._kernel.values(self._kernel.create(1))
 
-    def _whole(self) -> Any:
+    def _whole(self) -> pa.Array:
         segments = self._partitions.segments
         return self._kernel.values(self._kernel.accumulate(self._kernel.create(len(segments)), self._rows(segments)))
 
-    def _running(self) -> Any:
+    def _running(self) -> pa.Array:
         segments = self._partitions.segments
         return self._kernel.running(self._kernel.create(len(segments)), self._rows(segments))[1]
 
-    def _backwards(self) -> Any:
+    def _backwards(self) -> pa.Array:
         """The results from the last row of each partition to each row, the last row first."""
         segments, length = self._partitions.segments, self._partitions.length
         behind = Segments((length - 1 - segments.ends)[::-1], length)
         rows = self._rows(behind, self._partitions.places[::-1])
         return self._kernel.running(self._kernel.create(len(behind)), rows)[1]
 
-    def _sliding(self, lower: Any, upper: Any) -> Iterator[Any]:
+    def _sliding(self, lower: Array, upper: Array) -> Iterator[pa.Array]:
         """The results of frames, each from its first row on: what is never taken back is not rounded twice."""
         ends = np.cumsum(upper - lower)
         start = 0
@@ -163,7 +164,7 @@ class _Framed:
             yield self._kernel.values(self._kernel.accumulate(self._kernel.create(stop - start), rows))
             start = stop
 
-    def _rows(self, segments: Segments, places: Any = None) -> AggregateRows:
+    def _rows(self, segments: Segments, places: Array | None = None) -> AggregateRows:
         return framed_rows(self._aggregate, self._data, segments, places)
 
 
@@ -176,30 +177,30 @@ def _takes_any_order(aggregate: BoundAggregate) -> bool:
 # Functions of places
 
 
-def _row_number(partitions: SortedPartitions, arguments: list[Any]) -> pa.Array:
+def _row_number(partitions: SortedPartitions, arguments: list[pa.Array]) -> pa.Array:
     return pa.array(partitions.places - partitions.first + 1)
 
 
-def _rank(partitions: SortedPartitions, arguments: list[Any]) -> pa.Array:
+def _rank(partitions: SortedPartitions, arguments: list[pa.Array]) -> pa.Array:
     return pa.array(partitions.first_peer - partitions.first + 1)
 
 
-def _dense_rank(partitions: SortedPartitions, arguments: list[Any]) -> pa.Array:
+def _dense_rank(partitions: SortedPartitions, arguments: list[pa.Array]) -> pa.Array:
     return pa.array(partitions.peer_number + 1)
 
 
-def _percent_rank(partitions: SortedPartitions, arguments: list[Any]) -> pa.Array:
+def _percent_rank(partitions: SortedPartitions, arguments: list[pa.Array]) -> pa.Array:
     others = partitions.end - partitions.first - 1
     # One row has no others: it is the first one.
     return pa.array((partitions.first_peer - partitions.first) / np.maximum(others, 1))
 
 
-def _cume_dist(partitions: SortedPartitions, arguments: list[Any]) -> pa.Array:
+def _cume_dist(partitions: SortedPartitions, arguments: list[pa.Array]) -> pa.Array:
     # As in Flink rows that are equal have different results, unlike in other databases.
     return pa.array((partitions.places - partitions.first + 1) / (partitions.end - partitions.first))
 
 
-def _ntile(partitions: SortedPartitions, arguments: list[Any]) -> pa.Array:
+def _ntile(partitions: SortedPartitions, arguments: list[pa.Array]) -> pa.Array:
     """The first parts have one row more if they cannot all have the same number."""
     parts = np.asarray(arguments[0]).astype(np.int64)
     place, size = partitions.places - partitions.first, partitions.end - partitions.first
@@ -209,15 +210,15 @@ def _ntile(partitions: SortedPartitions, arguments: list[Any]) -> pa.Array:
     return pa.array(np.where(place < in_longer, place // (each + 1), behind) + 1)
 
 
-def _lag(partitions: SortedPartitions, arguments: list[Any]) -> Any:
+def _lag(partitions: SortedPartitions, arguments: list[pa.Array]) -> pa.Array:
     return _away(partitions, arguments, -1)
 
 
-def _lead(partitions: SortedPartitions, arguments: list[Any]) -> Any:
+def _lead(partitions: SortedPartitions, arguments: list[pa.Array]) -> pa.Array:
     return _away(partitions, arguments, 1)
 
 
-def _away(partitions: SortedPartitions, arguments: list[Any], direction: int) -> Any:
+def _away(partitions: SortedPartitions, arguments: list[pa.Array], direction: int) -> pa.Array:
     """The value so many rows away; the default of the row itself if there is no such row."""
     values, steps, length = arguments[0], 1, partitions.length
     if len(arguments) > 1:
@@ -229,7 +230,7 @@ def _away(partitions: SortedPartitions, arguments: list[Any], direction: int) ->
     return pa.concat_arrays([values, default]).take(pa.array(chosen))
 
 
-_PLACES: dict[str, Callable[[SortedPartitions, list[Any]], Any]] = {
+_PLACES: dict[str, Callable[[SortedPartitions, list[pa.Array]], pa.Array]] = {
     "row_number": _row_number,
     "rank": _rank,
     "dense_rank": _dense_rank,

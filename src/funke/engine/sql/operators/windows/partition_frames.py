@@ -26,7 +26,7 @@ _SAFE = 1 << 62
 class SortedPartitions:
     """Rows sorted by partition and order; `codes` tell the partitions apart, `peers` the values of the order."""
 
-    def __init__(self, codes: Any, peers: Any) -> None:
+    def __init__(self, codes: Array, peers: Array) -> None:
         is_new = codes[1:] != codes[:-1]
         self.length = len(codes)
         self.segments = Segments(_starts(is_new), self.length)
@@ -37,7 +37,7 @@ class SortedPartitions:
         return np.arange(self.length)
 
     @cached_property
-    def first(self) -> Any:
+    def first(self) -> Array:
         """The first row of each row's partition."""
         return self.segments.starts[self.segments.segment_of_row]
 
@@ -47,12 +47,12 @@ class SortedPartitions:
         return self.segments.ends[self.segments.segment_of_row] + 1
 
     @cached_property
-    def first_peer(self) -> Any:
+    def first_peer(self) -> Array:
         """The first row that is equal to each row by the order."""
         return self._peers.starts[self._peers.segment_of_row]
 
     @cached_property
-    def end_of_peers(self) -> Any:
+    def end_of_peers(self) -> Array:
         return self._peers.ends[self._peers.segment_of_row] + 1
 
     @cached_property
@@ -61,7 +61,7 @@ class SortedPartitions:
         numbers = self._peers.segment_of_row
         return numbers - numbers[self.first]
 
-    def bounds(self, frame: Frame, data: Any, order: tuple[SortKey, ...]) -> tuple[Any, Any]:
+    def bounds(self, frame: Frame, data: pa.RecordBatch, order: tuple[SortKey, ...]) -> tuple[Array, Array]:
         """The first row of each row's frame, and the one behind its last; a frame without rows ends where it begins."""
         if frame.is_rows:
             lower = self.first if frame.lower is None else self.places + frame.lower
@@ -74,7 +74,7 @@ class SortedPartitions:
         low = np.clip(lower, self.first, self.end)
         return low, np.maximum(np.minimum(upper, self.end), low)
 
-    def _by_distance(self, frame: Frame, data: Any, key: SortKey) -> tuple[Any, Any]:
+    def _by_distance(self, frame: Frame, data: pa.RecordBatch, key: SortKey) -> tuple[Array, Array]:
         """By values that rise; NULLs are equal to each other, and far from everything else."""
         column = ArgumentColumn(data.column(key.index))
         below, above = (None if each is None else _in_units(each, column.array.type) for each in _bounds(frame))
@@ -104,7 +104,7 @@ def _bounds(frame: Frame) -> tuple[Any, Any]:
     return frame.lower, frame.upper
 
 
-def _in_units(distance: Any, arrow_type: Any) -> Any:
+def _in_units(distance: Any, arrow_type: pa.DataType) -> Any:
     """A distance as the numbers of a column have it."""
     if pa.types.is_decimal(arrow_type):
         return Decimal(distance).scaleb(arrow_type.scale)
@@ -120,7 +120,7 @@ def _in_units(distance: Any, arrow_type: Any) -> Any:
 _IN_A_MILLISECOND = {"s": Decimal("0.001"), "ms": 1, "us": 1000, "ns": 1_000_000}
 
 
-def _starts(is_new: Any) -> Array:
+def _starts(is_new: Array) -> Array:
     return np.append(0, np.flatnonzero(is_new) + 1)
 
 

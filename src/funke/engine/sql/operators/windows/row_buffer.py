@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -26,7 +26,7 @@ __all__ = ["RowBuffer", "restored_rows"]
 class RowBuffer:
     """Batches of rows in the order in which they came, with a time each."""
 
-    def __init__(self, name: str, keys: Sequence[int], key_types: Sequence[TypeInformation], schema: Any) -> None:
+    def __init__(self, name: str, keys: Sequence[int], key_types: Sequence[TypeInformation], schema: pa.Schema) -> None:
         self._table = TableId(name, None, False, "value")
         self._schema = schema
         self._keys = list(keys)
@@ -53,7 +53,7 @@ class RowBuffer:
             self._batches = [ColumnBatch.concat(self._batches)]
         return self._batches[0] if self._batches else None
 
-    def take_out(self, chosen: Any) -> ColumnBatch:
+    def take_out(self, chosen: Array) -> ColumnBatch:
         """Removes some of the rows (an array of booleans over all of them) and gives them."""
         rows = self.all()
         assert rows is not None
@@ -88,7 +88,7 @@ class RowBuffer:
         return moved_part(part, {self._table.name: lambda rows: moved_rows(rows, moves, first)})
 
 
-def restored_rows(rows: ColumnBatch, schema: Any) -> ColumnBatch:
+def restored_rows(rows: ColumnBatch, schema: pa.Schema) -> ColumnBatch:
     """Rows of a snapshot under the names that columns have now; StateError if they are not such rows."""
     if rows.data.schema.types != schema.types:
         raise StateError(
@@ -98,5 +98,5 @@ def restored_rows(rows: ColumnBatch, schema: Any) -> ColumnBatch:
     return rows.with_data(pa.RecordBatch.from_arrays(rows.data.columns, schema=schema))
 
 
-def _types_text(schema: Any) -> str:
+def _types_text(schema: pa.Schema) -> str:
     return ", ".join(map(str, schema.types)) or "no columns"

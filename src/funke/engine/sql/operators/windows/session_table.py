@@ -49,7 +49,7 @@ class SessionTableOperator(WindowOperator):
         self.late += int(np.count_nonzero(~kept))
         self._rows.add(timed.with_timestamps(times).take(np.flatnonzero(kept)))
 
-    def _on_time(self, batch: ColumnBatch, times: Any) -> Any:
+    def _on_time(self, batch: ColumnBatch, times: Array) -> Array:
         kept = times + self._gap > self.closed
         if kept.all():
             return kept
@@ -60,7 +60,7 @@ class SessionTableOperator(WindowOperator):
         known = (codes[len(batch) :], earlier, earlier + self._gap)
         return is_within_sessions(codes[: len(batch)], times, self._gap, self.closed, known)
 
-    def _codes(self, data: pa.RecordBatch) -> Any:
+    def _codes(self, data: pa.RecordBatch) -> Array:
         return key_codes([data.column(key) for key in self._keys], data.num_rows)[0]
 
     def close_windows(self, before: int) -> None:
@@ -76,7 +76,7 @@ class SessionTableOperator(WindowOperator):
         if is_due.any():
             self._send(self._rows.take_out(is_due), found.starts[session[is_due]], found.ends[session[is_due]])
 
-    def _send(self, rows: ColumnBatch, starts: Any, ends: Array) -> None:
+    def _send(self, rows: ColumnBatch, starts: Array, ends: Array) -> None:
         times = self.local.to_instants(ends - 1)
         made = self._results.batch(rows.data.columns, starts, ends, times)
         self.output.emit_columns(ColumnBatch(made.data, made.timestamps, rows.kinds))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,7 +22,7 @@ class Sessions:
     # The places of the intervals in their order, and where the sessions begin in it.
     order: Array
     first: Array
-    starts: Any
+    starts: Array
     ends: Array
 
     def __len__(self) -> int:
@@ -34,7 +34,7 @@ class Sessions:
         return np.diff(np.append(self.first, len(self.order)))
 
 
-def find_sessions(codes: Any, starts: Any, ends: Any) -> Sessions:
+def find_sessions(codes: Array, starts: Array, ends: Array) -> Sessions:
     """The sessions of intervals (at least one) whose keys have numbers."""
     order = np.lexsort((starts, codes))
     codes, starts, ends = codes[order], starts[order], ends[order]
@@ -48,7 +48,9 @@ def find_sessions(codes: Any, starts: Any, ends: Any) -> Sessions:
     return Sessions(order, first, starts[first], np.maximum.reduceat(ends, first))
 
 
-def is_within_sessions(codes: Any, times: Any, gap_ms: int, closed: int, known: tuple[Any, Any, Any]) -> Any:
+def is_within_sessions(
+    codes: Array, times: Array, gap_ms: int, closed: int, known: tuple[Array, Array, Array]
+) -> Array:
     """Which rows belong to a session that is open when they come, one by one; `known` are the intervals before them.
 
     A row whose own session would be closed already (its time plus the gap is not behind `closed`) needs another one.

@@ -132,7 +132,7 @@ class SortedAggregateOperator(FunctionsOperator, KeyedColumnsOperator):
             self._send(batch, *_images(data, values, steps), steps.steps)
         self.state.store(fetched, (known,), np.fromiter(map(bool, known), np.bool_, len(known)))
 
-    def _with_known(self, known: Any, data: pa.RecordBatch) -> pa.RecordBatch:
+    def _with_known(self, known: Array, data: pa.RecordBatch) -> pa.RecordBatch:
         """The rows of the partitions, one after the other, and the new ones behind them."""
         rows = [values for entries in known for _, values in entries]
         if not rows:
@@ -140,7 +140,9 @@ class SortedAggregateOperator(FunctionsOperator, KeyedColumnsOperator):
         columns = [column_of(values, each.type) for values, each in zip(zip(*rows), self._input)]
         return pa.concat_batches([pa.RecordBatch.from_arrays(columns, schema=self._input), data])
 
-    def _chunks(self, batch: ColumnBatch, codes: Any, partitions: list[_Partition], first_row: int) -> Iterator[_Steps]:
+    def _chunks(
+        self, batch: ColumnBatch, codes: Array, partitions: list[_Partition], first_row: int
+    ) -> Iterator[_Steps]:
         steps = _Steps(self._has_prefixes)
         kinds = [_INSERT] * len(batch) if batch.kinds is None else batch.kinds.tolist()
         columns = [plain_values(column) for column in batch.data.columns]
@@ -198,7 +200,7 @@ class SortedAggregateOperator(FunctionsOperator, KeyedColumnsOperator):
         self.output.emit_columns(ColumnBatch(data, timestamps, both if both.any() else None))
 
 
-def _images(data: pa.RecordBatch, values: Any, steps: _Steps) -> tuple[SortedImages, _Moves]:
+def _images(data: pa.RecordBatch, values: Array | None, steps: _Steps) -> tuple[SortedImages, _Moves]:
     """The partitions before all steps and after each, and the rows that the steps move."""
     numbers = {code: number for number, code in enumerate(steps.firsts)}
     owners, latest = list(numbers.values()), dict(numbers)
@@ -224,13 +226,13 @@ class _Moves:
     The row of a step itself is in one of them alone, whose place stands for both.
     """
 
-    step: Any
+    step: Array
     old: Array
     new: Array
     is_own: Array
 
     @staticmethod
-    def of(steps: list[_Step], before: Any, after: Any) -> _Moves:
+    def of(steps: list[_Step], before: Array, after: Array) -> _Moves:
         """`before` and `after` are where the first rows of the partitions would stand."""
         is_in = np.array([each.kind != _DELETE for each in steps])
         first, place = (np.array(each) for each in zip(*((step.first, step.place) for step in steps)))
@@ -245,7 +247,7 @@ class _Moves:
         return _Moves(step, np.where(is_own & is_in[step], new, old), np.where(is_own & ~is_in[step], old, new), is_own)
 
 
-def _partitions(known: Any) -> list[_Partition]:
+def _partitions(known: Array) -> list[_Partition]:
     """The rows that are known, numbered one after the other."""
     made, start = [], 0
     for entries in known:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -38,7 +38,7 @@ class SortedImages:
     def __init__(
         self,
         data: pa.RecordBatch,
-        values: Any,
+        values: Array | None,
         prefixes: Sequence[list[int]],
         owners: Sequence[int],
         images: Sequence[list[int]],
@@ -98,7 +98,7 @@ class ImageFunction:
     # Whether it can go on from rows that all images of a partition have in front.
     has_prefixes = True
 
-    def results(self, images: SortedImages) -> list[Any]:
+    def results(self, images: SortedImages) -> list[pa.Array]:
         """The result of each row, and what else makes a change of it."""
         raise NotImplementedError
 
@@ -122,7 +122,7 @@ class _Running(ImageFunction):
         is_sum = call.function.name == "sum" and call.types[0]._nullable
         self._is_counting = is_sum or call.function.name in _COUNTING
 
-    def results(self, images: SortedImages) -> list[Any]:
+    def results(self, images: SortedImages) -> list[pa.Array]:
         rows = framed_rows(self._aggregate, images.data, images.segments, images.rows)
         _, results = self._kernel.running(self._before(images), rows)
         if not self._is_counting:
@@ -151,7 +151,7 @@ class _Framed(ImageFunction):
         self._aggregate, self._preceding = aggregate, preceding
         self._kernel = group_kernel(aggregate.call)
 
-    def results(self, images: SortedImages) -> list[Any]:
+    def results(self, images: SortedImages) -> list[pa.Array]:
         segments = images.segments
         rows = np.arange(segments.length)
         first = np.maximum(rows - self._preceding, segments.starts[segments.segment_of_row])

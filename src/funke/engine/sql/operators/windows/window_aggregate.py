@@ -206,16 +206,16 @@ class _SliceOperator(WindowAggregateOperator):
         if len(batch):
             self._add(batch, ends)
 
-    def _with_slices(self, batch: ColumnBatch, now_ms: int) -> tuple[ColumnBatch, Any]:
+    def _with_slices(self, batch: ColumnBatch, now_ms: int) -> tuple[ColumnBatch, Array]:
         """The rows that have a time, and the ends of their slices."""
         raise NotImplementedError
 
-    def _add(self, batch: ColumnBatch, ends: Any) -> None:
+    def _add(self, batch: ColumnBatch, ends: Array) -> None:
         codes, count = slice_codes(self._aggregates.key_columns(batch.data), ends, self._windows.width_ms)
         block, firsts = self._aggregates.of_rows(batch, codes, count)
         self._add_by_slice(block, ends[firsts])
 
-    def _add_by_slice(self, block: AggregateBlock, ends: Any) -> None:
+    def _add_by_slice(self, block: AggregateBlock, ends: Array) -> None:
         if ends[0] == ends[-1]:
             self._store.add(int(ends[0]), block)
             return
@@ -223,7 +223,7 @@ class _SliceOperator(WindowAggregateOperator):
         for start, end in pairwise(cuts):
             self._store.add(int(ends[start]), block.slice(start, end))
 
-    def _on_time(self, batch: ColumnBatch, ends: Any) -> tuple[ColumnBatch, Any]:
+    def _on_time(self, batch: ColumnBatch, ends: Array) -> tuple[ColumnBatch, Array]:
         if not len(ends) or (not self._windows.has_gaps and self._windows.last_window(int(ends.min())) > self.closed):
             return batch, ends
         last = self._windows.last_window(ends)
@@ -302,7 +302,7 @@ class SliceWindowOperator(_SliceOperator):
     def __init__(self, node: WindowAggregate, windows: SlicedWindows) -> None:
         super().__init__(node, windows, node.keys)
 
-    def _with_slices(self, batch: ColumnBatch, now_ms: int) -> tuple[ColumnBatch, Any]:
+    def _with_slices(self, batch: ColumnBatch, now_ms: int) -> tuple[ColumnBatch, Array]:
         timed, stamps = self.timed(batch, now_ms)
         return timed, self._windows.slice_end(stamps)
 

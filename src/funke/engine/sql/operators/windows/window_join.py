@@ -109,13 +109,15 @@ class WindowJoinOperator(WindowOperator):
             nothing = [pa.nulls(len(alone), each) for each in self._schemas[0].types]
             self._emit([*nothing, *right.data.take(pa.array(alone)).columns], right, alone)
 
-    def _send_left(self, left: ColumnBatch, given: Any, begin: int, end: int) -> None:
+    def _send_left(self, left: ColumnBatch, given: Array, begin: int, end: int) -> None:
         """Sends the left rows of a range that have matches, or those that have none."""
         is_alone = _alone(given, begin, end)
         rows: Array = begin + np.flatnonzero(is_alone if self._join.kind == "anti" else ~is_alone)
         self._emit(left.data.take(pa.array(rows)).columns, left, rows)
 
-    def _send_pairs(self, left: ColumnBatch, right: ColumnBatch, given: Any, others: Any, begin: int, end: int) -> None:
+    def _send_pairs(
+        self, left: ColumnBatch, right: ColumnBatch, given: Array, others: Array, begin: int, end: int
+    ) -> None:
         """Sends the pairs of the left rows of a range, and rows without one if they are kept, in their order."""
         if self._join.keeps_left:
             alone: Array = begin + np.flatnonzero(_alone(given, begin, end))
@@ -146,7 +148,7 @@ class WindowJoinOperator(WindowOperator):
         numbers = np.where(numbers < 0, -1, numbers * count + windows)
         return numbers[: len(left)], numbers[len(left) :]
 
-    def _fulfilled(self, left: ColumnBatch, right: ColumnBatch, given: Any, others: Any) -> Any:
+    def _fulfilled(self, left: ColumnBatch, right: ColumnBatch, given: Array, others: Array) -> Array | None:
         def mine(indexes: Sequence[int]) -> list[pa.Array]:
             return [left.data.column(index).take(pa.array(given)) for index in indexes]
 
@@ -155,7 +157,7 @@ class WindowJoinOperator(WindowOperator):
 
         return self._condition.fulfilled(mine, its, len(given))
 
-    def _emit(self, columns: Sequence[pa.Array], source: ColumnBatch, rows: Any) -> None:
+    def _emit(self, columns: Sequence[pa.Array], source: ColumnBatch, rows: Array) -> None:
         """Sends rows; their time is the last of the window that the rows of a side have."""
         if not len(rows):
             return
@@ -182,7 +184,7 @@ class WindowJoinOperator(WindowOperator):
 class _Meeting:
     """The pairs of left and right rows with the same number."""
 
-    def __init__(self, left: Any, right: Any) -> None:
+    def __init__(self, left: Array, right: Array) -> None:
         # Right rows by their numbers, those of one number as they came.
         self._order: Array = np.argsort(right, kind="stable")
         ordered = right[self._order]
@@ -197,7 +199,7 @@ class _Meeting:
         return given, self._order[self._first[given] + within]
 
 
-def _alone(given: Any, begin: int, end: int) -> Array:
+def _alone(given: Array, begin: int, end: int) -> Array:
     """Which rows of a range are not among the given ones."""
     is_alone: Array = np.ones(end - begin, bool)
     is_alone[given - begin] = False

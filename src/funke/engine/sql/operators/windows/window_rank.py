@@ -70,11 +70,11 @@ class WindowRankOperator(WindowOperator):
         if is_told.any():
             self._send(due.take(order[is_told]), numbers[is_told])
 
-    def _groups(self, data: pa.RecordBatch) -> tuple[Any, int]:
+    def _groups(self, data: pa.RecordBatch) -> tuple[Array, int]:
         columns = [data.column(place) for place in (*self._node.keys, self._start, self._end)]
         return key_codes(columns, data.num_rows)
 
-    def _in_order_of_windows(self, rows: ColumnBatch) -> Any:
+    def _in_order_of_windows(self, rows: ColumnBatch) -> Array:
         """Numbers of keys and windows: windows that end first, then keys as they came."""
         codes, count = self._groups(rows.data)
         firsts = first_rows(codes, count)
@@ -84,7 +84,7 @@ class WindowRankOperator(WindowOperator):
         places[np.lexsort((firsts, starts[firsts], ends[firsts]))] = np.arange(count)
         return places[codes]
 
-    def _numbered(self, data: pa.RecordBatch, groups: Any) -> tuple[Any, Array]:
+    def _numbered(self, data: pa.RecordBatch, groups: Array) -> tuple[Array, Array]:
         """The places of rows in the order of groups and then their own, and the number of each within its group."""
         if self._node.keeps_last:
             last = data.num_rows - 1
@@ -120,7 +120,7 @@ def _stamps(column: pa.Array) -> Array:
     return np.asarray(column.cast(pa.timestamp("ms")).view(pa.int64()))
 
 
-def _marked(places: Any, count: int) -> Array:
+def _marked(places: Array, count: int) -> Array:
     marks: Array = np.zeros(count, bool)
     marks[places] = True
     return marks

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +11,9 @@ import pyarrow as pa
 from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.operators.calculate import schema_of
 from funke.engine.types.columns.column_batch import ColumnBatch
+
+if TYPE_CHECKING:
+    from funke.engine.types.columns.arrays import Array
 
 __all__ = ["WindowResults"]
 
@@ -22,7 +25,7 @@ class WindowResults:
         self._schema = schema_of(columns)
         self._has_event_time = has_event_time
 
-    def batch(self, columns: Sequence[Any], starts: Any, ends: Any, times: Any) -> ColumnBatch:
+    def batch(self, columns: Sequence[pa.Array], starts: Array, ends: Array, times: Array) -> ColumnBatch:
         """One row for each entry: local times of start and end, and the instant that is its time."""
         stamps = (starts, ends, times)
         arrays = [*columns, *(pa.array(each).view(pa.timestamp("ms")) for each in stamps)]
@@ -30,6 +33,6 @@ class WindowResults:
         data = pa.RecordBatch.from_arrays(cast, schema=self._schema)
         return ColumnBatch(data, times if self._has_event_time else None)
 
-    def window(self, columns: Sequence[Any], count: int, start: int, end: int, time: int) -> ColumnBatch:
+    def window(self, columns: Sequence[pa.Array], count: int, start: int, end: int, time: int) -> ColumnBatch:
         """The results of one window."""
         return self.batch(columns, *(np.full(count, each, np.int64) for each in (start, end, time)))

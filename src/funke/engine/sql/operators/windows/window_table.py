@@ -56,7 +56,7 @@ class WindowTableOperator(Operator):
             data = self._results.batch(timed.data.columns, self._windows.start_of(ends), ends, times).data
             self.output.emit_columns(timed.with_data(data))
 
-    def _window_ends(self, slice_ends: Any, counts: Any) -> Array:
+    def _window_ends(self, slice_ends: Array, counts: Array) -> Array:
         number = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
         return np.repeat(self._windows.first_window(slice_ends), counts) + number * self._windows.interval_ms
 
