@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from funke.engine.flink_exceptions import ValidationException
 from funke.engine.sql.binding.relations import Column, Constants
@@ -20,6 +20,9 @@ from funke.engine.types.logical.element_types import infer_row_type, to_fields, 
 from funke.engine.types.logical.interval_types import DayTimeIntervalType, YearMonthIntervalType
 from funke.engine.types.logical.row_type import RowField, RowType
 from funke.engine.types.logical.time_types import LocalZonedTimestampType
+
+if TYPE_CHECKING:
+    from funke.engine.types.logical.sql_value import SqlValue
 
 __all__ = ["elements_relation", "frame_relation", "to_frame", "values_query"]
 
@@ -68,7 +71,7 @@ def frame_relation(pdf: Any, schema: Any, zone: datetime.tzinfo) -> Constants:
     return _relation(row_type, list(zip(*columns)))
 
 
-def _frame_values(series: Any, data_type: DataType, zone: datetime.tzinfo) -> list[Any]:
+def _frame_values(series: Any, data_type: DataType, zone: datetime.tzinfo) -> list[SqlValue]:
     """The values of a column, which must fit the type."""
     import pyarrow as pa
     from pandas.api.types import is_datetime64_any_dtype
@@ -85,7 +88,7 @@ def _frame_values(series: Any, data_type: DataType, zone: datetime.tzinfo) -> li
         ) from error
 
 
-def to_frame(columns: Sequence[Column], rows: Sequence[Sequence[Any]], zone: datetime.tzinfo) -> Any:
+def to_frame(columns: Sequence[Column], rows: Sequence[Sequence[SqlValue]], zone: datetime.tzinfo) -> Any:
     """A DataFrame of pandas with rows of a table: arrays are those of numpy, rows are dicts, instants have the zone."""
     import pandas as pd
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -16,6 +16,9 @@ from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.logical.column_types import column_schema
 from funke.engine.types.logical.interval_types import DayTimeIntervalType
 from funke.engine.types.row import Row, RowKind
+
+if TYPE_CHECKING:
+    from funke.engine.types.logical.sql_value import SqlValue
 
 __all__ = ["schema_of", "to_batches", "to_rows"]
 
@@ -31,7 +34,7 @@ def schema_of(columns: Sequence[Column]) -> pa.Schema:
     return column_schema([column.name for column in columns], [column.type for column in columns])
 
 
-def to_batches(columns: Sequence[Column], rows: Sequence[Sequence[Any]]) -> Iterator[ColumnBatch]:
+def to_batches(columns: Sequence[Column], rows: Sequence[Sequence[SqlValue]]) -> Iterator[ColumnBatch]:
     """The batches of rows, each a sequence with the values of all columns."""
     schema = schema_of(columns)
     for start in range(0, len(rows), ROWS_PER_BATCH):
@@ -52,7 +55,7 @@ def to_rows(columns: Sequence[Column], batch: ColumnBatch) -> list[Row]:
     return rows
 
 
-def _array(column: Column, values: Sequence[Any]) -> pa.Array:
+def _array(column: Column, values: Sequence[SqlValue]) -> pa.Array:
     if isinstance(column.type, DayTimeIntervalType):
         values = [each // _MILLISECOND if isinstance(each, datetime.timedelta) else each for each in values]
     try:

@@ -127,7 +127,7 @@ class SlicedWindows(Windows):
         """Whether there are slices between windows."""
         return self.interval_ms > self.length_ms
 
-    def slice_end(self, timestamps: Array) -> Any:
+    def slice_end(self, timestamps: Array) -> Array:
         """The end of the slice that a timestamp belongs to."""
         return self._begin(timestamps, self.width_ms) + self.width_ms
 
@@ -150,7 +150,7 @@ class SlicedWindows(Windows):
         """Where a window begins."""
         return window_end - self.length_ms
 
-    def window_counts(self, slice_ends: Any) -> Any:
+    def window_counts(self, slice_ends: Array) -> Array:
         """How many windows each slice belongs to."""
         counts = (self.last_window(slice_ends) - self.first_window(slice_ends)) // self.interval_ms + 1
         return counts.clip(min=0)

@@ -24,8 +24,8 @@ from funke.engine.types.logical.families import APPROXIMATE, INTEGRAL
 from funke.engine.types.scalar_coercion import round_to_float32
 
 if TYPE_CHECKING:
-    from funke.engine.sql.functions.function import Kernel
-    from funke.engine.types.columns.arrays import Array
+    from funke.engine.sql.functions.function import Body, Kernel
+    from funke.engine.types.columns.arrays import Array, Datum
 
 __all__ = ["number_body", "number_kernel", "number_type", "truncated_quotient"]
 
@@ -35,7 +35,7 @@ def number_type(operator: str, types: Sequence[DataType]) -> DataType | None:
     return arithmetic_type(operator, types[0], types[1])
 
 
-def number_body(operator: str, call: BoundCall) -> Callable[[Any, Any], Any]:
+def number_body(operator: str, call: BoundCall) -> Body:
     """Return an operation on two numbers, by the type of its result."""
     result = call.result
     if isinstance(result, DecimalType):
@@ -91,13 +91,13 @@ def _decimal_kernel(operator: str, call: BoundCall) -> Kernel | None:
     return None if kernel is None else lambda *columns: pc.cast(kernel(*columns), wanted)
 
 
-def _integer_quotient(left: Any, right: Any) -> Any:
+def _integer_quotient(left: Datum, right: Datum) -> Datum:
     divisor = _divisor(left, right)
     # The lowest integer divided by -1 is itself in Java; Arrow gives 0.
     return pc.if_else(pc.equal(divisor, pa.scalar(-1, right.type)), pc.negate(left), pc.divide(left, divisor))
 
 
-def _remainder(left: Any, right: Any) -> Any:
+def _remainder(left: Datum, right: Datum) -> Datum:
     divisor = _divisor(left, right)
     both_valid = pc.and_(pc.is_valid(left), pc.is_valid(right))
     one = pa.scalar(1, right.type)
@@ -108,7 +108,7 @@ def _remainder(left: Any, right: Any) -> Any:
     return pc.if_else(both_valid, column, pa.scalar(None, right.type))
 
 
-def _divisor(left: Any, right: Any) -> Any:
+def _divisor(left: Datum, right: Datum) -> Datum:
     """Return the divisor, 1 where there is nothing to divide; refuses zeros elsewhere."""
     divisor = pc.if_else(pc.is_valid(left), right, pa.scalar(1, right.type))
     zeros = pc.equal(divisor, pa.scalar(0, right.type))
@@ -117,7 +117,7 @@ def _divisor(left: Any, right: Any) -> Any:
     return divisor
 
 
-def _as_numpy(column: Any) -> Array:
+def _as_numpy(column: Datum) -> Array:
     if isinstance(column, pa.Scalar):
         return np.array(column.as_py(), column.type.to_pandas_dtype())
     return column.to_numpy(zero_copy_only=False)

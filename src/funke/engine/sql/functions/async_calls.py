@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from funke.engine.config.option_values import parse_duration, parse_integer
 from funke.engine.errors import ConfigurationError
 from funke.engine.operators.async_io.retries import with_retries
 from funke.engine.operators.functions.async_functions import FixedDelayRetryStrategy
+
+if TYPE_CHECKING:
+    from funke.engine.types.logical.sql_value import SqlValue
 
 __all__ = ["AsyncCalls"]
 
@@ -54,21 +57,23 @@ class AsyncCalls:
             parse_duration(settings.get(f"{_PREFIX}retry-delay", "100 ms")).to_millis(),
         )
 
-    def results(self, body: Callable[..., Awaitable[Any]], rows: Iterable[tuple[Any, ...]]) -> list[Any]:
+    def results(self, body: Callable[..., Awaitable[SqlValue]], rows: Iterable[tuple[SqlValue, ...]]) -> list[SqlValue]:
         """Calls a function for every row; the results are in the order of the rows."""
         return asyncio.run(self._results(body, rows))
 
-    async def _results(self, body: Callable[..., Awaitable[Any]], rows: Iterable[tuple[Any, ...]]) -> list[Any]:
+    async def _results(
+        self, body: Callable[..., Awaitable[SqlValue]], rows: Iterable[tuple[SqlValue, ...]]
+    ) -> list[SqlValue]:
         places = asyncio.Semaphore(self.under_way)
 
-        async def once(values: tuple[Any, ...]) -> Any:
+        async def once(values: tuple[SqlValue, ...]) -> SqlValue:
             return await body(*values)
 
         # Errors of any kind are repeated.
         strategy = FixedDelayRetryStrategy[Any](self.attempts, max(1, self.delay_ms), None, lambda error: True)
         call = with_retries(once, strategy) if self.is_repeated else once
 
-        async def within_time(values: tuple[Any, ...]) -> Any:
+        async def within_time(values: tuple[SqlValue, ...]) -> SqlValue:
             async with places:
                 try:
                     return await asyncio.wait_for(call(values), self.timeout_ms / 1000)

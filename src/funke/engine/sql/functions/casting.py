@@ -30,6 +30,8 @@ from funke.engine.types.logical.sql_text import to_full_sql_text, to_sql_text
 
 if TYPE_CHECKING:
     from funke.engine.sql.functions.function import Body, Kernel
+    from funke.engine.types.columns.arrays import Datum
+    from funke.engine.types.logical.sql_value import SqlValue
 
 __all__ = ["CASTING", "cast_columns", "cast_values"]
 
@@ -75,7 +77,7 @@ def _cast_body(call: BoundCall) -> Body:
 def _try_cast_body(call: BoundCall) -> Body:
     cast = value_cast(call.types[0], call.arguments[1].value, call.session)
 
-    def try_cast(value: Any, _: Any) -> Any:
+    def try_cast(value: SqlValue, _: object) -> SqlValue:
         try:
             return cast(value)
         except CastError:
@@ -96,7 +98,7 @@ def _cast_kernel(call: BoundCall) -> Kernel | None:
 def _parsing_kernel(call: BoundCall, parse: Callable[[Any], Any]) -> Kernel:
     each = OverDistinct(mapped_body(call))
 
-    def cast(texts: Any, target: Any) -> Any:
+    def cast(texts: Datum, target: object) -> Datum:
         if isinstance(texts, pa.Scalar):
             return each([texts, target], 1)[0]
         found = parse(texts)

@@ -21,6 +21,7 @@ from funke.engine.types.variant_text import element_of, member_of
 
 if TYPE_CHECKING:
     from funke.engine.sql.functions.function import Body, Kernel
+    from funke.engine.types.logical.sql_value import SqlValue
 
 __all__ = ["COLLECTIONS"]
 
@@ -36,10 +37,10 @@ def _array_type(arguments: Sequence[Argument]) -> DataType | None:
     return None if element is None else ArrayType(element, False)
 
 
-def _parts_cast(call: BoundCall, wanted: Sequence[DataType]) -> list[Callable[[Any], Any]]:
+def _parts_cast(call: BoundCall, wanted: Sequence[DataType]) -> list[Callable[[SqlValue], SqlValue]]:
     """Return what casts each argument to its wanted type, NULLs as they are."""
 
-    def or_null(cast: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def or_null(cast: Callable[[SqlValue], SqlValue]) -> Callable[[SqlValue], SqlValue]:
         return lambda value: None if value is None else cast(value)
 
     return [or_null(value_cast(source, target, call.session)) for source, target in zip(call.types, wanted)]
@@ -61,14 +62,14 @@ def _map_body(call: BoundCall) -> Body:
     result: Any = call.result
     casts = _parts_cast(call, [result.key_type, result.value_type] * (len(call.types) // 2))
 
-    def make_map(*values: Any) -> dict[Any, Any]:
+    def make_map(*values: SqlValue) -> dict[SqlValue, SqlValue]:
         parts = [cast(each) for cast, each in zip(casts, values)]
         return _keyed("MAP", parts[::2], parts[1::2])
 
     return make_map
 
 
-def _keyed(name: str, keys: Sequence[Any], values: Sequence[Any]) -> dict[Any, Any]:
+def _keyed(name: str, keys: Sequence[SqlValue], values: Sequence[SqlValue]) -> dict[SqlValue, SqlValue]:
     if None in keys:
         raise ValueError(f"Invalid function {name} call: a key is NULL")
     return dict(zip(keys, values))
@@ -90,7 +91,7 @@ def _at_type(arguments: Sequence[Argument]) -> DataType | None:
     return None
 
 
-def _at(whole: Any, key: Any) -> Any:
+def _at(whole: SqlValue, key: SqlValue) -> SqlValue:
     if isinstance(whole, dict):
         return whole.get(key)
     if isinstance(whole, str):
@@ -136,7 +137,7 @@ def _element_type(arguments: Sequence[Argument]) -> DataType:
     return with_nullable(element, is_nullable(element) or is_nullable(array))
 
 
-def _element(items: list[Any]) -> Any:
+def _element(items: list[SqlValue]) -> SqlValue:
     if len(items) > 1:
         raise ValueError("Array has more than one element.")
     return items[0] if items else None
@@ -165,7 +166,7 @@ def _same_array(arguments: Sequence[Argument]) -> DataType | None:
     return array  # type: ignore[no-any-return]
 
 
-def _distinct(items: Sequence[Any]) -> list[Any]:
+def _distinct(items: Sequence[SqlValue]) -> list[SqlValue]:
     kept: list[Any] = []
     for each in items:
         if each not in kept:
@@ -173,29 +174,29 @@ def _distinct(items: Sequence[Any]) -> list[Any]:
     return kept
 
 
-def _except(left: list[Any], right: list[Any]) -> list[Any]:
+def _except(left: list[SqlValue], right: list[SqlValue]) -> list[SqlValue]:
     return [each for each in _distinct(left) if each not in right]
 
 
-def _intersect(left: list[Any], right: list[Any]) -> list[Any]:
+def _intersect(left: list[SqlValue], right: list[SqlValue]) -> list[SqlValue]:
     return [each for each in _distinct(left) if each in right]
 
 
-def _slice(items: list[Any], start: int, end: int | None = None) -> list[Any]:
+def _slice(items: list[SqlValue], start: int, end: int | None = None) -> list[SqlValue]:
     """From a place to another, both counted from 1, or from the end if negative."""
     first = start if start > 0 else len(items) + start + 1 if start < 0 else 1
     last = len(items) if end is None else end if end >= 0 else len(items) + end + 1
     return items[max(first, 1) - 1 : max(last or 1, 0)]
 
 
-def _sort(items: list[Any], is_ascending: bool = True, nulls_first: bool | None = None) -> list[Any]:
+def _sort(items: list[SqlValue], is_ascending: bool = True, nulls_first: bool | None = None) -> list[SqlValue]:
     present = sorted((each for each in items if each is not None), reverse=not is_ascending)
     nulls = [None] * (len(items) - len(present))
     comes_first = is_ascending if nulls_first is None else nulls_first
     return nulls + present if comes_first else present + nulls
 
 
-def _extreme(choose: Callable[..., Any]) -> Callable[[list[Any]], Any]:
+def _extreme(choose: Body) -> Callable[[list[SqlValue]], SqlValue]:
     return lambda items: choose((each for each in items if each is not None), default=None)
 
 
@@ -233,7 +234,7 @@ def _from_arrays_type(arguments: Sequence[Argument]) -> DataType:
     return with_nullable(result, any_nullable([keys, values]))
 
 
-def _from_arrays(keys: list[Any], values: list[Any]) -> dict[Any, Any]:
+def _from_arrays(keys: list[SqlValue], values: list[SqlValue]) -> dict[SqlValue, SqlValue]:
     if len(keys) != len(values):
         raise ValueError(
             "Invalid function MAP_FROM_ARRAYS call: "
@@ -242,7 +243,7 @@ def _from_arrays(keys: list[Any], values: list[Any]) -> dict[Any, Any]:
     return _keyed("MAP_FROM_ARRAYS", keys, values)
 
 
-def _union(*maps: dict[Any, Any]) -> dict[Any, Any]:
+def _union(*maps: dict[SqlValue, SqlValue]) -> dict[SqlValue, SqlValue]:
     return {key: value for each in maps for key, value in each.items()}
 
 
@@ -253,13 +254,13 @@ def _function(name: str, forms: str, result: Any, body: Body, purpose: str) -> F
 def _null_aware(name: str, forms: str, result: Any, body: Body, purpose: str) -> Function:
     """A function that is strict in its first argument, the array, and takes NULL for an element."""
 
-    def aware(items: Any, *others: Any) -> Any:
+    def aware(items: SqlValue, *others: SqlValue) -> SqlValue:
         return None if items is None else body(items, *others)
 
     return Function((name,), forms, result, aware, is_strict=False, purpose=purpose)
 
 
-def _maybe_element(name: str, choose: Callable[..., Any], purpose: str) -> Function:
+def _maybe_element(name: str, choose: Body, purpose: str) -> Function:
     """An element of an array that may be empty."""
     return Function((name,), "array", _element_type, _extreme(choose), may_give_null=True, purpose=purpose)
 

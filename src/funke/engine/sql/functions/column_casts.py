@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from decimal import Decimal
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,12 +18,15 @@ from funke.engine.types.logical.data_type import DataType
 from funke.engine.types.logical.families import APPROXIMATE, CHARACTER, INTEGRAL, LONGEST, NUMERIC
 from funke.engine.types.logical.time_types import DateType, TimestampType
 
+if TYPE_CHECKING:
+    from funke.engine.types.columns.arrays import Datum
+
 __all__ = ["column_cast"]
 
 ColumnCast = Callable[[Any], Any]
 
 
-def column_cast(source: Any, target: Any) -> ColumnCast | None:
+def column_cast(source: DataType, target: DataType) -> ColumnCast | None:
     """Return what casts a column; None where only values can be cast one by one."""
     wanted = to_column_type(target)
     if _is_plain(source, target):
@@ -45,7 +48,7 @@ def column_cast(source: Any, target: Any) -> ColumnCast | None:
     return _to_moment(source, target, wanted)
 
 
-def _on_array(column: Any, cast: ColumnCast) -> Any:
+def _on_array(column: Datum, cast: ColumnCast) -> Datum:
     return cast(pa.repeat(column, 1))[0] if isinstance(column, pa.Scalar) else cast(column)
 
 
@@ -57,7 +60,7 @@ def _to_decimal(source: Any, target: DecimalType) -> ColumnCast | None:
     return None
 
 
-def _integer_to_decimal(source: Any, target: DecimalType) -> ColumnCast:
+def _integer_to_decimal(source: DataType, target: DecimalType) -> ColumnCast:
     """Return a cast to fewer digits than integers may have; those that have more become NULL."""
     given, wanted, digits = to_column_type(source), to_column_type(target), to_decimal_type(source).precision
     # Arrow wants room for every integer of the type on the way.
@@ -81,7 +84,7 @@ def _rounding(source: DecimalType, target: DecimalType) -> ColumnCast:
     if target.precision - target.scale < digits - source.scale:
         bounded = _bounded(wide, Decimal(10) ** (target.precision - target.scale))
 
-    def cast(column: Any) -> Any:
+    def cast(column: Datum) -> Datum:
         rounded = pc.round(pc.cast(column, wide), ndigits=target.scale, round_mode="half_towards_infinity")
         return pc.cast(bounded(rounded), wanted)
 
@@ -92,7 +95,7 @@ def _bounded(given: Any, bound: Any) -> ColumnCast:
     """Return what makes NULL of numbers that are not below a bound."""
     low, high = (pa.scalar(sign * bound, given) for sign in (-1, 1))
 
-    def keep(column: Any) -> Any:
+    def keep(column: Datum) -> Datum:
         fits = pc.and_(pc.greater(column, low), pc.less(column, high))
         if isinstance(fits, pa.Scalar) or not pc.all(fits, min_count=0).as_py():
             column = pc.if_else(fits, column, pa.scalar(None, given))
@@ -105,7 +108,7 @@ def _bounded(given: Any, bound: Any) -> ColumnCast:
 _EXACT_INTEGER, _EXACT_POWER = 2**53, 22
 
 
-def _to_doubles(column: Any) -> pa.Array:
+def _to_doubles(column: pa.Array) -> pa.Array:
     """The doubles next to decimals: one division, which rounds once, where both numbers are doubles themselves."""
     words = np.frombuffer(column.buffers()[1], np.int64)[2 * column.offset : 2 * (column.offset + len(column))]
     low, high = words[0::2], words[1::2]
@@ -116,7 +119,7 @@ def _to_doubles(column: Any) -> pa.Array:
     return pa.array(quotients, mask=None if column.null_count == 0 else column.is_null().to_numpy(zero_copy_only=False))
 
 
-def _narrowed(column: Any, wanted: Any) -> pa.Array:
+def _narrowed(column: pa.Array, wanted: pa.DataType) -> pa.Array:
     """Whole numbers of floats, as Java narrows them: to 32 bits, or to 64, at their bounds; 0 for no number."""
     dtype = np.int64 if wanted == pa.int64() else np.int32
     widest = np.iinfo(dtype)

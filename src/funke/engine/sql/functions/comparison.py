@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,11 +20,13 @@ from funke.engine.types.logical.row_type import RowType
 
 if TYPE_CHECKING:
     from funke.engine.sql.functions.function import Body, Kernel
+    from funke.engine.types.columns.arrays import Datum
+    from funke.engine.types.logical.sql_value import SqlValue
 
 __all__ = ["COMPARISON"]
 
 _BOOLEAN = BooleanType()
-_OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
+_OPERATORS: dict[str, Callable[[SqlValue, SqlValue], bool]] = {
     "=": operator.eq,
     "<>": operator.ne,
     "<": operator.lt,
@@ -88,7 +90,7 @@ def _same_typed_kernel(kernel: Kernel) -> Callable[[BoundCall], Kernel | None]:
     return make
 
 
-def _between(value: Any, low: Any, high: Any) -> bool:
+def _between(value: SqlValue, low: SqlValue, high: SqlValue) -> bool:
     return bool(low <= value <= high)
 
 
@@ -107,7 +109,7 @@ def _three_valued_between(call: BoundCall) -> Body:
     """Return BETWEEN as `low <= value AND value <= high`, where FALSE wins over NULL."""
     cast = _same_typed_body(lambda *values: values)(call)
 
-    def between(value: Any, low: Any, high: Any) -> bool | None:
+    def between(value: SqlValue, low: SqlValue, high: SqlValue) -> bool | None:
         if value is None:
             return None
         this, first, last = cast(value, low, high)
@@ -122,7 +124,7 @@ def _negated(make: Callable[[BoundCall], Body]) -> Callable[[BoundCall], Body]:
     def make_negated(call: BoundCall) -> Body:
         body = make(call)
 
-        def negated(*values: Any) -> bool | None:
+        def negated(*values: SqlValue) -> bool | None:
             found = body(*values)
             return None if found is None else not found
 
@@ -149,7 +151,7 @@ _between_kernel = _same_typed_kernel(
 def _in(call: BoundCall) -> Body:
     cast = _same_typed_body(lambda *values: values)(call)
 
-    def is_in(value: Any, *candidates: Any) -> bool | None:
+    def is_in(value: SqlValue, *candidates: SqlValue) -> bool | None:
         if value is None:
             return None
         this, *others = cast(value, *candidates)
@@ -167,7 +169,7 @@ def _in_kernel(call: BoundCall) -> Kernel | None:
     return _same_typed_kernel(lambda value, *rest: _is_member(value, rest, wanted))(call)
 
 
-def _is_member(value: Any, candidates: Sequence[Any], wanted: DataType) -> Any:
+def _is_member(value: Datum, candidates: Sequence[Datum], wanted: DataType) -> Datum:
     members = pa.array([each.as_py() for each in candidates], candidates[0].type)
     found = pc.is_in(value, value_set=members)
     return pc.if_else(pc.is_valid(value), found, pa.scalar(None, pa.bool_()))
@@ -176,7 +178,7 @@ def _is_member(value: Any, candidates: Sequence[Any], wanted: DataType) -> Any:
 def _is_distinct(call: BoundCall) -> Body:
     differ = _same_typed_body(operator.ne)(call)
 
-    def is_distinct(left: Any, right: Any) -> bool:
+    def is_distinct(left: SqlValue, right: SqlValue) -> bool:
         if left is None or right is None:
             return (left is None) != (right is None)
         return bool(differ(left, right))

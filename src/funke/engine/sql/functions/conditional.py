@@ -23,7 +23,10 @@ from funke.engine.types.logical.data_type import DataType, NullType
 from funke.engine.types.logical.families import CONSTRUCTED, any_nullable, is_nullable, with_nullable
 
 if TYPE_CHECKING:
+    from funke.engine.sql.functions.column_casts import ColumnCast
     from funke.engine.sql.functions.function import Body, Kernel
+    from funke.engine.types.columns.arrays import Datum
+    from funke.engine.types.logical.sql_value import SqlValue
 
 __all__ = ["CONDITIONAL"]
 
@@ -49,7 +52,7 @@ def _if_type(arguments: Sequence[Argument]) -> DataType | None:
 def _case_body(call: BoundCall) -> Body:
     casts = [_cast_or_null(each, call) for each in call.types]
 
-    def case(*values: Any) -> Any:
+    def case(*values: SqlValue) -> SqlValue:
         for place in range(0, len(values) - 1, 2):
             if values[place] is True:
                 return casts[place + 1](values[place + 1])
@@ -58,7 +61,7 @@ def _case_body(call: BoundCall) -> Body:
     return case
 
 
-def _cast_or_null(source: DataType, call: BoundCall) -> Callable[[Any], Any]:
+def _cast_or_null(source: DataType, call: BoundCall) -> Callable[[SqlValue], SqlValue]:
     if isinstance(source, (BooleanType, NullType)) and not isinstance(call.result, BooleanType):
         return lambda value: value
     cast = value_cast(source, call.result, call.session)
@@ -72,7 +75,7 @@ def _case_kernel(call: BoundCall) -> Kernel | None:
     if casts is None:
         return None
 
-    def case(*columns: Any) -> Any:
+    def case(*columns: Datum) -> Datum:
         found = casts[-1](columns[-1])
         for place in range(len(columns) - 3, -1, -2):
             # A condition may be a bare NULL.
@@ -83,7 +86,7 @@ def _case_kernel(call: BoundCall) -> Kernel | None:
     return case
 
 
-def _column_casts(types: Sequence[DataType], target: DataType) -> list[Callable[[Any], Any]] | None:
+def _column_casts(types: Sequence[DataType], target: DataType) -> list[ColumnCast] | None:
     """Return what casts columns to one type; None if one cannot be, or if Arrow does not choose among such values."""
     if isinstance(target, CONSTRUCTED):
         return None
@@ -112,7 +115,7 @@ def _ifnull_type(arguments: Sequence[Argument]) -> DataType | None:
 def _coalesce_body(call: BoundCall) -> Body:
     casts = [_cast_or_null(each, call) for each in call.types]
 
-    def coalesce(*values: Any) -> Any:
+    def coalesce(*values: SqlValue) -> SqlValue:
         return next((cast(each) for cast, each in zip(casts, values) if each is not None), None)
 
     return coalesce
@@ -132,7 +135,7 @@ def _nullif_body(call: BoundCall) -> Body:
     wanted = compared_type(call.types)
     first, second = (value_cast(each, wanted, call.session) for each in call.types)
 
-    def nullif(left: Any, right: Any) -> Any:
+    def nullif(left: SqlValue, right: SqlValue) -> SqlValue:
         if left is None or right is None:
             return left
         return None if first(left) == second(right) else left
@@ -146,14 +149,14 @@ def _nullif_kernel(call: BoundCall) -> Kernel | None:
         return None
     nothing = pa.scalar(None, to_column_type(call.result))
 
-    def nullif(left: Any, right: Any) -> Any:
+    def nullif(left: Datum, right: Datum) -> Datum:
         is_equal = pc.fill_null(pc.equal(casts[0](left), casts[1](right)), False)
         return pc.if_else(is_equal, nothing, left)
 
     return nullif
 
 
-def _is_above(one: Any, other: Any) -> bool:
+def _is_above(one: SqlValue, other: SqlValue) -> bool:
     """Whether a value is greater; as for Java, NaN is above all other numbers, and 0.0 above -0.0."""
     if isinstance(one, float) and math.isnan(one):
         return not math.isnan(other)
@@ -162,11 +165,11 @@ def _is_above(one: Any, other: Any) -> bool:
     return bool(one > other)
 
 
-def _extreme(name: str, is_better: Callable[[Any, Any], bool], kernel: Kernel, purpose: str) -> Function:
+def _extreme(name: str, is_better: Callable[[SqlValue, SqlValue], bool], kernel: Kernel, purpose: str) -> Function:
     def body(call: BoundCall) -> Body:
         casts = [value_cast(each, call.result, call.session) for each in call.types]
 
-        def extreme(*values: Any) -> Any:
+        def extreme(*values: SqlValue) -> SqlValue:
             return reduce(
                 lambda best, each: each if is_better(each, best) else best, map(lambda c, v: c(v), casts, values)
             )

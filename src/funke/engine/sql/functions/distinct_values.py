@@ -37,7 +37,7 @@ class OverDistinct:
         self._skipped = 0
         self._skips = 0
 
-    def __call__(self, columns: Sequence[Any], length: int) -> Any:
+    def __call__(self, columns: Sequence[Any], length: int) -> pa.Array:
         if length < _LEAST_ROWS:
             return self._function(columns, length)
         if self._skipped < self._skips:
@@ -53,7 +53,7 @@ class OverDistinct:
         return self._function(arguments, count).take(places)
 
 
-def _distinct(columns: Sequence[Any], length: int) -> tuple[list[Any], int, Any] | None:
+def _distinct(columns: Sequence[Any], length: int) -> tuple[list[Any], int, pa.Array] | None:
     """Return the distinct arguments, their number and the place of each row's; None if they are too many."""
     varying = [place for place, column in enumerate(columns) if isinstance(column, pa.Array)]
     if not varying or not all(_has_codes(columns[place].type) for place in varying):
@@ -73,7 +73,7 @@ def _distinct(columns: Sequence[Any], length: int) -> tuple[list[Any], int, Any]
     return arguments, len(values[0]), places
 
 
-def _combined(encoded: Sequence[Any]) -> tuple[Any, list[Any]] | None:
+def _combined(encoded: Sequence[pa.DictionaryArray]) -> tuple[pa.Array, list[pa.Array]] | None:
     """Return the place of each row's combination, and of each column its values in the combinations."""
     sizes = [len(each.dictionary) for each in encoded]
     if math.prod(sizes) > _MOST_COMBINATIONS:
@@ -89,6 +89,6 @@ def _combined(encoded: Sequence[Any]) -> tuple[Any, list[Any]] | None:
     return combinations.indices, values[::-1]
 
 
-def _has_codes(data_type: Any) -> bool:
+def _has_codes(data_type: pa.DataType) -> bool:
     """Tell whether equal values are the same: there are two zeros among floating-point numbers."""
     return not (pa.types.is_nested(data_type) or pa.types.is_floating(data_type) or pa.types.is_null(data_type))

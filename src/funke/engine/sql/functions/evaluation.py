@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import repeat
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -14,6 +14,10 @@ from funke.engine.sql.functions.function import BoundCall, SymbolType
 from funke.engine.sql.functions.values import from_values, to_value, to_values
 from funke.engine.types.logical.column_types import to_column_type
 from funke.engine.types.logical.sql_text import to_sql_text
+
+if TYPE_CHECKING:
+    from funke.engine.types.logical.data_type import DataType
+    from funke.engine.types.logical.sql_value import SqlValue
 
 __all__ = ["column_function", "mapped_body"]
 
@@ -25,7 +29,7 @@ def column_function(call: BoundCall) -> ColumnFunction:
         return OverDistinct(mapped_body(call)) if call.function.may_skip_repeats else mapped_body(call)
     wanted = to_column_type(call.result)
 
-    def evaluate(columns: Sequence[Any], length: int) -> Any:
+    def evaluate(columns: Sequence[Any], length: int) -> pa.Array:
         return as_column(kernel(*columns), wanted, length)
 
     return evaluate
@@ -49,7 +53,7 @@ def mapped_body(call: BoundCall) -> ColumnFunction:
     return evaluate
 
 
-def _results(values: list[Any], call: BoundCall) -> pa.Array:
+def _results(values: list[SqlValue], call: BoundCall) -> pa.Array:
     try:
         return from_values(values, call.result)
     except (pa.ArrowException, ArithmeticError, AttributeError, TypeError, ValueError) as error:
@@ -59,7 +63,7 @@ def _results(values: list[Any], call: BoundCall) -> pa.Array:
         ) from error
 
 
-def as_column(result: Any, wanted: pa.DataType, length: int) -> Any:
+def as_column(result: pa.Array | pa.ChunkedArray | pa.Scalar, wanted: pa.DataType, length: int) -> pa.Array:
     """Return the result of a kernel as an array of the wanted type."""
     if isinstance(result, pa.Scalar):
         result = pa.repeat(result, length)
@@ -68,7 +72,7 @@ def as_column(result: Any, wanted: pa.DataType, length: int) -> Any:
     return result if result.type == wanted else result.cast(wanted, safe=False)
 
 
-def _values(column: Any, data_type: Any) -> Any:
+def _values(column: Any, data_type: DataType) -> Any:
     if isinstance(data_type, SymbolType):
         return repeat(column)
     if isinstance(column, pa.Scalar):

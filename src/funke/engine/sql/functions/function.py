@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo
 
 from funke.engine.errors import TypeMismatchError
@@ -31,6 +31,9 @@ from funke.engine.types.logical.families import (
 )
 from funke.engine.types.logical.row_type import RowType
 from funke.engine.types.logical.time_types import DateType, LocalZonedTimestampType, TimestampType, TimeType
+
+if TYPE_CHECKING:
+    from funke.engine.types.logical.sql_value import SqlValue
 
 __all__ = [
     "NOT_CONSTANT",
@@ -71,7 +74,7 @@ class Argument:
     """The type of an argument, and its value if that is a constant."""
 
     type: DataType
-    value: Any = NOT_CONSTANT
+    value: SqlValue = NOT_CONSTANT
     # Whether it is a text that another function has made as JSON.
     is_json: bool = False
     # What messages say of a time behind its type.
@@ -82,7 +85,7 @@ class Argument:
         return self.value is not NOT_CONSTANT
 
 
-def constant(data_type: DataType, value: Any) -> Argument:
+def constant(data_type: DataType, value: SqlValue) -> Argument:
     """Return the argument that is a constant."""
     return Argument(data_type, value)
 
@@ -306,7 +309,7 @@ def _argument_text(argument: Argument) -> str:
 
 
 def _strict(body: Body) -> Body:
-    def call(*values: Any) -> Any:
+    def call(*values: SqlValue) -> SqlValue:
         for each in values:
             if each is None:
                 return None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections.abc import Callable
-from typing import Any
 
 from funke.engine.sql.functions.function import Function
 from funke.engine.types.logical.atomic_types import CharType, VarCharType
@@ -14,7 +13,7 @@ from funke.engine.types.logical.data_type import DataType
 __all__ = ["HASHES"]
 
 
-def _digest(name: str) -> Callable[[Any], str]:
+def _digest(name: str) -> Callable[[str | bytes], str]:
     return lambda value: hashlib.new(name, value.encode() if isinstance(value, str) else value).hexdigest()
 
 
@@ -23,7 +22,7 @@ def _hash(name: str, algorithm: str, length: int) -> Function:
     return Function((name,), "text/bytes", CharType(length), _digest(algorithm), purpose=purpose)
 
 
-def _sha2(value: Any, bits: int) -> str:
+def _sha2(value: str | bytes, bits: int) -> str:
     if bits not in (224, 256, 384, 512):
         raise ValueError("Unsupported algorithm.")
     return _digest(f"sha{bits}")(value)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
 
 from funke.engine.sql.functions.function import Function
 from funke.engine.sql.functions.type_rules import like_argument
 from funke.engine.types.logical.atomic_types import BooleanType
+
+if TYPE_CHECKING:
+    from funke.engine.sql.functions.function import Kernel
 
 __all__ = ["LOGIC"]
 
@@ -29,7 +32,7 @@ def _or(*values: bool | None) -> bool | None:
     return None if None in values else False
 
 
-def _test(name: str, body: Callable[[bool | None], bool], kernel: Callable[[Any], Any], purpose: str) -> Function:
+def _test(name: str, body: Callable[[bool | None], bool], kernel: Kernel, purpose: str) -> Function:
     return Function(
         (name,), "boolean", _NOT_NULL, body, kernel_for=lambda call: kernel, is_strict=False, purpose=purpose
     )

@@ -36,13 +36,14 @@ from funke.engine.types.logical.time_types import LocalZonedTimestampType
 
 if TYPE_CHECKING:
     from funke.engine.sql.functions.function import Body, Kernel
+    from funke.engine.types.logical.sql_value import SqlValue
 
 __all__ = ["MATHEMATICS"]
 
 _DOUBLE, _INT, _STRING = DoubleType(), IntType(), VarCharType(LONGEST)
 
 
-def _abs_body(call: BoundCall) -> Callable[[Any], Any]:
+def _abs_body(call: BoundCall) -> Body:
     bits = BITS.get(type(call.result))
     # In a context: Python's own has fewer digits than a decimal may have.
     if isinstance(call.result, DecimalType):
@@ -74,7 +75,7 @@ def _rounded(rounding: str) -> Callable[[BoundCall], Body]:
     def make(call: BoundCall) -> Body:
         result = call.result
 
-        def round_number(value: Any, digits: int = 0) -> Any:
+        def round_number(value: SqlValue, digits: int = 0) -> SqlValue:
             if isinstance(value, float):
                 return _rounded_float(value, digits, rounding)
             number = _rounded_decimal(Decimal(value), digits, rounding)
@@ -99,7 +100,7 @@ def _rounded_float(value: float, digits: int, rounding: str) -> float:
 
 
 def _floor_body(
-    rounding: str, of_float: Callable[[float], float], of_time: Callable[[Any, str], Any]
+    rounding: str, of_float: Callable[[float], float], of_time: Callable[[SqlValue, str], SqlValue]
 ) -> Callable[[BoundCall], Body]:
     def make(call: BoundCall) -> Body:
         if len(call.types) == 2:
@@ -113,7 +114,7 @@ def _floor_body(
     return make
 
 
-def _time_body(call: BoundCall, of_time: Callable[[Any, str], Any]) -> Body:
+def _time_body(call: BoundCall, of_time: Callable[[SqlValue, str], SqlValue]) -> Body:
     unit = str(call.arguments[1].value).upper()
     if not isinstance(call.types[0], LocalZonedTimestampType):
         return lambda moment, _: of_time(moment, unit)
@@ -133,7 +134,7 @@ def _whole_kernel(kernel: Kernel) -> Callable[[BoundCall], Kernel | None]:
     return make
 
 
-def _sign_body(call: BoundCall) -> Callable[[Any], Any]:
+def _sign_body(call: BoundCall) -> Body:
     if isinstance(call.types[0], DecimalType):
         scale = call.types[0].scale
         return lambda value: Decimal((value > 0) - (value < 0)).quantize(Decimal(1).scaleb(-scale))
@@ -145,7 +146,7 @@ def _sign_body(call: BoundCall) -> Callable[[Any], Any]:
 def _guarded(body: Callable[..., float]) -> Callable[..., float]:
     """Return a function of floats that gives NaN outside of its domain and infinity beyond its range, as Java's do."""
 
-    def guarded(*values: Any) -> float:
+    def guarded(*values: SqlValue) -> float:
         try:
             return body(*map(float, values))
         except ValueError:

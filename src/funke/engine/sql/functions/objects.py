@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from funke.engine.errors import TypeMismatchError
 from funke.engine.sql.functions.function import Argument, BoundCall, Function
@@ -12,6 +12,10 @@ from funke.engine.types.logical.data_type import DataType
 from funke.engine.types.logical.families import CHARACTER
 from funke.engine.types.logical.row_type import RowField, StructuredType
 from funke.engine.types.logical.sql_text import to_sql_text
+
+if TYPE_CHECKING:
+    from funke.engine.sql.functions.function import Body
+    from funke.engine.types.logical.sql_value import SqlValue
 
 __all__ = ["OBJECTS"]
 
@@ -71,11 +75,11 @@ def _pairs(arguments: Sequence[Argument]) -> list[tuple[str, Argument]]:
     return list(found.items())
 
 
-def _updating_body(call: BoundCall) -> Any:
+def _updating_body(call: BoundCall) -> Body:
     assert isinstance(call.result, StructuredType)
     places = [call.result.names.index(name) for name, _ in _pairs(call.arguments)]
 
-    def updated(fields: Any, *parts: Any) -> Any:
+    def updated(fields: SqlValue, *parts: SqlValue) -> SqlValue:
         if fields is None:
             return None
         values = list(fields)

@@ -43,7 +43,7 @@ def text_cast(target: Any) -> TextCast | None:
     return None
 
 
-def to_timestamps(texts: Any, target: TimestampType) -> Any:
+def to_timestamps(texts: pa.Array, target: TimestampType) -> pa.Array | None:
     """Return the date and time of each text, cut to the digits of a type; None if they have to be read one by one."""
     if target.precision not in (0, 3, 6) or pc.any(pc.equal(pc.binary_length(texts), _LENGTH_TO_HOUR)).as_py():
         return None
@@ -54,7 +54,7 @@ def to_timestamps(texts: Any, target: TimestampType) -> Any:
     return pc.cast(pc.floor_temporal(moments, unit=unit), to_column_type(target), safe=False)
 
 
-def _cast_without(texts: Any, letters: str, wanted: pa.DataType) -> Any:
+def _cast_without(texts: pa.Array, letters: str, wanted: pa.DataType) -> pa.Array | None:
     if any(pc.any(pc.match_substring(texts, letter)).as_py() for letter in letters):
         return None
     try:
@@ -63,11 +63,11 @@ def _cast_without(texts: Any, letters: str, wanted: pa.DataType) -> Any:
         return None
 
 
-def _narrowed(numbers: Any, wanted: pa.DataType) -> Any:
+def _narrowed(numbers: pa.Array | None, wanted: pa.DataType) -> pa.Array | None:
     return None if numbers is None else pc.cast(numbers, wanted, safe=False)
 
 
-def _since_first(moments: Any) -> Any:
+def _since_first(moments: pa.Array | None) -> pa.Array | None:
     """The moments, unless there is one before the year 1, which Python does not have."""
     if moments is None or pc.any(pc.less(pc.cast(moments, _FIRST_MOMENT.type), _FIRST_MOMENT)).as_py():
         return None

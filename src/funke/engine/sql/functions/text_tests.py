@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from funke.engine.sql.functions.function import BoundCall, Function
 from funke.engine.types.logical.atomic_types import BooleanType
 from funke.engine.types.logical.data_type import DataType
 from funke.engine.types.logical.families import APPROXIMATE, CHARACTER, INTEGRAL, Kinds
+
+if TYPE_CHECKING:
+    from funke.engine.types.logical.sql_value import SqlValue
 
 __all__ = ["TEXT_TESTS"]
 
@@ -26,10 +29,10 @@ def _is_number(text: str) -> bool:
     return _WHOLE.fullmatch(text) is not None or _FRACTION.fullmatch(text) is not None
 
 
-def _tested(is_so: Callable[[str], bool], numbers: Kinds) -> Callable[[BoundCall], Callable[[Any], bool]]:
+def _tested(is_so: Callable[[str], bool], numbers: Kinds) -> Callable[[BoundCall], Callable[[SqlValue], bool]]:
     """A test of texts; numbers of some types pass it, NULL and others do not."""
 
-    def body(call: BoundCall) -> Callable[[Any], bool]:
+    def body(call: BoundCall) -> Callable[[SqlValue], bool]:
         data_type: DataType = call.types[0]
         if isinstance(data_type, CHARACTER):
             return lambda text: text is not None and is_so(text)

@@ -30,6 +30,8 @@ from funke.engine.types.logical.families import BINARY, LONGEST, any_nullable, w
 
 if TYPE_CHECKING:
     from funke.engine.sql.functions.function import Body, Kernel
+    from funke.engine.types.columns.arrays import Datum
+    from funke.engine.types.logical.sql_value import SqlValue
 
 __all__ = ["TEXTS"]
 
@@ -39,7 +41,7 @@ _STRING, _INT, _BOOLEAN, _BYTES = VarCharType(LONGEST), IntType(), BooleanType()
 def _by_letters(plain: Kernel, body: Callable[[str], str]) -> Callable[[BoundCall], Kernel]:
     """Kernels for letters of ASCII; what others become is Python's to say, as it says what Java does."""
 
-    def convert(column: Any) -> Any:
+    def convert(column: Datum) -> Datum:
         if pc.all(pc.string_is_ascii(column), min_count=0).as_py():
             return plain(column)
         if isinstance(column, pa.Scalar):
@@ -90,7 +92,7 @@ def _btrim(text: str, characters: str = " ") -> str:
     return text.strip(characters) if characters else text
 
 
-def _substring(text: Any, start: int, length: int | None = None) -> Any:
+def _substring(text: str | bytes, start: int, length: int | None = None) -> str | bytes | None:
     """The part from a place that counts from 1, or from the end if it is negative; 0 is as 1."""
     if length is not None and length < 0:
         return None
@@ -136,7 +138,7 @@ def _longest_type(arguments: Sequence[Argument]) -> DataType:
     return VarCharType(max(getattr(each.type, "length", 1) for each in arguments[1:]))
 
 
-def _concat(*parts: Any) -> Any:
+def _concat(*parts: SqlValue) -> SqlValue:
     return parts[0][:0].join(parts)
 
 
@@ -178,7 +180,7 @@ def _from_units(units: bytes) -> str:
     return units.decode("utf-16-le", "surrogatepass").encode("utf-8", "replace").decode()
 
 
-def _position(part: Any, whole: Any, start: int = 1) -> int:
+def _position(part: SqlValue, whole: SqlValue, start: int = 1) -> int:
     # Nothing is found at once, wherever one looks.
     return int(whole.find(part, max(start - 1, 0))) + 1 if part else 1
 
@@ -250,11 +252,11 @@ def _encode(text: str, charset: str) -> bytes | None:
         return None
 
 
-def _to_base64(text: Any) -> str:
+def _to_base64(text: str | bytes) -> str:
     return base64.b64encode(text.encode() if isinstance(text, str) else text).decode()
 
 
-def _from_base64(text: Any) -> str:
+def _from_base64(text: str | bytes) -> str:
     raw = text.encode() if isinstance(text, str) else text
     try:
         return base64.b64decode(raw + b"=" * (-len(raw) % 4), validate=True).decode("utf-8", "replace")
@@ -262,7 +264,7 @@ def _from_base64(text: Any) -> str:
         raise ValueError(f"{text!r} is no text in base 64: {problem}") from None
 
 
-def _hex(value: Any) -> str:
+def _hex(value: SqlValue) -> str:
     if isinstance(value, int):
         return f"{value & 0xFFFFFFFFFFFFFFFF:X}"
     return (value.encode() if isinstance(value, str) else value).hex().upper()
@@ -291,7 +293,7 @@ def _split_index(text: str, separator: Any, index: int) -> str | None:
 _LAST_SPLIT: deque[tuple[Any, str, Any, int]] = deque(maxlen=1)
 
 
-def _split_parts(text: Any, separator: str) -> tuple[Any, int]:
+def _split_parts(text: pa.Array, separator: str) -> tuple[pa.Array, int]:
     """Return the parts of texts (NULL of an empty one), and how many each has at least."""
     for known, known_separator, parts, fewest in tuple(_LAST_SPLIT):
         if known_separator == separator and _is_same(known, text):
@@ -302,7 +304,7 @@ def _split_parts(text: Any, separator: str) -> tuple[Any, int]:
     return parts, fewest
 
 
-def _is_same(one: Any, other: Any) -> bool:
+def _is_same(one: pa.Array, other: pa.Array) -> bool:
     """Tell whether two arrays show the same memory."""
     if one.offset != other.offset or len(one) != len(other) or one.type != other.type:
         return False
@@ -317,7 +319,7 @@ def _split_index_kernel(call: BoundCall) -> Kernel | None:
     if not isinstance(separator, str) or not separator or not isinstance(index, int) or index < 0:
         return None
 
-    def split_index(text: Any, *_: Any) -> Any:
+    def split_index(text: Datum, *_: Datum) -> Datum:
         if isinstance(text, pa.Scalar):
             text = pa.array([text.as_py()], text.type)
             return split_index(text)[0]
@@ -384,7 +386,7 @@ def _url_encode(text: str) -> str:
 _PRINTED = re.compile(r"%(?:(\d+)\$)?([-#+ 0,(]*)(\d+)?(?:\.(\d+))?(.?)", re.DOTALL)
 
 
-def _printf(template: str | None, *values: Any) -> str | None:
+def _printf(template: str | None, *values: SqlValue) -> str | None:
     """As Java's formatter writes values; NULL if the template is none, or a value does not fit."""
     if template is None:
         return None
@@ -434,7 +436,7 @@ def _inet_ntoa(number: int) -> str | None:
     return ".".join(map(str, number.to_bytes(4, "big"))) if 0 <= number < 1 << 32 else None
 
 
-def _elt(index: int | None, *values: Any) -> Any:
+def _elt(index: int | None, *values: SqlValue) -> SqlValue:
     return None if index is None or not 1 <= index <= len(values) else values[index - 1]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import calendar
 import datetime
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,6 +20,7 @@ from funke.engine.types.logical.time_types import DateType, LocalZonedTimestampT
 
 if TYPE_CHECKING:
     from funke.engine.sql.functions.function import Kernel
+    from funke.engine.types.logical.sql_value import SqlValue
 
 __all__ = ["add_months", "interval_body", "interval_kernel", "interval_type", "plus_interval"]
 
@@ -43,7 +44,7 @@ def interval_type(operator: str, types: Sequence[DataType]) -> DataType | None:
     return None
 
 
-def interval_body(operator: str, call: BoundCall) -> Callable[[Any, Any], Any]:
+def interval_body(operator: str, call: BoundCall) -> Callable[[SqlValue, SqlValue], SqlValue]:
     left, right = call.types
     if operator == "*":
         return lambda first, second: first * second
@@ -56,7 +57,7 @@ def interval_body(operator: str, call: BoundCall) -> Callable[[Any, Any], Any]:
     return move if operator == "+" else lambda moment, interval: move(moment, -interval)
 
 
-def plus_interval(moment: DataType, interval: DataType, call: BoundCall) -> Callable[[Any, int], Any]:
+def plus_interval(moment: DataType, interval: DataType, call: BoundCall) -> Callable[[SqlValue, int], SqlValue]:
     """Return what moves a date or time by an interval."""
     is_months = not isinstance(interval, DayTimeIntervalType)
     if isinstance(moment, TimeType):
@@ -76,7 +77,7 @@ def plus_interval(moment: DataType, interval: DataType, call: BoundCall) -> Call
     return lambda value, millis: value + datetime.timedelta(milliseconds=millis)
 
 
-def add_months(moment: Any, months: int) -> Any:
+def add_months(moment: SqlValue, months: int) -> SqlValue:
     """Return a date some months later, on the last day of the month if the month has no such day."""
     years, month = divmod(moment.year * 12 + moment.month - 1 + months, 12)
     day = min(moment.day, calendar.monthrange(years, month + 1)[1])

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from funke.engine.sql.functions.arithmetic import truncated_quotient
 from funke.engine.sql.functions.time_arithmetic import add_months
+
+if TYPE_CHECKING:
+    from funke.engine.types.logical.sql_value import SqlValue
 
 __all__ = ["MILLIS", "MONTHS", "ceil_to", "difference", "floor_to", "part_of", "part_of_days", "part_of_months"]
 
@@ -47,7 +50,7 @@ _PARTS: dict[str, Callable[[Any], int]] = {
 }
 
 
-def part_of(moment: Any, unit: str) -> int:
+def part_of(moment: SqlValue, unit: str) -> int:
     """Return a part of a date or time that has no zone."""
     return _PARTS[unit](moment)
 
@@ -67,7 +70,7 @@ def part_of_days(millis: int, unit: str) -> int:
     return truncated_quotient(rest, MILLIS[unit])
 
 
-def floor_to(moment: Any, unit: str) -> Any:
+def floor_to(moment: SqlValue, unit: str) -> SqlValue:
     """Return the start of the unit that a date or time lies in; weeks start on Sunday."""
     if isinstance(moment, datetime.time):
         return floor_to(datetime.datetime.combine(_EPOCH, moment), unit).time()
@@ -75,7 +78,7 @@ def floor_to(moment: Any, unit: str) -> Any:
     return start if isinstance(moment, datetime.datetime) else start.date()
 
 
-def ceil_to(moment: Any, unit: str) -> Any:
+def ceil_to(moment: SqlValue, unit: str) -> SqlValue:
     """Return the start of the next unit, or the moment itself if it is one."""
     if isinstance(moment, datetime.time):
         return ceil_to(datetime.datetime.combine(_EPOCH, moment), unit).time()
@@ -105,7 +108,7 @@ def _floor(moment: datetime.datetime, unit: str) -> datetime.datetime:
     return moment - (moment - midnight) % (MILLIS[unit] * _MILLISECOND)
 
 
-def difference(unit: str, first: Any, second: Any) -> int:
+def difference(unit: str, first: SqlValue, second: SqlValue) -> int:
     """Return how many whole units lie between two dates or times, from the first to the second."""
     start, end = _moment(first), _moment(second)
     if unit in MONTHS:
@@ -127,7 +130,7 @@ def _months_of_dates(start: datetime.date, end: datetime.date) -> int:
     return months - 1 if add_months(start, months) > end else months
 
 
-def _moment(value: Any) -> datetime.datetime:
+def _moment(value: SqlValue) -> datetime.datetime:
     if isinstance(value, datetime.datetime):
         return value
     if isinstance(value, datetime.time):

@@ -44,6 +44,8 @@ from funke.engine.types.logical.time_types import DateType, LocalZonedTimestampT
 
 if TYPE_CHECKING:
     from funke.engine.sql.functions.function import Body, Kernel
+    from funke.engine.types.columns.arrays import Datum
+    from funke.engine.types.logical.sql_value import SqlValue
 
 __all__ = ["TIMES"]
 
@@ -58,7 +60,7 @@ _MILLIS_BETWEEN = DayTimeIntervalType(DayTimeIntervalType.DayTimeResolution.SECO
 _FIRST, _LAST = -62_135_596_800_000, 253_402_300_799_999
 
 
-def _local(data_type: DataType, call: BoundCall) -> Callable[[Any], Any]:
+def _local(data_type: DataType, call: BoundCall) -> Callable[[SqlValue], SqlValue]:
     """Return what shows a value of a type in the session's zone, without a zone of its own."""
     if isinstance(data_type, LocalZonedTimestampType):
         return lambda moment: moment.astimezone(call.session.zone).replace(tzinfo=None)
@@ -67,7 +69,7 @@ def _local(data_type: DataType, call: BoundCall) -> Callable[[Any], Any]:
     return lambda value: value
 
 
-def _part(call: BoundCall, unit: str) -> Callable[[Any], int]:
+def _part(call: BoundCall, unit: str) -> Callable[[SqlValue], int]:
     data_type = call.types[-1]
     if isinstance(data_type, YearMonthIntervalType):
         return lambda months: part_of_months(months, unit)
@@ -84,7 +86,7 @@ def _extract_body(call: BoundCall) -> Body:
     return lambda _, moment: part(moment)
 
 
-_PART_KERNELS: dict[str, Callable[[Any], Any]] = {
+_PART_KERNELS: dict[str, Kernel] = {
     "YEAR": pc.year,
     "QUARTER": pc.quarter,
     "MONTH": pc.month,
@@ -98,7 +100,7 @@ _PART_KERNELS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def _part_kernel(call: BoundCall, unit: str) -> Callable[[Any], Any] | None:
+def _part_kernel(call: BoundCall, unit: str) -> Kernel | None:
     data_type = call.types[-1]
     is_date = isinstance(data_type, DateType) and unit not in ("HOUR", "MINUTE", "SECOND")
     if unit in _PART_KERNELS and (isinstance(data_type, TimestampType) or is_date):
@@ -126,7 +128,7 @@ def _date_format_body(call: BoundCall) -> Body:
     is_text = isinstance(call.types[0], CHARACTER)
     local = (lambda text: parse_pattern(text, _SECOND)) if is_text else _local(call.types[0], call)
 
-    def date_format(value: Any, pattern: str) -> str | None:
+    def date_format(value: SqlValue, pattern: str) -> str | None:
         moment = local(value)
         if moment is None:
             return None
@@ -150,7 +152,7 @@ def _date_format_kernel(call: BoundCall) -> Kernel | None:
         unit = "second"
     written = OverDistinct(write)
 
-    def date_format(moments: Any, pattern: Any) -> Any:
+    def date_format(moments: Datum, pattern: Datum) -> Datum:
         if isinstance(moments, pa.Scalar):
             return write([pa.repeat(moments, 1), pattern], 1)[0]
         return written([pc.floor_temporal(moments, unit=unit), pattern], len(moments))
@@ -184,7 +186,7 @@ def _to_timestamp_kernel(call: BoundCall) -> Kernel | None:
         return None
     each, result = OverDistinct(mapped_body(call)), TimestampType(3)
 
-    def to_timestamp(texts: Any, *pattern: Any) -> Any:
+    def to_timestamp(texts: Datum, *pattern: Datum) -> Datum:
         if isinstance(texts, pa.Scalar):
             return each([texts, *pattern], 1)[0]
         found = to_timestamps(texts, result) if _has_usual_form(texts, bool(pattern)) else None
@@ -193,12 +195,12 @@ def _to_timestamp_kernel(call: BoundCall) -> Kernel | None:
     return to_timestamp
 
 
-def _has_usual_form(texts: Any, is_exact: bool) -> bool:
+def _has_usual_form(texts: pa.Array, is_exact: bool) -> bool:
     """Whether texts are as long as the pattern that was given."""
     return not is_exact or not pc.any(pc.not_equal(pc.binary_length(texts), len("2024-01-02 03:04:05"))).as_py()
 
 
-def _to_timestamp_ltz(*arguments: Any) -> datetime.datetime | None:
+def _to_timestamp_ltz(*arguments: SqlValue) -> datetime.datetime | None:
     if isinstance(arguments[0], str):
         return _instant_of_text(*arguments)
     value, precision = arguments[0], arguments[1] if len(arguments) > 1 else 3
@@ -229,7 +231,7 @@ def _to_timestamp_ltz_kernel(call: BoundCall) -> Kernel | None:
     step = 1000 if precision == 0 else 1
     instants = pa.timestamp("ms", "UTC")
 
-    def to_timestamp_ltz(numbers: Any, *_: Any) -> Any:
+    def to_timestamp_ltz(numbers: Datum, *_: Any) -> Datum:
         wide = pc.cast(numbers, pa.int64())
         is_fit = pc.and_(pc.greater_equal(wide, _FIRST // step), pc.less_equal(wide, _LAST // step))
         return pc.cast(pc.if_else(is_fit, pc.multiply(wide, step), pa.scalar(None, pa.int64())), instants)
@@ -240,7 +242,7 @@ def _to_timestamp_ltz_kernel(call: BoundCall) -> Kernel | None:
 def _from_unixtime_body(call: BoundCall) -> Body:
     zone = call.session.zone
 
-    def from_unixtime(seconds: Any, pattern: str = _SECOND) -> str | None:
+    def from_unixtime(seconds: SqlValue, pattern: str = _SECOND) -> str | None:
         try:
             return format_pattern((_EPOCH + to_whole(seconds) * 1000 * _MILLISECOND).astimezone(zone), pattern)
         except OverflowError:
@@ -316,7 +318,7 @@ def _interval_between_body(call: BoundCall) -> Body:
     return lambda end, start, _: difference(unit, _in_millis(first(start)), _in_millis(last(end)))
 
 
-def _in_millis(moment: Any) -> Any:
+def _in_millis(moment: SqlValue) -> SqlValue:
     """Without what is less than a millisecond, which Flink cuts off before it computes."""
     if not isinstance(moment, (datetime.datetime, datetime.time)):
         return moment
@@ -333,7 +335,7 @@ def _convert_tz(text: str, source: str, target: str) -> str | None:
 def _overlaps_body(call: BoundCall) -> Body:
     first_span, second_span = _span(call, 0), _span(call, 2)
 
-    def overlaps(first: Any, first_end: Any, second: Any, second_end: Any) -> bool | None:
+    def overlaps(first: SqlValue, first_end: SqlValue, second: SqlValue, second_end: SqlValue) -> bool | None:
         (a, b), (c, d) = first_span(first, first_end), second_span(second, second_end)
         tests = [None if end is None or start is None else end >= start for end, start in ((b, c), (d, a))]
         return False if False in tests else None if None in tests else True
@@ -341,12 +343,12 @@ def _overlaps_body(call: BoundCall) -> Body:
     return overlaps
 
 
-def _span(call: BoundCall, place: int) -> Callable[[Any, Any], tuple[Any, Any]]:
+def _span(call: BoundCall, place: int) -> Callable[[SqlValue, SqlValue], tuple[SqlValue, SqlValue]]:
     """Return what puts the ends of a span in their order; the second counts as the earlier if one is NULL."""
     start_type, end_type = call.types[place : place + 2]
     move = plus_interval(start_type, end_type, replace(call, result=start_type)) if _is_interval(end_type) else None
 
-    def span(start: Any, end: Any) -> tuple[Any, Any]:
+    def span(start: SqlValue, end: SqlValue) -> tuple[SqlValue, SqlValue]:
         if move is not None:
             end = None if start is None or end is None else move(start, end)
         is_in_order = start is not None and end is not None and start <= end
@@ -368,7 +370,7 @@ def _is_interval(data_type: DataType) -> bool:
 def _now(
     names: str,
     result: DataType,
-    of: Callable[[datetime.datetime], Any],
+    of: Callable[[datetime.datetime], SqlValue],
     purpose: str,
     moment: Moment = Moment.OF_QUERY,
 ) -> Function:
@@ -377,7 +379,7 @@ def _now(
     def body(call: BoundCall) -> Body:
         session = call.session
 
-        def now() -> Any:
+        def now() -> SqlValue:
             found = session.now(moment)
             return of(found if isinstance(result, LocalZonedTimestampType) else found.astimezone(session.zone))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.flink_exceptions import TableException
@@ -15,6 +15,9 @@ from funke.engine.sql.user_values import from_user_value, to_user_value
 from funke.engine.types.logical.data_type import DataType
 from funke.engine.types.logical.row_type import RowType
 from funke.engine.types.logical.sql_text import from_sql_text
+
+if TYPE_CHECKING:
+    from funke.engine.types.logical.sql_value import SqlValue
 
 __all__ = ["UserAggregate", "as_aggregate", "declared_types", "result_fields"]
 
@@ -77,16 +80,16 @@ class _UserBody(AggregateBody):
     def create(self) -> Any:
         return self._function.create_accumulator()
 
-    def accumulate(self, accumulator: Any, *arguments: Any) -> None:
+    def accumulate(self, accumulator: Any, *arguments: SqlValue) -> None:
         self._function.accumulate(accumulator, *self._convert(arguments))
 
-    def retract(self, accumulator: Any, *arguments: Any) -> None:
+    def retract(self, accumulator: Any, *arguments: SqlValue) -> None:
         self._function.retract(accumulator, *self._convert(arguments))
 
     def merge(self, accumulator: Any, other: Any) -> None:
         self._function.merge(accumulator, [other])
 
-    def value(self, accumulator: Any) -> Any:
+    def value(self, accumulator: Any) -> SqlValue:
         value = self._function.get_value(accumulator)
         return value if self._result is None else self._result(value)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -17,6 +17,10 @@ from funke.engine.sql.user_values import from_user_value, to_user_value
 from funke.engine.types.logical.column_types import to_column_type
 from funke.engine.types.logical.data_type import DataType
 from funke.engine.types.logical.sql_text import from_sql_text
+
+if TYPE_CHECKING:
+    from funke.engine.types.columns.arrays import Datum
+    from funke.engine.types.logical.sql_value import SqlValue
 
 __all__ = ["UserScalar", "as_scalar", "pandas_argument"]
 
@@ -81,7 +85,7 @@ def _body(call: BoundCall) -> Body:
     if not any(converts) and to_result is None:
         return evaluate
 
-    def converted(*values: Any) -> Any:
+    def converted(*values: SqlValue) -> SqlValue:
         result = evaluate(*(each if convert is None else convert(each) for convert, each in zip(converts, values)))
         return result if to_result is None else to_result(result)
 
@@ -102,7 +106,7 @@ def _pandas_kernel(call: BoundCall) -> Kernel:
 
     most = call.session.pandas_rows
 
-    def evaluate(*columns: Any) -> pa.Array:
+    def evaluate(*columns: Datum) -> pa.Array:
         length = next((len(each) for each in columns if not isinstance(each, pa.Scalar)), None)
         if length is None or length <= most:
             return evaluate_part(length, *columns)
@@ -115,7 +119,7 @@ def _pandas_kernel(call: BoundCall) -> Kernel:
         ]
         return pa.concat_arrays(parts)
 
-    def evaluate_part(length: int | None, *columns: Any) -> pa.Array:
+    def evaluate_part(length: int | None, *columns: Datum) -> pa.Array:
         found = user.function.eval(*(pandas_argument(each, user.takes_row) for each in columns))
         if not isinstance(found, (pd.Series, pd.DataFrame)):
             raise TypeError(
@@ -132,7 +136,7 @@ def _pandas_kernel(call: BoundCall) -> Kernel:
     return evaluate
 
 
-def pandas_argument(column: Any, is_whole_row: bool) -> Any:
+def pandas_argument(column: Datum, is_whole_row: bool) -> Any:
     """A column for pandas: a row is a DataFrame, a constant itself.
 
     As in PyFlink, in a whole row (`Table.map` and its kin) the fields of rows stand beside the other columns.
@@ -148,7 +152,7 @@ def pandas_argument(column: Any, is_whole_row: bool) -> Any:
     return pa.table([column for _, column in fields], [name for name, _ in fields]).to_pandas()
 
 
-def _field_columns(name: str, column: pa.ChunkedArray) -> list[tuple[str, Any]]:
+def _field_columns(name: str, column: pa.ChunkedArray) -> list[tuple[str, pa.ChunkedArray]]:
     if not pa.types.is_struct(column.type):
         return [(name, column)]
     return list(zip((each.name for each in column.type), column.flatten()))
@@ -165,7 +169,7 @@ def _from_pandas(found: Any, wanted: pa.DataType) -> pa.Array:
 def _async_kernel(call: BoundCall) -> Kernel:
     body, types = _body(call), call.types
 
-    def evaluate(*columns: Any) -> pa.Array:
+    def evaluate(*columns: Datum) -> pa.Array:
         length = next((len(each) for each in columns if not isinstance(each, pa.Scalar)), 1)
         rows = zip(*(_values(column, data_type, length) for column, data_type in zip(columns, types)))
         results = call.session.async_calls.results(body, rows if columns else [()])
@@ -174,7 +178,7 @@ def _async_kernel(call: BoundCall) -> Kernel:
     return evaluate
 
 
-def _values(column: Any, data_type: DataType, length: int) -> Sequence[Any]:
+def _values(column: Datum, data_type: DataType, length: int) -> Sequence[SqlValue]:
     if isinstance(column, pa.Scalar):
         return [to_value(column, data_type)] * length
     return to_values(column, data_type)

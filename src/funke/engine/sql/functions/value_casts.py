@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from funke.engine.errors import FunkeError, TypeMismatchError
 from funke.engine.sql.functions.decimals import fitted, from_float, plain_text, to_whole, wrapped
@@ -45,6 +45,9 @@ from funke.engine.types.logical.time_types import DateType, LocalZonedTimestampT
 from funke.engine.types.number_text import double_text, float_text
 from funke.engine.types.scalar_coercion import round_to_float32
 
+if TYPE_CHECKING:
+    from funke.engine.types.logical.sql_value import SqlValue
+
 __all__ = ["BITS", "CastError", "interval_unit", "rounded_units", "value_cast", "value_text"]
 
 Cast = Callable[[Any], Any]
@@ -76,7 +79,7 @@ def value_cast(source: DataType, target: DataType, session: Session) -> Cast:
     )
 
 
-def value_text(data_type: Any, session: Session) -> Callable[[Any], str]:
+def value_text(data_type: Any, session: Session) -> Callable[[SqlValue], str]:
     """Return what writes values of a type as CAST to STRING does."""
     simple = _TEXTS.get(type(data_type))
     if simple is not None:
@@ -103,12 +106,12 @@ def value_text(data_type: Any, session: Session) -> Callable[[Any], str]:
     raise TypeMismatchError(f"values of the type {to_sql_text(data_type)} have no text")
 
 
-def _part_text(data_type: DataType, session: Session) -> Callable[[Any], str]:
+def _part_text(data_type: DataType, session: Session) -> Callable[[SqlValue], str]:
     write = value_text(data_type, session)
     return lambda value: "NULL" if value is None else write(value)
 
 
-def _map_text(key: Callable[[Any], str], value: Callable[[Any], str]) -> Callable[[Any], str]:
+def _map_text(key: Callable[[SqlValue], str], value: Callable[[SqlValue], str]) -> Callable[[SqlValue], str]:
     return lambda items: "{" + ", ".join(f"{key(first)}={value(second)}" for first, second in items.items()) + "}"
 
 
@@ -148,7 +151,7 @@ def _is_same(source: DataType, target: DataType) -> bool:
     return source.nullable() == target.nullable()
 
 
-def _sized_text(text: Callable[[Any], str], target: Any) -> Cast:
+def _sized_text(text: Callable[[SqlValue], str], target: Any) -> Cast:
     length = target.length
     if isinstance(target, CharType):
         return lambda value: text(value)[:length].ljust(length)
@@ -307,13 +310,13 @@ def _to_local(source: DataType, session: Session) -> Cast | None:
     return None
 
 
-def _or_refused(value: Any, text: str) -> Any:
+def _or_refused(value: SqlValue, text: str) -> SqlValue:
     if value is None:
         raise CastError(f"For input string: '{text}'. Invalid date or time.")
     return value
 
 
-def _cut(moment: Any, digits: int) -> Any:
+def _cut(moment: SqlValue, digits: int) -> SqlValue:
     """Return a time with at most so many digits behind the point."""
     if digits >= 6:
         return moment

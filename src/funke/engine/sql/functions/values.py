@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -14,27 +14,30 @@ from funke.engine.types.logical.data_type import DataType
 from funke.engine.types.logical.families import TIMESTAMP
 from funke.engine.types.logical.row_type import RowType
 
+if TYPE_CHECKING:
+    from funke.engine.types.logical.sql_value import SqlValue
+
 __all__ = ["from_values", "to_value", "to_values"]
 
 Convert = Callable[[Any], Any]
 
 
-def to_values(column: pa.Array, data_type: DataType) -> list[Any]:
+def to_values(column: pa.Array, data_type: DataType) -> list[SqlValue]:
     """Return the Python values of a column."""
     if isinstance(data_type, TIMESTAMP) and column.type.unit == "ns":
         # Python counts microseconds.
         column = column.cast(pa.timestamp("us", column.type.tz), safe=False)
-    values: list[Any] = column.to_pylist()
+    values: list[SqlValue] = column.to_pylist()
     convert = _from_arrow(data_type)
     return values if convert is None else [None if each is None else convert(each) for each in values]
 
 
-def to_value(scalar: Any, data_type: DataType) -> Any:
+def to_value(scalar: pa.Scalar, data_type: DataType) -> SqlValue:
     """Return the Python value of an Arrow scalar."""
     return to_values(pa.array([scalar.as_py()], scalar.type), data_type)[0]
 
 
-def from_values(values: Sequence[Any], data_type: DataType) -> pa.Array:
+def from_values(values: Sequence[SqlValue], data_type: DataType) -> pa.Array:
     """Return the column of some Python values."""
     convert = _to_arrow(data_type)
     if convert is not None:
@@ -81,5 +84,5 @@ def _map_parts(data_type: Any, convert: Callable[[DataType], Convert | None]) ->
     return convert(data_type.key_type), convert(data_type.value_type)
 
 
-def _applied(convert: Convert | None, value: Any) -> Any:
+def _applied(convert: Convert | None, value: SqlValue) -> SqlValue:
     return value if convert is None or value is None else convert(value)

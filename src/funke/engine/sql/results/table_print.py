@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from funke.engine.sql.results.display_width import cut, display_width, right_aligned
 from funke.engine.sql.results.value_text import value_text
@@ -20,6 +20,9 @@ from funke.engine.types.logical.atomic_types import (
 from funke.engine.types.logical.data_type import DataType
 from funke.engine.types.logical.time_types import DateType, LocalZonedTimestampType, TimestampType, TimeType
 from funke.engine.types.row import Row
+
+if TYPE_CHECKING:
+    from funke.engine.types.logical.sql_value import SqlValue
 
 __all__ = ["ResultColumns", "listing_lines", "query_lines"]
 
@@ -44,7 +47,7 @@ class ResultColumns:
     types: tuple[DataType, ...]
     zone: datetime.tzinfo | None = None
 
-    def texts(self, row: Sequence[Any] | Row, null_text: str) -> list[str]:
+    def texts(self, row: Sequence[SqlValue] | Row, null_text: str) -> list[str]:
         """Return the values of a row as texts."""
         return [
             null_text if value is None else value_text(value, data_type, self.zone)
@@ -71,7 +74,7 @@ def query_lines(columns: ResultColumns, rows: Iterable[Row], is_streaming: bool,
     return _framed([*kinds, *columns.names], widths, texts)
 
 
-def listing_lines(columns: ResultColumns, rows: Iterable[Sequence[Any]]) -> Iterator[str]:
+def listing_lines(columns: ResultColumns, rows: Iterable[Sequence[SqlValue]]) -> Iterator[str]:
     """Give the lines of what SHOW, DESCRIBE and their kin answer: widths follow from the values, NULL is empty."""
     texts = [columns.texts(row, "") for row in rows]
     widths = [max(map(display_width, column)) for column in zip(columns.names, *texts)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -43,7 +43,7 @@ class ValueMaker(ABC):
     type: DataType
     null_rate: float = 0.0
 
-    def column(self, indexes: Any, chance: np.random.Generator) -> Any:
+    def column(self, indexes: Array, chance: np.random.Generator) -> pa.Array:
         """Return the values of rows with these numbers."""
         made = self._make(indexes, chance)
         if self.null_rate <= 0:
@@ -56,12 +56,12 @@ class ValueMaker(ABC):
         return to_column_type(self.type)
 
     @abstractmethod
-    def _make(self, indexes: Any, chance: np.random.Generator) -> Any: ...
+    def _make(self, indexes: Array, chance: np.random.Generator) -> pa.Array: ...
 
 
 @dataclass(frozen=True)
 class BooleanMaker(ValueMaker):
-    def _make(self, indexes: Any, chance: np.random.Generator) -> pa.Array:
+    def _make(self, indexes: Array, chance: np.random.Generator) -> pa.Array:
         return pa.array(chance.integers(0, 2, len(indexes)).astype(bool))
 
 
@@ -72,7 +72,7 @@ class IntegerMaker(ValueMaker):
     least: int = 0
     most: int = 0
 
-    def _make(self, indexes: Any, chance: np.random.Generator) -> Any:
+    def _make(self, indexes: Array, chance: np.random.Generator) -> pa.Array:
         numbers = chance.integers(self.least, self.most, len(indexes), np.int64, endpoint=True)
         return pa.array(numbers).cast(self.arrow_type)
 
@@ -82,7 +82,7 @@ class FloatMaker(ValueMaker):
     least: float = 0.0
     most: float = 1.0
 
-    def _make(self, indexes: Any, chance: np.random.Generator) -> Any:
+    def _make(self, indexes: Array, chance: np.random.Generator) -> pa.Array:
         # The difference of the bounds may be more than a number can be.
         part = chance.random(len(indexes))
         return pa.array(self.least * (1 - part) + self.most * part).cast(self.arrow_type, safe=False)
@@ -95,7 +95,7 @@ class DecimalMaker(ValueMaker):
     least: int = 0
     most: int = 0
 
-    def _make(self, indexes: Any, chance: np.random.Generator) -> pa.Array:
+    def _make(self, indexes: Array, chance: np.random.Generator) -> pa.Array:
         from decimal import Decimal
 
         scale: int = self.type.scale  # type: ignore[attr-defined]
@@ -111,7 +111,7 @@ class TextMaker(ValueMaker):
     length: int = 100
     is_varying: bool = False
 
-    def _make(self, indexes: Any, chance: np.random.Generator) -> pa.Array:
+    def _make(self, indexes: Array, chance: np.random.Generator) -> pa.Array:
         lengths = _lengths(self, len(indexes), chance)
         digits = _HEX[chance.integers(0, 16, int(lengths.sum()), np.uint8)]
         return _binary(lengths, digits, pa.utf8())
@@ -122,19 +122,19 @@ class BytesMaker(ValueMaker):
     length: int = 100
     is_varying: bool = False
 
-    def _make(self, indexes: Any, chance: np.random.Generator) -> pa.Array:
+    def _make(self, indexes: Array, chance: np.random.Generator) -> pa.Array:
         lengths = _lengths(self, len(indexes), chance)
         content = chance.integers(0, 256, int(lengths.sum()), np.uint8)
         return _binary(lengths, content, pa.binary()).cast(self.arrow_type)
 
 
-def _lengths(maker: TextMaker | BytesMaker, count: int, chance: np.random.Generator) -> Any:
+def _lengths(maker: TextMaker | BytesMaker, count: int, chance: np.random.Generator) -> Array:
     if maker.is_varying:
         return chance.integers(1, maker.length, count, np.int64, endpoint=True)
     return np.full(count, maker.length, np.int64)
 
 
-def _binary(lengths: Any, content: Any, arrow_type: pa.DataType) -> pa.Array:
+def _binary(lengths: Array, content: Array, arrow_type: pa.DataType) -> pa.Array:
     offsets: Array = np.zeros(len(lengths) + 1, np.int32)
     np.cumsum(lengths, out=offsets[1:])
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(content))]
@@ -149,7 +149,7 @@ class NowMaker(ValueMaker):
     # Of the machine's zone, for what has no zone itself.
     offset_ms: int = 0
 
-    def _make(self, indexes: Any, chance: np.random.Generator) -> Any:
+    def _make(self, indexes: Array, chance: np.random.Generator) -> pa.Array:
         now_ms = time.time_ns() // 1_000_000 + self.offset_ms
         past = chance.integers(0, self.max_past_ms, len(indexes), endpoint=True) if self.max_past_ms else 0
         moments: Array = np.full(len(indexes), now_ms, np.int64) - past
@@ -168,7 +168,7 @@ class SequenceMaker(ValueMaker):
 
     start: int = 0
 
-    def _make(self, indexes: Any, chance: np.random.Generator) -> pa.Array:
+    def _make(self, indexes: Array, chance: np.random.Generator) -> pa.Array:
         numbers = pa.array(indexes + self.start)
         if pa.types.is_binary(self.arrow_type):
             return numbers.cast(pa.utf8()).cast(self.arrow_type)
@@ -184,7 +184,7 @@ class ArrayMaker(ValueMaker):
     element: ValueMaker | None = None
     length: int = 3
 
-    def _make(self, indexes: Any, chance: np.random.Generator) -> Any:
+    def _make(self, indexes: Array, chance: np.random.Generator) -> pa.Array:
         assert self.element is not None
         offsets: Array = np.arange(len(indexes) + 1, dtype=np.int32) * self.length
         elements = self.element.column(np.arange(len(indexes) * self.length), chance)
@@ -199,7 +199,7 @@ class MapMaker(ValueMaker):
     value: ValueMaker | None = None
     length: int = 3
 
-    def _make(self, indexes: Any, chance: np.random.Generator) -> pa.Array:
+    def _make(self, indexes: Array, chance: np.random.Generator) -> pa.Array:
         assert self.key is not None
         assert self.value is not None
         entries = np.arange(len(indexes) * self.length)
@@ -215,6 +215,6 @@ class MapMaker(ValueMaker):
 class RowMaker(ValueMaker):
     fields: tuple[ValueMaker, ...] = ()
 
-    def _make(self, indexes: Any, chance: np.random.Generator) -> pa.Array:
+    def _make(self, indexes: Array, chance: np.random.Generator) -> pa.Array:
         columns = [each.column(indexes, chance) for each in self.fields]
         return pa.StructArray.from_arrays(columns, fields=list(self.arrow_type))

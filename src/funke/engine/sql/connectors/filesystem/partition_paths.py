@@ -12,8 +12,11 @@ from funke.engine.sql.functions.values import to_values
 from funke.engine.sql.results.value_text import value_text
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from funke.engine.types.columns.arrays import Array
     from funke.engine.types.logical.row_type import RowField
+    from funke.engine.types.logical.sql_value import SqlValue
 
 __all__ = ["Partitions", "escaped"]
 
@@ -57,7 +60,7 @@ class Partitions:
             chosen = np.flatnonzero(numbers == number)
             yield folders[number], rest.take(chosen), None if kinds is None else kinds[chosen]
 
-    def _folders(self, data: Any, places: Sequence[int]) -> tuple[dict[int, str], Array]:
+    def _folders(self, data: pa.RecordBatch, places: Sequence[int]) -> tuple[dict[int, str], Array]:
         """The folders by number, and the number of each row's."""
         folders: dict[int, str] = {0: ""}
         numbers: Array = np.zeros(len(data), np.int64)
@@ -69,9 +72,9 @@ class Partitions:
             folders = {each: f"{folders[each // len(names)]}{names[each % len(names)]}/" for each in found}
         return {number: folder.rstrip("/") for number, folder in folders.items()}, numbers
 
-    def _values(self, dictionary: Any, place: int) -> list[Any]:
+    def _values(self, dictionary: pa.Array, place: int) -> list[SqlValue]:
         return to_values(dictionary, self.fields[place].data_type)
 
-    def _name(self, field: RowField, value: Any) -> str:
+    def _name(self, field: RowField, value: SqlValue) -> str:
         text = "" if value is None else value_text(value, field.data_type)
         return f"{escaped(field.name)}={escaped(text) or self.default_name}"

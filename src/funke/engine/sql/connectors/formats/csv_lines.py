@@ -18,6 +18,8 @@ from funke.engine.types.logical.row_type import RowType
 from funke.engine.types.logical.sql_text import to_sql_text
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from funke.engine.types.logical.data_type import DataType
     from funke.engine.types.logical.row_type import RowField
 
@@ -39,7 +41,7 @@ class CsvLines(LineFileWriter):
     def _writers(self) -> list[ValueText]:
         return [self._cell_writer(each.data_type) for each in self.fields]
 
-    def pieces(self, batch: Any, kinds: Any = None) -> list[bytes]:
+    def pieces(self, batch: pa.RecordBatch, kinds: Any = None) -> list[bytes]:
         separator, null = self.dialect.separator, self.dialect.null_text
         cells = []
         for column, field, write in zip(batch.columns, self.fields, self._writers()):

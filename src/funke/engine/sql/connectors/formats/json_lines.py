@@ -17,6 +17,8 @@ from funke.engine.types.logical.families import INTEGRAL
 from funke.engine.types.logical.row_type import RowType
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from funke.engine.types.logical.data_type import DataType
     from funke.engine.types.logical.row_type import RowField
 
@@ -39,7 +41,7 @@ class JsonLines(LineFileWriter):
         for each in self.fields:
             self._writer(each.data_type)
 
-    def pieces(self, batch: Any, kinds: Any = None) -> list[bytes]:
+    def pieces(self, batch: pa.RecordBatch, kinds: Any = None) -> list[bytes]:
         cells = [self._cells(column, each) for column, each in zip(batch.columns, self.fields)]
         if self.ignores_nulls:
             return [f"{{{','.join(filter(None, row))}}}\n".encode() for row in zip(*cells)]
@@ -50,7 +52,7 @@ class JsonLines(LineFileWriter):
         """Between day and time."""
         return "T" if self.is_iso else " "
 
-    def _cells(self, column: Any, field: RowField) -> list[str]:
+    def _cells(self, column: pa.Array, field: RowField) -> list[str]:
         """What each object has of a column: a column at a time takes half as long as a row at a time."""
         name, write = f"{_text(field.name)}:", self._writer(field.data_type)
         values: list[Any] | None = moment_texts(column, field.data_type, self._separator)

@@ -63,7 +63,7 @@ def _moment_writer(separator: str, end: str) -> ValueText:
     return write
 
 
-def moment_texts(column: Any, data_type: DataType, separator: str = " ") -> list[str | None] | None:
+def moment_texts(column: pa.Array, data_type: DataType, separator: str = " ") -> list[str | None] | None:
     """Return the texts of a column of moments, all at once and as `plain_text` writes them; None for other columns.
 
     A moment at a time takes fifteen times as long.

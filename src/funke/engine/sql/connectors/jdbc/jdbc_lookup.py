@@ -21,6 +21,7 @@ from funke.engine.sql.connectors.lookup.lookup_options import LookupSettings
 if TYPE_CHECKING:
     from funke.engine.connectors.jdbc.database import Database
     from funke.engine.operators.clock import Clock
+    from funke.engine.types.logical.sql_value import SqlValue
 
 __all__ = ["JdbcLookupTable"]
 
@@ -79,14 +80,14 @@ class DatabaseRows(KeyedTable):
         ]
         return self._repeated(lambda: self._rows(reads))
 
-    def _condition(self, keys: Sequence[tuple[Any, ...]]) -> Condition:
+    def _condition(self, keys: Sequence[tuple[SqlValue, ...]]) -> Condition:
         values = tuple(self._value(value) for key in keys for value in key)
         if len(self._keys) == 1:
             return Condition(f"{self._keys[0]} IN ({', '.join('?' for _ in keys)})", values)
         one = " AND ".join(f"{each} = ?" for each in self._keys)
         return Condition(" OR ".join(f"({one})" for _ in keys), values)
 
-    def _value(self, value: Any) -> Any:
+    def _value(self, value: SqlValue) -> SqlValue:
         convert = self._database.converter(type(value))
         return value if convert is None else convert(value)
 

@@ -24,7 +24,10 @@ from funke.engine.types.logical.sql_text import to_sql_text
 from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from funke.engine.types.columns.column_batch import ColumnBatch
+    from funke.engine.types.logical.sql_value import SqlValue
 
 __all__ = ["JdbcTableSink"]
 
@@ -111,7 +114,7 @@ class _ColumnWriter(JdbcWriter):
             ]
         )
 
-    def _cells(self, column: Any, own: Column) -> list[Any]:
+    def _cells(self, column: pa.Array, own: Column) -> list[SqlValue]:
         values = to_values(column, own.type)
         first = next((each for each in values if each is not None), None)
         convert = None if first is None else self._connection.database.converter(type(first))

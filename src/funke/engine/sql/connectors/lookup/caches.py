@@ -195,7 +195,7 @@ class _HeldTable:
 _NOWHERE: Array = np.empty(0, np.int64)
 
 
-def _places(numbers: Array, keys: int) -> list[Any]:
+def _places(numbers: Array, keys: int) -> list[Array]:
     """The places of the rows of each key."""
     counts, places = rows_by_number(numbers, keys)
     return np.split(places, np.cumsum(counts)[:-1])

@@ -106,7 +106,7 @@ class TableOfThread(KeyedTable):
             del self._own.table
 
 
-def rows_by_number(numbers: Any, keys: int) -> tuple[Any, Array]:
+def rows_by_number(numbers: Array, keys: int) -> tuple[Array, Array]:
     """How many rows each of so many keys has, and their places; rows without a number are left out."""
     places: Array = np.flatnonzero(numbers >= 0)
     own = numbers[places]

@@ -6,13 +6,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from funke.engine.errors import TypeMismatchError
 from funke.engine.sql.functions.aggregates.kernel import AggregateKernel
 from funke.engine.sql.functions.function import Argument, Form, Session, TypeRule, refusal_of
 from funke.engine.types.logical.data_type import DataType
 from funke.engine.types.logical.families import with_nullable
+
+if TYPE_CHECKING:
+    from funke.engine.types.logical.sql_value import SqlValue
 
 __all__ = ["AggregateBody", "AggregateCall", "AggregateFunction", "bind_aggregate"]
 
@@ -25,11 +28,11 @@ class AggregateBody(ABC):
         """The accumulator of a group without rows."""
 
     @abstractmethod
-    def accumulate(self, accumulator: Any, *arguments: Any) -> None:
+    def accumulate(self, accumulator: Any, *arguments: SqlValue) -> None:
         """Takes a row in."""
 
     @abstractmethod
-    def retract(self, accumulator: Any, *arguments: Any) -> None:
+    def retract(self, accumulator: Any, *arguments: SqlValue) -> None:
         """Takes back a row that was taken in before."""
 
     @abstractmethod
@@ -37,7 +40,7 @@ class AggregateBody(ABC):
         """Takes in everything that another accumulator holds."""
 
     @abstractmethod
-    def value(self, accumulator: Any) -> Any:
+    def value(self, accumulator: Any) -> SqlValue:
         """The result."""
 
 

@@ -6,7 +6,7 @@ import operator
 from abc import abstractmethod
 from array import array
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pyroaring import BitMap
@@ -19,6 +19,9 @@ from funke.engine.sql.functions.function import TypeRule
 from funke.engine.types.bitmap_bytes import opened, stored
 from funke.engine.types.logical.atomic_types import BigIntType, BitmapType
 from funke.engine.types.logical.data_type import DataType
+
+if TYPE_CHECKING:
+    from funke.engine.types.logical.sql_value import SqlValue
 
 __all__ = ["BITMAP_AGGREGATES"]
 
@@ -35,17 +38,17 @@ class _BuildBody(AggregateBody):
     def create(self) -> BitMap:
         return BitMap()
 
-    def accumulate(self, accumulator: BitMap, *arguments: Any) -> None:
+    def accumulate(self, accumulator: BitMap, *arguments: SqlValue) -> None:
         if arguments[0] is not None:
             accumulator.add(arguments[0] & 0xFFFFFFFF)
 
-    def retract(self, accumulator: BitMap, *arguments: Any) -> None:
+    def retract(self, accumulator: BitMap, *arguments: SqlValue) -> None:
         raise NotImplementedError("numbers that may be taken back are counted, see _CountedBuildBody")
 
     def merge(self, accumulator: BitMap, other: BitMap) -> None:
         accumulator |= other
 
-    def value(self, accumulator: BitMap) -> Any:
+    def value(self, accumulator: BitMap) -> SqlValue:
         return self._result(accumulator) if accumulator else None
 
 
@@ -73,18 +76,18 @@ class _CombinedBody(AggregateBody):
     def create(self) -> list[BitMap]:
         return []
 
-    def accumulate(self, accumulator: list[BitMap], *arguments: Any) -> None:
+    def accumulate(self, accumulator: list[BitMap], *arguments: SqlValue) -> None:
         if arguments[0] is not None:
             self._add(accumulator, opened(arguments[0]))
 
-    def retract(self, accumulator: list[BitMap], *arguments: Any) -> None:
+    def retract(self, accumulator: list[BitMap], *arguments: SqlValue) -> None:
         raise NotImplementedError("bitmaps that may be taken back are counted, see _CountedBody")
 
     def merge(self, accumulator: list[BitMap], other: list[BitMap]) -> None:
         for each in other:
             self._add(accumulator, each.copy())
 
-    def value(self, accumulator: list[BitMap]) -> Any:
+    def value(self, accumulator: list[BitMap]) -> SqlValue:
         return self._result(accumulator[0]) if accumulator else None
 
     def _add(self, accumulator: list[BitMap], bitmap: BitMap) -> None:
@@ -103,11 +106,11 @@ class _CountedXorBody(AggregateBody):
     def create(self) -> list[Any]:
         return [0, BitMap()]
 
-    def accumulate(self, accumulator: list[Any], *arguments: Any) -> None:
+    def accumulate(self, accumulator: list[Any], *arguments: SqlValue) -> None:
         if arguments[0] is not None:
             self.merge(accumulator, [1, opened(arguments[0])])
 
-    def retract(self, accumulator: list[Any], *arguments: Any) -> None:
+    def retract(self, accumulator: list[Any], *arguments: SqlValue) -> None:
         if arguments[0] is not None:
             self.merge(accumulator, [-1, opened(arguments[0])])
 
@@ -115,7 +118,7 @@ class _CountedXorBody(AggregateBody):
         accumulator[0] += other[0]
         accumulator[1] ^= other[1]
 
-    def value(self, accumulator: list[Any]) -> Any:
+    def value(self, accumulator: list[Any]) -> SqlValue:
         return self._result(accumulator[1]) if accumulator[0] > 0 else None
 
 
@@ -128,10 +131,10 @@ class _CountedBody(AggregateBody):
     def create(self) -> list[Any]:
         return [0, {}, BitMap()]
 
-    def accumulate(self, accumulator: list[Any], *arguments: Any) -> None:
+    def accumulate(self, accumulator: list[Any], *arguments: SqlValue) -> None:
         self._add(accumulator, arguments[0], 1)
 
-    def retract(self, accumulator: list[Any], *arguments: Any) -> None:
+    def retract(self, accumulator: list[Any], *arguments: SqlValue) -> None:
         self._add(accumulator, arguments[0], -1)
 
     def merge(self, accumulator: list[Any], other: list[Any]) -> None:
@@ -139,11 +142,11 @@ class _CountedBody(AggregateBody):
         for number, count in other[1].items():
             self._count(accumulator, number, count)
 
-    def value(self, accumulator: list[Any]) -> Any:
+    def value(self, accumulator: list[Any]) -> SqlValue:
         found = self.found(*accumulator)
         return None if found is None else self._result(found)
 
-    def numbers(self, argument: Any) -> Iterable[int]:
+    def numbers(self, argument: SqlValue) -> Iterable[int]:
         """The numbers of an argument."""
         return opened(argument)
 
@@ -151,7 +154,7 @@ class _CountedBody(AggregateBody):
     def found(self, arguments: int, counts: dict[int, int], present: BitMap) -> BitMap | None:
         """The bitmap that is the result."""
 
-    def _add(self, accumulator: list[Any], argument: Any, count: int) -> None:
+    def _add(self, accumulator: list[Any], argument: SqlValue, count: int) -> None:
         if argument is not None:
             accumulator[0] += count
             for number in self.numbers(argument):

@@ -14,6 +14,8 @@ from funke.engine.sql.functions.values import from_values, to_values
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from funke.engine.types.logical.sql_value import SqlValue
+
 __all__ = ["BodyKernel"]
 
 
@@ -58,7 +60,7 @@ class BodyKernel(AggregateKernel):
                 yield result_of(accumulator)
             place += length
 
-    def _arguments(self, rows: AggregateRows) -> list[tuple[Any, ...]]:
+    def _arguments(self, rows: AggregateRows) -> list[tuple[SqlValue, ...]]:
         if not rows.arguments:
             return [()] * len(rows)
         columns = [

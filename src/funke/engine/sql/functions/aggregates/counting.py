@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +13,9 @@ from funke.engine.sql.functions.aggregates.rows import AggregateRows
 from funke.engine.sql.functions.type_rules import always
 from funke.engine.types.logical.atomic_types import BigIntType
 
+if TYPE_CHECKING:
+    from funke.engine.types.logical.sql_value import SqlValue
+
 __all__ = ["COUNT"]
 
 
@@ -20,11 +23,11 @@ class _CountBody(AggregateBody):
     def create(self) -> list[int]:
         return [0]
 
-    def accumulate(self, accumulator: list[int], *arguments: Any) -> None:
+    def accumulate(self, accumulator: list[int], *arguments: SqlValue) -> None:
         if None not in arguments:
             accumulator[0] += 1
 
-    def retract(self, accumulator: list[int], *arguments: Any) -> None:
+    def retract(self, accumulator: list[int], *arguments: SqlValue) -> None:
         if None not in arguments:
             accumulator[0] -= 1
 

@@ -55,13 +55,13 @@ class DistinctValues:
             return None
         data_type, stored = self._own[0][1], pa.int64() if kind.bit_width == 64 else pa.int32()
 
-        def to_keys(values: Any) -> list[Any]:
+        def to_keys(values: Array) -> list[Any]:
             column = pa.array(values)
             if not pa.types.is_integer(kind):
                 column = column.cast(stored)
             return storage_keys(to_values(column.cast(kind), data_type))
 
-        def from_keys(keys: list[Any]) -> Any:
+        def from_keys(keys: list[Any]) -> Array:
             column = from_values([original_key(each) for each in keys], data_type)
             return np.asarray(column if pa.types.is_integer(kind) else column.view(stored)).astype(np.int64)
 
@@ -89,7 +89,7 @@ class DistinctKernel(AggregateKernel):
     def accumulate(self, before: Fields, rows: AggregateRows) -> Fields:
         return before[0], *self._inner.accumulate(before[1:], self._once(before[0], rows))
 
-    def running(self, before: Fields, rows: AggregateRows) -> tuple[Fields, Any]:
+    def running(self, before: Fields, rows: AggregateRows) -> tuple[Fields, pa.Array]:
         after, values = self._inner.running(before[1:], self._once(before[0], rows))
         return (before[0], *after), values
 
@@ -110,7 +110,7 @@ class DistinctKernel(AggregateKernel):
         return left[0], *merged
 
     @staticmethod
-    def _joined(left: Any, right: Any) -> tuple[list[int], list[Any], list[int]]:
+    def _joined(left: Array, right: Array) -> tuple[list[int], list[Any], list[int]]:
         """Adds the counts of one side to the other; the groups, values and signs of what comes or goes by it."""
         groups, keys, signs = [], [], []
         for group, (known, others) in enumerate(zip(left, right)):
@@ -125,7 +125,7 @@ class DistinctKernel(AggregateKernel):
                     signs.append(1 if after > 0 else -1)
         return groups, keys, signs
 
-    def values(self, fields: Fields) -> Any:
+    def values(self, fields: Fields) -> pa.Array:
         return self._inner.values(fields[1:])
 
     def _once(self, counts: Array, rows: AggregateRows) -> AggregateRows:
@@ -140,7 +140,7 @@ class DistinctKernel(AggregateKernel):
         return AggregateRows(rows.segments, rows.arguments, rows.signs, mask)
 
     @staticmethod
-    def _first_ones(counts: Array, rows: AggregateRows, keys: list[Any], codes: Any) -> list[int]:
+    def _first_ones(counts: Array, rows: AggregateRows, keys: list[Any], codes: Array) -> list[int]:
         """The first row of each value that a group does not know; one lookup for each value of a group in the batch."""
         segment_of_row = rows.segments.segment_of_row
         combined = segment_of_row * len(keys) + codes
@@ -161,11 +161,11 @@ class DistinctKernel(AggregateKernel):
         return chosen
 
     @staticmethod
-    def _changing_ones(counts: Array, rows: AggregateRows, keys: list[Any], codes: Any) -> list[int]:
+    def _changing_ones(counts: Array, rows: AggregateRows, keys: list[Any], codes: Array) -> list[int]:
         """Row by row, since values come and go."""
         chosen = []
         mask = None if rows.mask is None else rows.mask.tolist()
-        steps = zip(rows.segments.segment_of_row.tolist(), codes.tolist(), rows.signs.tolist())
+        steps = zip(rows.segments.segment_of_row.tolist(), codes.tolist(), rows.signs.tolist())  # type: ignore[union-attr]
         for row, (segment, code, sign) in enumerate(steps):
             if mask is not None and not mask[row]:
                 continue

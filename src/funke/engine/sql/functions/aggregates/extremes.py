@@ -20,6 +20,7 @@ from funke.engine.types.logical.families import APPROXIMATE, CHARACTER, DATETIME
 
 if TYPE_CHECKING:
     from funke.engine.types.columns.arrays import Array
+    from funke.engine.types.logical.sql_value import SqlValue
 
 __all__ = ["MAX", "MIN"]
 
@@ -30,10 +31,10 @@ class _ExtremeBody(AggregateBody):
     def __init__(self, is_max: bool) -> None:
         self._is_max = is_max
 
-    def create(self) -> list[Any]:
+    def create(self) -> list[SqlValue]:
         return [None]
 
-    def accumulate(self, accumulator: list[Any], *arguments: Any) -> None:
+    def accumulate(self, accumulator: list[SqlValue], *arguments: SqlValue) -> None:
         (value,) = arguments
         if value is None:
             return
@@ -41,13 +42,13 @@ class _ExtremeBody(AggregateBody):
         if known is None or (value > known if self._is_max else value < known):
             accumulator[0] = value
 
-    def retract(self, accumulator: list[Any], *arguments: Any) -> None:
+    def retract(self, accumulator: list[SqlValue], *arguments: SqlValue) -> None:
         raise NotImplementedError("values that may be taken back are counted, see CountedExtremeBody")
 
-    def merge(self, accumulator: list[Any], other: list[Any]) -> None:
+    def merge(self, accumulator: list[SqlValue], other: list[SqlValue]) -> None:
         self.accumulate(accumulator, other[0])
 
-    def value(self, accumulator: list[Any]) -> Any:
+    def value(self, accumulator: list[SqlValue]) -> SqlValue:
         return accumulator[0]
 
 
@@ -57,24 +58,24 @@ class _CountedExtremeBody(AggregateBody):
     def __init__(self, is_max: bool) -> None:
         self._choose = max if is_max else min
 
-    def create(self) -> dict[Any, int]:
+    def create(self) -> dict[SqlValue, int]:
         return {}
 
-    def accumulate(self, accumulator: dict[Any, int], *arguments: Any) -> None:
+    def accumulate(self, accumulator: dict[SqlValue, int], *arguments: SqlValue) -> None:
         self._add(accumulator, arguments[0], 1)
 
-    def retract(self, accumulator: dict[Any, int], *arguments: Any) -> None:
+    def retract(self, accumulator: dict[SqlValue, int], *arguments: SqlValue) -> None:
         self._add(accumulator, arguments[0], -1)
 
-    def merge(self, accumulator: dict[Any, int], other: dict[Any, int]) -> None:
+    def merge(self, accumulator: dict[SqlValue, int], other: dict[SqlValue, int]) -> None:
         for value, count in other.items():
             self._add(accumulator, value, count)
 
-    def value(self, accumulator: dict[Any, int]) -> Any:
+    def value(self, accumulator: dict[SqlValue, int]) -> SqlValue:
         return self._choose((value for value, count in accumulator.items() if count > 0), default=None)
 
     @staticmethod
-    def _add(counts: dict[Any, int], value: Any, count: int) -> None:
+    def _add(counts: dict[SqlValue, int], value: SqlValue, count: int) -> None:
         if value is None:
             return
         found = counts.get(value, 0) + count
@@ -118,12 +119,12 @@ class _ExtremeKernel(RunningKernel):
             return found, np.ones(len(found), np.bool_)
         return found, rows.segments.total(np.logical_or, before[1], rows.counting)
 
-    def _with_gaps(self, before: Fields, rows: AggregateRows, numbers: Any) -> Any:
+    def _with_gaps(self, before: Fields, rows: AggregateRows, numbers: Array) -> Array:
         if self._has_odd(numbers, before[0]):
             return self._one_by_one(before, rows, numbers)
         return rows.segments.running(self._operation, *self._filled_up(before, rows, numbers))
 
-    def _filled_up(self, before: Fields, rows: AggregateRows, numbers: Any) -> tuple[Array, Array]:
+    def _filled_up(self, before: Fields, rows: AggregateRows, numbers: Array) -> tuple[Array, Array]:
         """What was known and the values, with numbers that change nothing where there are none."""
         known, has_value = before
         least = self._beyond(numbers, known)
@@ -131,7 +132,7 @@ class _ExtremeKernel(RunningKernel):
         start = np.where(has_value, known, least)
         return start.astype(self._dtype), values.astype(self._dtype)
 
-    def _beyond(self, numbers: Any, known: Array) -> Any:
+    def _beyond(self, numbers: Array, known: Array) -> Any:
         """A number that no other one is worse than."""
         if self._is_float:
             return -np.inf if self._is_max else np.inf
@@ -141,13 +142,13 @@ class _ExtremeKernel(RunningKernel):
         limits = np.iinfo(self._dtype)
         return limits.min if self._is_max else limits.max
 
-    def _has_odd(self, numbers: Any, known: Array) -> bool:
+    def _has_odd(self, numbers: Array, known: Array) -> bool:
         """NaN and -0.0: their order is that of their coming."""
         if not self._is_float:
             return False
         return any(bool((np.isnan(each) | ((each == 0) & np.signbit(each))).any()) for each in (numbers, known))
 
-    def _one_by_one(self, before: Fields, rows: AggregateRows, numbers: Any) -> Array:
+    def _one_by_one(self, before: Fields, rows: AggregateRows, numbers: Array) -> Array:
         result = np.empty(len(rows), self._dtype)
         counting = None if rows.counting is None else rows.counting.tolist()
         values = numbers.tolist()
@@ -206,7 +207,7 @@ class _TextExtremeKernel(RunningKernel):
         """The rank of NULL, which every text is preferred to."""
         return 0 if self._is_max else len(texts) - 1
 
-    def _ranks(self, columns: list[Any]) -> tuple[Array, Array]:
+    def _ranks(self, columns: list[pa.Array]) -> tuple[Array, Array]:
         """The distinct texts in order, None among them, and the place of each one of the columns."""
         encoded = pa.concat_arrays(columns).dictionary_encode()
         order = np.asarray(pc.sort_indices(encoded.dictionary))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from funke.engine.errors import TypeMismatchError
 from funke.engine.flink_exceptions import TableException
@@ -18,37 +18,40 @@ from funke.engine.types.logical.collection_types import ArrayType, MultisetType
 from funke.engine.types.logical.data_type import DataType
 from funke.engine.types.logical.families import LONGEST
 
+if TYPE_CHECKING:
+    from funke.engine.types.logical.sql_value import SqlValue
+
 __all__ = ["ARRAY_AGG", "COLLECT", "JSON_ARRAYAGG", "JSON_OBJECTAGG", "LISTAGG"]
 
 
 class _ListBody(AggregateBody):
     """Values in the order of their coming; one that is taken back is the oldest of those that are equal."""
 
-    def create(self) -> list[Any]:
+    def create(self) -> list[SqlValue]:
         return []
 
-    def accumulate(self, accumulator: list[Any], *arguments: Any) -> None:
+    def accumulate(self, accumulator: list[SqlValue], *arguments: SqlValue) -> None:
         if self.counts(arguments):
             accumulator.append(self.element(arguments))
 
-    def retract(self, accumulator: list[Any], *arguments: Any) -> None:
+    def retract(self, accumulator: list[SqlValue], *arguments: SqlValue) -> None:
         if self.counts(arguments):
             element = self.element(arguments)
             if element in accumulator:
                 accumulator.remove(element)
 
-    def merge(self, accumulator: list[Any], other: list[Any]) -> None:
+    def merge(self, accumulator: list[SqlValue], other: list[SqlValue]) -> None:
         accumulator.extend(other)
 
-    def counts(self, arguments: tuple[Any, ...]) -> bool:
+    def counts(self, arguments: tuple[SqlValue, ...]) -> bool:
         """Whether a row has something to gather."""
         return True
 
-    def element(self, arguments: tuple[Any, ...]) -> Any:
+    def element(self, arguments: tuple[SqlValue, ...]) -> SqlValue:
         """What is gathered of a row."""
         return arguments[0]
 
-    def value(self, accumulator: list[Any]) -> Any:
+    def value(self, accumulator: list[SqlValue]) -> SqlValue:
         return list(accumulator) if accumulator else None
 
 
@@ -56,38 +59,38 @@ class _TextListBody(_ListBody):
     def __init__(self, call: AggregateCall) -> None:
         self._separator = call.arguments[1].value if len(call.arguments) > 1 else ","
 
-    def counts(self, arguments: tuple[Any, ...]) -> bool:
+    def counts(self, arguments: tuple[SqlValue, ...]) -> bool:
         return arguments[0] is not None
 
-    def value(self, accumulator: list[Any]) -> Any:
+    def value(self, accumulator: list[SqlValue]) -> SqlValue:
         return self._separator.join(accumulator) if accumulator else None
 
 
 class _MultisetBody(AggregateBody):
     """How often each value is there; NULLs are left out."""
 
-    def create(self) -> dict[Any, int]:
+    def create(self) -> dict[SqlValue, int]:
         return {}
 
-    def accumulate(self, accumulator: dict[Any, int], *arguments: Any) -> None:
+    def accumulate(self, accumulator: dict[SqlValue, int], *arguments: SqlValue) -> None:
         self._add(accumulator, arguments[0], 1)
 
-    def retract(self, accumulator: dict[Any, int], *arguments: Any) -> None:
+    def retract(self, accumulator: dict[SqlValue, int], *arguments: SqlValue) -> None:
         self._add(accumulator, arguments[0], -1)
 
-    def merge(self, accumulator: dict[Any, int], other: dict[Any, int]) -> None:
+    def merge(self, accumulator: dict[SqlValue, int], other: dict[SqlValue, int]) -> None:
         for key, count in other.items():
             self._count(accumulator, key, count)
 
-    def value(self, accumulator: dict[Any, int]) -> Any:
+    def value(self, accumulator: dict[SqlValue, int]) -> SqlValue:
         return {original_key(key): count for key, count in accumulator.items()}
 
-    def _add(self, counts: dict[Any, int], value: Any, count: int) -> None:
+    def _add(self, counts: dict[SqlValue, int], value: SqlValue, count: int) -> None:
         if value is not None:
             self._count(counts, storage_key(value), count)
 
     @staticmethod
-    def _count(counts: dict[Any, int], key: Any, count: int) -> None:
+    def _count(counts: dict[SqlValue, int], key: SqlValue, count: int) -> None:
         found = counts.get(key, 0) + count
         if found:
             counts[key] = found
@@ -95,7 +98,7 @@ class _MultisetBody(AggregateBody):
             counts.pop(key, None)
 
 
-def _json_text(data_type: DataType, call: AggregateCall) -> Callable[[Any], str]:
+def _json_text(data_type: DataType, call: AggregateCall) -> Callable[[SqlValue], str]:
     """What writes a value as JSON: the only element of an array without its brackets."""
     body = bind(FUNCTIONS["json_array"], [symbol("NULL"), Argument(data_type)], call.session).body()
     return lambda value: body("NULL", value)[1:-1]
@@ -106,10 +109,10 @@ class _JsonArrayBody(_ListBody):
         self._keeps_nulls = call.arguments[0].value == "NULL"
         self._text = _json_text(call.types[1], call)
 
-    def counts(self, arguments: tuple[Any, ...]) -> bool:
+    def counts(self, arguments: tuple[SqlValue, ...]) -> bool:
         return self._keeps_nulls or arguments[1] is not None
 
-    def element(self, arguments: tuple[Any, ...]) -> str:
+    def element(self, arguments: tuple[SqlValue, ...]) -> str:
         return self._text(arguments[1])
 
     def value(self, accumulator: list[str]) -> str:
@@ -127,7 +130,7 @@ class _JsonObjectBody(AggregateBody):
     def create(self) -> dict[str, str]:
         return {}
 
-    def accumulate(self, accumulator: dict[str, str], *arguments: Any) -> None:
+    def accumulate(self, accumulator: dict[str, str], *arguments: SqlValue) -> None:
         _, key, value = arguments
         if key is None:
             raise TableException("Map views don't support null keys.")
@@ -143,7 +146,7 @@ class _JsonObjectBody(AggregateBody):
                 "Please ensure that keys are unique."
             )
 
-    def retract(self, accumulator: dict[str, str], *arguments: Any) -> None:
+    def retract(self, accumulator: dict[str, str], *arguments: SqlValue) -> None:
         _, key, value = arguments
         if self._keeps_nulls or value is not None:
             accumulator.pop(self._key(key), None)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from funke.engine.sql.functions.aggregates.aggregate import AggregateBody, AggregateCall, AggregateFunction
 from funke.engine.sql.functions.function import Argument
 from funke.engine.types.logical.atomic_types import DoubleType
 from funke.engine.types.logical.collection_types import ArrayType
 from funke.engine.types.logical.data_type import DataType
+
+if TYPE_CHECKING:
+    from funke.engine.types.logical.sql_value import SqlValue
 
 __all__ = ["PERCENTILE"]
 
@@ -24,13 +27,13 @@ class _PercentileBody(AggregateBody):
     def create(self) -> list[Any]:
         return [[], None]
 
-    def accumulate(self, accumulator: list[Any], *arguments: Any) -> None:
+    def accumulate(self, accumulator: list[Any], *arguments: SqlValue) -> None:
         value, accumulator[1], count = _parts(arguments)
         if value is not None:
             for _ in range(count):
                 insort(accumulator[0], float(value))
 
-    def retract(self, accumulator: list[Any], *arguments: Any) -> None:
+    def retract(self, accumulator: list[Any], *arguments: SqlValue) -> None:
         value, accumulator[1], count = _parts(arguments)
         values = accumulator[0]
         for _ in range(0 if value is None else count):
@@ -41,7 +44,7 @@ class _PercentileBody(AggregateBody):
     def merge(self, accumulator: list[Any], other: list[Any]) -> None:
         accumulator[:] = [sorted([*accumulator[0], *other[0]]), accumulator[1] or other[1]]
 
-    def value(self, accumulator: list[Any]) -> Any:
+    def value(self, accumulator: list[Any]) -> SqlValue:
         values, percentage = accumulator
         if not values:
             return None
@@ -50,7 +53,7 @@ class _PercentileBody(AggregateBody):
         return _at(values, float(percentage))
 
 
-def _parts(arguments: tuple[Any, ...]) -> tuple[Any, Any, int]:
+def _parts(arguments: tuple[SqlValue, ...]) -> tuple[Any, Any, int]:
     value, percentage, *frequency = arguments
     return value, percentage, 1 if not frequency else frequency[0] or 0
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from funke.engine.types.columns.arrays import Array
+    from funke.engine.types.logical.sql_value import SqlValue
 
 __all__ = ["FIRST_VALUE", "LAST_VALUE"]
 
@@ -27,10 +28,10 @@ class _PositionBody(AggregateBody):
         self._is_first = is_first
         self._keeps_all = call.has_retractions
 
-    def create(self) -> list[Any]:
+    def create(self) -> list[SqlValue]:
         return []
 
-    def accumulate(self, accumulator: list[Any], *arguments: Any) -> None:
+    def accumulate(self, accumulator: list[SqlValue], *arguments: SqlValue) -> None:
         (value,) = arguments
         if value is None or (accumulator and self._is_first and not self._keeps_all):
             return
@@ -38,16 +39,16 @@ class _PositionBody(AggregateBody):
             accumulator.clear()
         accumulator.append(value)
 
-    def retract(self, accumulator: list[Any], *arguments: Any) -> None:
+    def retract(self, accumulator: list[SqlValue], *arguments: SqlValue) -> None:
         # As in Flink the oldest one of those that are equal.
         if arguments[0] in accumulator:
             accumulator.remove(arguments[0])
 
-    def merge(self, accumulator: list[Any], other: list[Any]) -> None:
+    def merge(self, accumulator: list[SqlValue], other: list[SqlValue]) -> None:
         for value in other:
             self.accumulate(accumulator, value)
 
-    def value(self, accumulator: list[Any]) -> Any:
+    def value(self, accumulator: list[SqlValue]) -> SqlValue:
         return accumulator[0 if self._is_first else -1] if accumulator else None
 
 

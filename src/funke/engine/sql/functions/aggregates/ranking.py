@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.sql.functions.aggregates.aggregate import AggregateBody, AggregateCall, AggregateFunction
@@ -12,6 +12,9 @@ from funke.engine.sql.functions.function import Argument, TypeRule
 from funke.engine.types.logical.atomic_types import BigIntType, DoubleType
 from funke.engine.types.logical.data_type import DataType
 from funke.engine.types.logical.families import with_nullable
+
+if TYPE_CHECKING:
+    from funke.engine.types.logical.sql_value import SqlValue
 
 __all__ = ["PLACES", "RANKING", "ROW_NUMBER"]
 
@@ -22,19 +25,19 @@ class _LagBody(AggregateBody):
     def create(self) -> list[Any]:
         return [1, None, []]
 
-    def accumulate(self, accumulator: list[Any], *arguments: Any) -> None:
+    def accumulate(self, accumulator: list[Any], *arguments: SqlValue) -> None:
         value, offset, default = (*arguments, 1, None)[:3] if len(arguments) < 2 else (*arguments, None)[:3]
         accumulator[0], accumulator[1] = offset, default
         accumulator[2] = [*accumulator[2][-offset:], value] if offset else [value]
 
-    def retract(self, accumulator: list[Any], *arguments: Any) -> None:
+    def retract(self, accumulator: list[Any], *arguments: SqlValue) -> None:
         # What is kept reaches back no further than it is asked for.
         pass
 
     def merge(self, accumulator: list[Any], other: list[Any]) -> None:
         raise NotImplementedError("LAG has no meaning in windows that are put together")
 
-    def value(self, accumulator: list[Any]) -> Any:
+    def value(self, accumulator: list[Any]) -> SqlValue:
         offset, default, values = accumulator
         # As in Flink, a NULL counts as a row that is not there.
         return default if len(values) <= offset or values[0] is None else values[0]
@@ -49,19 +52,19 @@ class _RankBody(AggregateBody):
     def create(self) -> list[Any]:
         return [0, None, 0]
 
-    def accumulate(self, accumulator: list[Any], *arguments: Any) -> None:
+    def accumulate(self, accumulator: list[Any], *arguments: SqlValue) -> None:
         count, last, rank = accumulator
         if count == 0 or arguments[0] != last:
             rank = rank + 1 if self._is_dense else count + 1
         accumulator[:] = count + 1, arguments[0], rank
 
-    def retract(self, accumulator: list[Any], *arguments: Any) -> None:
+    def retract(self, accumulator: list[Any], *arguments: SqlValue) -> None:
         raise NotImplementedError("ranks have no lower bound")
 
     def merge(self, accumulator: list[Any], other: list[Any]) -> None:
         raise NotImplementedError("ranks have no meaning in windows that are put together")
 
-    def value(self, accumulator: list[Any]) -> Any:
+    def value(self, accumulator: list[Any]) -> SqlValue:
         return accumulator[2]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +23,7 @@ _TWO_TO_64 = 1 << 64
 class ArgumentColumn:
     """A column of arguments; its numbers are made once for all aggregates that use it."""
 
-    def __init__(self, array: Any) -> None:
+    def __init__(self, array: pa.Array) -> None:
         self.array = array
 
     @cached_property
@@ -32,7 +32,7 @@ class ArgumentColumn:
         return None if self.array.null_count == 0 else np.asarray(self.array.is_valid())
 
     @cached_property
-    def numbers(self) -> Any:
+    def numbers(self) -> Array:
         """Numbers, dates and times as a numpy array, decimals as unscaled integers; some number stands for NULL."""
         array = self.array
         if pa.types.is_decimal(array.type):
@@ -45,7 +45,7 @@ class ArgumentColumn:
         return np.asarray(array.view(_STORED_AS.get(array.type.id, array.type)))
 
     @cached_property
-    def addends(self) -> Any:
+    def addends(self) -> Array:
         """The numbers in a form that is quick to add: decimals as 64 bits, if no sum of them can be larger."""
         if not pa.types.is_decimal(self.array.type):
             return self.numbers
@@ -64,7 +64,7 @@ _STORED_AS = {
 }
 
 
-def unscaled_integers(column: Any) -> Array:
+def unscaled_integers(column: pa.Array) -> Array:
     """The integers that a column of decimals consists of, as Python's (an array of objects); 0 for NULL."""
     low, high = _words(column)
     signed = low.view(np.int64)
@@ -73,7 +73,7 @@ def unscaled_integers(column: Any) -> Array:
     return low.astype(object) + high.astype(object) * _TWO_TO_64
 
 
-def _words(column: Any) -> tuple[Array, Array]:
+def _words(column: pa.Array) -> tuple[Array, Array]:
     """The lower and the upper half of each decimal; 0 for NULL."""
     words = np.frombuffer(column.buffers()[1], np.uint64)[2 * column.offset : 2 * (column.offset + len(column))]
     low, high = words[0::2], words[1::2].view(np.int64)
@@ -93,14 +93,14 @@ class AggregateRows:
 
     segments: Segments
     arguments: Sequence[ArgumentColumn] = ()
-    signs: Any = None
-    mask: Any = None
+    signs: Array | None = None
+    mask: Array | None = None
 
     def __len__(self) -> int:
         return self.segments.length
 
     @cached_property
-    def counting(self) -> Any:
+    def counting(self) -> Array | None:
         """Which rows count and have all arguments; None if all do."""
         masks = [each.present for each in self.arguments if each.present is not None]
         if self.mask is not None:
@@ -108,7 +108,7 @@ class AggregateRows:
         return np.logical_and.reduce(masks) if masks else None
 
     @cached_property
-    def weights(self) -> Any:
+    def weights(self) -> Array | None:
         """1, -1, or 0 for rows that do not count, as int64; None if all are 1."""
         if self.counting is None:
             return None if self.signs is None else self.signs.astype(np.int64)

@@ -6,7 +6,7 @@ Rows are sorted by group, those of a group keep their order; a segment is the ro
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,7 +22,7 @@ _LONG = 48
 class Segments:
     """Where each segment begins; there is at least one segment, and none is empty."""
 
-    def __init__(self, starts: Any, length: int) -> None:
+    def __init__(self, starts: Array, length: int) -> None:
         self.starts = starts
         self.length = length
 
@@ -46,7 +46,7 @@ class Segments:
         return np.append(self.starts[1:], self.length) - 1
 
     @cached_property
-    def lengths(self) -> Any:
+    def lengths(self) -> Array:
         """How many rows each segment has."""
         return self.ends - self.starts + 1
 
@@ -61,7 +61,7 @@ class Segments:
         return np.arange(self.length) - self.starts[self.segment_of_row]
 
     @cached_property
-    def _rounds(self) -> list[Any]:
+    def _rounds(self) -> list[Array]:
         """For each place in short segments but the first: the rows that stand there."""
         lengths = np.where(self.lengths > _LONG, 0, self.lengths)
         longest = int(lengths.max())
@@ -78,7 +78,7 @@ class Segments:
         found = np.flatnonzero(self.lengths > _LONG)
         return list(zip(self.starts[found].tolist(), (self.ends[found] + 1).tolist()))
 
-    def running(self, operation: Any, before: Any, values: Any) -> Any:
+    def running(self, operation: np.ufunc, before: Array, values: Array) -> Array:
         """The results of an operation (a ufunc of two) from the first row of a segment up to each row, one by one.
 
         `before` has one value for each segment, which comes before its first row.
@@ -93,12 +93,12 @@ class Segments:
                 operation.accumulate(result[start:end], out=result[start:end])
         return result
 
-    def running_sum(self, before: Array, values: Any) -> Array:
+    def running_sum(self, before: Array, values: Array) -> Array:
         """The same for a sum of integers, which wraps around: no order of adding them makes a difference."""
         total = np.cumsum(values, dtype=before.dtype)
         offsets = before - total[self.starts] + values[self.starts].astype(before.dtype)
         return total + offsets[self.segment_of_row]
 
-    def total(self, operation: Any, before: Array, values: Any) -> Any:
+    def total(self, operation: np.ufunc, before: Array, values: Array) -> Array:
         """The last of the running results of each segment, for operations that may be taken in any order."""
         return operation(before, operation.reduceat(values, self.starts))

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from funke.engine.types.columns.arrays import Array
+    from funke.engine.types.logical.sql_value import SqlValue
 
 __all__ = ["SINGLE_VALUE"]
 
@@ -27,12 +28,12 @@ class _SingleBody(AggregateBody):
     def create(self) -> list[Any]:
         return [None, 0]
 
-    def accumulate(self, accumulator: list[Any], *arguments: Any) -> None:
+    def accumulate(self, accumulator: list[Any], *arguments: SqlValue) -> None:
         if accumulator[1] > 0:
             raise _several_rows()
         accumulator[:] = [arguments[0], accumulator[1] + 1]
 
-    def retract(self, accumulator: list[Any], *arguments: Any) -> None:
+    def retract(self, accumulator: list[Any], *arguments: SqlValue) -> None:
         # A row that takes the place of this one may have come already, and is taken back then.
         if accumulator[1] not in (0, 1):
             raise _several_rows()
@@ -43,7 +44,7 @@ class _SingleBody(AggregateBody):
             raise _several_rows()
         accumulator[:] = [other[0] if other[1] > 0 else accumulator[0], accumulator[1] + other[1]]
 
-    def value(self, accumulator: list[Any]) -> Any:
+    def value(self, accumulator: list[Any]) -> SqlValue:
         return accumulator[0]
 
 

@@ -6,7 +6,7 @@ function, OVER for example.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from funke.engine.sql.functions.aggregates.aggregate import AggregateBody, AggregateCall, AggregateFunction
 from funke.engine.sql.functions.decimals import fitted, from_float
@@ -16,6 +16,9 @@ from funke.engine.types.logical.arithmetic_types import average_type
 from funke.engine.types.logical.atomic_types import BigIntType, DecimalType, DoubleType
 from funke.engine.types.logical.data_type import DataType
 from funke.engine.types.logical.families import INTEGRAL, with_nullable
+
+if TYPE_CHECKING:
+    from funke.engine.types.logical.sql_value import SqlValue
 
 __all__ = ["SPREADS", "in_sums", "is_spread"]
 
@@ -58,7 +61,7 @@ class _DistancesBody(AggregateBody):
     def create(self) -> list[Any]:
         return [0, 0.0, 0.0]
 
-    def accumulate(self, accumulator: list[Any], *arguments: Any) -> None:
+    def accumulate(self, accumulator: list[Any], *arguments: SqlValue) -> None:
         if arguments[0] is None:
             return
         count, mean, distances = accumulator
@@ -67,7 +70,7 @@ class _DistancesBody(AggregateBody):
         mean += distance / (count + 1)
         accumulator[:] = [count + 1, mean, distances + distance * (value - mean)]
 
-    def retract(self, accumulator: list[Any], *arguments: Any) -> None:
+    def retract(self, accumulator: list[Any], *arguments: SqlValue) -> None:
         if arguments[0] is None:
             return
         count, mean, distances = accumulator
@@ -87,7 +90,7 @@ class _DistancesBody(AggregateBody):
             distances += other_distances + gap * gap * count * more / total
             accumulator[:] = [total, mean + gap * more / total, distances]
 
-    def value(self, accumulator: list[Any]) -> Any:
+    def value(self, accumulator: list[Any]) -> SqlValue:
         return accumulator[2] if accumulator[0] else None
 
 
@@ -97,7 +100,7 @@ class _SpreadBody(_DistancesBody):
         self._is_sample = call.function.name.endswith("_samp")
         self._is_deviation = call.function.name.startswith("stddev")
 
-    def value(self, accumulator: list[Any]) -> Any:
+    def value(self, accumulator: list[Any]) -> SqlValue:
         count, _, distances = accumulator
         divisor = count - 1 if self._is_sample else count
         if count == 0 or divisor == 0:

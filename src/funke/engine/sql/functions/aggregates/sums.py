@@ -26,6 +26,7 @@ from funke.engine.types.scalar_coercion import round_to_float32
 
 if TYPE_CHECKING:
     from funke.engine.types.columns.arrays import Array
+    from funke.engine.types.logical.sql_value import SqlValue
 
 __all__ = ["AVG", "SUM", "SUM0"]
 
@@ -41,7 +42,7 @@ def _summed_type(data_type: DataType, is_average: bool) -> DataType:
     return sum_type(data_type)
 
 
-def _addition(data_type: DataType) -> Callable[[Any, Any], Any]:
+def _addition(data_type: DataType) -> Callable[[SqlValue, SqlValue], SqlValue]:
     if isinstance(data_type, INTEGRAL):
         bits = BITS[type(data_type)]
         return lambda left, right: wrapped(left + right, bits)
@@ -58,19 +59,19 @@ class _SumBody(AggregateBody):
         self._sum = _summed_type(self._argument, is_average)
         self._result = call.result
         self._add = _addition(self._sum)
-        self._zero: Any = Decimal(0) if isinstance(self._sum, DecimalType) else _zero_of(self._sum)
+        self._zero: SqlValue = Decimal(0) if isinstance(self._sum, DecimalType) else _zero_of(self._sum)
         self._is_average = is_average
         self._is_zero_when_empty = is_zero_when_empty
 
     def create(self) -> list[Any]:
         return [self._zero, 0]
 
-    def accumulate(self, accumulator: list[Any], *arguments: Any) -> None:
+    def accumulate(self, accumulator: list[Any], *arguments: SqlValue) -> None:
         if arguments[0] is not None:
             accumulator[0] = self._add(accumulator[0], arguments[0])
             accumulator[1] += 1
 
-    def retract(self, accumulator: list[Any], *arguments: Any) -> None:
+    def retract(self, accumulator: list[Any], *arguments: SqlValue) -> None:
         if arguments[0] is not None:
             value = arguments[0]
             # A minus would round a decimal to the digits of its context.
@@ -82,7 +83,7 @@ class _SumBody(AggregateBody):
         accumulator[0] = self._add(accumulator[0], other[0])
         accumulator[1] += other[1]
 
-    def value(self, accumulator: list[Any]) -> Any:
+    def value(self, accumulator: list[Any]) -> SqlValue:
         total, count = accumulator
         if count == 0 and not self._is_zero_when_empty:
             return None
@@ -93,12 +94,12 @@ class _SumBody(AggregateBody):
         return _quotient(total, count, self._result)
 
 
-def _zero_of(data_type: DataType) -> Any:
+def _zero_of(data_type: DataType) -> SqlValue:
     # What changes no float when it is added, -0.0 included.
     return -0.0 if isinstance(data_type, APPROXIMATE) else 0
 
 
-def _quotient(total: Any, count: int, result: DataType) -> Any:
+def _quotient(total: SqlValue, count: int, result: DataType) -> SqlValue:
     if isinstance(result, DecimalType):
         return fitted(QUOTIENT.divide(total, Decimal(count)), result)
     if isinstance(result, INTEGRAL):
@@ -140,10 +141,10 @@ class _SumKernel(RunningKernel):
         totals = rows.segments.total(np.add, np.zeros(len(before[0]), added.dtype), added)
         return before[0] + totals.astype(object), rows.total_count(before[1])
 
-    def _addends(self, rows: AggregateRows) -> Any:
+    def _addends(self, rows: AggregateRows) -> Array:
         return self._signed(rows, rows.arguments[0].numbers.astype(self._dtype, copy=False))
 
-    def _signed(self, rows: AggregateRows, values: Array) -> Any:
+    def _signed(self, rows: AggregateRows, values: Array) -> Array:
         if rows.signs is not None:
             values = np.where(rows.signs < 0, -values, values)
         return (

@@ -79,7 +79,7 @@ class ValueTable:
         if None in bits:
             self.take_in(np.array([-1 - group]), np.zeros(1, np.int64), np.array([bits[None]]))
 
-    def take_in(self, groups: Any, values: Any, bits: Any) -> Array:
+    def take_in(self, groups: Array, values: Array, bits: Array) -> Array:
         """The bits that are new for pairs of a group and a value; the group of a NULL is -1 - its number."""
         self._sorted = None
         new: Array = np.empty(len(groups), np.int64)
@@ -137,7 +137,7 @@ class ValueTable:
         return [*((None, each) for each in bits[nulls].tolist()), *zip(self._to_keys(values[own]), bits[own].tolist())]
 
 
-def _hashes(groups: Any, values: Any) -> Any:
+def _hashes(groups: Array, values: Array) -> Array:
     """Not below 0; all bits of both have a share in the lowest ones."""
     mixed = values.view(np.uint64) * _FACTOR + groups.view(np.uint64) * _OTHER_FACTOR
     return ((mixed ^ (mixed >> np.uint64(32))) >> np.uint64(1)).view(np.int64)
