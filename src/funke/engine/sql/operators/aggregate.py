@@ -192,7 +192,7 @@ class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator
 
     def _arguments(self, change: _Change) -> list[AggregateRows]:
         columns: dict[int, ArgumentColumn] = {}
-        masks: dict[int, Any] = {}
+        masks: dict[int, Array] = {}
         data, order = change.batch.data, change.order_array
         rows = []
         for each in self._aggregate.aggregates:

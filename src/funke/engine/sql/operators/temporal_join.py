@@ -118,7 +118,7 @@ class TemporalJoinOperator(FunctionsOperator):
                     self._several.add(key)
             number += 1
 
-    def _encoded(self, rows: ColumnBatch) -> tuple[Any, list[Any]]:
+    def _encoded(self, rows: ColumnBatch) -> tuple[Array, list[Any]]:
         codes, keys = self._keys.encode(rows.data)
         return codes, keys if isinstance(keys, list) else keys.tolist()
 

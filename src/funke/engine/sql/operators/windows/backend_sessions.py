@@ -58,7 +58,7 @@ class SessionEntries:
         values = tuple(from_values(each[places].tolist(), kind) for each, kind in zip(keys, self._key_types))
         return SessionBlock(AggregateBlock(values, counts, tuple(fields)), starts, ends)
 
-    def columns_of(self, piece: SessionBlock, numbers: Any, count: int) -> Columns:
+    def columns_of(self, piece: SessionBlock, numbers: Array, count: int) -> Columns:
         """Entries for so many keys; each session has the number of its key."""
         block = piece.block
         flat = (piece.starts, piece.ends, block.counts, *(field for fields in block.fields for field in fields))

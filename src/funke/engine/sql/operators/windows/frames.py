@@ -6,7 +6,7 @@ Rows are sorted by key and time; those that were processed before stand in front
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -62,7 +62,7 @@ def _leaving_times(codes: Array, times: Array, preceding: int) -> Array:
     first = times.min()
     width = int(times.max()) - int(first) + preceding + 2
     points = codes * width + (times - first)
-    leaves: Any = np.searchsorted(points, points + preceding, side="right")
+    leaves: Array = np.searchsorted(points, points + preceding, side="right")
     stays = leaves >= len(codes)
     stays[~stays] = codes[leaves[~stays]] != codes[~stays]
     return np.where(stays, len(codes), leaves)

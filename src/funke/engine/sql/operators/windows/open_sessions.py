@@ -29,8 +29,8 @@ class SessionBlock:
     """Aggregates of keys, each from a start to an end; a key may come more than once."""
 
     block: AggregateBlock
-    starts: Any
-    ends: Any
+    starts: Array
+    ends: Array
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -67,7 +67,7 @@ class OpenSessions(ABC):
     def blocks(self) -> Iterator[tuple[Any, AggregateBlock]]:
         """Everything, with the bounds as further columns of the key."""
 
-    def on_time(self, batch: ColumnBatch, times: Array, closed: int) -> Array:
+    def on_time(self, batch: ColumnBatch, times: Array, closed: int) -> Array | None:
         """Which rows belong to sessions that end behind `closed`; None if all do."""
         if not (times + self._gap <= closed).any():
             return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -56,7 +56,7 @@ class SessionTableOperator(WindowOperator):
         # What would be late on its own may belong to a session that is open.
         rows = self._rows.all()
         codes = self._codes(batch.data if rows is None else pa.concat_batches([batch.data, rows.data]))
-        earlier: Any = np.empty(0, np.int64) if rows is None else rows.timestamps
+        earlier: Array = np.empty(0, np.int64) if rows is None else rows.timestamps
         known = (codes[len(batch) :], earlier, earlier + self._gap)
         return is_within_sessions(codes[: len(batch)], times, self._gap, self.closed, known)
 

@@ -132,7 +132,7 @@ class WindowJoinOperator(WindowOperator):
         """Rows of windows that end first come first; those of one window as they came."""
         if rows is None:
             return ColumnBatch(_no_rows(self._schemas[side]), np.empty(0, np.int64))
-        ends: Any = rows.timestamps
+        ends: Array = rows.timestamps
         return rows if len(np.unique(ends)) == 1 else rows.take(np.argsort(ends, kind="stable"))
 
     def _numbers(self, left: ColumnBatch, right: ColumnBatch) -> tuple[Array, Array]:
@@ -161,7 +161,7 @@ class WindowJoinOperator(WindowOperator):
         """Sends rows; their time is the last of the window that the rows of a side have."""
         if not len(rows):
             return
-        ends: Any = source.timestamps
+        ends: Array = source.timestamps
         data = pa.RecordBatch.from_arrays(list(columns), schema=self._output_schema)
         self.output.emit_columns(ColumnBatch(data, self.local.to_instants(ends[rows] - 1)))
 
@@ -188,7 +188,7 @@ class _Meeting:
         # Right rows by their numbers, those of one number as they came.
         self._order: Array = np.argsort(right, kind="stable")
         ordered = right[self._order]
-        self._first: Any = np.searchsorted(ordered, left, "left")
+        self._first: Array = np.searchsorted(ordered, left, "left")
         self.counts = np.where(left < 0, 0, np.searchsorted(ordered, left, "right") - self._first)
 
     def pairs(self, begin: int, end: int) -> tuple[Array, Array]:

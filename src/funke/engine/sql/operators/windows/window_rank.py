@@ -78,7 +78,7 @@ class WindowRankOperator(WindowOperator):
         """Numbers of keys and windows: windows that end first, then keys as they came."""
         codes, count = self._groups(rows.data)
         firsts = first_rows(codes, count)
-        ends: Any = rows.timestamps
+        ends: Array = rows.timestamps
         starts = _stamps(rows.data.column(self._start))
         places: Array = np.empty(count, np.int64)
         places[np.lexsort((firsts, starts[firsts], ends[firsts]))] = np.arange(count)
@@ -100,7 +100,7 @@ class WindowRankOperator(WindowOperator):
     def _send(self, rows: ColumnBatch, numbers: Array) -> None:
         more: Sequence[Any] = [pa.array(numbers)] if self._node.has_number else []
         data = pa.RecordBatch.from_arrays([*rows.data.columns, *more], schema=self._output_schema)
-        ends: Any = rows.timestamps
+        ends: Array = rows.timestamps
         self.output.emit_columns(ColumnBatch(data, self.local.to_instants(ends - 1)))
 
     def next_end(self) -> int | None:
