@@ -239,6 +239,8 @@ def _settings(folder: Path) -> dict[str, str]:
         "transaction.state.log.num.partitions": "4",
         "share.coordinator.state.topic.num.partitions": "1",
         "group.initial.rebalance.delay.ms": "0",
+        # Tests write records with timestamps of years ago, which would be deleted when the broker next looks.
+        "log.retention.ms": "-1",
         "num.network.threads": "2",
         "num.io.threads": "2",
         # An aborted transaction that nobody fences is seen by tests soon.
