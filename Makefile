@@ -29,6 +29,7 @@ check: venv
 	@.venv/bin/ruff check $(SOURCES)
 	@.venv/bin/mypy
 	@.venv/bin/python tools/layers.py
+	@.venv/bin/python tools/words.py
 
 bench: venv
 	@$(RUN)/python benchmarks/run.py --write

@@ -73,10 +73,10 @@ def parquet_of(files: Path) -> Path:
     if (target / "_done").exists():
         return target
     target.mkdir(exist_ok=True)
-    moment = pa.timestamp("ms")
+    timestamp = pa.timestamp("ms")
     names = ["kind", "date_time", "n1", "n2", "n3", "n4", "n5", "ends", "s1", "s2", "s3", "s4", "s5", "extra"]
     types = {name: pa.int64() if name[0] == "n" else pa.utf8() for name in names}
-    types |= {"kind": pa.int32(), "date_time": moment, "ends": moment}
+    types |= {"kind": pa.int32(), "date_time": timestamp, "ends": timestamp}
     reading = csv.ReadOptions(column_names=names)
     converting = csv.ConvertOptions(column_types=types, null_values=[""], strings_can_be_null=True)
     for part in sorted(files.glob("*.csv")):

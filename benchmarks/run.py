@@ -59,6 +59,8 @@ OBSERVED_ROWS = 10_000_000
 PYFLINK_KAFKA_ROWS = 100_000
 MINI_BATCH = tuple(f"table.exec.mini-batch.{key}" for key in ("enabled=true", "allow-latency=2 s", "size=50000"))
 
+ROCKSDB = ("state.backend.type=rocksdb",)
+
 
 # How much less processor time than Flink SQL with state in memory the queries of Nexmark must take.
 CPU_BARS = {
@@ -91,7 +93,7 @@ class Bench:
         self.speeds: dict[str, float] = {}
         # Of the whole process tree, in microseconds per row; small machines lie about time.
         self.cpu_us: dict[str, float] = {}
-        self._state_figures: dict[tuple[str, ...], dict[str, float]] = {}
+        self._state_metrics: dict[tuple[str, ...], dict[str, float]] = {}
 
     def input(self, keys: int = 1_000, rows: int | None = None) -> str:
         """The folder with the input files."""
@@ -112,18 +114,18 @@ class Bench:
         name = f"funke {job} {', '.join(filter(None, details))}"
         return self._timed(name, command, job, keys, parallelism, rows, FUNKE_RUNS)
 
-    def state_figures(self, *arguments: str) -> dict[str, float]:
+    def state_metrics(self, *arguments: str) -> dict[str, float]:
         """What programs/state.py measures."""
-        if arguments not in self._state_figures:
+        if arguments not in self._state_metrics:
             command = [sys.executable, "-m", "funke", "state.py", *arguments]
             result = subprocess.run(command, cwd=PROGRAMS, capture_output=True, text=True, check=True)
             found = [line.split() for line in result.stdout.splitlines() if line.startswith("FIGURE")]
-            self._state_figures[arguments] = {name: float(value) for _, name, value in found}
-        return self._state_figures[arguments]
+            self._state_metrics[arguments] = {name: float(value) for _, name, value in found}
+        return self._state_metrics[arguments]
 
     def worst_of_backends(self, name: str) -> float:
         """The larger figure of the two state backends with a million keys."""
-        return max(self.state_figures("million", backend)[name] for backend in ("hashmap", "rocksdb"))
+        return max(self.state_metrics("million", backend)[name] for backend in ("hashmap", "rocksdb"))
 
     def pyflink(
         self, job: str, keys: int = 1_000, parallelism: int = 2, rows: int | None = None, program: str = "jobs.py"
@@ -220,7 +222,7 @@ class Bench:
 
     def rocksdb_share(self, keys: int) -> Ratio:
         """A count over so many keys in one slot: the CPU of a record in memory over that with RocksDB."""
-        heap, rocksdb = (self.state_figures("keys", name, str(keys))["cpu_us"] for name in ("hashmap", "rocksdb"))
+        heap, rocksdb = (self.state_metrics("keys", name, str(keys))["cpu_us"] for name in ("hashmap", "rocksdb"))
         name = f"count over {keys:,} keys in one slot: rocksdb / hashmap"
         return at_least(name, heap / rocksdb, 0.4, f"{heap:.1f} / {rocksdb:.1f} µs of CPU per record")
 
@@ -237,6 +239,10 @@ class Bench:
         """Milliseconds from a socket to a keyed function behind an exchange: median and 99th percentile."""
         given = [f"-D{option}"] if option else []
         return self._percentiles("LATENCY", [*given, "latency.py", str(rate), str(keys), LATENCY_S])
+
+    def query_latency_ms(self, rate: int) -> tuple[float, float]:
+        """Milliseconds from a source through q17 to a sink: median and 99th percentile."""
+        return self._percentiles("LATENCY", ["query_latency.py", str(rate), LATENCY_S])
 
     def timer_lateness_ms(self) -> tuple[float, float]:
         """How late timers fire: median and 99th percentile."""
@@ -307,15 +313,15 @@ class Bench:
         if name in self.speeds:
             return self.speeds[name]
         print(f"  {name} ...", end="", flush=True)
-        figures = [self._figures(name, command) for _ in range(runs)]
-        speed = rows / statistics.median(each["SECONDS"] for each in figures)
-        if "CPU" in figures[0]:
-            self.cpu_us[name] = statistics.median(each["CPU"] for each in figures) / rows * 1e6
+        metrics = [self._run_metrics(name, command) for _ in range(runs)]
+        speed = rows / statistics.median(each["SECONDS"] for each in metrics)
+        if "CPU" in metrics[0]:
+            self.cpu_us[name] = statistics.median(each["CPU"] for each in metrics) / rows * 1e6
         print(f" {speed:,.0f} rows/s")
         self.speeds[name] = speed
         return speed
 
-    def _figures(self, name: str, command: list[str]) -> dict[str, float]:
+    def _run_metrics(self, name: str, command: list[str]) -> dict[str, float]:
         # PyFlink starts its workers as `python`, which must be the one of its own environment; and left to itself it
         # runs all of a local job's workers as threads of the client, which is slower still.
         path = os.path.dirname(command[0]) + os.pathsep + os.environ.get("PATH", "")
@@ -343,7 +349,8 @@ class Bench:
 
 
 def _nexmark_name(query: str, on_pyflink: bool, options: Sequence[str]) -> str:
-    return f"{'flink' if on_pyflink else 'funke'} {query}{' mini-batch' if options else ''}"
+    mode = {(): "", MINI_BATCH: " mini-batch", ROCKSDB: " rocksdb"}[tuple(options)]
+    return f"{'flink' if on_pyflink else 'funke'} {query}{mode}"
 
 
 def at_least(name: str, measured: float, bar: float, detail: str) -> Ratio:
@@ -486,6 +493,11 @@ def measures(bench: Bench) -> dict[str, Callable[[], Ratio]]:
         "latency-50000": lambda: latency(
             "the same at 50 000 records/s: p99 latency (ms)", bench.latency_ms(50_000, 1_000), 25
         ),
+        "latency-q17": lambda: latency(
+            "Nexmark q17 at 100 000 events/s, from source to sink: p99 latency (ms)",
+            bench.query_latency_ms(100_000),
+            20,
+        ),
         "timers": lambda: latency(
             "timers by the clock, 1 000 a second: late by, p99 (ms)", bench.timer_lateness_ms(), 10
         ),
@@ -536,7 +548,7 @@ def measures(bench: Bench) -> dict[str, Callable[[], Ratio]]:
         ),
         "increment": lambda: under(
             "incremental checkpoint, 1 % of 1 M keys touched / full",
-            bench.state_figures("million", "rocksdb")["increment"],
+            bench.state_metrics("million", "rocksdb")["increment"],
             0.05,
             "bytes, rocksdb",
         ),
@@ -548,7 +560,7 @@ def measures(bench: Bench) -> dict[str, Callable[[], Ratio]]:
         ),
         "recovery": lambda: under(
             "SIGKILL of a slot to the first new output, 100 000 keys (s)",
-            bench.state_figures("recovery")["recovery_s"],
+            bench.state_metrics("recovery")["recovery_s"],
             5,
             "with the default restart delay of 1 s",
         ),
@@ -585,16 +597,14 @@ def nexmark_measures(bench: Bench) -> dict[str, Callable[[], Ratio]]:
     def plain(query: str, bar: float) -> Ratio:
         return ratio(f"Nexmark {query}: Funke / Flink SQL", bench.nexmark(query), bench.nexmark(query, True), bar)
 
-    def by_cpu(query: str, bar: float) -> Ratio:
-        modes = ((), MINI_BATCH) if query in IN_BOTH_MODES else ((),)
+    def by_cpu(query: str, bar: float, modes: Sequence[tuple[str, ...]] = ((),)) -> Ratio:
         ours, theirs = (
             min(bench.nexmark_cpu_us(query, on_pyflink, options) for options in modes) for on_pyflink in (False, True)
         )
-        speeds = (bench.nexmark(query, on_pyflink) for on_pyflink in (False, True))
+        speeds = (bench.speeds[_nexmark_name(query, on_pyflink, modes[0])] for on_pyflink in (False, True))
         detail = f"{ours:.2f} / {theirs:.2f} µs for an event; {' / '.join(f'{each:,.0f}' for each in speeds)} events/s"
-        return at_least(
-            f"Nexmark {query}, processor time of all processes: Flink SQL / Funke", theirs / ours, bar, detail
-        )
+        name = f"Nexmark {query}{', both with RocksDB' if ROCKSDB in modes else ''}"
+        return at_least(f"{name}, processor time of all processes: Flink SQL / Funke", theirs / ours, bar, detail)
 
     def looked_up() -> Ratio:
         """Flink's files cannot be looked up: beside reading bids alone."""
@@ -607,7 +617,9 @@ def nexmark_measures(bench: Bench) -> dict[str, Callable[[], Ratio]]:
         return ratio("Nexmark q17, mini-batches: Funke / Flink SQL", ours, theirs, 2.5)
 
     found: dict[str, Callable[[], Ratio]] = {f"nexmark-{q}": partial(plain, q, bar) for q, bar in bars.items()}
-    found |= {f"nexmark-{query}": partial(by_cpu, query, bar) for query, bar in CPU_BARS.items()}
+    for query, bar in CPU_BARS.items():
+        found[f"nexmark-{query}"] = partial(by_cpu, query, bar, ((), MINI_BATCH) if query in IN_BOTH_MODES else ((),))
+    found |= {f"nexmark-{query}-rocksdb": partial(by_cpu, query, 4.0, (ROCKSDB,)) for query in ("q18", "q20")}
     return {**found, "nexmark-q13": looked_up, "nexmark-q17-folded": folded}
 
 

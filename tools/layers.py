@@ -42,6 +42,8 @@ LAYERS: tuple[Layer, ...] = (
             "funke.shell",
             "funke.util",
             "funke.cep",
+            "funke.dataset",
+            "funke.java_gateway",
             "funke.version",
         ),
         "PyFlink's module tree and names; a thin facade that appends nodes",
@@ -69,11 +71,12 @@ LAYERS: tuple[Layer, ...] = (
             "funke.engine.errors",
             "funke.engine.kernels",
             "funke.engine.flink_exceptions",
+            "funke.engine.moved_modules",
             "funke.engine.trust",
             "funke.alias",
             "funke.passed_on_names",
         ),
-        "types, errors, compiled kernels, who may be believed, the `pyflink` alias",
+        "types, errors, compiled kernels, authentication, the `pyflink` alias",
     ),
 )
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import ast
 import csv
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -29,6 +30,25 @@ COLUMNS = ("id", "capability", "status", "how", "tests")
 # works: tests prove it. spark: Spark provides it, `how` says with what. planned: not yet. not applicable: `how`
 # says why.
 STATUSES = ("works", "spark", "planned", "not applicable")
+
+# Programs that are run here and by the reference; rows name them under `how`.
+PROGRAMS = Path("tests", "differential", "programs")
+_PROGRAM_TEST = "test_output_is_that_of_the_reference"
+_NAMED_PROGRAMS = re.compile(r"Differential programs?: ([\w, ]+)")
+# Tests that set an option and read it again: they show that it is taken, and not that it has an effect.
+READS_BACK = (
+    "tests/unit/common/test_execution_config.py",
+    "tests/unit/datastream/test_checkpoint_config.py",
+    "tests/unit/datastream/test_environment.py",
+    "tests/unit/datastream/test_state_backends.py",
+    "tests/unit/jobs/checkpoints/test_checkpoint_coordinator.py::test_orders_carry_the_settings",
+    "tests/unit/jobs/checkpoints/test_checkpoint_settings.py",
+)
+# Rows about configuration itself: which value holds is all that they ask for.
+ABOUT_SETTINGS = ("ENV-13", "ENV-16", "GAP-20")
+# Areas of streams, which are pipelined: epochs explain nothing there.
+PIPELINED_AREAS = ("BPR", "CFG", "CKP", "NET", "PRF", "RPC", "SCH", "SEM", "SLT", "SRC", "TIM", "UCP", "WMK")
+_EPOCH = re.compile(r"\bepochs?\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -103,6 +123,27 @@ def row_problems(row: Row, root: Path) -> Iterator[str]:
     for test in row.tests.split():
         if not has_test(root, test):
             yield f"{row.id}: there is no test {test}"
+    yield from proof_problems(row, root)
+
+
+def proof_problems(row: Row, root: Path) -> Iterator[str]:
+    """What is wrong with how a row is proven, or explained."""
+    tests, programs = row.tests.split(), named_programs(row)
+    for program in programs:
+        if not (root / PROGRAMS / f"{program}.py").is_file():
+            yield f"{row.id}: there is no program {program} in {PROGRAMS.as_posix()}"
+    if not programs and any(test.endswith(_PROGRAM_TEST) for test in tests):
+        yield f"{row.id}: `how` does not name the differential program that shows it"
+    is_read_back = [any(test == each or test.startswith(f"{each}::") for each in READS_BACK) for test in tests]
+    if row.status == "works" and tests and all(is_read_back) and row.id not in ABOUT_SETTINGS:
+        yield f"{row.id}: its tests only read a setting back"
+    if row.id.partition("-")[0] in PIPELINED_AREAS and _EPOCH.search(row.how):
+        yield f"{row.id}: epochs explain nothing of streams, which are pipelined"
+
+
+def named_programs(row: Row) -> list[str]:
+    """The differential programs that a row names: `Differential programs: word_count, joins.`"""
+    return [name.strip() for names in _NAMED_PROGRAMS.findall(row.how) for name in names.split(",")]
 
 
 def has_test(root: Path, test: str) -> bool:

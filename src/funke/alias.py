@@ -23,9 +23,7 @@ _ALIAS = "pyflink"
 _REAL = "funke"
 _MISSING_REASONS = {
     "pyflink.table": "this part of the Table API is not available",
-    "pyflink.java_gateway": "there is no gateway to Flink's JVM classes",
     "pyflink.fn_execution": "it is PyFlink's own runtime",
-    "pyflink.dataset": "Flink 2 has no DataSet API; use a StreamExecutionEnvironment in RuntimeExecutionMode.BATCH",
 }
 _lock = threading.Lock()
 

@@ -97,10 +97,16 @@ _NAMES: dict[str, dict[str, str]] = {
     },
     "table.compiled_plan": {"table": "ExplainDetail TableResult"},
     "table.statement_set": {"table": "CompiledPlan"},
-    "table.table": {"table.types": "create_arrow_schema", "table.expressions": "with_columns without_columns"},
+    "table.table": {
+        "table": "ExplainDetail TableSchema",
+        "table.catalog": "ResolvedSchema",
+        "table.types": "create_arrow_schema",
+        "table.expressions": "with_columns without_columns",
+    },
     "table.table_environment": {
         "common": "TypeInformation",
-        "table": "ChangelogMode CompiledPlan Module ModuleEntry PlanReference",
+        "datastream": "DataStream",
+        "table": "BatchTableEnvironment ChangelogMode CompiledPlan Module ModuleEntry PlanReference Schema",
         "table.catalog": "Catalog CatalogDescriptor",
         "table.model_descriptor": "ModelDescriptor",
         "table.stream_table_environment": "StreamTableEnvironment",

@@ -1,6 +1,7 @@
 """Random joins give on Funke what they gave on the reference: names, types, and the changes that each row brings.
 
-`sql/record_joins.py` has recorded them. A sample runs by default; JOIN_QUERIES=all runs all of them.
+`sql/record_joins.py` and `sql/record_multi_joins.py` have recorded them. A sample runs by
+default; JOIN_QUERIES=all runs all of them.
 """
 
 from __future__ import annotations
@@ -48,8 +49,12 @@ def environment() -> TableEnvironment:
 
 
 def recorded(seed: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    return read_golden(f"sql_joins_{seed}.jsonl.gz")
+
+
+def read_golden(name: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The rows of a golden file, and its queries."""
-    first, *entries = read_lines(f"sql_joins_{seed}.jsonl.gz")
+    first, *entries = read_lines(name)
     return [{**row, "p": None if row["p"] is None else Decimal(row["p"])} for row in first["rows"]], entries
 
 
@@ -124,6 +129,18 @@ def difference(entry: dict[str, Any], rows: list[dict[str, Any]]) -> str | None:
 def test_joins_are_those_of_the_reference(seed: int) -> None:
     rows, entries = recorded(seed)
     different = [found for each in entries[::SAMPLE] if (found := difference(each, rows)) is not None]
+    assert not different, "\n".join(different)
+
+
+def test_chains_as_one_operator_are_those_of_the_reference() -> None:
+    option = "table.optimizer.multi-join.enabled"
+    rows, entries = read_golden("sql_multi_joins.jsonl.gz")
+    assert len(entries) > 150 and all(any("MultiJoin(" in line for line in each["plan"]) for each in entries)
+    environment().get_config().set(option, "true")
+    try:
+        different = [found for each in entries[::SAMPLE] if (found := difference(each, rows)) is not None]
+    finally:
+        environment().get_config().set(option, "false")
     assert not different, "\n".join(different)
 
 

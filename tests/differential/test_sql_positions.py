@@ -148,7 +148,7 @@ def differences(part: dict[str, list[Any]], rows: list[tuple[Any, ...]]) -> list
 
 def test_every_function_is_among_them() -> None:
     called = {each.call.function.name for text in chosen() for each in calls_in(bound(text))}
-    deterministic = {each.name for each in FUNCTIONS.values() if each.is_deterministic and each.moment is None}
+    deterministic = {each.name for each in FUNCTIONS.values() if each.is_deterministic and each.current_time is None}
     assert sorted(deterministic - called - ELSEWHERE) == []
 
 

@@ -133,7 +133,7 @@ def batch_rows(query: str, tables: dict[str, SmallTable]) -> list[Any]:
     """What batch mode gives: by Spark's plan, if it has one."""
     relation = planned(query, tables, is_streaming=False)
     given = with_constants(relation)
-    if PlanChoice().hindrance(given) is not None or "SESSION(" in query:
+    if PlanChoice().unsupported_reason(given) is not None or "SESSION(" in query:
         rows = [row for _, row in changes_from(relation, 3)]
     else:
         spark: Any = LocalSpark()

@@ -95,6 +95,9 @@ def every_greatest() -> Counter[int]:
 COUNTS = f"SELECT MOD(id, {GROUPS}) AS g, COUNT(*) AS n FROM numbers WHERE MOD(id, 2) = {{}} GROUP BY MOD(id, {GROUPS})"
 
 
+IN_WINDOWS = (
+    "(SELECT {}, window_start, window_end FROM TABLE(TUMBLE(TABLE numbers, DESCRIPTOR(ts), INTERVAL '0.1' SECOND))) {}"
+)
 # Queries whose results change, and what they leave, as `as_number` has it.
 CHANGING = {
     "greatest": (
@@ -123,6 +126,24 @@ CHANGING = {
         f"SELECT MOD(a.id, {GROUPS}), a.id FROM numbers a LEFT JOIN (SELECT 2 * id AS id FROM numbers) b "
         "ON a.id = b.id WHERE b.id IS NULL",
         [(number % GROUPS, number) for number in range(1, RECORDS, 2)],
+    ),
+    "chained": (
+        f"SELECT /*+ MULTI_JOIN(a, b, c) */ MOD(a.id, {GROUPS}), a.id FROM numbers a "
+        "LEFT JOIN (SELECT 2 * id AS id FROM numbers) b ON a.id = b.id "
+        "JOIN (SELECT 3 * id AS id FROM numbers) c ON a.id = c.id WHERE b.id IS NULL",
+        [(number % GROUPS, number) for number in range(3, RECORDS, 6)],
+    ),
+    "near": (
+        f"SELECT MOD(a.id, {GROUPS}), a.id FROM numbers a LEFT JOIN numbers b "
+        "ON a.id = 2 * b.id AND a.ts BETWEEN b.ts - INTERVAL '1' SECOND AND b.ts + INTERVAL '1' HOUR "
+        "WHERE MOD(a.id, 2) <> 0 OR b.id >= 0",
+        [(number % GROUPS, number) for number in range(RECORDS)],
+    ),
+    "in windows": (
+        f"SELECT MOD(a.id, {GROUPS}), a.id FROM {IN_WINDOWS.format('id', 'a')} JOIN "
+        f"{IN_WINDOWS.format('id + 1 AS id', 'b')} "
+        "ON a.id = b.id AND a.window_start = b.window_start AND a.window_end = b.window_end",
+        [(number % GROUPS, number) for number in range(RECORDS) if number % 100],
     ),
     "joined groups": (
         f"SELECT COALESCE(a.g, b.g), COALESCE(a.n, 0) + COALESCE(b.n, 0) FROM ({COUNTS.format(0)}) a "

@@ -11,13 +11,14 @@ from typing import Any
 
 import pytest
 
-from funke.common import Configuration, JobClient, Types, WatermarkStrategy
-from funke.datastream import KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
+from funke.common import Configuration, JobClient, Row, Types, WatermarkStrategy
+from funke.datastream import DataStream, KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
 from funke.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
 from funke.datastream.state import ValueStateDescriptor
 from funke.engine.errors import FunkeError
 from funke.engine.jobs.checkpoints.checkpoints import Checkpoint, read_checkpoint
 from funke.engine.types.key_groups import FIRST_KEY_HASH, NEWEST_KEY_HASH
+from funke.table import StreamTableEnvironment
 from tests.harness.exact_files import committed, sink, wait_until
 from tests.harness.first_key_hash import first_key_hash_start
 
@@ -44,7 +45,7 @@ class CountSlowly(KeyedProcessFunction):
         yield f"{value % KEYS}:{count}"
 
 
-def start(folder: Path, seconds: float, parallelism: int = 2, **options: str) -> JobClient:
+def start(folder: Path, seconds: float, parallelism: int = 2, is_join: bool = False, **options: str) -> JobClient:
     configuration = Configuration()
     given = {
         "execution.checkpointing.interval": "100 ms",
@@ -62,11 +63,24 @@ def start(folder: Path, seconds: float, parallelism: int = 2, **options: str) ->
         configuration.set_string(key, value)
     env = StreamExecutionEnvironment.get_execution_environment(configuration).set_parallelism(parallelism)
     rate = RateLimiterStrategy.per_checkpoint(PER_CHECKPOINT)
-    source = DataGeneratorSource(lambda index: index, RECORDS, Types.LONG(), rate_limiter_strategy=rate)
-    numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
+
+    def numbers_called(name: str) -> DataStream:
+        source = DataGeneratorSource(lambda index: index, RECORDS, Types.LONG(), rate_limiter_strategy=rate)
+        return env.from_source(source, WatermarkStrategy.no_watermarks(), name)
+
+    numbers = joined(env, numbers_called("a"), numbers_called("b")) if is_join else numbers_called("numbers")
     counts = numbers.rebalance().map(lambda number: number, Types.LONG()).key_by(lambda number: number % KEYS)
     counts.process(CountSlowly(folder, seconds), Types.STRING()).sink_to(sink(folder / "out"))
     return env.execute_async("unaligned")
+
+
+def joined(env: StreamExecutionEnvironment, *inputs: DataStream) -> DataStream:
+    """The numbers that both inputs have, which is all of them, as a query finds them."""
+    t_env = StreamTableEnvironment.create(env)
+    for name, numbers in zip("ab", inputs):
+        t_env.create_temporary_view(name, numbers.map(Row, Types.ROW([Types.LONG()])))
+    pairs = t_env.sql_query("SELECT a.f0 FROM a JOIN b ON a.f0 = b.f0")
+    return t_env.to_data_stream(pairs).map(lambda row: row[0], Types.LONG())
 
 
 def overtaken(folder: Path) -> list[Checkpoint]:
@@ -76,22 +90,24 @@ def overtaken(folder: Path) -> list[Checkpoint]:
 
 
 @pytest.mark.parametrize(
-    ("key_hash", "options"),
+    ("key_hash", "is_join", "options"),
     [
-        (NEWEST_KEY_HASH, {}),
+        (NEWEST_KEY_HASH, False, {}),
         (
             FIRST_KEY_HASH,
+            False,
             {"execution.checkpointing.aligned-checkpoint-timeout": "20 ms", "state.backend.type": "rocksdb"},
         ),
+        (NEWEST_KEY_HASH, True, {"state.backend.type": "rocksdb"}),
     ],
-    ids=["at once", "after a while, by an old hash for keys"],
+    ids=["at once", "after a while, by an old hash for keys", "to a join"],
 )
 def test_slots_die_while_records_are_on_their_way(
-    spark: Any, tmp_path: Path, key_hash: int, options: dict[str, str]
+    spark: Any, tmp_path: Path, key_hash: int, is_join: bool, options: dict[str, str]
 ) -> None:
     if key_hash == FIRST_KEY_HASH:
         options = {**options, "execution.state-recovery.path": first_key_hash_start(tmp_path / "old")}
-    client = start(tmp_path, 0.002, **options)
+    client = start(tmp_path, 0.002, is_join=is_join, **options)
     for attempt in range(2):
         known = len(overtaken(tmp_path))
         wait_until(lambda known=known: len(overtaken(tmp_path)) > known)

@@ -20,6 +20,8 @@ _CHOICES = {
     "rocksdb": BackendChoice("rocksdb", _SMALL),
     # Every entry goes through RocksDB, and so do nearly all timers.
     "rocksdb-without-cache": BackendChoice("rocksdb", replace(_SMALL, cached_entries=0, cached_timers=2)),
+    # Files stay as they were written.
+    "rocksdb-without-compaction": BackendChoice("rocksdb", replace(_SMALL, tuning=(("compaction.style", "NONE"),))),
 }
 
 

@@ -36,7 +36,7 @@ from tests.harness.graph_text import graph_lines
 from tests.harness.local_graph import LocalJob
 from tests.harness.sql_changelogs import batch_of
 
-__all__ = ["Difference", "batches_in", "check", "graph_of", "outcome_of"]
+__all__ = ["Difference", "batches_in", "check", "graph_of", "graph_started_by", "outcome_of"]
 
 _SIGNS = {kind.value: str(kind) for kind in RowKind}
 _SET = re.compile(r"^SET\s+'(?P<key>[^']+)'\s*=\s*'(?P<value>[^']*)'\s*;?$", re.IGNORECASE)
@@ -95,12 +95,17 @@ def _no_jobs() -> Iterator[None]:
 
 def graph_of(t_env: TableEnvironment, text: str) -> StreamGraph:
     """The job that a statement would start."""
+    return graph_started_by(lambda: t_env.execute_sql(text))
+
+
+def graph_started_by(call: Callable[[], Any]) -> StreamGraph:
+    """The job that a call would start."""
     with _no_jobs():
         try:
-            t_env.execute_sql(text)
+            call()
         except _Submitted as submitted:
             return submitted.graph
-    raise ValueError(f"this statement starts no job: {text}")
+    raise ValueError("nothing starts a job")
 
 
 class _Session:

@@ -42,7 +42,7 @@ def rows_of(columns: Sequence[Column], kinds: Kinds = INSERTS) -> DetachedInput:
 
 
 def join_harness(relation: Relation) -> OperatorHarness:
-    """One subtask of a node with two inputs."""
+    """One subtask of a node with several inputs."""
     return OperatorHarness(ColumnOperator(factory_of(relation)), keeps_columns=True)
 
 

@@ -22,6 +22,7 @@ from funke.engine.sql.binding.relations import (
 from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.parsing import parse
 from funke.engine.sql.plan.join import TwoSidedNode
+from funke.engine.sql.plan.multi_join import MultiJoin
 from funke.engine.sql.plan.semi_join import SemiJoin
 from funke.engine.sql.statements.job_plans import planned_rows
 from funke.engine.sql.syntax.statements import QueryStatement
@@ -49,8 +50,8 @@ class SmallTable:
             rows = self.rows[start : start + size]
             batch = batch_of(inserts([tuple(row[place] for place in places) for row in rows]), columns)
             if time is not None:
-                moments = pa.array([row[time] for row in rows], pa.timestamp("ms"))
-                batch = ColumnBatch(batch.data, np.asarray(moments.cast(pa.int64())), batch.kinds)
+                timestamps = pa.array([row[time] for row in rows], pa.timestamp("ms"))
+                batch = ColumnBatch(batch.data, np.asarray(timestamps.cast(pa.int64())), batch.kinds)
             yield batch
 
 
@@ -80,7 +81,7 @@ def _elements(relation: Any, size: int) -> Iterator[Any]:
     elif isinstance(relation, UnionAll):
         for each in relation.inputs:
             yield from (found for found in _elements(each, size) if isinstance(found, ColumnBatch))
-    elif isinstance(relation, (SemiJoin, TwoSidedNode)):
+    elif isinstance(relation, SemiJoin | TwoSidedNode | MultiJoin):
         harness = join_harness(relation)
         yield from joined(relation, [_elements(each, size) for each in relation.inputs], harness)
         harness.end_input()
@@ -116,7 +117,7 @@ class RunningPlan:
             return [batch_of(inserts(relation.rows), relation.columns)] if self._is_new else []
         if isinstance(relation, UnionAll):
             return [element for each in relation.inputs for element in self._elements(each, rows)]
-        if isinstance(relation, SemiJoin | TwoSidedNode):
+        if isinstance(relation, SemiJoin | TwoSidedNode | MultiJoin):
             if id(relation) not in self._harnesses:
                 self._harnesses[id(relation)] = [join_harness(relation)]
             sides = [self._elements(each, rows) for each in relation.inputs]

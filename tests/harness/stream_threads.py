@@ -19,7 +19,7 @@ from funke.engine.jobs.attempts.attempt import Attempt
 from funke.engine.jobs.attempts.job_executions import JobExecutions
 from funke.engine.jobs.attempts.job_sinks import JobCommits
 from funke.engine.jobs.attempts.stream_coordinator import StreamCoordinator
-from funke.engine.jobs.checkpoints.checkpoint_keeper import CheckpointedJob, CheckpointKeeper
+from funke.engine.jobs.checkpoints.checkpoint_coordinator import CheckpointCoordinator, CheckpointedJob
 from funke.engine.jobs.checkpoints.checkpoint_settings import CheckpointSettings
 from funke.engine.jobs.checkpoints.checkpoint_store import CheckpointStore
 from funke.engine.jobs.checkpoints.checkpoints import Checkpoint
@@ -36,6 +36,7 @@ from funke.engine.runtime.pipelined.network_settings import NetworkSettings
 from funke.engine.runtime.pipelined.slot_loop import SlotLoop
 from funke.engine.runtime.snapshot_taking import SnapshotTaker, WriteSnapshots
 from funke.engine.runtime.worker_setup import ControlAddress, JobPackage, unpack
+from funke.engine.state.backend_choice import BackendChoice
 from funke.engine.trust.credentials import Credentials
 
 SocketPair = Callable[[], tuple[socket.socket, socket.socket]]
@@ -140,7 +141,7 @@ class StreamRun:
 
     collected: list[Any]
     coordinator: StreamCoordinator
-    keeper: CheckpointKeeper
+    checkpoint_coordinator: CheckpointCoordinator
 
 
 def run_stream(
@@ -149,10 +150,11 @@ def run_stream(
     settings: CheckpointSettings | None = None,
     start: Checkpoint | None = None,
     around: Callable[[Callable[[], None]], None] = lambda run: run(),
-    disturb: Callable[[CheckpointKeeper], None] = lambda keeper: None,
+    disturb: Callable[[CheckpointCoordinator], None] = lambda checkpoint_coordinator: None,
     pair: SocketPair = socket.socketpair,
     on_start: Callable[[StreamCoordinator], None] = lambda coordinator: None,
     number: int = 0,
+    backend: BackendChoice | None = None,
 ) -> StreamRun:
     """Runs a job's attempt to its end, from a checkpoint if there is one; `disturb` runs beside it."""
     job_graph = to_job_graph(graph)
@@ -165,6 +167,7 @@ def run_stream(
         pack_plan(plan),
         control=ControlAddress("nowhere"),
         network=network or NetworkSettings(),
+        backend=backend or BackendChoice(),
         restore=start.located() if start is not None else (),
     )
     sources = JobSources(list(JobSources.of_plan(plan, None, start, True)))  # type: ignore[arg-type]
@@ -172,7 +175,7 @@ def run_stream(
     store = CheckpointStore(tempfile.mkdtemp(), settings.retained)
     store.make_folders()
     job = CheckpointedJob("job", fingerprint=plan.fingerprint)
-    keeper = CheckpointKeeper(job, settings, store, store.highest_id())
+    checkpoint_coordinator = CheckpointCoordinator(job, settings, store, store.highest_id())
     collected: list[Any] = []
     commits = JobCommits(job_graph, lambda: None, 0)  # type: ignore[arg-type,return-value]
     if start is not None:
@@ -181,23 +184,23 @@ def run_stream(
     attempt = Attempt(
         plan,
         sources,
-        keeper,
+        checkpoint_coordinator,
         commits.commit,
         lambda records: collected.extend(records.values),
         JobExecutions(job_graph, plan),
     )
     coordinator = StreamCoordinator(attempt, runner)
     on_start(coordinator)
-    disturbing = threading.Thread(target=disturb, args=(keeper,), daemon=True)
+    disturbing = threading.Thread(target=disturb, args=(checkpoint_coordinator,), daemon=True)
     disturbing.start()
     try:
         coordinator.run()
     finally:
         runner.close()
-        keeper.answer_requests()
+        checkpoint_coordinator.answer_requests()
     disturbing.join(10)
     runner.release()
-    return StreamRun(collected, coordinator, keeper)
+    return StreamRun(collected, coordinator, checkpoint_coordinator)
 
 
 def write_at_once(taker: SnapshotTaker, order: CheckpointOrder, write: WriteSnapshots, stall_ms: float) -> None:
@@ -209,10 +212,10 @@ def write_at_once(taker: SnapshotTaker, order: CheckpointOrder, write: WriteSnap
         taker.acknowledge(replace(ack, failure=str(error)))
 
 
-def give_up(keeper: CheckpointKeeper) -> None:
+def give_up(checkpoint_coordinator: CheckpointCoordinator) -> None:
     """For a second every checkpoint that is under way has taken too long."""
     end = time.monotonic() + 1
     while time.monotonic() < end:
-        for pending in list(keeper._pending.values()):
+        for pending in list(checkpoint_coordinator._pending.values()):
             pending.started -= 1_000_000
         time.sleep(0.002)

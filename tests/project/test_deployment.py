@@ -80,7 +80,9 @@ def test_executors_have_an_account_and_a_name_to_call() -> None:
 def test_what_was_not_tried_says_so() -> None:
     page = (ROOT / "docs" / "deployment.md").read_text(encoding="utf-8")
     headings = re.findall(r"^## (.+)$", page, re.MULTILINE)
-    assert all(re.search(r"\(not (run|built) here\)$", each) for each in headings if each != "Health")
+    # The tests have run these.
+    tried = {"Health", "Spark standalone"}
+    assert all(re.search(r"\(not (run|built) here\)$", each) for each in headings if each not in tried)
 
 
 def test_the_unit_of_systemd(tmp_path: Path) -> None:

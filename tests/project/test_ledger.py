@@ -14,7 +14,7 @@ IDS = (Path(__file__).parent / "capability_ids.txt").read_text(encoding="utf-8")
 
 
 def test_the_ledger_holds_every_capability_once_and_in_order() -> None:
-    assert len(IDS) == 558
+    assert len(IDS) == 573
     assert [row.id for row in ledger.read()] == IDS
 
 
@@ -41,7 +41,15 @@ def project(tmp_path: Path) -> Path:
         "class TestC:\n"
         "    def test_three(self): pass\n"
         "def helper(): pass\n"
+        "def test_output_is_that_of_the_reference(): pass\n"
     )
+    settings = tmp_path / "tests" / "unit" / "datastream" / "test_environment.py"
+    programs = tmp_path / "tests" / "differential" / "programs"
+    for folder in (settings.parent, programs):
+        folder.mkdir(parents=True)
+    settings.write_text("def test_settings(): pass\n")
+    for name in ("counts", "sums"):
+        (programs / f"{name}.py").touch()
     return tmp_path
 
 
@@ -53,6 +61,8 @@ def project(tmp_path: Path) -> Path:
         row("not applicable", how="a Java class"),
         row("works", tests="tests/test_a.py::test_one"),
         row("works", tests="tests/test_a.py::test_two tests/test_a.py::TestC::test_three"),
+        row("works", how="Differential programs: counts, sums. More.", tests="tests/test_a.py::test_one"),
+        row("works", how="Batch jobs run in epochs.", tests="tests/test_a.py::test_one"),
     ],
 )
 def test_rows_in_order_pass(project: Path, good: Row) -> None:
@@ -76,6 +86,35 @@ def test_rows_in_order_pass(project: Path, good: Row) -> None:
 )
 def test_a_broken_rule_is_named(project: Path, bad: Row, message: str) -> None:
     assert list(ledger.problems([bad], project)) == [f"AAA-01: {message}"]
+
+
+SETTING = "tests/unit/datastream/test_environment.py::test_settings"
+REFERENCE = "tests/test_a.py::test_output_is_that_of_the_reference"
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (
+            row("works", how="Differential programs: counts, maxima.", tests=REFERENCE),
+            "there is no program maxima in tests/differential/programs",
+        ),
+        (row("works", tests=REFERENCE), "`how` does not name the differential program that shows it"),
+        (row("works", tests=SETTING), "its tests only read a setting back"),
+    ],
+)
+def test_a_weak_proof_is_named(project: Path, bad: Row, message: str) -> None:
+    assert list(ledger.problems([bad], project)) == [f"AAA-01: {message}"]
+
+
+def test_a_row_about_settings_may_rest_on_reading_them(project: Path) -> None:
+    assert list(ledger.problems([Row("ENV-16", "which value holds", "works", "", SETTING)], project)) == []
+    assert list(ledger.problems([row("works", tests=f"{SETTING} tests/test_a.py::test_one")], project)) == []
+
+
+def test_rows_of_streams_do_not_speak_of_epochs(project: Path) -> None:
+    stale = Row("CKP-04", "barriers", "planned", "The end of an epoch.", "")
+    assert list(ledger.problems([stale], project)) == ["CKP-04: epochs explain nothing of streams, which are pipelined"]
 
 
 def test_an_id_that_stands_twice_is_named(project: Path) -> None:

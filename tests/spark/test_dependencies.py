@@ -219,7 +219,7 @@ def test_cached_files_folders_and_programs(env: StreamExecutionEnvironment, tmp_
     assert wait_until(lambda: not list(staging.iterdir()), 5)
 
 
-def test_a_cached_file_is_the_one_of_the_moment_of_submission(env: StreamExecutionEnvironment, tmp_path: Path) -> None:
+def test_a_cached_file_is_the_one_at_submission(env: StreamExecutionEnvironment, tmp_path: Path) -> None:
     class Table(MapFunction):
         def open(self, runtime_context: RuntimeContext) -> None:
             self.path = runtime_context.get_distributed_cache().get_file("table")

@@ -157,7 +157,7 @@ def test_spark_gives_the_same_values(spark: Any, seed: int) -> None:
             assert repr(mine) == repr(other), f"{each}: Spark has {other!r} for {data.slice(row, 1).to_pylist()}"
 
 
-def test_moments_become_sparks_and_come_back(spark: Any) -> None:
+def test_timestamps_become_sparks_and_come_back(spark: Any) -> None:
     random = Random(7)
     names = ("TIMESTAMP(0)", "TIMESTAMP(3)", "TIMESTAMP(6)", "TIMESTAMP_LTZ(3)", "TIMESTAMP_LTZ(6)")
     columns = [Column(name, from_sql_text(name)) for name in names]
@@ -167,8 +167,8 @@ def test_moments_become_sparks_and_come_back(spark: Any) -> None:
         datetime.datetime(2024, 11, 3, 1, 30),
         datetime.datetime(1883, 11, 18),
     ]
-    moments = [*odd, *(datetime.datetime(1, 1, 1) + random.random() * MANY_YEARS for _ in range(200)), None]
-    arrays = [pa.array(moments, to_column_type(each.type), safe=False) for each in columns]
+    timestamps = [*odd, *(datetime.datetime(1, 1, 1) + random.random() * MANY_YEARS for _ in range(200)), None]
+    arrays = [pa.array(timestamps, to_column_type(each.type), safe=False) for each in columns]
     data = pa.RecordBatch.from_arrays(arrays, schema=schema_of(columns))
     carried = to_carried(data, columns, carried_schema(columns))
     zone = spark.conf.get("spark.sql.session.timeZone")

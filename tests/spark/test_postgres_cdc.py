@@ -157,7 +157,7 @@ def started(postgres: PostgresServer, folder: Any, savepoint: str | None = None)
     return env.execute_async("pets")
 
 
-def test_orders_meet_the_rates_of_their_moment(spark: Any, postgres: PostgresServer) -> None:
+def test_orders_meet_the_rates_of_their_time(spark: Any, postgres: PostgresServer) -> None:
     """The changes of a database are the right side of LATERAL SNAPSHOT; orders have no end."""
     postgres.run(
         "create table if not exists rates (currency int primary key, rate int, since timestamp)",

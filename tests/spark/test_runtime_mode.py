@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any
@@ -58,6 +59,30 @@ def test_unbounded_input_runs_as_a_stream_or_not_at_all(env: StreamExecutionEnvi
         collect(stream)
 
 
+class Waiting:
+    """Collects a record more when it has been seen that the one before has arrived."""
+
+    def __init__(self) -> None:
+        self.has_arrived = threading.Event()
+
+    def run(self, ctx: Any) -> None:
+        ctx.collect(1)
+        self.has_arrived.wait(60)
+        ctx.collect(2)
+
+    def cancel(self) -> None:
+        self.has_arrived.set()
+
+
+def test_a_stream_gives_results_before_its_source_ends(env: StreamExecutionEnvironment) -> None:
+    source = Waiting()
+    stream = env.add_source(source).key_by(lambda number: number).map(lambda number: number * 10)
+    with stream.execute_and_collect() as results:
+        first = next(results)
+        source.has_arrived.set()
+        assert [first, *results] == [10, 20]
+
+
 class Where(MapFunction):
     """Adds the process and the subtask that a record went through."""
 
@@ -82,6 +107,14 @@ def test_chained_operators_share_a_task_and_unchained_ones_do_not(env: StreamExe
     (unchained,) = collect(twice(env.from_collection([1]).rebalance()))
     assert (unchained[0][3], unchained[3]) == ("first", "second")
     assert unchained[1] == unchained[0][1], "one slot hosts a subtask of every vertex"
+
+
+def test_subtask_p_of_every_vertex_is_in_slot_p(env: StreamExecutionEnvironment) -> None:
+    numbers = env.from_collection(list(range(8))).rebalance()
+    results = collect(numbers.map(Where()).name("first").rebalance().map(Where()).name("second"))
+    first = {(subtask, process) for (_, process, subtask, _), *_ in results}
+    second = {(subtask, process) for _, process, subtask, _ in results}
+    assert first == second and len({process for _, process in second}) == 2
 
 
 def test_slot_sharing_groups_have_processes_of_their_own(env: StreamExecutionEnvironment) -> None:

@@ -112,7 +112,7 @@ def test_values_of_all_types_pass_functions_of_users_and_come_back(
     t_env: StreamTableEnvironment, capsys: pytest.CaptureFixture[str]
 ) -> None:
     t_env.get_config().set("pipeline.global-job-parameters", "prefix:seen")
-    moment = datetime.datetime(2020, 1, 2, 3, 4, 5, 678000)
+    timestamp = datetime.datetime(2020, 1, 2, 3, 4, 5, 678000)
     row_type = DataTypes.ROW(
         [
             DataTypes.FIELD("id", DataTypes.INT()),
@@ -123,7 +123,7 @@ def test_values_of_all_types_pass_functions_of_users_and_come_back(
         ]
     )
     table = t_env.from_elements(
-        [(1, Decimal("1.50"), moment, (7,), ["a", None]), (2, None, None, None, None)], row_type
+        [(1, Decimal("1.50"), timestamp, (7,), ["a", None]), (2, None, None, None, None)], row_type
     )
 
     @udf(result_type="ROW<x INT, kind STRING>")
@@ -152,7 +152,7 @@ def test_values_of_all_types_pass_functions_of_users_and_come_back(
     )
     with computed.execute().collect() as rows:
         assert list(rows) == [
-            Row(1, Row(8, "Row"), 2, "no. 1", "seen:a", Decimal("1.50"), moment, ["a", None]),
+            Row(1, Row(8, "Row"), 2, "no. 1", "seen:a", Decimal("1.50"), timestamp, ["a", None]),
             Row(2, None, 4, "no. 2", "seen:None", None, None, None),
         ]
     table.select(col("id"), col("price")).execute().print()
@@ -278,8 +278,8 @@ def test_tables_become_streams_and_streams_tables(
     with t_env.from_data_stream(stamped, schema).execute().collect() as rows:
         assert sorted(map(tuple, rows)) == [(2, "a"), (4, "b"), (6, "a")]
     plain = t_env.to_data_stream(table.select(col("item"), col("twice"), col("rt")))
-    moment = datetime.datetime(1970, 1, 1, 0, 0, 3, tzinfo=datetime.UTC)
-    assert sorted(map(tuple, plain.execute_and_collect()))[1] == ("a", 6, moment)
+    timestamp = datetime.datetime(1970, 1, 1, 0, 0, 3, tzinfo=datetime.UTC)
+    assert sorted(map(tuple, plain.execute_and_collect()))[1] == ("a", 6, timestamp)
     counted = table.group_by(col("item")).select(col("item"), col("id").count.alias("n"))
     pairs = t_env.to_retract_stream(counted, Types.ROW([Types.STRING(), Types.LONG()]))
     changes = [(is_added, tuple(row)) for is_added, row in pairs.execute_and_collect() if row[0] == "a"]

@@ -67,12 +67,14 @@ def by_remainder(value: int) -> int:
     return value % KEYS
 
 
-def counts(env: StreamExecutionEnvironment) -> Any:
-    """Numbers, each with how many of its remainder have come so far."""
+def counts(env: StreamExecutionEnvironment, readers: int = 2) -> Any:
+    """Numbers, each with how many of its remainder have come so far; one reader gives them in order."""
     source = DataGeneratorSource(
         lambda index: index, 10**9, Types.LONG(), rate_limiter_strategy=RateLimiterStrategy.per_second(400)
     )
-    numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers").uid("numbers")
+    numbers = (
+        env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers").uid("numbers").set_parallelism(readers)
+    )
     return numbers.key_by(by_remainder).process(CountPerKey()).uid("count").name("Counting")
 
 
@@ -188,7 +190,7 @@ def test_a_kept_checkpoint_of_rocksdb_is_read_and_becomes_a_savepoint(
         execution__checkpointing__dir=str(tmp_path / "checkpoints"),
         execution__checkpointing__externalized_checkpoint_retention="RETAIN_ON_CANCELLATION",
     )
-    counts(env).print()
+    counts(env, readers=1).print()
     client = env.execute_async("count")
     assert wait_until(lambda: len(list((tmp_path / "checkpoints").rglob("_metadata"))) > 0)
     assert wait_until(lambda: client._job.metrics().get("records_read", 0) >= 300)

@@ -19,7 +19,8 @@ KNOWN_ABSENCES: dict[str, str] = {
     "table.table_environment.TableEnvironment.__init__": (
         "its default is PyFlink's internal PickleSerializer; elements are pickled here in any case"
     ),
-    "table.descriptors": "it describes tables of the connectors of old, before TableDescriptor",
+    "table.table_environment.StreamTableEnvironment.create": "it takes a TableConfig as well, as in Flink 1.x",
+    "table.udf.udf": "it takes udf_type as well, the name of func_type in Flink 1.11",
     "table.types.size": "a variable that a loop of PyFlink's leaves behind",
     "table.expression.add_version_doc": _DOCUMENTATION,
     "table.expressions.add_version_doc": _DOCUMENTATION,

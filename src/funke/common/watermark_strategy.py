@@ -7,14 +7,8 @@ from inspect import iscoroutinefunction, isgeneratorfunction
 from typing import Any
 
 from funke.engine.errors import ConfigurationError, UnsupportedFeatureError
-from funke.engine.types.time import Duration
-from funke.engine.types.watermark_spec import (
-    TimestampAssigner,
-    WatermarkGenerator,
-    WatermarkGeneratorFactory,
-    WatermarkOutput,
-    WatermarkSpec,
-)
+from funke.engine.types import Duration, TimestampAssigner, WatermarkGenerator, WatermarkOutput, WatermarkSpec
+from funke.engine.types.watermark_spec import WatermarkGeneratorFactory
 
 __all__ = [
     "AssignerWithPeriodicWatermarksWrapper",

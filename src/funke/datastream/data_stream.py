@@ -34,13 +34,11 @@ from funke.engine.operators.key_functions import KeyFunction, key_function, keye
 from funke.engine.operators.windowing.assigner import WindowAssigner
 from funke.engine.operators.windowing.assigners import CountSlidingWindowAssigner, CountTumblingWindowAssigner
 from funke.engine.state.descriptors import MapStateDescriptor
-from funke.engine.types.composite_types import TupleTypeInfo
+from funke.engine.types import Duration, Time, TupleTypeInfo, TypeInformation
 from funke.engine.types.functions import FilterFunction, FlatMapFunction, KeySelector, MapFunction, ReduceFunction
 from funke.engine.types.functions import Partitioner as UserPartitioner
 from funke.engine.types.near_names import did_you_mean
 from funke.engine.types.output_tag import OutputTag
-from funke.engine.types.time import Duration, Time
-from funke.engine.types.type_information import TypeInformation
 from funke.passed_on_names import pass_on_names
 
 if TYPE_CHECKING:
@@ -49,15 +47,15 @@ if TYPE_CHECKING:
     from funke.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 __all__ = [
-    "IterativeStream",
-    "CloseableIterator",
-    "DataStream",
-    "KeyedStream",
-    "ConnectedStreams",
-    "WindowedStream",
-    "DataStreamSink",
-    "BroadcastStream",
     "BroadcastConnectedStream",
+    "BroadcastStream",
+    "CloseableIterator",
+    "ConnectedStreams",
+    "DataStream",
+    "DataStreamSink",
+    "IterativeStream",
+    "KeyedStream",
+    "WindowedStream",
 ]
 
 pass_on_names(__name__)
@@ -134,7 +132,7 @@ class DataStream(OperatorSettings):
         return self
 
     def set_buffer_timeout(self, timeout_millis: int) -> DataStream:
-        """Set how long records may wait to be sent together; the shortest of a job's timeouts paces its epochs."""
+        """Set how long records may wait to be sent together; the shortest of a job's timeouts holds for all."""
         if timeout_millis < -1:
             raise ConfigurationError(at_user_line(f"a buffer timeout must be at least -1, got {timeout_millis}"))
         node = self._settable("set_buffer_timeout()")

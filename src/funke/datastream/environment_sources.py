@@ -16,9 +16,7 @@ from funke.engine.connectors.socket import SocketSource
 from funke.engine.connectors.source import Source
 from funke.engine.graph.builder import OF_INPUT
 from funke.engine.graph.operations import CustomOperator
-from funke.engine.types.type_catalog import Types
-from funke.engine.types.type_information import TypeInformation
-from funke.engine.types.watermark_spec import WatermarkSpec
+from funke.engine.types import TypeInformation, Types, WatermarkSpec
 
 if TYPE_CHECKING:
     from funke.datastream.stream_execution_environment import StreamExecutionEnvironment

@@ -21,9 +21,8 @@ from funke.engine.operators.joins.window_functions import CoGroupWindow, JoinWin
 from funke.engine.operators.windowing.assigner import WindowAssigner
 from funke.engine.operators.windowing.evictor import Evictor
 from funke.engine.operators.windowing.trigger import Trigger, to_millis
+from funke.engine.types import Duration, Time, TypeInformation
 from funke.engine.types.functions import KeySelector
-from funke.engine.types.time import Duration, Time
-from funke.engine.types.type_information import TypeInformation
 
 if TYPE_CHECKING:
     from funke.datastream.data_stream import DataStream, KeyedStream

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from funke.common.configuration import Configuration
@@ -47,6 +48,8 @@ class StreamExecutionEnvironment(EnvironmentSources):
         super().__init__(settings)
         self.serializer = serializer
         self._cached_results = CachedResults()
+        # Called before a job is taken: tables add the inserts that wait for it.
+        self._attachments: list[Callable[[], None]] = []
 
     @staticmethod
     def get_execution_environment(configuration: Configuration | None = None) -> StreamExecutionEnvironment:
@@ -81,6 +84,8 @@ class StreamExecutionEnvironment(EnvironmentSources):
         return self._graph_of(self._builder.pending, job_name)
 
     def _take_graph(self, job_name: str | None) -> StreamGraph:
+        for attach in self._attachments:
+            attach()
         graph = self._pending_graph(job_name)
         self._builder.pending.clear()
         return graph

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from funke.engine.types.composite_types import RowTypeInfo
-from funke.engine.types.type_catalog import Types
-from funke.engine.types.type_information import TypeInformation
+from funke.engine.types import RowTypeInfo, TypeInformation, Types
 
 OutputType = TypeInformation | list[TypeInformation] | None
 

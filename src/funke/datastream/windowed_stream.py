@@ -26,10 +26,9 @@ from funke.engine.operators.windowing.assigners import (
 )
 from funke.engine.operators.windowing.evictor import Evictor
 from funke.engine.operators.windowing.trigger import Trigger, to_millis
+from funke.engine.types import Duration, Time, TypeInformation
 from funke.engine.types.functions import AggregateFunction, NullByteKeySelector, ReduceFunction
 from funke.engine.types.output_tag import OutputTag
-from funke.engine.types.time import Duration, Time
-from funke.engine.types.type_information import TypeInformation
 
 if TYPE_CHECKING:
     from funke.datastream.data_stream import DataStream, KeyedStream

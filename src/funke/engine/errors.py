@@ -7,6 +7,7 @@
     ├── ConfigurationError         an option or argument is missing, malformed or out of range; also a ValueError
     │   └── SparkUnavailableError  Spark did not start
     ├── GraphError                 the program describes a dataflow that cannot exist
+    │   └── MalformedPatternError  a pattern of events that makes no sense
     ├── SqlParserError             a text is no SQL statement; knows the line and column
     ├── SqlValidationError         a statement that has no meaning; also a ValueError
     ├── TypeMismatchError          a value does not fit the declared type; also a TypeError
@@ -22,7 +23,8 @@
     └── JobExecutionError          a submitted job failed
         ├── JobCancelledError      it was cancelled before it ended
         ├── LeaseLostError         another driver runs it
-        └── SlotLostError          a worker process disappeared
+        ├── SlotLostError          a worker process disappeared
+        └── SlotTimeoutError       no room for its slots was there in time
 """
 
 from __future__ import annotations
@@ -40,10 +42,12 @@ __all__ = [
     "JobCancelledError",
     "JobExecutionError",
     "LeaseLostError",
+    "MalformedPatternError",
     "RecoveryRefusedError",
     "SerializationError",
     "SinkError",
     "SlotLostError",
+    "SlotTimeoutError",
     "SourceError",
     "SparkUnavailableError",
     "SqlParserError",
@@ -92,6 +96,10 @@ class SparkUnavailableError(ConfigurationError):
 
 class GraphError(FunkeError):
     """The program describes a dataflow that cannot exist."""
+
+
+class MalformedPatternError(GraphError):
+    """A pattern of events that makes no sense."""
 
 
 class SqlParserError(FunkeError):
@@ -183,6 +191,10 @@ class LeaseLostError(JobExecutionError):
 
 class SlotLostError(JobExecutionError):
     """A worker process disappeared while the job was running."""
+
+
+class SlotTimeoutError(JobExecutionError):
+    """Other jobs, or applications, have had the room for too long."""
 
 
 def unsupported(feature: str, reason: str = "") -> Callable[..., Any]:

@@ -21,8 +21,7 @@ from funke.engine.state_processor.state_frame import state_names, to_data_frame
 from funke.engine.state_processor.state_parts import StatePiece, keyed_pieces, own_pieces
 from funke.engine.state_processor.state_source import PieceReading, StateNames, StateSource
 from funke.engine.state_processor.state_table import StateTable, TypedStateTable
-from funke.engine.types.composite_types import TupleTypeInfo
-from funke.engine.types.type_information import TypeInformation
+from funke.engine.types import TupleTypeInfo, TypeInformation
 from funke.state_api.operator_identifier import OperatorIdentifier
 
 if TYPE_CHECKING:

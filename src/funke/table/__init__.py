@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from funke.table.batch_table_environment import BatchTableEnvironment
 from funke.table.changelog_mode import ChangelogMode
 from funke.table.compiled_plan import CompiledPlan
 from funke.table.data_view import DataView, ListView, MapView
@@ -12,6 +13,8 @@ from funke.table.module import Module, ModuleEntry
 from funke.table.plan_reference import PlanReference
 from funke.table.result_kind import ResultKind
 from funke.table.schema import Schema
+from funke.table.sinks import CsvTableSink, TableSink, WriteMode
+from funke.table.sources import CsvTableSource, TableSource
 from funke.table.sql_dialect import SqlDialect
 from funke.table.statement_set import StatementSet
 from funke.table.stream_table_environment import StreamTableEnvironment
@@ -71,4 +74,10 @@ __all__ = [
     "CompiledPlan",
     "PlanReference",
     "TablePipeline",
+    "BatchTableEnvironment",
+    "CsvTableSink",
+    "CsvTableSource",
+    "TableSink",
+    "TableSource",
+    "WriteMode",
 ]

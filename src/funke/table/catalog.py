@@ -7,9 +7,9 @@ from typing import Any
 from funke.common.configuration import Configuration
 from funke.engine.errors import UnsupportedFeatureError, unsupported
 from funke.engine.flink_exceptions import FunctionNotExistException, ModelNotExistException
+from funke.engine.sql.catalog import Identifier
 from funke.engine.sql.catalog import catalog as engine
 from funke.engine.sql.catalog.in_memory_catalog import InMemoryCatalog
-from funke.engine.sql.catalog.objects import Identifier
 from funke.engine.sql.connectors.jdbc.postgres_catalog import PostgresCatalog
 from funke.table.catalog_objects.contents import (
     CatalogBaseTable,
@@ -40,34 +40,34 @@ from funke.table.types import DataType
 
 __all__ = [
     "Catalog",
-    "CatalogDatabase",
     "CatalogBaseTable",
-    "CatalogPartition",
+    "CatalogColumnStatistics",
+    "CatalogDatabase",
+    "CatalogDescriptor",
     "CatalogFunction",
-    "Procedure",
-    "ObjectPath",
+    "CatalogModel",
+    "CatalogPartition",
     "CatalogPartitionSpec",
     "CatalogTableStatistics",
-    "CatalogColumnStatistics",
-    "HiveCatalog",
-    "CatalogDescriptor",
-    "ObjectIdentifier",
     "Column",
-    "PhysicalColumn",
     "ComputedColumn",
-    "MetadataColumn",
-    "WatermarkSpec",
-    "Constraint",
-    "UniqueConstraint",
-    "ResolvedSchema",
-    "CatalogModel",
     "Configuration",
+    "Constraint",
     "DataType",
+    "HiveCatalog",
     "InMemoryCatalog",
     "JdbcCatalog",
+    "MetadataColumn",
+    "ObjectIdentifier",
+    "ObjectPath",
+    "PhysicalColumn",
+    "Procedure",
     "ResolvedExpression",
+    "ResolvedSchema",
     "Schema",
     "TableSchema",
+    "UniqueConstraint",
+    "WatermarkSpec",
 ]
 
 _NO_STATISTICS = "nobody uses statistics here: Spark gathers its own"

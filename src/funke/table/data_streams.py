@@ -11,9 +11,8 @@ from funke.engine.graph.operations import BuiltInMap, ColumnOperator
 from funke.engine.sql.binding.relations import Column, Relation
 from funke.engine.sql.catalog.objects import SchemaDefinition
 from funke.engine.sql.operators.stream_columns import TimestampedRows
-from funke.engine.sql.plan.changes import INSERTS
+from funke.engine.sql.plan import EVERY_WATERMARK, INSERTS
 from funke.engine.sql.plan.to_graph import stream_of
-from funke.engine.sql.plan.watermarks import EVERY_WATERMARK
 from funke.engine.sql.statements.conflicts import Target
 from funke.engine.sql.statements.insert_plans import cast_rows
 from funke.engine.sql.statements.job_plans import planned_rows, planned_stream
@@ -21,10 +20,7 @@ from funke.engine.sql.statements.resolved_table import ResolvedColumn, resolved
 from funke.engine.sql.statements.table_session import TableSession
 from funke.engine.sql.stream_types import data_type_of, row_type_of, value_type_of
 from funke.engine.sql.syntax.statements import ColumnDefinition
-from funke.engine.types.composite_types import RowTypeInfo, TupleTypeInfo
-from funke.engine.types.row import Row, RowKind
-from funke.engine.types.type_catalog import Types
-from funke.engine.types.type_information import TypeInformation
+from funke.engine.types import Row, RowKind, RowTypeInfo, TupleTypeInfo, TypeInformation, Types
 from funke.table.schema import Schema
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from funke.common.configuration import Configuration
 from funke.engine.flink_exceptions import TableException
+from funke.table.old_name_notes import note_old_name
 
 __all__ = ["EnvironmentSettings", "Configuration"]
 
@@ -37,6 +38,23 @@ class EnvironmentSettings:
         def in_streaming_mode(self) -> EnvironmentSettings.Builder:
             """Work on streams, and give changes."""
             return self._set(_MODE, "STREAMING")
+
+        # Flink 1.9 to 1.13 had several planners.
+
+        def use_blink_planner(self) -> EnvironmentSettings.Builder:
+            """Do nothing: there is one planner."""
+            note_old_name("use_blink_planner()")
+            return self
+
+        def use_old_planner(self) -> EnvironmentSettings.Builder:
+            """Do nothing: there is one planner."""
+            note_old_name("use_old_planner()")
+            return self
+
+        def use_any_planner(self) -> EnvironmentSettings.Builder:
+            """Do nothing: there is one planner."""
+            note_old_name("use_any_planner()")
+            return self
 
         def with_built_in_catalog_name(self, built_in_catalog_name: str) -> EnvironmentSettings.Builder:
             """Name the catalog that is there from the start."""
@@ -78,6 +96,19 @@ class EnvironmentSettings:
     def get_configuration(self) -> Configuration:
         """Return the configuration."""
         return self._configuration
+
+    # Names of Flink 1.x
+
+    @staticmethod
+    def from_configuration(config: Configuration) -> EnvironmentSettings:
+        """Return the settings that a configuration holds."""
+        note_old_name("EnvironmentSettings.from_configuration()")
+        return EnvironmentSettings.new_instance().with_configuration(config).build()
+
+    def to_configuration(self) -> Configuration:
+        """Return the configuration."""
+        note_old_name("EnvironmentSettings.to_configuration()")
+        return self.get_configuration()
 
     @staticmethod
     def new_instance() -> EnvironmentSettings.Builder:

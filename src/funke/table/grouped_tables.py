@@ -12,8 +12,7 @@ from funke.engine.sql.functions.user_aggregates import result_fields
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
 from funke.engine.sql.syntax.windows import GroupWindow
-from funke.engine.types.logical.row_type import RowType
-from funke.engine.types.logical.sql_text import from_sql_text, to_sql_text
+from funke.engine.types.logical import RowType, from_sql_text, to_sql_text
 from funke.table.expression import Expression
 from funke.table.expression_members.operands import literal
 from funke.table.udf import UserDefinedAggregateFunctionWrapper, UserDefinedFunctionWrapper

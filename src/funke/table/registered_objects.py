@@ -13,6 +13,7 @@ from funke.engine.sql.syntax.path_text import parse_path
 from funke.table.catalog import Catalog, CatalogDescriptor, UserCatalog
 from funke.table.model_descriptor import ModelDescriptor
 from funke.table.module import Module, ModuleEntry
+from funke.table.old_name_notes import note_old_name
 from funke.table.udf import (
     AggregateFunction,
     TableAggregateFunction,
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RegisteredObjects"]
 
-_NO_JAVA = "there is no JVM of Flink's; write the function in Python"
+_NO_JAVA = "there is no JVM of Flink's; write the function in Python: udf(), udtf(), udaf() of pyflink.table.udf"
 
 
 class RegisteredObjects:
@@ -152,6 +153,7 @@ class RegisteredObjects:
 
     def register_function(self, name: str, function: UserDefinedFunctionWrapper) -> None:
         """Give a function a name, as in Flink 1.x; an older one of that name is replaced."""
+        note_old_name("register_function()")
         self._session.functions.drop_temporary_system(name, True)
         self.create_temporary_system_function(name, function)
 

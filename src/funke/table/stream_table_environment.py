@@ -14,9 +14,11 @@ from funke.engine.sql.statements.stream_tables import changelog_relation, stream
 from funke.table.data_streams import append_stream, plain_stream, retract_stream, typed_stream
 from funke.table.environment_settings import EnvironmentSettings
 from funke.table.expression import Expression
+from funke.table.old_name_notes import note_old_name
 from funke.table.schema import Schema
 from funke.table.string_expressions import expressions_of
 from funke.table.table import Table
+from funke.table.table_config import TableConfig
 from funke.table.table_environment import TableEnvironment
 
 if TYPE_CHECKING:
@@ -32,9 +34,30 @@ class StreamTableEnvironment(TableEnvironment):
     @staticmethod
     def create(  # type: ignore[override]
         stream_execution_environment: StreamExecutionEnvironment | None = None,
-        environment_settings: EnvironmentSettings | None = None,
+        environment_settings: EnvironmentSettings | TableConfig | None = None,
+        old_environment_settings: EnvironmentSettings | None = None,
+        *,
+        table_config: TableConfig | None = None,
     ) -> StreamTableEnvironment:
-        """Make an environment whose tables and streams belong to the same jobs."""
+        """Make an environment whose tables and streams belong to the same jobs.
+
+        Programs of Flink 1.x give a TableConfig, as the second argument or by name, and the settings behind it.
+        """
+        if isinstance(environment_settings, TableConfig):
+            table_config, environment_settings = environment_settings, None
+        made = StreamTableEnvironment._made(
+            stream_execution_environment, environment_settings or old_environment_settings
+        )
+        if table_config is not None:
+            note_old_name("a TableConfig in create()")
+            made.get_config().add_configuration(table_config.get_configuration())
+        return made
+
+    @staticmethod
+    def _made(
+        stream_execution_environment: StreamExecutionEnvironment | None,
+        environment_settings: EnvironmentSettings | None,
+    ) -> StreamTableEnvironment:
         if stream_execution_environment is None and environment_settings is None:
             raise ValueError(
                 "No argument found, the param 'stream_execution_environment' or 'environment_settings' is required."

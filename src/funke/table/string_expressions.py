@@ -17,6 +17,7 @@ from funke.engine.sql.syntax.text_form import DEFINITION_NAMES
 from funke.table.expression import Expression, TimeIntervalUnit, TimePointUnit
 from funke.table.expression_members.operands import symbol, to_syntax
 from funke.table.expressions import call, col, lit, null_of, row_interval
+from funke.table.old_name_notes import note_old_name
 from funke.table.types import DataType, DataTypes
 
 __all__ = ["expression_of", "expressions_of"]
@@ -35,6 +36,7 @@ def expressions_of(
     found: list[syntax.Expression] = []
     for value in values:
         if isinstance(value, str):
+            note_old_name("expressions as texts")
             found += map(to_syntax, _Parser(value, is_user_function).expression_list())
         else:
             found.append(to_syntax(value))
@@ -44,6 +46,7 @@ def expressions_of(
 def expression_of(value: Any, is_user_function: IsFunction = lambda name: False) -> syntax.Expression:
     """The syntax of an argument that is one expression."""
     if isinstance(value, str):
+        note_old_name("expressions as texts")
         return to_syntax(_Parser(value, is_user_function).single_expression())
     return to_syntax(value)
 

@@ -15,14 +15,9 @@ from funke.engine.sql.statements.resolved_table import ResolvedTable
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
 from funke.engine.sql.syntax.windows import order_item
-from funke.engine.types.logical.atomic_types import BooleanType
-from funke.engine.types.logical.common_type import common_type
-from funke.engine.types.logical.data_type import NullType
-from funke.engine.types.logical.row_type import RowField, RowType
-from funke.engine.types.logical.sql_text import to_sql_text
+from funke.engine.types.logical import BooleanType, NullType, RowField, RowType, common_type, to_sql_text
 from funke.passed_on_names import pass_on_names
-from funke.table.catalog import ResolvedSchema
-from funke.table.explain_detail import ExplainDetail
+from funke.table.described_table import DescribedTable
 from funke.table.expression import Expression
 from funke.table.expression_members.call_arguments import named_arguments
 from funke.table.expression_members.operators import QuerySource
@@ -36,12 +31,10 @@ from funke.table.grouped_tables import (
     WindowGroupedTable,
     with_aggregate_names,
 )
-from funke.table.result_schema import declared_schema_of, resolved_schema_of, table_schema_of
 from funke.table.string_expressions import expression_of, expressions_of
 from funke.table.table_descriptor import TableDescriptor
 from funke.table.table_pipeline import TablePipeline
 from funke.table.table_result import TableResult
-from funke.table.table_schema import TableSchema
 from funke.table.udf import (
     UserDefinedAggregateFunctionWrapper,
     UserDefinedFunctionWrapper,
@@ -55,12 +48,12 @@ if TYPE_CHECKING:
 
     from funke.table.table_environment import TableEnvironment
 
-__all__ = ["Table", "GroupedTable", "GroupWindowedTable", "OverWindowedTable", "WindowGroupedTable"]
+__all__ = ["GroupWindowedTable", "GroupedTable", "OverWindowedTable", "Table", "WindowGroupedTable"]
 
 pass_on_names(__name__)
 
 
-class Table(QuerySource):
+class Table(DescribedTable, QuerySource):
     """Rows with columns; every method gives another table.
 
     >>> from funke.table import EnvironmentSettings, TableEnvironment
@@ -316,14 +309,6 @@ class Table(QuerySource):
         """Say that the rows go to a table, for `execute()` or a StatementSet; or for that of the environment."""
         return self._t_env._pipeline(self, table_path_or_descriptor, overwrite)
 
-    def explain(self, *extra_details: ExplainDetail) -> str:
-        """Return how the query would be run."""
-        return self._t_env._explain(self._relation, extra_details)
-
-    def print_explain(self, *extra_details: ExplainDetail) -> None:
-        """Print how the query would be run."""
-        print(self.explain(*extra_details))
-
     # Changes
 
     def to_changelog(self, *arguments: Expression[Any]) -> Table:
@@ -340,22 +325,6 @@ class Table(QuerySource):
         In `op_mapping` the codes come first, with commas between them: `map_("c, r", "INSERT", …)`.
         """
         return self._changelog("from_changelog", arguments)
-
-    # Columns
-
-    def get_schema(self) -> TableSchema:
-        """Return names and types of the columns."""
-        return table_schema_of(self.get_resolved_schema())
-
-    def get_resolved_schema(self) -> ResolvedSchema:
-        """Return names and types of the columns."""
-        if self._declared is not None:
-            return declared_schema_of(self._declared)
-        return resolved_schema_of(self._relation.columns)
-
-    def print_schema(self) -> None:
-        """Print names and types of the columns."""
-        print(self.get_resolved_schema())
 
     def _expressions(self, given: Iterable[Any]) -> tuple[syntax.Expression, ...]:
         return expressions_of(given, self._is_user_function)

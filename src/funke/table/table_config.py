@@ -11,6 +11,7 @@ from funke.engine.config.option_values import format_value, parse_duration
 from funke.engine.errors import ConfigurationError, at_user_line
 from funke.engine.flink_exceptions import ValidationException
 from funke.table.local_time_zone import machine_zone, require_zone
+from funke.table.old_name_notes import note_old_name
 from funke.table.sql_dialect import SqlDialect
 
 __all__ = ["TableConfig", "Configuration", "SqlDialect"]
@@ -119,6 +120,46 @@ class TableConfig:
     def get_python_executable(self) -> str | None:
         """Return the Python that functions of users run with, if it was set."""
         return self._configuration.get_string(_PYTHON, "") or None
+
+    # Names of Flink 1.x
+
+    def set_idle_state_retention_time(self, min: datetime.timedelta, max: datetime.timedelta | None = None) -> None:
+        """Set how long state is kept that nobody reads or writes; the shorter time holds."""
+        note_old_name("set_idle_state_retention_time()")
+        self.set_idle_state_retention(min)
+
+    def get_min_idle_state_retention_time(self) -> int:
+        """Return how many milliseconds state is kept that nobody reads or writes."""
+        note_old_name("get_min_idle_state_retention_time()")
+        return round(self.get_idle_state_retention().total_seconds() * 1000)
+
+    def get_max_idle_state_retention_time(self) -> int:
+        """Return Flink's upper bound of that time: half as much again."""
+        note_old_name("get_max_idle_state_retention_time()")
+        return round(self.get_idle_state_retention().total_seconds() * 1500)
+
+    def set_parallelism(self, parallelism: int) -> None:
+        """Set how many subtasks work side by side."""
+        note_old_name("TableConfig.set_parallelism()")
+        self.set("parallelism.default", str(parallelism))
+
+    def get_parallelism(self) -> int:
+        """Return how many subtasks work side by side."""
+        note_old_name("TableConfig.get_parallelism()")
+        return int(self.get("parallelism.default", "1"))
+
+    def set_null_check(self, null_check: bool) -> None:
+        """Do nothing: NULL is always checked for."""
+        note_old_name("set_null_check()")
+
+    def get_null_check(self) -> bool:
+        """Tell that NULL is checked for."""
+        note_old_name("get_null_check()")
+        return True
+
+    def set_decimal_context(self, precision: int, rounding_mode: str) -> None:
+        """Do nothing: decimals are exact, with the rounding of Flink 2."""
+        note_old_name("set_decimal_context()")
 
     @staticmethod
     def get_default() -> TableConfig:

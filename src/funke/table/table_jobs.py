@@ -16,8 +16,7 @@ from funke.engine.graph.stream_graph import StatementText, StreamGraph, StreamNo
 from funke.engine.sql.binding.relations import Relation
 from funke.engine.sql.connectors.table_sink import TableSink
 from funke.engine.sql.operators.batch_elements import pack_batches
-from funke.engine.sql.plan.changes import INSERTS
-from funke.engine.sql.plan.node import as_node
+from funke.engine.sql.plan import INSERTS, as_node
 from funke.engine.sql.plan.sink_materialize import SinkMaterialize
 from funke.engine.sql.plan.spark_rows import SparkRows
 from funke.engine.sql.plan.to_graph import shared_streams, stream_of, written_stream

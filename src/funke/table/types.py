@@ -2,33 +2,47 @@
 
 from __future__ import annotations
 
-from funke.engine.types.logical.arrow_types import create_arrow_schema, from_arrow_type, to_arrow_type
-from funke.engine.types.logical.atomic_types import (
+from funke.engine.types.logical import (
+    ArrayType,
+    AtomicType,
     BigIntType,
     BinaryType,
     BooleanType,
     CharType,
+    DataType,
+    DataTypes,
+    DateType,
+    DayTimeIntervalType,
     DecimalType,
     DoubleType,
     FloatType,
-    IntType,
-    SmallIntType,
-    TinyIntType,
-    VarBinaryType,
-    VarCharType,
-)
-from funke.engine.types.logical.collection_types import ArrayType, ListViewType, MapType, MapViewType, MultisetType
-from funke.engine.types.logical.data_type import (
-    AtomicType,
-    DataType,
     FractionalType,
     IntegralType,
+    IntType,
+    ListViewType,
+    LocalZonedTimestampType,
+    MapType,
+    MapViewType,
+    MultisetType,
     NullType,
     NumericType,
     RawType,
+    Resolution,
+    RowField,
+    RowType,
+    SmallIntType,
+    TimestampType,
+    TimeType,
+    TinyIntType,
     UserDefinedType,
+    VarBinaryType,
+    VarCharType,
+    YearMonthIntervalType,
+    ZonedTimestampType,
+    create_arrow_schema,
+    from_arrow_type,
+    to_arrow_type,
 )
-from funke.engine.types.logical.data_types import DataTypes
 from funke.engine.types.logical.element_types import (
     SIGNED_TYPECODES,
     TYPECODE_TYPES,
@@ -38,22 +52,9 @@ from funke.engine.types.logical.element_types import (
     merged_type,
     verifier,
 )
-from funke.engine.types.logical.interval_types import DayTimeIntervalType, Resolution, YearMonthIntervalType
-from funke.engine.types.logical.row_type import RowField, RowType
-from funke.engine.types.logical.time_types import (
-    DateType,
-    LocalZonedTimestampType,
-    TimestampType,
-    TimeType,
-    ZonedTimestampType,
-)
 from funke.engine.types.row import Row, RowKind
 
 __all__ = [
-    "DataTypes",
-    "UserDefinedType",
-    "Row",
-    "RowKind",
     "ArrayType",
     "AtomicType",
     "BigIntType",
@@ -61,6 +62,7 @@ __all__ = [
     "BooleanType",
     "CharType",
     "DataType",
+    "DataTypes",
     "DateType",
     "DayTimeIntervalType",
     "DecimalType",
@@ -78,12 +80,15 @@ __all__ = [
     "NumericType",
     "RawType",
     "Resolution",
+    "Row",
     "RowField",
+    "RowKind",
     "RowType",
     "SmallIntType",
     "TimeType",
     "TimestampType",
     "TinyIntType",
+    "UserDefinedType",
     "VarBinaryType",
     "VarCharType",
     "YearMonthIntervalType",

@@ -30,6 +30,7 @@ from funke.engine.sql.syntax.user_function import FunctionKind, UserFunction
 from funke.metrics import MetricGroup
 from funke.table.expression import Expression
 from funke.table.expression_members.call_arguments import named_arguments
+from funke.table.old_name_notes import note_old_name
 from funke.table.types import DataType, MapType, RowType
 from funke.util import java_utils
 
@@ -261,11 +262,15 @@ def udf(
     deterministic: bool | None = None,
     name: str | None = None,
     func_type: str = "general",
+    udf_type: str | None = None,
 ) -> Any:
     """Make a scalar function of a function, a coroutine function or a ScalarFunction; also a decorator.
 
-    With `func_type="pandas"` it takes and gives pandas.Series, a batch at a time.
+    With `func_type="pandas"` it takes and gives pandas.Series, a batch at a time; Flink 1.11 called it `udf_type`.
     """
+    if udf_type is not None:
+        note_old_name("udf_type")
+        func_type = udf_type
     _require_func_type(func_type)
     if f is None:
         return functools.partial(

@@ -145,7 +145,7 @@ def random_table(seed: int) -> list[dict[str, Any]]:
     random = Random(seed)
     rows = []
     for number in range(ROWS):
-        moment = _START + datetime.timedelta(milliseconds=number * 3000 + random.randrange(-4000, 4000))
+        timestamp = _START + datetime.timedelta(milliseconds=number * 3000 + random.randrange(-4000, 4000))
         row = {
             "id": random.randrange(1, 6),
             "k": random.choice([1, 1, 2, 3, None]),
@@ -154,7 +154,7 @@ def random_table(seed: int) -> list[dict[str, Any]]:
             "d": random.choice([None, 0.5, 1.25, -3.0, 7.5, 0.1]),
             "p": random.choice([None, "1.10", "-2.50", "99.99", "0.00"]),
             "b": random.choice([None, 0, -7, 4, 9007199254740993]),
-            "ts": str(moment.isoformat(" ", "milliseconds")),
+            "ts": str(timestamp.isoformat(" ", "milliseconds")),
         }
         rows.append(row)
     return rows

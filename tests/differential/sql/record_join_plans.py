@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from reference_session import run_in_reference
@@ -106,6 +107,20 @@ QUERIES = [
     "SELECT * FROM orders NATURAL JOIN payments",
     "SELECT * FROM orders FULL JOIN payments USING (id)",
 ]
+# Chains with a common key, as one operator.
+_O_P_Q = "orders o {0} payments p ON o.id = p.order_id {1} payments q ON o.id = q.order_id"
+MULTI_JOINS = [
+    *(f"SELECT o.id, p.paid, q.way FROM {_O_P_Q.format(one, other)}" for one in _KINDS[:2] for other in _KINDS[:2]),
+    f"SELECT o.id, p.paid, q.way FROM {_O_P_Q.format('LEFT JOIN', 'LEFT JOIN')} AND p.paid < q.paid",
+    f"SELECT o.id, p.paid, q.way, r.way FROM {_O_P_Q.format('JOIN', 'LEFT JOIN')} JOIN payments r ON q.order_id = r.order_id AND p.way = r.way",
+    "SELECT c.name, o.note, l.c FROM customers c LEFT JOIN orders o ON c.id = o.customer LEFT JOIN lines l ON c.id = l.a",
+    f"SELECT c.name, t.total, o.id FROM customers c JOIN {_TOTALS} t ON c.id = t.customer JOIN orders o ON o.customer = c.id",
+    f"SELECT c.name, t.total, u.total FROM customers c LEFT JOIN {_TOTALS} t ON c.id = t.customer LEFT JOIN {_TOTALS} u ON u.customer = c.id",
+    "SELECT x.c, y.c, z.c FROM lines x JOIN lines y ON x.a = y.a AND x.b = y.b JOIN lines z ON y.a = z.a AND z.b = y.b",
+    "SELECT x.c, y.c, z.c FROM lines x JOIN lines y ON x.a = y.a AND x.b = y.b LEFT JOIN lines z ON y.b = z.b",
+    "SELECT o.id, p.paid, q.way FROM orders o, payments p, payments q WHERE o.id = p.order_id AND p.order_id = q.order_id AND o.amount > 3 AND o.amount < q.paid",
+    "SELECT /*+ STATE_TTL('o' = '1d', 'q' = '2h') */ o.id, p.paid, q.way FROM " + _O_P_Q.format("JOIN", "LEFT JOIN"),
+]
 
 
 def main() -> int:
@@ -117,11 +132,18 @@ def main() -> int:
     environment = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     for each in TABLES:
         environment.execute_sql(each)
-    plans = {}
-    for query in QUERIES:
-        plan = environment.explain_sql(query, ExplainDetail.CHANGELOG_MODE)
-        plans[query] = plan.split("== Optimized Physical Plan ==\n")[1].split("\n== ")[0].strip().splitlines()
-    RECORDED.write_text(json.dumps({"tables": TABLES, "plans": plans}, indent=1, ensure_ascii=False) + "\n")
+
+    def plans(queries: Sequence[str]) -> dict[str, list[str]]:
+        texts = {each: environment.explain_sql(each, ExplainDetail.CHANGELOG_MODE) for each in queries}
+        parts = {
+            each: text.split("== Optimized Physical Plan ==\n")[1].split("\n== ")[0] for each, text in texts.items()
+        }
+        return {each: part.strip().splitlines() for each, part in parts.items()}
+
+    found = {"tables": TABLES, "plans": plans(QUERIES)}
+    environment.get_config().set("table.optimizer.multi-join.enabled", "true")
+    found["multi_joins"] = plans(MULTI_JOINS)
+    RECORDED.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
     return 0
 
 

@@ -16,7 +16,7 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,19 +38,22 @@ def main() -> int:
         # The reference prints rows to the output that it was started with.
         os.dup2(printed.fileno(), 1)
         if sys.argv[1:2] == ["again"]:
-            record_again(int(sys.argv[2]), Path(sys.argv[3]).read_text().splitlines(), Path(printed.name))
+            queries = Path(sys.argv[3]).read_text().splitlines()
+            record_again(f"sql_joins_{sys.argv[2]}.jsonl.gz", queries, Path(printed.name))
             return 0
         for seed in map(int, sys.argv[1:]) if sys.argv[1:] else SEEDS:
             record(seed, Path(printed.name))
     return 0
 
 
-def record_again(seed: int, queries: Sequence[str], printed: Path) -> None:
-    """Record some queries anew, with a row in two seconds: on a busy machine rows have overtaken others."""
-    first, *entries = read_lines(f"sql_joins_{seed}.jsonl.gz")
+def record_again(
+    name: str, queries: Sequence[str], printed: Path, settings: Mapping[str, str] | None = None, has_plan: bool = False
+) -> None:
+    """Record some queries anew, with a row in a second: on a busy machine rows have overtaken others."""
+    first, *entries = read_lines(name)
     chosen = [each for each in entries if each["query"] in queries]
-    answered(first["rows"], chosen, printed, has_plan=False, rows_per_second="0.5")
-    write_lines(f"sql_joins_{seed}.jsonl.gz", [first, *entries])
+    answered(first["rows"], chosen, printed, has_plan, rows_per_second="1", settings=settings)
+    write_lines(name, [first, *entries])
 
 
 def record(seed: int, printed: Path) -> None:
@@ -75,9 +78,12 @@ def answered(
     printed: Path,
     has_plan: bool,
     rows_per_second: str = ROWS_PER_SECOND,
+    settings: Mapping[str, str] | None = None,
 ) -> None:
     """Put what the reference gives into the entries."""
     environment = environment_of(rows, rows_per_second)
+    for key, value in (settings or {}).items():
+        environment.get_config().set(key, value)
     for number, entry in enumerate(entries):
         planned(environment, number, entry, has_plan)
     run(environment, [(number, each) for number, each in enumerate(entries) if "x" not in each], printed)

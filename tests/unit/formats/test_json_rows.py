@@ -182,11 +182,11 @@ def test_writes_every_kind_of_value() -> None:
         ],
     )
     writer = JsonRowWriter(row_type)  # type: ignore[arg-type]
-    moment = datetime.datetime(2020, 1, 2, 3, 4, 5, 678000)
+    timestamp = datetime.datetime(2020, 1, 2, 3, 4, 5, 678000)
     full = Row(
-        moment.date(), datetime.time(1, 2, 3), moment, Decimal("1.10"), b"hi", {"k": 1}, Row(1, "x"), ["p", None]
+        timestamp.date(), datetime.time(1, 2, 3), timestamp, Decimal("1.10"), b"hi", {"k": 1}, Row(1, "x"), ["p", None]
     )
-    sparse = Row(None, None, moment.replace(microsecond=0), Decimal("1E+3"), None, None, None, None)
+    sparse = Row(None, None, timestamp.replace(microsecond=0), Decimal("1E+3"), None, None, None, None)
 
     assert writer.write(full) == (
         b'{"d":"2020-01-02","t":"01:02:03Z","ts":"2020-01-02T03:04:05.678Z","dec":1.10,"by":"aGk=",'

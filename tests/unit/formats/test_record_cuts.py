@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from funke.engine.formats import record_chunks
-from funke.engine.formats.record_chunks import QuotedLineEnds
+from funke.engine.formats.record_chunks import DelimiterEnds, QuotedLineEnds, RecordChunks
 
 
 @pytest.fixture
@@ -41,3 +41,16 @@ def test_a_cut_is_the_first_end_that_reaches_far_enough(content: bytes, data: An
 def test_an_escaped_quote_does_not_count() -> None:
     content = b'1,"a\\"\nb"\n2,c\n'
     assert QuotedLineEnds(b'"', b"\\").cut_at(io.BytesIO(content), 0, 2, len(content)) in (10, len(content))
+
+
+@given(
+    words=some.lists(some.text("ab\n", max_size=4), max_size=30),
+    delimiter=some.sampled_from([" ", "||", "|\n|"]),
+    size=some.integers(1, 20),
+)
+def test_records_that_end_with_a_text_are_cut_behind_it(words: list[str], delimiter: str, size: int) -> None:
+    data = delimiter.join(words).encode()
+    chunks = RecordChunks(io.BytesIO(data), None, DelimiterEnds(delimiter.encode()))
+    taken = list(iter(lambda: chunks.take(size), b""))
+    assert b"".join(taken) == data
+    assert all(chunk.endswith(delimiter.encode()) for chunk in taken[:-1])

@@ -178,7 +178,7 @@ asked.wait()
 
 
 @pytest.mark.usefixtures("lively")
-def test_a_moment_without_free_descriptors_is_survived(tmp_path: Path) -> None:
+def test_a_lack_of_descriptors_is_survived(tmp_path: Path) -> None:
     path = str(tmp_path / "control")
     server = ControlServer(path, {"status": lambda: "RUNNING"})
     real = server._listener

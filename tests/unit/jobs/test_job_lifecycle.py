@@ -30,7 +30,7 @@ def test_the_ways_of_a_job(path: list[JobStatus]) -> None:
     assert all(lifecycle.enter(status) for status in path)
     assert told == path and lifecycle.status is path[-1]
     assert [status for status, _ in lifecycle.history] == [S.CREATED, *path]
-    times = [moment for _, moment in lifecycle.history]
+    times = [timestamp for _, timestamp in lifecycle.history]
     assert times == sorted(times)
 
 

@@ -98,19 +98,39 @@ def test_without_a_folder_of_the_users_own_there_is_no_machine_code(monkeypatch:
 def test_a_long_job_has_its_kernels_compiled_while_it_runs(
     folder: Path, started: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(machine_code.time, "process_time", lambda: 5.0)
+    monkeypatch.setattr(machine_code.time, "process_time", lambda: 0.5)
     machine_code.load(NAME)
     assert started == []
-    monkeypatch.setattr(machine_code.time, "process_time", lambda: 65.0)
+    monkeypatch.setattr(machine_code.time, "process_time", lambda: 1.5)
     machine_code.load(NAME)
     assert started == ["funke.engine.kernels.compiler"]
+
+
+def test_what_was_asked_for_first_is_compiled_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    built: list[str] = []
+
+    def compile_kernel(kernel: Kernel) -> bytes:
+        built.append(kernel.name)
+        if len(built) == 1:  # somebody asks for one more meanwhile
+            ask("bytes_index.find_bytes", 3)
+        return b"code"
+
+    def ask(name: str, when: int) -> None:
+        (folder / f"{name}.wanted").touch()
+        os.utime(folder / f"{name}.wanted", (when, when))
+
+    monkeypatch.setattr(compiler, "compile_kernel", compile_kernel)
+    ask("integer_index.find_integers", 2)
+    ask("join_rows.link_rows", 1)
+    compiler.build()
+    assert built == ["join_rows.link_rows", "integer_index.find_integers", "bytes_index.find_bytes"]
 
 
 def test_the_end_of_a_program_has_them_compiled_if_any_is_wanted(
     folder: Path, started: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The process of the tests has run for long already.
-    monkeypatch.setattr(machine_code.time, "process_time", lambda: 5.0)
+    monkeypatch.setattr(machine_code.time, "process_time", lambda: 0.5)
     machine_code.compile_wanted()
     assert started == []
     machine_code.load(NAME)

@@ -110,8 +110,8 @@ def test_columns_are_treated_like_their_rows(name: str, batches: list[list[tuple
     ids=str,
 )
 def test_columns_of_timestamps(arrow_type: Any) -> None:
-    moments = [datetime.datetime(1969, 12, 31, 23, 59, 59), datetime.datetime(2024, 2, 29, 1, 2, 3)]
-    batch = ColumnBatch(pa.record_batch({"at": pa.array(moments, arrow_type)}))
+    timestamps = [datetime.datetime(1969, 12, 31, 23, 59, 59), datetime.datetime(2024, 2, 29, 1, 2, 3)]
+    batch = ColumnBatch(pa.record_batch({"at": pa.array(timestamps, arrow_type)}))
     assigner = ColumnTimestampAssigner("at")
     rows, _ = EdgeForms(None).rows_of(batch)
     assert assigner.timestamps_of(batch).tolist() == [assigner.extract_timestamp(row, 0) for row in rows]

@@ -261,7 +261,7 @@ class Partitions(SplitReader):
     def prepare(self, splits: list[Split]) -> None:
         self.queues.update({split.id: [] for split in splits})
 
-    def has_news(self, split: Split) -> bool:
+    def has_records(self, split: Split) -> bool:
         return bool(self.queues[split.id])
 
     def read(self, split: Split) -> Generator[Batch, None, Any]:

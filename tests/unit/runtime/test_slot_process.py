@@ -28,8 +28,8 @@ from funke.engine.planner.plan import Plan, to_plan
 from funke.engine.runtime.block_codec import decode, encode_block
 from funke.engine.runtime.delivery import connect, consumed_at, deliver, end_slots, start_slot
 from funke.engine.runtime.flame_samples import SLOT_LOOP, WAITING, SampleOrder
+from funke.engine.runtime.fork_server import open_fork_server
 from funke.engine.runtime.frames import RESULT, Frame, FrameSocket
-from funke.engine.runtime.nursery import open_nursery
 from funke.engine.runtime.process_ties import children_of
 from funke.engine.runtime.results import Failure, SubtaskReport
 from funke.engine.runtime.slot import Delivery, EpochHeader
@@ -279,7 +279,7 @@ def answer_with_a_pickle(listener: socket.socket) -> None:
 
 def test_on_embedded_spark_no_port_is_opened(tmp_path: Path) -> None:
     plan = counting_plan(str(tmp_path / "closed"))
-    host = open_nursery()
+    host = open_fork_server()
     address = start_slot(0, JobPackage("job", "job", 0, SECRET, pack_plan(plan), driver_host=host))
     try:
         assert address.port is None
@@ -301,7 +301,7 @@ def test_what_a_function_has_started_ends_also_when_the_slots_watcher_is_killed(
     )
     builder._add(WriteSink(CollectSink("out")), "out", [started])
     plan = to_plan(to_job_graph(builder.graph))
-    address = start_slot(0, JobPackage("job", "job", 0, SECRET, pack_plan(plan), driver_host=open_nursery()))
+    address = start_slot(0, JobPackage("job", "job", 0, SECRET, pack_plan(plan), driver_host=open_fork_server()))
     frame = Frame(0, plan.graph.edges[0].id, 0, encode_block([RecordsPart([1], None)]))
     answers = deliver(address, SECRET, Delivery(EpochHeader(1), 1), consumed_at(plan, 1), iter([frame]))
     (sleeper,) = collected([decode(answer.payload) for answer in answers])
@@ -331,19 +331,19 @@ def test_nothing_is_left_of_a_restore_that_failed(tmp_path: Path) -> None:
     assert not os.path.exists(os.path.dirname(address.path))
 
 
-def test_a_birth_message_serves_once(slot: SlotUnderTest, tmp_path: Path) -> None:
-    (tmp_path / "birth").write_bytes(b"")
+def test_a_launch_message_serves_once(slot: SlotUnderTest, tmp_path: Path) -> None:
+    (tmp_path / "launch").write_bytes(b"")
     for expected in (EOFError, FileNotFoundError):  # empty, then taken
         with pytest.raises(expected):
-            main(str(tmp_path / "birth"), ())
+            main(str(tmp_path / "launch"), ())
 
 
-def test_a_strangers_birth_message_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    birth = tmp_path / "birth"
-    birth.write_bytes(pickle.dumps(Boom()))
-    give_away(birth, monkeypatch)
+def test_a_strangers_launch_message_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    launch = tmp_path / "launch"
+    launch.write_bytes(pickle.dumps(Boom()))
+    give_away(launch, monkeypatch)
     with pytest.raises(UntrustedError):
-        main(str(birth), ())
+        main(str(launch), ())
     assert not Boom.was_loaded
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from funke.engine.runtime.checkpoint_order import CheckpointNews, CheckpointOrder, SnapshotAck
+from funke.engine.runtime.checkpoint_order import CheckpointNotifications, CheckpointOrder, SnapshotAck
 from funke.engine.runtime.snapshot_files import NativeFile, SnapshotHandle
 from funke.engine.runtime.snapshot_taking import SnapshotTaker, WrittenSnapshots
 
@@ -73,7 +73,7 @@ def test_the_state_is_written_as_it_was_when_the_epoch_ended(taker: SnapshotTake
 def test_an_answer_is_repeated_until_the_driver_has_decided(taker: SnapshotTaker, tmp_path: Path) -> None:
     taker.start(CheckpointOrder(1, str(tmp_path / "chk-1")), writing(lambda: b"ok"), 0.0)
     assert answers(taker) == taker.acks()
-    taker.learn(CheckpointNews(completed=(2,)))
+    taker.learn(CheckpointNotifications(completed=(2,)))
     assert taker.acks() == []
 
 
@@ -111,7 +111,7 @@ def test_a_writer_whose_checkpoint_is_not_wanted_any_more_ends_and_is_not_heard_
     if is_at_the_end:
         taker.close()
     else:
-        taker.learn(CheckpointNews(aborted=(1,)))
+        taker.learn(CheckpointNotifications(aborted=(1,)))
     wait_for_the_end(taker)
     with pytest.raises(ProcessLookupError):
         os.kill(int(child.read_text()), 0)
@@ -149,7 +149,7 @@ def test_shared_files_of_a_completed_checkpoint_need_not_be_written_again(taker:
     taker.start(CheckpointOrder(1, folder, is_incremental=True), write, 0.0)
     answers(taker)
     assert taker.known_files(str(tmp_path / "chk-2")) == {}, "nobody said that it is complete"
-    taker.learn(CheckpointNews(completed=(1,)))
+    taker.learn(CheckpointNotifications(completed=(1,)))
     assert taker.known_files(str(tmp_path / "chk-2")) == {"../shared/a.sst": 77}
     assert taker.known_files(str(tmp_path / "elsewhere" / "chk-2")) == {}
 
@@ -174,7 +174,7 @@ def test_a_copy_for_another_file_system_that_nobody_wants_any_more_ends(
     taker.start(CheckpointOrder(1, "s3a://bucket/chk-1"), write, 0.0)
     while not copied:
         time.sleep(0.005)
-    taker.learn(CheckpointNews(aborted=(1,)))
+    taker.learn(CheckpointNotifications(aborted=(1,)))
     is_aborted.set()
     wait_for_the_end(taker)
     assert taker.acks() == []

@@ -93,10 +93,10 @@ def test_values_become_stored_values_and_come_back(data_type: DataType, value: A
 
 @pytest.mark.parametrize("data_type", [DataTypes.TIMESTAMP(), DataTypes.TIMESTAMP_LTZ(3)])
 def test_timestamps_are_local(data_type: DataType) -> None:
-    moment = datetime.datetime(2024, 5, 6, 7, 8, 9, 123456)
+    timestamp = datetime.datetime(2024, 5, 6, 7, 8, 9, 123456)
 
     assert data_type.need_conversion()
-    assert data_type.from_sql_type(data_type.to_sql_type(moment)) == moment
+    assert data_type.from_sql_type(data_type.to_sql_type(timestamp)) == timestamp
     assert data_type.to_sql_type(None) is None
     assert data_type.from_sql_type(None) is None
 
@@ -108,9 +108,9 @@ def test_times_are_local() -> None:
 
 
 def test_timestamps_with_a_zone_are_instants() -> None:
-    moment = datetime.datetime(1970, 1, 1, 0, 0, 1, tzinfo=datetime.UTC)
+    timestamp = datetime.datetime(1970, 1, 1, 0, 0, 1, tzinfo=datetime.UTC)
 
-    assert DataTypes.TIMESTAMP().to_sql_type(moment) == 1_000_000
+    assert DataTypes.TIMESTAMP().to_sql_type(timestamp) == 1_000_000
 
 
 def test_views_are_no_values() -> None:

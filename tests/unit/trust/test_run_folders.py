@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -104,3 +105,24 @@ def test_what_is_no_abandoned_folder_of_this_user_stays(tmp_path: Path, monkeypa
 
 def _start_of_this_process() -> int:
     return int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
+
+
+WATCHED = """
+import time
+from funke.engine.trust.run_folders import run_folder, watch_run_folder
+watch_run_folder()
+print(run_folder(), flush=True)
+time.sleep(600)
+"""
+
+
+def test_a_watched_run_folder_goes_with_its_process_also_when_that_is_killed() -> None:
+    with subprocess.Popen([sys.executable, "-c", WATCHED], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        folder = Path(process.stdout.readline().strip())
+        assert (folder / "owner.json").exists()
+        process.kill()
+    end = time.monotonic() + 60
+    while folder.exists():
+        assert time.monotonic() < end
+        time.sleep(0.02)

@@ -22,8 +22,8 @@ MIXED = [T.STRING(), T.INT(), T.STRING(), T.BOOLEAN(), T.DOUBLE(), T.BIG_DEC(), 
 MIXED += [T.SQL_TIMESTAMP(), T.PRIMITIVE_ARRAY(T.BYTE()), T.PRIMITIVE_ARRAY(T.INT()), T.BASIC_ARRAY(T.STRING())]
 MIXED += [T.MAP(T.STRING(), T.INT()), T.TUPLE([T.STRING(), T.INT()]), T.ROW([T.STRING(), T.FLOAT()])]
 DAY = datetime.date(2018, 3, 11)
-MOMENT = datetime.datetime(2018, 3, 11, 3, 0, 0, 123000)
-VALUES = ["a", 1, None, True, 1.5, Decimal("1.50"), DAY, datetime.time(1, 0), MOMENT, b"a\xff", [1, 2], ["x", None]]
+TIMESTAMP = datetime.datetime(2018, 3, 11, 3, 0, 0, 123000)
+VALUES = ["a", 1, None, True, 1.5, Decimal("1.50"), DAY, datetime.time(1, 0), TIMESTAMP, b"a\xff", [1, 2], ["x", None]]
 VALUES += [{"k": 1}, ("t", 2), Row("n", 1.1)]
 JAVA_FIELDS = ["a", "1", "null", "true", "1.5", "1.50", "2018-03-11", "01:00:00", "2018-03-11 03:00:00.123"]
 JAVA_FIELDS += ["[97, -1]", "[1, 2]", "[x, null]", "{k=1}", "(t,2)", "+I[n, 1.1]"]

@@ -84,8 +84,8 @@ def test_internal_forms() -> None:
     assert Types.SQL_DATE().from_internal_type(2) == day
     assert Types.INSTANT().to_internal_type(Instant(5, 123_456_789)) == 5_123_000
     assert Types.INSTANT().from_internal_type(5_123_000) == Instant(5, 123_000_000)
-    moment = datetime.datetime(2018, 3, 11, 3, 0, 0, 123456)
-    assert Types.SQL_TIMESTAMP().from_internal_type(Types.SQL_TIMESTAMP().to_internal_type(moment)) == moment
+    timestamp = datetime.datetime(2018, 3, 11, 3, 0, 0, 123456)
+    assert Types.SQL_TIMESTAMP().from_internal_type(Types.SQL_TIMESTAMP().to_internal_type(timestamp)) == timestamp
     time = datetime.time(12, 3, 4, 5)
     assert Types.SQL_TIME().from_internal_type(Types.SQL_TIME().to_internal_type(time)) == time
     with pytest.raises(ValueError):

@@ -8,8 +8,7 @@ from typing import Any
 from funke.engine.connectors.file_sink.csv_format import CsvBulkFormat, CsvDialect
 from funke.engine.formats.column_types import to_type_info
 from funke.engine.formats.csv_reader import CsvColumn, CsvFileFormat
-from funke.engine.types.composite_types import RowTypeInfo
-from funke.engine.types.type_catalog import Types
+from funke.engine.types import RowTypeInfo, Types
 
 __all__ = ["CsvSchema", "CsvSchemaBuilder"]
 

@@ -83,7 +83,7 @@ INPUT_DEPENDENCY_CONSTRAINT = without_effect(
 )
 LATENCY_INTERVAL = without_effect(
     duration_option("metrics.latency.interval", 0, "Pause between latency marks; 0 turns them off."),
-    "there are no latency marks; records travel in epochs",
+    "there are no latency marks; benchmarks measure records on their way",
 )
 TASK_CANCELLATION_INTERVAL = without_effect(
     duration_option(
@@ -109,6 +109,18 @@ IS_ATTACHED = without_effect(
 HEARTBEAT_INTERVAL = duration_option("heartbeat.interval", 10 * _SECOND_MS, "How often slots say that they are there.")
 HEARTBEAT_TIMEOUT = duration_option(
     "heartbeat.timeout", 50 * _SECOND_MS, "After which silence a slot is killed, and the attempt fails."
+)
+
+SLOT_PORTS = string_option(
+    "taskmanager.rpc.port",
+    "0",
+    "Ports of slots on a cluster: one, a range (50100-50200) or several of them; every slot takes a free one. 0: any.",
+)
+DRIVER_PORTS = string_option(
+    "high-availability.jobmanager.port",
+    "0",
+    "Ports at which the driver of a streaming job waits for its slots on a cluster, written like those of slots.",
+    "recovery.jobmanager.port",
 )
 
 PYTHON_FILES = list_option("python.files", "Python files and packages to send with the job.")
@@ -288,7 +300,7 @@ STATE_LATENCY_SAMPLE = integer_option(
 STATE_LATENCY_HISTORY = integer_option(
     "state.latency-track.history-size",
     128,
-    "How many of them the figures are made of.",
+    "How many of them the metrics are made of.",
     "state.backend.latency-track.history-size",
 )
 STATE_CHANGELOG = without_effect(

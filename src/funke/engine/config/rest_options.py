@@ -1,4 +1,4 @@
-"""The options of the service: where it listens, whom it lets in, what it keeps, and whom it tells figures."""
+"""The options of the service: where it listens, whom it lets in, what it keeps, and whom it tells metrics."""
 
 from __future__ import annotations
 
@@ -68,7 +68,9 @@ RESCALE_HISTORY = integer_option(
     "How many times that a job was rescaled are remembered; somebody asked for each, so that they are, unlike Flink's.",
 )
 SLOT_REQUEST_TIMEOUT = duration_option(
-    "slot.request.timeout", 5 * 60_000, "How long a job of the service waits for slots that others have."
+    "slot.request.timeout",
+    5 * 60_000,
+    "How long a job waits for slots that other jobs of the service have, and for a place on a Spark cluster.",
 )
 SLOT_POOL = string_option("funke.slot-pool", None, "Folder of the slots that jobs share; the service sets it.")
 WARM_DRIVER = boolean_option(

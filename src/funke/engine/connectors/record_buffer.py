@@ -76,7 +76,7 @@ class RecordBuffer:
         return self._is_closed
 
     @property
-    def has_news(self) -> bool:
+    def has_records(self) -> bool:
         """Whether there are records to take, or there will be no more."""
         return bool(self._records) or self._is_ended
 
@@ -198,7 +198,7 @@ class LiveReader(ListSplitReader):
     @property
     def has_more(self) -> bool:
         """Whether there is something to take."""
-        return self._producer is None or self._producer.buffer.has_news
+        return self._producer is None or self._producer.buffer.has_records
 
     def read(self, split: Split) -> Generator[Batch, None, Any]:
         """Yield what has come."""

@@ -136,6 +136,11 @@ class Sink(ABC):
     # Whether its writers take batches of columns as well as of rows.
     takes_columns: bool = False
 
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Folders and addresses that its writers write to."""
+        return ()
+
     @abstractmethod
     def create_writer(self, context: WriterContext, restored: Any = None) -> SinkWriter:
         """Makes the writer of one subtask."""

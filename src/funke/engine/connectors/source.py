@@ -64,10 +64,10 @@ class SplitReader(ABC):
         """Whether to go on reading now; one that waits for others calls `wake` when that has changed."""
         return True
 
-    def await_news(self, seconds: float) -> None:
+    def await_records(self, seconds: float) -> None:
         """Waits until there is more to read, for those whose epoch waits for it."""
 
-    def has_news(self, split: Split) -> bool:
+    def has_records(self, split: Split) -> bool:
         """Whether there is something to read of a split now, for readers that are concurrent."""
         return True
 
@@ -164,6 +164,11 @@ class Source(ABC):
     produced_type: TypeInformation | None = None
     # What no other source of a job can read at the same time, in words: the replication slot of a database.
     sole_reader_of: str | None = None
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Files, folders and addresses that its readers open."""
+        return ()
 
     @abstractmethod
     def create_enumerator(self, parallelism: int, restored: Any = None) -> SplitEnumerator:

@@ -6,12 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from funke.engine.errors import TypeMismatchError
+from funke.engine.types import RowTypeInfo, TypeInformation, Types
 from funke.engine.types.char_type import CharTypeInfo
-from funke.engine.types.composite_types import RowTypeInfo
 from funke.engine.types.decimal_type import DecimalTypeInfo
 from funke.engine.types.time_types import ZonedTimestampTypeInfo
-from funke.engine.types.type_catalog import Types
-from funke.engine.types.type_information import TypeInformation
 
 __all__ = ["to_row_type", "to_type_info"]
 

@@ -11,11 +11,9 @@ from typing import Any
 from funke.engine.connectors.file_sink.csv_format import ARRAYS, CsvDialect, check_nesting, row_writer
 from funke.engine.errors import SinkError, SourceError, UnsupportedFeatureError
 from funke.engine.formats.text_values import TextReader, basic_reader, read_base64, sql_reader
-from funke.engine.types.basic_types import BasicTypeInfo
+from funke.engine.types import BasicTypeInfo, Row, RowTypeInfo, TypeInformation
 from funke.engine.types.collection_types import is_byte_array
-from funke.engine.types.composite_types import RowTypeInfo
-from funke.engine.types.row import Row, _create_row
-from funke.engine.types.type_information import TypeInformation
+from funke.engine.types.row import _create_row
 
 __all__ = ["CsvRowReader", "CsvRowWriter"]
 

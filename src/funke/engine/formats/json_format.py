@@ -12,20 +12,26 @@ from typing import Any
 
 from funke.engine.errors import SourceError, UnsupportedFeatureError
 from funke.engine.formats.text_values import basic_reader, read_base64, read_boolean, sql_reader
-from funke.engine.types.basic_types import INTEGER_BITS, BasicType, BasicTypeInfo
-from funke.engine.types.collection_types import (
+from funke.engine.types import (
     BasicArrayTypeInfo,
+    BasicType,
+    BasicTypeInfo,
+    ExternalTypeInfo,
     ListTypeInfo,
     MapTypeInfo,
     ObjectArrayTypeInfo,
+    PickledBytesTypeInfo,
     PrimitiveArrayTypeInfo,
-    is_byte_array,
+    Row,
+    RowTypeInfo,
+    TimestampTypeInfo,
+    TimeTypeInfo,
+    TypeInformation,
 )
-from funke.engine.types.composite_types import RowTypeInfo
+from funke.engine.types.basic_types import INTEGER_BITS
+from funke.engine.types.collection_types import is_byte_array
 from funke.engine.types.number_text import double_text
-from funke.engine.types.row import Row, _create_row
-from funke.engine.types.time_types import TimestampTypeInfo, TimeTypeInfo
-from funke.engine.types.type_information import ExternalTypeInfo, PickledBytesTypeInfo, TypeInformation
+from funke.engine.types.row import _create_row
 
 __all__ = ["JsonRowReader"]
 

@@ -8,10 +8,9 @@ from typing import Any
 
 from funke.engine.formats.json_format import JsonRowReader
 from funke.engine.formats.line_format import LineFormat
-from funke.engine.types.basic_types import INTEGER_BITS, BasicType, BasicTypeInfo
+from funke.engine.types import BasicType, BasicTypeInfo, RowTypeInfo, TypeInformation
+from funke.engine.types.basic_types import INTEGER_BITS
 from funke.engine.types.columns.arrow_rows import rows_from_columns
-from funke.engine.types.composite_types import RowTypeInfo
-from funke.engine.types.type_information import TypeInformation
 
 __all__ = ["JsonLinesFormat"]
 

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from funke.engine.errors import ConfigurationError
-from funke.engine.types.type_catalog import Types
-from funke.engine.types.type_information import TypeInformation
+from funke.engine.types import TypeInformation, Types
 
 __all__ = ["type_from_json_schema"]
 

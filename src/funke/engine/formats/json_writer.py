@@ -11,21 +11,27 @@ from decimal import Decimal
 from typing import Any
 
 from funke.engine.errors import SinkError, UnsupportedFeatureError
-from funke.engine.types.basic_types import BasicType, BasicTypeInfo
-from funke.engine.types.collection_types import (
+from funke.engine.types import (
     BasicArrayTypeInfo,
+    BasicType,
+    BasicTypeInfo,
+    DateTypeInfo,
+    ExternalTypeInfo,
     ListTypeInfo,
+    LocalTimeTypeInfo,
     MapTypeInfo,
     ObjectArrayTypeInfo,
+    PickledBytesTypeInfo,
     PrimitiveArrayTypeInfo,
-    is_byte_array,
+    Row,
+    RowTypeInfo,
+    TimestampTypeInfo,
+    TimeTypeInfo,
+    TypeInformation,
 )
-from funke.engine.types.composite_types import RowTypeInfo
+from funke.engine.types.collection_types import is_byte_array
 from funke.engine.types.number_text import double_text, float_text
-from funke.engine.types.row import Row
 from funke.engine.types.text_form import text_writer
-from funke.engine.types.time_types import DateTypeInfo, LocalTimeTypeInfo, TimestampTypeInfo, TimeTypeInfo
-from funke.engine.types.type_information import ExternalTypeInfo, PickledBytesTypeInfo, TypeInformation
 
 __all__ = ["JsonRowWriter"]
 

@@ -69,8 +69,8 @@ def _from_local_time(column: Any) -> Any:
         return column
     values = column.cast(_DATE_AND_TIME, safe=False).to_pylist()
     utc = datetime.UTC
-    moments = [None if each is None else each.astimezone(utc).replace(tzinfo=None) for each in values]
-    return pa.chunked_array([pa.array(moments, _DATE_AND_TIME)])
+    timestamps = [None if each is None else each.astimezone(utc).replace(tzinfo=None) for each in values]
+    return pa.chunked_array([pa.array(timestamps, _DATE_AND_TIME)])
 
 
 def _is_utc() -> bool:

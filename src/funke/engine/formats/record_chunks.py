@@ -62,6 +62,27 @@ class LineEnds:
             begin, length = begin + len(data) - 1, length * 2
 
 
+class DelimiterEnds(LineEnds):
+    """Records that end with a text that is no line break; files are not split at it."""
+
+    def __init__(self, delimiter: bytes) -> None:
+        self._delimiter = delimiter
+
+    def whole_records(self, data: bytes) -> int:
+        """Return how many bytes at the start of `data`, where a record begins, are whole records."""
+        last = data.rfind(self._delimiter)
+        return 0 if last < 0 else last + len(self._delimiter)
+
+    def is_plain(self, data: bytes) -> bool:
+        """Return whether every line feed in `data` ends a record, if the one before it does."""
+        return False
+
+    def first_record(self, data: bytes) -> int:
+        """Return the length of the first record of `data`, where a record begins."""
+        first = data.find(self._delimiter)
+        return len(data) if first < 0 else first + len(self._delimiter)
+
+
 class QuotedLineEnds(LineEnds):
     """Records that end with a line unless the line end stands between quotes.
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from funke.engine.errors import ConfigurationError
 from funke.engine.formats.file_format import BATCH_RECORDS
 from funke.engine.formats.line_format import LineFormat
-from funke.engine.types.type_catalog import Types
+from funke.engine.types import Types
 
 if TYPE_CHECKING:
     from funke.engine.formats.input_file import InputFile
-    from funke.engine.types.type_information import TypeInformation
+    from funke.engine.types import TypeInformation
 
 __all__ = ["TextLineFormat"]
 

@@ -10,10 +10,16 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from funke.engine.errors import UnsupportedFeatureError
-from funke.engine.types.basic_types import INTEGER_BITS, BasicType
+from funke.engine.types import (
+    BasicType,
+    DateTypeInfo,
+    LocalTimeTypeInfo,
+    TimestampTypeInfo,
+    TimeTypeInfo,
+    TypeInformation,
+)
+from funke.engine.types.basic_types import INTEGER_BITS
 from funke.engine.types.scalar_coercion import round_to_float32
-from funke.engine.types.time_types import DateTypeInfo, LocalTimeTypeInfo, TimestampTypeInfo, TimeTypeInfo
-from funke.engine.types.type_information import TypeInformation
 
 __all__ = ["TextReader", "basic_reader", "integer_reader", "read_base64", "read_boolean", "read_double", "sql_reader"]
 

@@ -52,9 +52,8 @@ from funke.engine.types.ingestion_time import INGESTION_TIME
 if TYPE_CHECKING:
     from funke.engine.connectors.sink import Sink
     from funke.engine.connectors.source import Source
+    from funke.engine.types import TypeInformation, WatermarkSpec
     from funke.engine.types.output_tag import OutputTag
-    from funke.engine.types.type_information import TypeInformation
-    from funke.engine.types.watermark_spec import WatermarkSpec
 
 __all__ = ["CURRENT", "OF_INPUT", "GraphBuilder", "Parallelism", "StreamRef", "Upstream"]
 

@@ -185,6 +185,22 @@ class WindowJoin(Window):
 
 
 @dataclass(frozen=True)
+class MatchPattern(Operation):
+    """Looks for a pattern (funke.engine.operators.patterns.pattern) in the events of each key.
+
+    Events at the same time come in the order of the comparator, if there is one. Late events go to the side output of
+    their tag, or are dropped.
+    """
+
+    pattern: Any
+    function: Any
+    key_selector: KeySelector
+    is_event_time: bool = True
+    comparator: Callable[[Any, Any], int] | None = None
+    late_tag: OutputTag | None = None
+
+
+@dataclass(frozen=True)
 class AsyncWait(Operation):
     """An AsyncFunction with at most `capacity` requests in flight; a timeout of 0 ms means none."""
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from funke.engine.errors import StateError
-from funke.engine.graph.operations import ColumnOperator, Operation
+from funke.engine.graph.operations import ColumnOperator, MatchPattern, Operation
 
 __all__ = ["MeaningPart", "PartMoves", "StateMeaning", "StateMoves", "meaning_of", "moves_between"]
 
@@ -73,6 +73,9 @@ class StateMeaning:
 
 def meaning_of(operation: Operation) -> StateMeaning | None:
     """What the state of an operation means, if it says so."""
+    if isinstance(operation, MatchPattern):
+        time = "event time" if operation.is_event_time else "processing time"
+        return StateMeaning("a pattern of events", (("the pattern", operation.pattern.text), ("the time", time)))
     return operation.meaning if isinstance(operation, ColumnOperator) else None
 
 

@@ -53,13 +53,13 @@ class RunningJob:
         self.job_id = planned.job_id
         self._record = record
         self._planned = planned
-        self._keeper = planned.keeper
+        self._checkpoint_coordinator = planned.checkpoint_coordinator
         seen = planned_view(self.job_id, graph, planned.graph, planned.plan, settings.configuration)
         started_ms = record.record.started_ms if record is not None else int(time.time() * 1000)
         self._planned_view = replace(seen, started_ms=started_ms)
         self._pressure = PressureGauge(Settings(settings.configuration))
         self._view_writer = ViewWriter(self.view, self._write_view)
-        self._keeper.on_change = self._view_writer.tell
+        self._checkpoint_coordinator.on_change = self._view_writer.tell
         first = JobStatus.RECONCILING if planned.is_recovered else JobStatus.CREATED
         self._lifecycle = JobLifecycle(first, self._put_status, record.record.view() if record is not None else None)
         self._results = ResultQueues()
@@ -118,7 +118,7 @@ class RunningJob:
                 self._enter_last(status)
             self._has_ended = True
         _do_all(
-            self._keeper.answer_requests,
+            self._checkpoint_coordinator.answer_requests,
             # After the status: a driver that dies in between must not look for what is gone.
             partial(self._remove_unneeded, status),
             self._view_writer.close,
@@ -137,7 +137,7 @@ class RunningJob:
 
     def _remove_unneeded(self, status: JobStatus) -> None:
         if status is not JobStatus.SUSPENDED:
-            self._keeper.remove_unneeded(status is JobStatus.CANCELED, status is JobStatus.FAILED)
+            self._checkpoint_coordinator.remove_unneeded(status is JobStatus.CANCELED, status is JobStatus.FAILED)
             remove_copies(self._planned.package.local_folders, self.job_id, self._planned.plan.slots)
 
     def _set_result(self, status: JobStatus, result: JobSummary | BaseException) -> None:
@@ -177,15 +177,15 @@ class RunningJob:
         """All there is to see of the job at this moment."""
         seen = with_status(self._planned_view, self._lifecycle)
         seen = with_executions(seen, self._attempts.executions, self._attempts.hosts)
-        metrics, figures = self._metrics(), self._attempts.figures
+        metrics, statistics = self._metrics(), self._attempts.statistics
         return replace(
             with_pressures(seen, self._pressure.look(metrics.tasks)),
             attempt=self._attempts.package.attempt,
             metrics=metrics,
-            held=figures.held if figures is not None and seen.status is JobStatus.RUNNING else (),
+            held=statistics.held if statistics is not None and seen.status is JobStatus.RUNNING else (),
             waiting_for=self._attempts.waiting_for,
-            checkpoints=self._keeper.figures.with_under_way(
-                () if seen.status.is_globally_terminal_state() else self._keeper.under_way()
+            checkpoints=self._checkpoint_coordinator.statistics.with_under_way(
+                () if seen.status.is_globally_terminal_state() else self._checkpoint_coordinator.under_way()
             ),
             seen_ms=int(time.time() * 1000),
         )
@@ -215,11 +215,11 @@ class RunningJob:
         return metrics_by_name(self._metrics(), self._planned_view.vertices)
 
     def _metrics(self) -> MetricsView:
-        figures = self._attempts.figures
-        if figures is None:
+        statistics = self._attempts.statistics
+        if statistics is None:
             return MetricsView()
-        measured = job_metrics(figures, self._planned.plan)
-        further = {**checkpoint_metrics(self._keeper), "numRestarts": self._lifecycle.restarts}
+        measured = job_metrics(statistics, self._planned.plan)
+        further = {**checkpoint_metrics(self._checkpoint_coordinator), "numRestarts": self._lifecycle.restarts}
         return replace(measured, job={**measured.job, **further})
 
     # What can be asked of it
@@ -228,19 +228,19 @@ class RunningJob:
         """Asks for a savepoint; the future ends with its path, and the job goes on or ends as `afterwards` says."""
         if self._planned.graph.is_batch:
             raise StateError("a job in batch mode has no savepoints: it starts anew after a failure")
-        configured = self._keeper.settings.savepoint_folder
-        return self._keeper.requests.ask(begin_savepoint(self.job_id, folder, configured, afterwards))
+        configured = self._checkpoint_coordinator.settings.savepoint_folder
+        return self._checkpoint_coordinator.requests.ask(begin_savepoint(self.job_id, folder, configured, afterwards))
 
     def checkpoint(self, is_full: bool = False) -> Future[int]:
         """Asks for a checkpoint now; the future ends with its number."""
         if self._planned.graph.is_batch:
             raise StateError("a job in batch mode has no checkpoints: it starts anew after a failure")
-        return self._keeper.ask_checkpoint(CheckpointRequest(is_full))
+        return self._checkpoint_coordinator.ask_checkpoint(CheckpointRequest(is_full))
 
     @property
     def savepoint_limit_s(self) -> float:
         """After how long a savepoint has failed: so long it may wait to be begun, and as long again to be complete."""
-        return 2 * self._keeper.settings.timeout_ms / 1000
+        return 2 * self._checkpoint_coordinator.settings.timeout_ms / 1000
 
     def cancel(self) -> Future[None]:
         """Cancels the job; the future ends when nothing of it is left."""

@@ -70,6 +70,61 @@ def _are_equal(data: Any, begin: Any, end: Any, arena: Any, start: Any, length: 
     return is_equal
 
 
+@part
+def _slot_of(
+    data: Any,
+    begin: Any,
+    end: Any,
+    hashed: Any,
+    hashes: Any,
+    starts: Any,
+    lengths: Any,
+    slot_numbers: Any,
+    mask: Any,
+    arena: Any,
+) -> Any:
+    """The slot of a key, or the empty one at which looking for it ends."""
+    slot = np.int64(hashed) & mask
+    while slot_numbers[slot] != _EMPTY and (
+        slot_numbers[slot] < 0
+        or hashes[slot] != hashed
+        or not _are_equal(data, begin, end, arena, starts[slot], lengths[slot])
+    ):
+        slot = (slot + 1) & mask
+    return slot
+
+
+@part
+def _free_slot(hashed: Any, slot_numbers: Any, mask: Any) -> Any:
+    """The first slot for a key that is not there: one that is empty, or was left."""
+    slot = np.int64(hashed) & mask
+    while slot_numbers[slot] >= 0:
+        slot = (slot + 1) & mask
+    return slot
+
+
+@part
+def _put_key(
+    slot: Any,
+    hashed: Any,
+    data: Any,
+    begin: Any,
+    length: Any,
+    used: Any,
+    hashes: Any,
+    starts: Any,
+    lengths: Any,
+    arena: Any,
+) -> Any:
+    """Puts the bytes of a key behind those that the arena has; returns how many it has then."""
+    hashes[slot] = hashed
+    starts[slot] = used
+    lengths[slot] = length
+    for at in range(length):
+        arena[used + at] = data[begin + at]
+    return used + length
+
+
 @kernel
 def find_bytes(
     offsets: Int64s,
@@ -88,13 +143,7 @@ def find_bytes(
     for row in range(count):
         begin, end = offsets[row], offsets[row + 1]
         hashed = _hash_of(data, begin, end, seed)
-        slot = np.int64(hashed) & mask
-        while slot_numbers[slot] != _EMPTY and (
-            slot_numbers[slot] < 0
-            or hashes[slot] != hashed
-            or not _are_equal(data, begin, end, arena, starts[slot], lengths[slot])
-        ):
-            slot = (slot + 1) & mask
+        slot = _slot_of(data, begin, end, hashed, hashes, starts, lengths, slot_numbers, mask, arena)
         numbers[row] = slot_numbers[slot]
 
 
@@ -125,36 +174,22 @@ def intern_bytes(
     for row in range(begin_row, count):
         begin, end = offsets[row], offsets[row + 1]
         hashed = _hash_of(data, begin, end, seed)
-        slot = np.int64(hashed) & mask
-        place = np.int64(-1)
-        while slot_numbers[slot] != _EMPTY and (
-            slot_numbers[slot] < 0
-            or hashes[slot] != hashed
-            or not _are_equal(data, begin, end, arena, starts[slot], lengths[slot])
-        ):
-            if place < 0 and slot_numbers[slot] == _REMOVED:
-                place = slot
-            slot = (slot + 1) & mask
+        slot = _slot_of(data, begin, end, hashed, hashes, starts, lengths, slot_numbers, mask, arena)
         if slot_numbers[slot] == _EMPTY:
-            if (place < 0 and counters[0] >= most_taken) or counters[3] + end - begin > most_bytes:
+            slot = _free_slot(hashed, slot_numbers, mask)
+            is_new = slot_numbers[slot] == _EMPTY
+            if (is_new and counters[0] >= most_taken) or counters[3] + end - begin > most_bytes:
                 return row
-            if place < 0:
+            if is_new:
                 counters[0] += 1
-                place = slot
             if counters[2] > 0:
                 counters[2] -= 1
-                slot_numbers[place] = free[counters[2]]
+                slot_numbers[slot] = free[counters[2]]
             else:
-                slot_numbers[place] = counters[1]
+                slot_numbers[slot] = counters[1]
                 counters[1] += 1
-            hashes[place] = hashed
-            starts[place] = counters[3]
-            lengths[place] = end - begin
-            for at in range(begin, end):
-                arena[counters[3] + at - begin] = data[at]
-            counters[3] += end - begin
+            counters[3] = _put_key(slot, hashed, data, begin, end - begin, counters[3], hashes, starts, lengths, arena)
             counters[4] += 1
-            slot = place
         numbers[row] = slot_numbers[slot]
     return count
 
@@ -179,18 +214,11 @@ def add_bytes(
     for row in range(count):
         begin, end = offsets[row], offsets[row + 1]
         hashed = _hash_of(data, begin, end, seed)
-        slot = np.int64(hashed) & mask
-        while slot_numbers[slot] >= 0:
-            slot = (slot + 1) & mask
+        slot = _free_slot(hashed, slot_numbers, mask)
         if slot_numbers[slot] == _EMPTY:
             taken += 1
         slot_numbers[slot] = given[row]
-        hashes[slot] = hashed
-        starts[slot] = used
-        lengths[slot] = end - begin
-        for at in range(begin, end):
-            arena[used + at - begin] = data[at]
-        used += end - begin
+        used = _put_key(slot, hashed, data, begin, end - begin, used, hashes, starts, lengths, arena)
     return taken
 
 
@@ -211,13 +239,7 @@ def remove_bytes(
     for row in range(count):
         begin, end = offsets[row], offsets[row + 1]
         hashed = _hash_of(data, begin, end, seed)
-        slot = np.int64(hashed) & mask
-        while (
-            slot_numbers[slot] < 0
-            or hashes[slot] != hashed
-            or not _are_equal(data, begin, end, arena, starts[slot], lengths[slot])
-        ):
-            slot = (slot + 1) & mask
+        slot = _slot_of(data, begin, end, hashed, hashes, starts, lengths, slot_numbers, mask, arena)
         slot_numbers[slot] = _REMOVED
 
 
@@ -240,16 +262,10 @@ def move_bytes(
     used = 0
     for old in range(old_slots):
         if old_numbers[old] >= 0:
-            slot = np.int64(old_hashes[old]) & mask
-            while slot_numbers[slot] >= 0:
-                slot = (slot + 1) & mask
-            hashes[slot] = old_hashes[old]
-            starts[slot] = used
-            lengths[slot] = old_lengths[old]
+            slot = _free_slot(old_hashes[old], slot_numbers, mask)
             slot_numbers[slot] = old_numbers[old]
-            for at in range(old_lengths[old]):
-                arena[used + at] = old_arena[old_starts[old] + at]
-            used += old_lengths[old]
+            begin, length = old_starts[old], old_lengths[old]
+            used = _put_key(slot, old_hashes[old], old_arena, begin, length, used, hashes, starts, lengths, arena)
     return used
 
 
@@ -326,7 +342,7 @@ class BytesIndex:
                 len(keys),
                 self._seed,
                 *self._table,
-                _most(len(self._numbers)),
+                self.most_taken(len(self._numbers)),
                 len(self._arena),
                 address(free, np.int64),
                 address(counters, np.int64),
@@ -349,7 +365,21 @@ class BytesIndex:
 
     def entries(self) -> tuple[ByteKeys, Any]:
         """All keys and their numbers."""
-        slots = np.flatnonzero(self._numbers >= 0)
+        return self.occupied(0, self.slots)
+
+    @property
+    def slots(self) -> int:
+        """How many keys it would hold if it were full."""
+        return len(self._numbers)
+
+    @staticmethod
+    def most_taken(slots: int) -> int:
+        """How many of so many slots may be taken."""
+        return slots - slots // 4
+
+    def occupied(self, begin: int, end: int) -> tuple[ByteKeys, Any]:
+        """The keys in some of the slots, and their numbers."""
+        slots: Any = begin + np.flatnonzero(self._numbers[begin:end] >= 0)
         lengths, starts = self._lengths[slots].astype(np.int64), self._starts[slots]
         offsets = np.concatenate([[0], np.cumsum(lengths)])
         places = np.repeat(starts - offsets[:-1], lengths) + np.arange(offsets[-1])
@@ -357,10 +387,10 @@ class BytesIndex:
 
     def _reserve(self, more: int, more_bytes: int) -> None:
         """Makes the table anew unless it has room for so many more keys of so many bytes."""
-        if self._taken + more <= _most(len(self._numbers)) and self._used + more_bytes <= len(self._arena):
+        if self._taken + more <= self.most_taken(len(self._numbers)) and self._used + more_bytes <= len(self._arena):
             return
         slots, arena = _FIRST_SLOTS, _FIRST_ARENA
-        while _most(slots) < (self._live + more) * 1.2:
+        while self.most_taken(slots) < (self._live + more) * 1.2:
             slots *= 2
         kept = int(self._lengths[self._numbers >= 0].sum())
         while arena < (kept + more_bytes) * 1.2:
@@ -371,10 +401,6 @@ class BytesIndex:
         self._used = _native(move_bytes)(*former, *self._table)
         self._taken = self._live
         del old
-
-
-def _most(slots: int) -> int:
-    return slots - slots // 4
 
 
 def _places(keys: ByteKeys) -> tuple[int, int]:

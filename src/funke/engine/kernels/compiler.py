@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import funke.engine.kernels
-from funke.engine.kernels.kernel import Kernel, find_kernel
+from funke.engine.kernels.kernel import Kernel, Memory, find_kernel
 from funke.engine.kernels.machine_code import FAILED, OBJECT, PREFIX, SYMBOL, WANTED, kept_folder, target_machine, write
 from funke.engine.trust.code_folder import alone_in
 from funke.engine.trust.private_files import private_opener
@@ -72,7 +72,25 @@ def _with_compiled_parts(function: Callable[..., Any]) -> Callable[..., Any]:
         called: Any = names.get(name)
         if getattr(called, "is_part", False):
             names[name] = njit(_with_compiled_parts(called))
+        elif isinstance(called, Memory):
+            names[name] = _compiled_memory(called)
     return types.FunctionType(function.__code__, names, function.__name__)
+
+
+def _compiled_memory(memory: Memory) -> Any:
+    """What makes a pointer of an address."""
+    from numba import types as kinds
+    from numba.extending import intrinsic
+
+    pointer = kinds.CPointer(getattr(kinds, memory.element))
+
+    def to_pointer(typing: Any, address: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.inttoptr(arguments[0], context.get_value_type(pointer))
+
+        return pointer(kinds.int64), generate
+
+    return intrinsic(to_pointer)
 
 
 def build() -> None:
@@ -83,10 +101,22 @@ def build() -> None:
             return
         for module in pkgutil.iter_modules(funke.engine.kernels.__path__, "funke.engine.kernels."):
             importlib.import_module(module.name)
-        for marker in sorted(Path(folder).glob(f"*{WANTED}")):
-            _build_one(folder, marker.name.removesuffix(WANTED))
-            marker.unlink(missing_ok=True)
+        while markers := _markers(folder):
+            _build_one(folder, markers[0].name.removesuffix(WANTED))
+            markers[0].unlink(missing_ok=True)
         _remove_leftovers(folder)
+
+
+def _markers(folder: str) -> list[Path]:
+    """What is wanted, in the order in which it was asked for: loops without another form are asked for first."""
+    return sorted(Path(folder).glob(f"*{WANTED}"), key=_time_of)
+
+
+def _time_of(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
 
 
 def _build_one(folder: str, name: str) -> None:

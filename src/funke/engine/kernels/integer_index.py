@@ -18,6 +18,7 @@ __all__ = ["IntegerIndex"]
 _FIRST_SLOTS = 1 << 11
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 _EMPTY, _REMOVED = -1, -2
+_MOVED_AT_ONCE = 1 << 16
 
 
 @part
@@ -26,17 +27,31 @@ def _start_of(key: Any, shift: Any) -> Any:
     return np.int64(np.uint64(key) * _FACTOR >> np.uint64(shift))
 
 
+@part
+def _slot_of(key: Any, slot_keys: Any, slot_numbers: Any, mask: Any, shift: Any) -> Any:
+    """The slot of a key, or the empty one at which looking for it ends."""
+    slot = _start_of(key, shift)
+    while slot_numbers[slot] != _EMPTY and (slot_numbers[slot] < 0 or slot_keys[slot] != key):
+        slot = (slot + 1) & mask
+    return slot
+
+
+@part
+def _free_slot(key: Any, slot_numbers: Any, mask: Any, shift: Any) -> Any:
+    """The first slot for a key that is not there: one that is empty, or was left."""
+    slot = _start_of(key, shift)
+    while slot_numbers[slot] >= 0:
+        slot = (slot + 1) & mask
+    return slot
+
+
 @kernel
 def find_integers(
     keys: Int64s, count: int, slot_keys: Int64s, slot_numbers: Int32s, mask: int, shift: int, numbers: Int64s
 ) -> None:
     """The numbers of keys, -1 for those that are not there."""
     for row in range(count):
-        key = keys[row]
-        slot = _start_of(key, shift)
-        while slot_numbers[slot] != _EMPTY and (slot_numbers[slot] < 0 or slot_keys[slot] != key):
-            slot = (slot + 1) & mask
-        numbers[row] = slot_numbers[slot]
+        numbers[row] = slot_numbers[_slot_of(keys[row], slot_keys, slot_numbers, mask, shift)]
 
 
 @kernel
@@ -46,9 +61,7 @@ def add_integers(
     """Adds keys that are not there; returns how many slots are taken that never were."""
     taken = 0
     for row in range(count):
-        slot = _start_of(keys[row], shift)
-        while slot_numbers[slot] >= 0:
-            slot = (slot + 1) & mask
+        slot = _free_slot(keys[row], slot_numbers, mask, shift)
         if slot_numbers[slot] == _EMPTY:
             taken += 1
         slot_keys[slot] = keys[row]
@@ -77,26 +90,20 @@ def intern_integers(
     """
     for row in range(begin, count):
         key = keys[row]
-        slot = _start_of(key, shift)
-        place = np.int64(-1)
-        while slot_numbers[slot] != _EMPTY and (slot_numbers[slot] < 0 or slot_keys[slot] != key):
-            if place < 0 and slot_numbers[slot] == _REMOVED:
-                place = slot
-            slot = (slot + 1) & mask
+        slot = _slot_of(key, slot_keys, slot_numbers, mask, shift)
         if slot_numbers[slot] == _EMPTY:
-            if place < 0:
+            slot = _free_slot(key, slot_numbers, mask, shift)
+            if slot_numbers[slot] == _EMPTY:
                 if counters[0] >= most_taken:
                     return row
                 counters[0] += 1
-                place = slot
             if counters[2] > 0:
                 counters[2] -= 1
-                slot_numbers[place] = free[counters[2]]
+                slot_numbers[slot] = free[counters[2]]
             else:
-                slot_numbers[place] = counters[1]
+                slot_numbers[slot] = counters[1]
                 counters[1] += 1
-            slot_keys[place] = key
-            slot = place
+            slot_keys[slot] = key
         numbers[row] = slot_numbers[slot]
     return count
 
@@ -105,10 +112,7 @@ def intern_integers(
 def remove_integers(keys: Int64s, count: int, slot_keys: Int64s, slot_numbers: Int32s, mask: int, shift: int) -> None:
     """Removes keys that are there; their slots are tombstones."""
     for row in range(count):
-        slot = _start_of(keys[row], shift)
-        while slot_numbers[slot] < 0 or slot_keys[slot] != keys[row]:
-            slot = (slot + 1) & mask
-        slot_numbers[slot] = _REMOVED
+        slot_numbers[_slot_of(keys[row], slot_keys, slot_numbers, mask, shift)] = _REMOVED
 
 
 @kernel
@@ -125,9 +129,7 @@ def move_integers(
     moved = 0
     for old in range(old_slots):
         if old_numbers[old] >= 0:
-            slot = _start_of(old_keys[old], shift)
-            while slot_numbers[slot] >= 0:
-                slot = (slot + 1) & mask
+            slot = _free_slot(old_keys[old], slot_numbers, mask, shift)
             slot_keys[slot] = old_keys[old]
             slot_numbers[slot] = old_numbers[old]
             moved += 1
@@ -248,7 +250,16 @@ class IntegerIndex:
 
     def entries(self) -> tuple[Any, Any]:
         """All keys and their numbers."""
-        slots = np.flatnonzero(self._numbers >= 0)
+        return self.occupied(0, self.slots)
+
+    @property
+    def slots(self) -> int:
+        """How many keys it would hold if it were full."""
+        return len(self._numbers)
+
+    def occupied(self, begin: int, end: int) -> tuple[Any, Any]:
+        """The keys in some of the slots, and their numbers."""
+        slots: Any = begin + np.flatnonzero(self._numbers[begin:end] >= 0)
         return self._keys[slots], self._numbers[slots].astype(np.int64)
 
     def __len__(self) -> int:
@@ -263,10 +274,12 @@ class IntegerIndex:
         while self.most_taken(slots) < known + more:
             slots *= 2
         self._clear(slots)
-        move = move_integers.compiled(0)
+        move = move_integers.compiled(known)
         if move is None:
-            places = np.flatnonzero(old_numbers >= 0)
-            self._put(old_keys[places], old_numbers[places])
+            # Some at a time: what NumPy needs for all at once is more than the table.
+            for begin in range(0, len(old_keys), _MOVED_AT_ONCE):
+                places: Any = begin + np.flatnonzero(old_numbers[begin : begin + _MOVED_AT_ONCE] >= 0)
+                self._put(old_keys[places], old_numbers[places])
         else:
             old = address(old_keys, np.int64), address(old_numbers, np.int32)
             self._taken = move(*old, len(old_keys), *self._table)

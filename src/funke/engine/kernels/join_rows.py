@@ -65,6 +65,34 @@ def _unlink(row: Any, head: Any, tail: Any, length: Any, following: Any, previou
 
 
 @part
+def _link(
+    row: Any,
+    key: Any,
+    before: Any,
+    after: Any,
+    head: Any,
+    tail: Any,
+    length: Any,
+    following: Any,
+    previous: Any,
+    row_keys: Any,
+) -> Any:
+    """Links a row between two of its key; -1: there is none."""
+    previous[row] = before
+    following[row] = after
+    if before >= 0:
+        following[before] = row
+    else:
+        head[key] = row
+    if after >= 0:
+        previous[after] = row
+    else:
+        tail[key] = row
+    length[key] += 1
+    row_keys[row] = key
+
+
+@part
 def _slot_of_row(hashed: Any, key: Any, slots: Any, mask: Any, row_hashes: Any, row_keys: Any) -> Any:
     slot = hashed & mask
     while slots[slot] != -1:
@@ -95,6 +123,7 @@ def link_rows(
     first_row: int,
     way: int,
     replaces: int,
+    counts_matches: int,
     head: Int32s,
     tail: Int32s,
     length: Int32s,
@@ -128,17 +157,9 @@ def link_rows(
                     _unlink(gone, head, tail, length, following, previous, row_keys)
                     counters[0] += 1
             if takes_in[index] != 0:
-                last = tail[key]
-                previous[row] = last
-                following[row] = -1
-                if last >= 0:
-                    following[last] = row
-                else:
-                    head[key] = row
-                tail[key] = row
-                length[key] += 1
-                row_keys[row] = key
-                row_matches[row] = matches[index]
+                _link(row, key, tail[key], -1, head, tail, length, following, previous, row_keys)
+                if counts_matches != 0:
+                    row_matches[row] = matches[index]
                 if way == 1:
                     row_hashes[row] = hashes[index]
                     if not _put_slot(hashes[index], row, slots, mask):
@@ -161,17 +182,8 @@ def link_first(
 ) -> None:
     """Links rows in front of those that their keys have already."""
     for index in range(count - 1, -1, -1):
-        key, row = numbers[index], first_row + index
-        after = head[key]
-        following[row] = after
-        previous[row] = -1
-        if after >= 0:
-            previous[after] = row
-        else:
-            tail[key] = row
-        head[key] = row
-        length[key] += 1
-        row_keys[row] = key
+        key = numbers[index]
+        _link(first_row + index, key, -1, head[key], head, tail, length, following, previous, row_keys)
 
 
 @kernel

@@ -37,8 +37,9 @@ SWITCH = "FUNKE_KERNELS"
 SYMBOL = "kernel"
 PREFIX, OBJECT, WANTED, FAILED = "kernels-", ".o", ".wanted", ".failed"
 _COMPILER = "funke.engine.kernels.compiler"
-# A slot that has computed for so long may spend 2 s of another process on it; others leave it to the driver's end.
-_LONG_CPU_S = 60.0
+# A slot that has computed for so long may spend 1 s of another process on it, which makes up for it within 3 s more;
+# others leave it to the driver's end.
+_LONG_CPU_S = 1.0
 # What could not be compiled is tried again after that.
 _PAUSE_S = 24 * 3600
 _DIGEST_BYTES = 32

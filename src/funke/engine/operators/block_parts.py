@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.columns.column_batch import ColumnBatch
 
-__all__ = ["ColumnsPart", "Part", "RecordsPart", "StatusPart", "WatermarkPart"]
+__all__ = ["ColumnsPart", "Part", "RecordsPart", "StatusPart", "WatermarkPart", "with_joined_columns"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,3 +41,18 @@ class StatusPart:
 
 
 Part = RecordsPart | ColumnsPart | WatermarkPart | StatusPart
+
+
+def with_joined_columns(parts: Sequence[Part]) -> list[Part]:
+    """The same records and marks; columns without a mark between them are one part."""
+    joined: list[Part] = []
+    waiting: list[ColumnBatch] = []
+    for part in parts:
+        if waiting and not (isinstance(part, ColumnsPart) and waiting[0].is_alike(part.batch)):
+            joined.append(ColumnsPart(ColumnBatch.concat(waiting)))
+            waiting = []
+        if isinstance(part, ColumnsPart):
+            waiting.append(part.batch)
+        else:
+            joined.append(part)
+    return [*joined, ColumnsPart(ColumnBatch.concat(waiting))] if waiting else joined

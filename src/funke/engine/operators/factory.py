@@ -20,6 +20,7 @@ from funke.engine.graph.operations import (
     FlatMap,
     IntervalJoin,
     Map,
+    MatchPattern,
     OneByOne,
     Operation,
     Process,
@@ -78,6 +79,12 @@ def _create_window_join(operation: WindowJoin, task: TaskInfo) -> Operator:
     return create_window_join(operation)
 
 
+def _create_pattern(operation: MatchPattern, task: TaskInfo) -> Operator:
+    from funke.engine.operators.patterns.pattern_operator import PatternOperator
+
+    return PatternOperator(operation)
+
+
 def _create_async_wait(operation: AsyncWait, task: TaskInfo) -> Operator:
     from funke.engine.operators.async_io.async_wait import AsyncWaitOperator
 
@@ -117,6 +124,7 @@ _OPERATORS: dict[type[Operation], Callable[[Any, TaskInfo], Operator]] = {
     BroadcastProcess: lambda operation, task: create_broadcast_process(operation),
     IntervalJoin: _create_interval_join,
     WindowJoin: _create_window_join,
+    MatchPattern: _create_pattern,
     AsyncWait: _create_async_wait,
     OneByOne: _create_one_by_one,
     Window: _create_window,
@@ -128,7 +136,8 @@ _OPERATORS: dict[type[Operation], Callable[[Any, TaskInfo], Operator]] = {
 
 
 def _in_batch_mode(operator: Operator) -> Operator:
-    if isinstance(operator, KeyedOperator):
+    # Operators of tables take all rows at once.
+    if isinstance(operator, KeyedOperator) and operator.takes_rows:
         is_broadcast = isinstance(operator, KeyedBroadcastOperator)
         keyed_inputs = (0,) if is_broadcast else tuple(range(operator.number_of_inputs))
         return BatchKeyedOperator(operator, keyed_inputs)

@@ -7,10 +7,8 @@ from functools import partial
 from typing import Any
 
 from funke.engine.operators.shared_functions import FunctionOpener, SharedFunction, is_to_be_opened
-from funke.engine.types.basic_types import BasicType, BasicTypeInfo
+from funke.engine.types import BasicType, BasicTypeInfo, Coercer, Row, TypeInformation
 from funke.engine.types.functions import KeySelector, MapFunction, Partitioner
-from funke.engine.types.row import Row
-from funke.engine.types.type_information import Coercer, TypeInformation
 
 __all__ = ["KeyFunction", "TypedKey", "key_function", "keyed_row", "opener_of", "partition_function"]
 

@@ -18,7 +18,7 @@ __all__ = ["OneByOneOperator"]
 # So many elements may wait behind a slow one; then the input waits too.
 _CAPACITY = 10_000
 # What takes longer is slow.
-_MOMENT_S = 0.05
+_TIMESTAMP_S = 0.05
 _CLOSE_S = 1.0
 
 
@@ -44,7 +44,7 @@ class OneByOneOperator(WaitingOperator[CallThread]):
         was_idle = self._opened_runner.is_idle
         super().process_batch(values, timestamps)
         if was_idle:  # behind a record that takes long, waiting again would not help
-            self._wait_until(lambda runner: runner.is_idle, _MOMENT_S)
+            self._wait_until(lambda runner: runner.is_idle, _TIMESTAMP_S)
 
     def create_runner(self) -> CallThread:
         return self._calls

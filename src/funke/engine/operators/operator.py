@@ -10,17 +10,18 @@ from funke.engine.operators.clock import Clock, SystemClock
 from funke.engine.operators.record_copy import copies_of
 from funke.engine.operators.turn import turn
 from funke.engine.state.backend_choice import BackendChoice
+from funke.engine.types import KeyGroups
 from funke.engine.types.columns.edge_forms import EdgeForms
-from funke.engine.types.key_groups import NEWEST_KEY_HASH, KeyGroups
+from funke.engine.types.key_groups import NEWEST_KEY_HASH
 from funke.engine.types.operator_place import OperatorPlace
 
 if TYPE_CHECKING:
     from funke.engine.graph.state_meaning import StateMoves
     from funke.engine.state.snapshot.file_format import GroupPart
     from funke.engine.state.snapshot.native_files import LocalFile
+    from funke.engine.types import TypeInformation
     from funke.engine.types.columns.column_batch import ColumnBatch
     from funke.engine.types.driver_messages import DriverMessage
-    from funke.engine.types.type_information import TypeInformation
 
 MIN_WATERMARK = -(1 << 63)
 MAX_WATERMARK = (1 << 63) - 1

@@ -17,8 +17,7 @@ from sys import getrefcount
 from types import FunctionType, ModuleType
 from typing import Any
 
-from funke.engine.types.row import Row
-from funke.engine.types.time import Instant
+from funke.engine.types import Instant, Row
 
 __all__ = ["ATOMS", "ResultGuard", "are_plain", "copies_of", "detached", "keeps_nothing"]
 

@@ -153,7 +153,7 @@ class SourceOperator(Operator):
             return waiting[self._turn]
         for step in range(1, len(waiting) + 1):
             turn = (self._turn + step) % len(waiting)
-            if self._reader.has_news(waiting[turn].split):
+            if self._reader.has_records(waiting[turn].split):
                 self._turn = turn
                 return waiting[turn]
         return None
@@ -161,7 +161,7 @@ class SourceOperator(Operator):
     def may_read_on(self, patience_s: float) -> bool:
         """In an epoch: waits for what is to be read; False when it is not worth it."""
         if not self.is_reading and self._waiting:
-            self._reader.await_news(patience_s)
+            self._reader.await_records(patience_s)
         return self.is_reading or not self.has_endless
 
     @property
@@ -264,9 +264,9 @@ class SourceOperator(Operator):
         self._marks.announce()
 
     def metrics(self) -> dict[str, Any]:
-        figures = self._reader.metrics() if self._is_open else {}
-        figures |= {"numRecordsOut": self.output.records_out, "currentOutputWatermark": self.output.current_watermark}
-        return figures | self._lags() | self._drift()
+        metrics = self._reader.metrics() if self._is_open else {}
+        metrics |= {"numRecordsOut": self.output.records_out, "currentOutputWatermark": self.output.current_watermark}
+        return metrics | self._lags() | self._drift()
 
     def _drift(self) -> dict[str, Any]:
         """With watermark alignment: how far event time is ahead of the last of the group, once that was announced."""

@@ -9,8 +9,8 @@ from funke.engine.graph.job_graph import ChainedOperator
 from funke.engine.graph.operations import AssignTimestamps, Filter, Map, OneByOne, Operation
 from funke.engine.operators.shared_functions import FunctionOpener
 from funke.engine.types.driver_messages import DriverMessage, OperatorWarning
-from funke.engine.types.misfit import misfit_of
 from funke.engine.types.type_information import TypeInformation
+from funke.engine.types.type_mismatch import mismatch_of
 
 __all__ = ["TypeWatch"]
 
@@ -31,15 +31,15 @@ class TypeWatch:
         if self._is_over:
             return
         try:
-            misfit = misfit_of(self._type, value)
+            mismatch = mismatch_of(self._type, value)
         except Exception:
             # What an odd object of the user's does when it is compared or shown must not end the job.
             self._is_over = True
             return
         passes_unchanged = self._spec.passes_unchanged
-        if misfit is not None and (passes_unchanged or not misfit.is_refused):
+        if mismatch is not None and (passes_unchanged or not mismatch.is_refused):
             self._is_over = True
-            how = f"{misfit.text} at the next exchange or sink" if passes_unchanged else misfit.text
+            how = f"{mismatch.text} at the next exchange or sink" if passes_unchanged else mismatch.text
             where = f"\n  in your job: {self._spec.user_line}" if self._spec.user_line else ""
             text = f"a result of operator '{self._spec.name}' does not fit its type {self._type}: {how}{where}"
             self._send(OperatorWarning(self._spec.operator_id, text))

@@ -48,7 +48,7 @@ class CustomTracker(WatermarkOutput):
         self.is_idle = False
         self.last_event_ms: int | None = None
         # Set when the generator has said something that has to take effect at this record.
-        self.has_news = False
+        self.has_change = False
 
     def emit_watermark(self, timestamp_ms: int) -> None:
         """The generator has seen everything up to `timestamp_ms`."""
@@ -57,22 +57,22 @@ class CustomTracker(WatermarkOutput):
         self.mark_active()
         if timestamp > self.watermark:
             self.watermark = min(timestamp, MAX_WATERMARK)
-            self.has_news = True
+            self.has_change = True
 
     def mark_idle(self) -> None:
         """The generator says that this input does not count for now."""
-        self.has_news = self.has_news or not self.is_idle
+        self.has_change = self.has_change or not self.is_idle
         self.is_idle = True
 
     def mark_active(self) -> None:
         """The generator says that this input counts again."""
-        self.has_news = self.has_news or self.is_idle
+        self.has_change = self.has_change or self.is_idle
         self.is_idle = False
 
     def on_event(self, value: Any, timestamp: int) -> bool:
         """Shows one record to the generator; tells whether it said anything."""
         self._generator.on_event(value, timestamp, self)
-        said, self.has_news = self.has_news, False
+        said, self.has_change = self.has_change, False
         return said
 
     def on_periodic_emit(self) -> None:
@@ -80,7 +80,7 @@ class CustomTracker(WatermarkOutput):
         on_periodic_emit = getattr(self._generator, "on_periodic_emit", None)
         if on_periodic_emit is not None:
             on_periodic_emit(self)
-        self.has_news = False
+        self.has_change = False
 
 
 def create_tracker(spec: WatermarkSpec) -> BoundedTracker | CustomTracker | None:

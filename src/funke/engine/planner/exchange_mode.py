@@ -26,17 +26,17 @@ def exchange_mode(graph: JobGraph, wanted: str = "auto") -> ExchangeMode:
     """Flink's two kinds of exchange: streams are pipelined, unless Spark itself has a part in them."""
     if wanted not in ("auto", "pipelined", "blocking"):
         raise ConfigurationError(f"funke.exchange is 'auto', 'pipelined' or 'blocking', not '{wanted}'")
-    hindrance = _hindrance(graph)
+    unsupported_reason = _unsupported_reason(graph)
     if wanted == "blocking":
         return ExchangeMode(False, "the configuration says so")
-    if hindrance is not None:
+    if unsupported_reason is not None:
         if wanted == "pipelined":
-            raise ConfigurationError(f"funke.exchange is 'pipelined', but {hindrance}")
-        return ExchangeMode(False, hindrance)
+            raise ConfigurationError(f"funke.exchange is 'pipelined', but {unsupported_reason}")
+        return ExchangeMode(False, unsupported_reason)
     return ExchangeMode(True, "nothing stands against it" if wanted == "auto" else "the configuration says so")
 
 
-def _hindrance(graph: JobGraph) -> str | None:
+def _unsupported_reason(graph: JobGraph) -> str | None:
     if graph.is_batch:
         return "the job runs in batch mode"
     for vertex in graph.vertices:

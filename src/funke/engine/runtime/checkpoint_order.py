@@ -9,7 +9,7 @@ from typing import Literal
 from funke.engine.runtime.snapshot_files import NativeFile, SnapshotHandle
 from funke.engine.state.snapshot.state_sizes import StateSize
 
-__all__ = ["CheckpointKind", "CheckpointNews", "CheckpointOrder", "SnapshotAck"]
+__all__ = ["CheckpointKind", "CheckpointNotifications", "CheckpointOrder", "SnapshotAck"]
 
 # A final checkpoint holds no state: the input is read and only committing is left.
 CheckpointKind = Literal["checkpoint", "savepoint", "final"]
@@ -33,7 +33,7 @@ class CheckpointOrder:
 
 
 @dataclass(frozen=True)
-class CheckpointNews:
+class CheckpointNotifications:
     """Which checkpoints were completed and which were given up since the slots were last told."""
 
     completed: tuple[int, ...] = ()

@@ -7,7 +7,6 @@ import os
 import pickle
 import queue
 import shutil
-import socket
 import subprocess
 import sys
 import threading
@@ -15,19 +14,26 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 
-from funke.engine.errors import SlotLostError
+from funke.engine.errors import ConfigurationError, FunkeError, SlotLostError
 from funke.engine.planner.plan import Plan
 from funke.engine.runtime.block_codec import encode
 from funke.engine.runtime.cached_files import placed_files
-from funke.engine.runtime.checkpoint_order import CheckpointNews
+from funke.engine.runtime.checkpoint_order import CheckpointNotifications
 from funke.engine.runtime.dependencies import unpack_archives
+from funke.engine.runtime.fork_server import fork_slot
 from funke.engine.runtime.frames import RESULT, Frame, FrameSocket
-from funke.engine.runtime.nursery import fork_slot
 from funke.engine.runtime.results import Failure, user_part
+from funke.engine.runtime.shared_paths import require_shared
 from funke.engine.runtime.slot import Delivery
-from funke.engine.runtime.slot_address import SlotAddress, local_host
+from funke.engine.runtime.slot_address import (
+    LOOPBACK,
+    SlotAddress,
+    executor_address,
+    listen_for_hosts,
+    require_reachable,
+)
 from funke.engine.runtime.slot_calls import connect
-from funke.engine.runtime.slot_host import CLOSE_S, SOCKET_NAME, SlotBirth
+from funke.engine.runtime.slot_host import CLOSE_S, SOCKET_NAME, SlotLaunch
 from funke.engine.runtime.slot_watch import ending_of
 from funke.engine.runtime.worker_setup import JobPackage
 from funke.engine.trust.credentials import Credentials
@@ -39,6 +45,10 @@ from funke.engine.types.operator_place import NOWHERE
 def start_slot(slot: int, package: JobPackage) -> SlotAddress:
     """Starts a slot process on this host and returns where it listens."""
     host, tls = package.driver_host, package.credentials.tls
+    if host is None:
+        require_reachable(executor_address(executor_pid(package)), package.driver_address.host)
+        for path in package.shared_paths:
+            require_shared(path)
     if host is None and tls is not None:
         tls.check()
     folder = make_private_folder("funke-slot-") if host is None else make_private_folder("slot-", host.run_folder)
@@ -51,31 +61,40 @@ def start_slot(slot: int, package: JobPackage) -> SlotAddress:
         raise
 
 
+def start_error(failure: Failure) -> FunkeError:
+    """Why a slot has not started; what is configured wrongly would go wrong again."""
+    if failure.error_type == ConfigurationError.__name__:
+        return ConfigurationError(failure.message)
+    return SlotLostError(f"a worker process cannot be started: {failure.error_type}: {failure.message}")
+
+
 def _start_in(folder: str, slot: int, package: JobPackage) -> SlotAddress:
     """Opens the sockets here and lets the new process inherit them: calls queue up until it is ready."""
     path = os.path.join(folder, SOCKET_NAME)
     with ExitStack() as closing:
         listeners = [closing.enter_context(listen_at(path))]
+        own = LOOPBACK
         if package.driver_host is None:
-            listeners.append(closing.enter_context(socket.create_server((local_host(), 0), backlog=64)))
+            own = executor_address(executor_pid(package))
+            listeners.append(closing.enter_context(listen_for_hosts(own, package.network.slot_ports, 64)))
         # As in PyFlink the variable `python` names the interpreter of functions.
         environment = {**os.environ, "python": _interpreter(package, folder)}
-        birth = SlotBirth(slot, package, executor_pid(package), folder, tuple(sys.path), environment)
-        birth_file = os.path.join(folder, "birth")
-        with open(birth_file, "wb") as message:
-            pickle.dump(birth, message, 5)
-        pid = _start_process(package, folder, birth_file, tuple(listener.fileno() for listener in listeners))
+        launch = SlotLaunch(slot, package, executor_pid(package), folder, own.host, tuple(sys.path), environment)
+        launch_file = os.path.join(folder, "launch")
+        with open(launch_file, "wb") as message:
+            pickle.dump(launch, message, 5)
+        pid = _start_process(package, folder, launch_file, tuple(listener.fileno() for listener in listeners))
         port = listeners[1].getsockname()[1] if len(listeners) > 1 else None
-        return SlotAddress(slot, local_host(), port, path, pid, os.getcwd())
+        return SlotAddress(slot, own.host, port, path, pid, os.getcwd())
 
 
-def _start_process(package: JobPackage, folder: str, birth_file: str, listeners: tuple[int, ...]) -> int:
-    """Starts the process of a slot: from the nursery if there is one, else as a new interpreter."""
+def _start_process(package: JobPackage, folder: str, launch_file: str, listeners: tuple[int, ...]) -> int:
+    """Starts the process of a slot: from the fork server if there is one, else as a new interpreter."""
     if package.driver_host is not None and package.python_executable is None:
-        forked = fork_slot(package.driver_host, birth_file, listeners)
+        forked = fork_slot(package.driver_host, launch_file, listeners)
         if forked is not None:
             return forked
-    command = [_interpreter(package, folder), "-m", "funke.engine.runtime.slot_process", birth_file]
+    command = [_interpreter(package, folder), "-m", "funke.engine.runtime.slot_process", launch_file]
     process = subprocess.Popen(
         [*command, *map(str, listeners)],
         stdin=subprocess.DEVNULL,
@@ -167,10 +186,12 @@ def order_reading(address: SlotAddress, credentials: Credentials, delivery: Deli
         yield _lost(address, error)
 
 
-def tell_news(address: SlotAddress, credentials: Credentials, news: CheckpointNews) -> list[bytes]:
+def send_notifications(
+    address: SlotAddress, credentials: Credentials, notifications: CheckpointNotifications
+) -> list[bytes]:
     """Tells a slot what became of checkpoints; returns what it knows about snapshots."""
     try:
-        slot = connect(address, credentials, news)
+        slot = connect(address, credentials, notifications)
         try:
             slot.send_end()
             answers = []

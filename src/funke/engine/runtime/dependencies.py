@@ -6,9 +6,11 @@ import os
 import shutil
 import subprocess
 import sys
+import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from funke.engine.connectors.file_uri import without_file_scheme
 from funke.engine.errors import ConfigurationError
@@ -17,6 +19,9 @@ from funke.engine.runtime.cached_files import CachedFile, ship_cached_file, stag
 from funke.engine.runtime.spark_session import OnSpark, is_embedded
 from funke.engine.trust.private_files import make_private_folder
 from funke.engine.trust.run_folders import run_folder
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
 
 
 @dataclass(frozen=True)
@@ -46,9 +51,10 @@ def stage(
     """Gathers a job's files in one folder of the driver's machine; of two files with one name the first counts."""
     if not (python_files or archives or requirements or cached_files):
         return Dependencies()
-    targets = tuple((_existing_archive(path), target or os.path.basename(path)) for path, target in archives)
+    named = [(_existing_archive(path), target or os.path.basename(path)) for path, target in archives]
     folder = make_private_folder("files-", run_folder())
     try:
+        targets = tuple((_uniquely_named(path, folder), target) for path, target in named)
         paths = [_staged_file(file, folder) for file in python_files]
         if requirements is not None:
             paths.append(_installed(requirements, folder))
@@ -69,6 +75,13 @@ def _existing(path: str) -> str:
 def _existing_archive(path: str) -> str:
     archive_format(path)
     return _existing(path)
+
+
+def _uniquely_named(path: str, folder: str) -> str:
+    """A link to a file; on a cluster it is shipped under this name, by which alone Spark knows it."""
+    link = os.path.join(folder, f"{uuid.uuid4().hex}-{os.path.basename(path)}")
+    os.symlink(path, link)
+    return link
 
 
 def _staged_file(path: str, folder: str) -> str:
@@ -104,20 +117,40 @@ def distribute(spark: OnSpark, dependencies: Dependencies, jars: tuple[str, ...]
     context = spark.sparkContext
     for jar in jars:
         context._jsc.addJar(_existing(jar))
+    # Another attempt of the job finds what the first one has shipped.
+    shipped: set[object] = context.__dict__.setdefault("_funke_shipped", set())
+    if dependencies.folder is None or dependencies.folder in shipped:
+        return
     for file in dependencies.cached_files:
         ship_cached_file(context, file, None if is_embedded(spark) else shipping_folder())
-    if is_embedded(spark):
+    if not is_embedded(spark):
+        for path in dependencies.python_paths:
+            _ship_python_path(context, path)
+        for archive, _ in dependencies.archives:
+            context.addFile(_shipping_copy(archive, os.path.basename(archive)))
+    shipped.add(dependencies.folder)
+
+
+def _ship_python_path(context: SparkContext, path: str) -> None:
+    """A folder is unpacked again by every executor: compiled extensions cannot be imported from a zip file."""
+    if not os.path.isdir(path):
+        context.addPyFile(_shipping_copy(path, f"{uuid.uuid4().hex}-{os.path.basename(path)}"))
         return
-    for path in dependencies.python_paths:
-        context.addPyFile(_as_archive(path))
-    for archive, _ in dependencies.archives:
-        context.addFile(archive)
+    archive = shutil.make_archive(os.path.join(shipping_folder(), uuid.uuid4().hex), "zip", path)
+    context.addArchive(archive)
+    # What `addPyFile` does, which would hand out the file as it is.
+    assert context._python_includes is not None
+    context._python_includes.append(os.path.basename(archive))
 
 
-def _as_archive(path: str) -> str:
-    if os.path.isdir(path):
-        return shutil.make_archive(os.path.join(shipping_folder(), "modules"), "zip", path)
-    return path
+def _shipping_copy(path: str, name: str) -> str:
+    """A file under a name of its own; Spark would follow a link, and use the name that it leads to."""
+    copy = os.path.join(shipping_folder(), name)
+    try:
+        os.link(os.path.realpath(path), copy)
+    except OSError:  # on another disk
+        shutil.copy(path, copy)
+    return copy
 
 
 def shipping_folder() -> str:

@@ -13,11 +13,11 @@ from typing import Any
 from funke.engine.operators.turn import turn
 from funke.engine.planner.plan import Plan
 from funke.engine.runtime.block_codec import decode
-from funke.engine.runtime.checkpoint_order import CheckpointNews
+from funke.engine.runtime.checkpoint_order import CheckpointNotifications
 from funke.engine.runtime.frames import RESULT, Frame, FrameSocket
 from funke.engine.runtime.results import Failure, to_failure
 from funke.engine.runtime.slot import Delivery, Slot
-from funke.engine.runtime.slot_host import SlotBirth, SlotHost
+from funke.engine.runtime.slot_host import SlotHost, SlotLaunch
 from funke.engine.types.operator_place import NOWHERE
 
 __all__ = ["EpochHost"]
@@ -29,18 +29,18 @@ _MOST_KEPT_BYTES = 64 << 20
 class EpochHost(SlotHost[Slot]):
     """Serves delivery tasks."""
 
-    def __init__(self, birth: SlotBirth, watcher: socket.socket) -> None:
-        super().__init__(birth, watcher)
+    def __init__(self, launch: SlotLaunch, watcher: socket.socket) -> None:
+        super().__init__(launch, watcher)
         self._work: queue.Queue[tuple[FrameSocket, Any]] = queue.Queue()
         self._is_broken = False
         # The last level that was run, and what came of its deliveries (None when that was too much to keep).
         self._last: tuple[int, int] = (0, 0)
         self._kept: dict[int | None, list[Frame] | None] = {}
         # Embedded Spark repeats no task.
-        self._most_kept_bytes = _MOST_KEPT_BYTES if birth.package.driver_host is None else 0
+        self._most_kept_bytes = _MOST_KEPT_BYTES if launch.package.driver_host is None else 0
 
     def create_slot(self, plan: Plan) -> Slot:
-        return Slot(self._birth.slot, plan, self._birth.package, self._folder)
+        return Slot(self._launch.slot, plan, self._launch.package, self._folder)
 
     def on_call(self, order: Any, connection: socket.socket, frames: FrameSocket) -> None:
         self._work.put((frames, order))
@@ -51,7 +51,7 @@ class EpochHost(SlotHost[Slot]):
             connection, order = self._work.get()
             self._is_serving = True
             try:
-                if isinstance(order, CheckpointNews):
+                if isinstance(order, CheckpointNotifications):
                     self._tell(connection, order)
                 else:
                     self._deliver(connection, order)
@@ -103,13 +103,13 @@ class EpochHost(SlotHost[Slot]):
             self._kept[delivery.vertex_id] = kept
         self._send_end(connection)
 
-    def _tell(self, connection: FrameSocket, news: CheckpointNews) -> None:
-        """Between two epochs: takes news of checkpoints, and answers with what is known about snapshots."""
+    def _tell(self, connection: FrameSocket, notifications: CheckpointNotifications) -> None:
+        """Between two epochs: takes notifications about checkpoints, and answers with what is known about snapshots."""
         slot, refusal = self._slot, self._startup_failure or (_BROKEN if self._is_broken else None)
         answers: list[Frame] = []
         if refusal is None and slot is not None:
             try:
-                slot.learn(news)
+                slot.learn(notifications)
                 slot.send_acks(answers.append)
             except Exception as error:
                 self._is_broken = True

@@ -8,21 +8,28 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from funke.engine.errors import SlotLostError
 from funke.engine.operators.source import ReadOrder
 from funke.engine.planner.plan import SOURCE_LEVEL, Plan
 from funke.engine.runtime.block_codec import decode, encode
-from funke.engine.runtime.checkpoint_order import CheckpointNews
-from funke.engine.runtime.delivery import consumed_at, deliver, end_slots, order_reading, start_slot, tell_news
+from funke.engine.runtime.checkpoint_order import CheckpointNotifications
+from funke.engine.runtime.delivery import (
+    consumed_at,
+    deliver,
+    end_slots,
+    order_reading,
+    send_notifications,
+    start_error,
+    start_slot,
+)
+from funke.engine.runtime.fork_server import open_fork_server
 from funke.engine.runtime.frames import ROWS, Frame
-from funke.engine.runtime.nursery import open_nursery
 from funke.engine.runtime.results import Failure, to_failure
 from funke.engine.runtime.row_blocks import row_frames
 from funke.engine.runtime.slot import Delivery, EpochHeader
 from funke.engine.runtime.slot_address import SlotAddress
 from funke.engine.runtime.spark_input import spark_frames
 from funke.engine.runtime.spark_session import OnSpark, is_embedded
-from funke.engine.runtime.spark_tasks import await_places, jvm_pid, placed_rdd, ship_funke
+from funke.engine.runtime.spark_tasks import await_places, driver_address, jvm_pid, placed_rdd, ship_funke
 from funke.engine.runtime.task_failures import failure_in
 from funke.engine.runtime.worker_setup import JobPackage, prepare_spark_worker
 from funke.engine.trust.credentials import Credentials
@@ -39,13 +46,21 @@ class EpochRunner:
     """One job attempt on Spark: its slots, and the epochs that run over them."""
 
     def __init__(
-        self, spark: OnSpark, plan: Plan, package: JobPackage, wanted_hosts: Mapping[int, str] | None = None
+        self,
+        spark: OnSpark,
+        plan: Plan,
+        package: JobPackage,
+        wanted_hosts: Mapping[int, str] | None = None,
+        request_s: float = 300.0,
     ) -> None:
         self._spark = spark
+        # How long the job waits for a place on the cluster.
+        self._request_s = request_s
         self._context = spark.sparkContext
         self._plan = plan
         if is_embedded(spark):
-            package = replace(package, driver_host=open_nursery(), executor_pid=jvm_pid(self._context))
+            package = replace(package, driver_host=open_fork_server(), executor_pid=jvm_pid(self._context))
+        package = replace(package, driver_address=driver_address(spark))
         self._package: Broadcast[JobPackage] = self._context.broadcast(package)
         self._is_restarted = package.attempt > 0
         self._credentials = package.credentials
@@ -80,13 +95,13 @@ class EpochRunner:
         self._enter_group("deploy")
         if not is_embedded(self._spark):
             # So that slots spread over executors.
-            await_places(self._context, self._plan.slots, self._is_restarted)
+            await_places(self._context, self._plan.slots, self._is_restarted, self._request_s)
         started = self._slot_numbers().mapPartitions(start).collect()
         self.addresses = {address.slot: address for address in started if isinstance(address, SlotAddress)}
         self.hosts = {address.slot: address.host for address in self.addresses.values()}
         failure = next((result for result in started if isinstance(result, Failure)), None)
         if failure is not None:
-            raise SlotLostError(f"a worker process cannot be started: {failure.error_type}: {failure.message}")
+            raise start_error(failure)
 
     def _slot_numbers(self) -> RDD[int]:
         """One partition per slot, preferably on the host where the slot was before."""
@@ -195,15 +210,17 @@ class EpochRunner:
             self._is_idle.set()
         return []
 
-    def tell_news(self, news: CheckpointNews) -> list[Any]:
+    def send_notifications(self, notifications: CheckpointNotifications) -> list[Any]:
         """Between two epochs: tells all slots what became of checkpoints, and returns what they know of snapshots."""
         credentials, addresses = self._credentials, list(self.addresses.values())
         if is_embedded(self._spark) or not addresses:
-            answers = [answer for address in addresses for answer in tell_news(address, credentials, news)]
+            answers = [
+                answer for address in addresses for answer in send_notifications(address, credentials, notifications)
+            ]
         else:
             self._enter_group("checkpoint")
             told = self._context.parallelize(addresses, len(addresses))
-            answers = told.flatMap(lambda address: tell_news(address, credentials, news)).collect()
+            answers = told.flatMap(lambda address: send_notifications(address, credentials, notifications)).collect()
         return [decode(answer) for answer in answers]
 
     def _enter_group(self, what: str) -> None:

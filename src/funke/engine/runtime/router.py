@@ -90,7 +90,7 @@ class _Channel:
     def add_columns(self, batch: ColumnBatch) -> None:
         """Appends a batch of columns."""
         waiting = self._columns
-        if self.values or (waiting and not _is_alike(waiting[0], batch)):
+        if self.values or (waiting and not waiting[0].is_alike(batch)):
             self._close_part()
         self._columns.append(batch)
         self._column_rows += len(batch)
@@ -177,12 +177,6 @@ class _Channel:
             self._parts.append(ColumnsPart(ColumnBatch.concat(self._columns)))
             self._columns = []
             self._column_rows = 0
-
-
-def _is_alike(first: ColumnBatch, second: ColumnBatch) -> bool:
-    """Whether the rows of both can stand in one batch."""
-    has_stamps = (first.timestamps is None) == (second.timestamps is None)
-    return has_stamps and bool(first.data.schema.equals(second.data.schema))
 
 
 class Router:
@@ -304,6 +298,9 @@ class _Indexed(Router):
         if indices is None:
             # Only a record can tell where it goes.
             self.process_batch(*self._forms.rows_of(batch))
+            return
+        if len(self._channels) == 1:
+            self._channels[0].add_columns(batch)
             return
         from numpy import bincount
 

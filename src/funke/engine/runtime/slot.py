@@ -15,7 +15,7 @@ from funke.engine.operators.source import ReadOrder
 from funke.engine.operators.turn import turn
 from funke.engine.planner.plan import SOURCE_LEVEL, Plan
 from funke.engine.runtime.block_codec import decode_block, encode, encode_block
-from funke.engine.runtime.checkpoint_order import CheckpointNews, CheckpointOrder
+from funke.engine.runtime.checkpoint_order import CheckpointNotifications, CheckpointOrder
 from funke.engine.runtime.fault_points import reach
 from funke.engine.runtime.frames import RESULT, Frame
 from funke.engine.runtime.results import to_failure
@@ -39,7 +39,7 @@ class EpochHeader:
     checkpoint: CheckpointOrder | None = None
     # The input is declared over, but operators stay open for the savepoint that this epoch is.
     is_draining: bool = False
-    news: CheckpointNews = field(default_factory=CheckpointNews)
+    notifications: CheckpointNotifications = field(default_factory=CheckpointNotifications)
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class Slot:
         before = [subtask.busy_s for subtask in active]
         try:
             if level == SOURCE_LEVEL:
-                self.learn(header.news)
+                self.learn(header.notifications)
             for subtask in active:
                 self._subtasks.fire_timers(subtask.chain)
             for _ in self._work(active, orders, frames):
@@ -194,9 +194,9 @@ class Slot:
         stall_ms, self._prepare_s = self._prepare_s * 1000, 0.0
         self._subtasks.snapshot(order, stall_ms)
 
-    def learn(self, news: CheckpointNews) -> None:
+    def learn(self, notifications: CheckpointNotifications) -> None:
         """Tells operators what became of checkpoints."""
-        self._subtasks.learn(news)
+        self._subtasks.learn(notifications)
 
     def send_acks(self, send: Callable[[Frame], None]) -> None:
         """Sends what is known about snapshots."""

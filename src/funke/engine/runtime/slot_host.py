@@ -37,7 +37,7 @@ from funke.engine.runtime.worker_setup import JobPackage, unpack
 from funke.engine.trust.greeter import Greeter
 from funke.engine.types.driver_messages import DriverMessage, PrintedText
 
-__all__ = ["CLOSE_S", "LEASE_S", "SOCKET_NAME", "SlotBirth", "SlotHost"]
+__all__ = ["CLOSE_S", "LEASE_S", "SOCKET_NAME", "SlotLaunch", "SlotHost"]
 
 _LOG = logging.getLogger("funke")
 
@@ -50,13 +50,15 @@ CLOSE_S = 3.0
 
 
 @dataclass(frozen=True)
-class SlotBirth:
+class SlotLaunch:
     """What a new slot process is told, through a file in its folder."""
 
     slot: int
     package: JobPackage
     watched_pid: int
     folder: str
+    # Under which other hosts reach it.
+    host: str
     sys_path: tuple[str, ...]
     # The environment of Spark's workers.
     environment: dict[str, str]
@@ -87,18 +89,18 @@ S = TypeVar("S", bound=HostedSlot)
 class SlotHost(ABC, Generic[S]):
     """A process that hosts a slot: takes calls, is watched, and ends; how the slot is driven is for subclasses."""
 
-    def __init__(self, birth: SlotBirth, watcher: socket.socket) -> None:
-        self._birth = birth
+    def __init__(self, launch: SlotLaunch, watcher: socket.socket) -> None:
+        self._launch = launch
         self._watcher = watcher
         # All that must not stay open in processes which user functions fork: whoever calls a dead slot must notice.
         self._sockets = weakref.WeakSet([watcher])
         self._is_fork = False
-        self._credentials = birth.package.credentials
+        self._credentials = launch.package.credentials
         self._listeners: list[socket.socket] = []
         self._greeter = Greeter(self._credentials, self._hear, self._sockets.add)
         self._last_call = time.monotonic()
         self._is_serving = False
-        self._folder = birth.folder
+        self._folder = launch.folder
         self._slot: S | None = None
         self._startup_failure: Failure | None = None
         # The one that works.
@@ -143,14 +145,14 @@ class SlotHost(ABC, Generic[S]):
     def start(self) -> None:
         """Makes the operators; a failure is reported to whoever asks first."""
         try:
-            package = self._birth.package
+            package = self._launch.package
             worker_logs.install(package.log_levels)
             self._slot = self.create_slot(unpack(package))
             sys.stdout = driver_stdout(self._slot)
             reach("slot-start")
             self._slot.open()
         except (Exception, SystemExit) as error:
-            self._startup_failure = to_failure(error, self._birth.slot)
+            self._startup_failure = to_failure(error, self._launch.slot)
 
     def _hear(self, connection: socket.socket) -> Callable[[], None]:
         """Reads what a caller wants, who has proven who it is; that is done without a limit of time."""
@@ -175,7 +177,7 @@ class SlotHost(ABC, Generic[S]):
     def _watch(self) -> None:
         """Tells the watcher that the interpreter runs, as long as there is one and it wants that."""
         self._watcher.setblocking(False)
-        interval_s = self._birth.package.heartbeat.interval_ms / 1000
+        interval_s = self._launch.package.heartbeat.interval_ms / 1000
         while True:
             with contextlib.suppress(BlockingIOError):  # it has not heard the last ones yet
                 self._beat()

@@ -11,7 +11,7 @@ import time
 from funke.engine.config.slot_memory import MemoryLimit
 from funke.engine.runtime.epoch_host import EpochHost
 from funke.engine.runtime.pipelined.streaming_host import StreamingHost
-from funke.engine.runtime.slot_host import SOCKET_NAME, SlotBirth
+from funke.engine.runtime.slot_host import SOCKET_NAME, SlotLaunch
 from funke.engine.runtime.slot_watch import CRASH_FILE, WatchOrder, become_watched
 from funke.engine.trust.private_files import open_own_file
 
@@ -21,34 +21,34 @@ __all__ = ["main"]
 _MEMORY_VARIABLE = "_PYTHON_WORKER_MEMORY_LIMIT"
 
 
-def main(birth_file: str, listeners: tuple[int, ...]) -> None:
-    """Reads the birth message and serves on the given sockets."""
-    taken = f"{birth_file}.taken"
-    os.rename(birth_file, taken)  # only one process can be born of it
+def main(launch_file: str, listeners: tuple[int, ...]) -> None:
+    """Reads the launch message and serves on the given sockets."""
+    taken = f"{launch_file}.taken"
+    os.rename(launch_file, taken)  # only one process can be launched by it
     with open_own_file(taken) as message:
-        birth: SlotBirth = pickle.load(message)
+        launch: SlotLaunch = pickle.load(message)
     os.unlink(taken)
-    os.environ.update(birth.environment)
-    os.environ[_MEMORY_VARIABLE] = str(_memory_of(birth.package.memory_limit))
-    if birth.package.time_zone is not None:
-        os.environ["TZ"] = birth.package.time_zone
+    os.environ.update(launch.environment)
+    os.environ[_MEMORY_VARIABLE] = str(_memory_of(launch.package.memory_limit))
+    if launch.package.time_zone is not None:
+        os.environ["TZ"] = launch.package.time_zone
         time.tzset()
-    for path in birth.sys_path:
+    for path in launch.sys_path:
         if path not in sys.path:
             sys.path.append(path)
-    host = birth.package.driver_host
-    if birth.package.archives:
-        os.chdir(birth.folder)
+    host = launch.package.driver_host
+    if launch.package.archives:
+        os.chdir(launch.folder)
     elif host is not None and host.working_folder is not None:
         os.chdir(host.working_folder)
-    path = os.path.join(birth.folder, SOCKET_NAME)
-    package = birth.package
-    order = WatchOrder(birth.folder, path, birth.watched_pid, package.heartbeat, listeners, package.memory_limit)
+    path = os.path.join(launch.folder, SOCKET_NAME)
+    package = launch.package
+    order = WatchOrder(launch.folder, path, launch.watched_pid, package.heartbeat, listeners, package.memory_limit)
     watcher = become_watched(order)
     # What C code and other programs print on standard output is for the log of the executor.
     os.dup2(2, 1)
-    faulthandler.enable(open(os.path.join(birth.folder, CRASH_FILE), "w"), all_threads=False)  # noqa: SIM115
-    process = (EpochHost if birth.package.control is None else StreamingHost)(birth, watcher)
+    faulthandler.enable(open(os.path.join(launch.folder, CRASH_FILE), "w"), all_threads=False)  # noqa: SIM115
+    process = (EpochHost if launch.package.control is None else StreamingHost)(launch, watcher)
     process.listen(listeners)
     process.start()
     process.serve()

@@ -21,7 +21,7 @@ from typing import NamedTuple, NoReturn
 
 from funke.engine.errors import StateError
 from funke.engine.runtime.chain_snapshot import SHARED
-from funke.engine.runtime.checkpoint_order import CheckpointNews, CheckpointOrder, SnapshotAck
+from funke.engine.runtime.checkpoint_order import CheckpointNotifications, CheckpointOrder, SnapshotAck
 from funke.engine.runtime.local_copies import LocalCopies
 from funke.engine.runtime.process_ties import end_with_parent
 from funke.engine.runtime.results import describe
@@ -131,19 +131,19 @@ class SnapshotTaker:
             time.sleep(_POLL_S)
         self.acknowledge(replace(ack, stall_ms=ack.stall_ms + ack.write_ms))
 
-    def learn(self, news: CheckpointNews) -> None:
+    def learn(self, notifications: CheckpointNotifications) -> None:
         """Forgets what is decided, and stops what is not wanted any more."""
-        newest = max(news.completed, default=-1)
+        newest = max(notifications.completed, default=-1)
         with self._lock:
             if newest in self._acks and self._acks[newest].folder:
                 self._shared = {file.path: file.checksum for file in self._acks[newest].shared_files()}
-            for number in [n for n in self._acks if n <= newest or n in news.aborted]:
+            for number in [n for n in self._acks if n <= newest or n in notifications.aborted]:
                 del self._acks[number]
-            unwanted = [work for number, work in self._running.items() if number in news.aborted]
+            unwanted = [work for number, work in self._running.items() if number in notifications.aborted]
         for work in unwanted:
             self._kill(work)
-        if self._copies is not None and (news.completed or news.aborted):
-            self._copies.supersede(newest, news.aborted)
+        if self._copies is not None and (notifications.completed or notifications.aborted):
+            self._copies.supersede(newest, notifications.aborted)
 
     def close(self) -> None:
         """Stops everything that is being written, and waits until nobody touches the files of the state any more."""

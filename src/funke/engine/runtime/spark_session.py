@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import socket
@@ -12,17 +13,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from funke.engine.connectors.remote.access import access_of, install_access
-from funke.engine.errors import SparkUnavailableError
+from funke.engine.errors import ConfigurationError, SparkUnavailableError
+from funke.engine.runtime.slot_address import is_loopback, is_own
+from funke.engine.runtime.standalone_master import ask_master
 from funke.engine.runtime.starting.early_start import start_early, take_gateway
 from funke.engine.runtime.starting.lean_converters import use_lean_converters
 from funke.engine.runtime.starting.spark_process import start_by_submit
 from funke.engine.runtime.starting.warm_spark import end_aside, fits, put_aside, take_aside
-from funke.engine.trust.run_folders import run_folder
+from funke.engine.trust.run_folders import run_folder, watch_run_folder
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
+_WORKER_SOCKETS = "spark.python.unix.domain.socket.enabled"
 # Blocks are already compact and mostly stay on the machine: compressing them again costs more than it saves.
 _DEFAULTS = {
     "spark.ui.enabled": "false",
@@ -35,7 +39,7 @@ _DEFAULTS = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.python.worker.reuse": "true",
     # Over TCP a worker waits 40 ms for its first bytes: Nagle's algorithm against delayed acknowledgements.
-    "spark.python.unix.domain.socket.enabled": str(hasattr(socket, "AF_UNIX")).lower(),
+    _WORKER_SOCKETS: str(hasattr(socket, "AF_UNIX")).lower(),
     "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
 }
 # The JVM moves blocks and touches no record. Its optimising compiler took a core from the Python workers for most of a
@@ -47,6 +51,8 @@ _LATE_COMPILER = (
 # A job that streams has a task that only waits, as long as it runs; others must find a place beside it.
 _PLACES_FOR_JOBS = 32
 _LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
+# What embedded Spark takes from the environment, and a cluster must not.
+_own_variables: dict[str, str] = {}
 # Half of a context or session that another thread starts must not be seen.
 _starting = threading.RLock()
 
@@ -70,6 +76,9 @@ class JobSpark:
         """`derived` is what a new context gets beside what the configuration says."""
         self._configuration = configuration
         self._context = spark_context(configuration, derived)
+        # On embedded Spark slots alone run the program's interpreter; other jobs of the session share Spark's workers.
+        if (python := _python_of_workers(configuration)) and not _is_local(self._context.master):
+            self._context.pythonExec = python
 
     @property
     def sparkContext(self) -> SparkContext:
@@ -80,6 +89,16 @@ class JobSpark:
     def session(self) -> SparkSession:
         """The active session, or a new one."""
         return spark_session(self._configuration)
+
+
+def _python_of_workers(configuration: Mapping[str, str]) -> str | None:
+    """The interpreter of Spark's workers; None for that of the variable PYSPARK_PYTHON, all that PySpark looks at.
+
+    One inside of a job's archive is there only when a worker runs already.
+    """
+    executable = configuration.get("python.executable", "")
+    of_functions = executable if os.path.isabs(executable) or os.sep not in executable else None
+    return configuration.get("spark.pyspark.python") or of_functions or None
 
 
 def spark_session(configuration: Mapping[str, str]) -> SparkSession:
@@ -121,7 +140,10 @@ def _spark_context(configuration: Mapping[str, str], derived: Mapping[str, str])
     if warm is not None:
         return warm
     if _is_local(options["spark.master"]):
-        _open_nursery()
+        _open_fork_server()
+    else:
+        _require_reachable(options)
+        watch_run_folder()
     try:
         conf = SparkConf().setAll(list(options.items()))
         if SparkContext._gateway is None:
@@ -138,6 +160,19 @@ def _spark_context(configuration: Mapping[str, str], derived: Mapping[str, str])
     return context
 
 
+def _require_reachable(options: Mapping[str, str]) -> None:
+    """Executors on other hosts would call themselves, and Spark would start them again and again."""
+    driver_host = options.get("spark.driver.host") or os.environ.get("SPARK_LOCAL_IP") or ""
+    masters = options["spark.master"].removeprefix("spark://").split(",")
+    if options["spark.master"].startswith("spark://") and is_loopback(driver_host):
+        elsewhere = [master for master in masters if not is_own(master.rpartition(":")[0])]
+        if elsewhere:
+            raise ConfigurationError(
+                f"the driver's address {driver_host} means another host to the executors of {elsewhere[0]}; set "
+                "spark.driver.host (or SPARK_LOCAL_IP) to an address of this host which they reach"
+            )
+
+
 def _spark_settings(configuration: Mapping[str, str]) -> dict[str, str]:
     return {key: value for key, value in configuration.items() if key.startswith("spark.")}
 
@@ -149,12 +184,12 @@ def _quieten_py4j() -> None:
         logger.setLevel(logging.WARNING)
 
 
-def _open_nursery() -> None:
+def _open_fork_server() -> None:
     """Lets a process load what slots need while Spark starts."""
     # Not at the top: what it loads would hold up Spark's own start.
-    from funke.engine.runtime.nursery import open_nursery
+    from funke.engine.runtime.fork_server import open_fork_server
 
-    open_nursery()
+    open_fork_server()
 
 
 def prepare_spark(configuration: Mapping[str, str]) -> None:
@@ -172,7 +207,7 @@ def start_warm(configuration: Mapping[str, str]) -> None:
     options = spark_options(configuration)
     if not _is_local(options["spark.master"]):
         return  # a cluster's executors are not taken for somebody who may never come
-    from funke.engine.runtime.nursery import load_ahead
+    from funke.engine.runtime.fork_server import load_ahead
 
     context = spark_context(configuration)
     load_ahead()
@@ -200,6 +235,11 @@ def spark_options(configuration: Mapping[str, str]) -> dict[str, str]:
     }
     master = options["spark.master"]
     if not _is_local(master):
+        if _own_variables.pop("SPARK_LOCAL_IP", None) == os.environ.get("SPARK_LOCAL_IP"):
+            os.environ.pop("SPARK_LOCAL_IP", None)  # that of an embedded Spark before
+        if master == "yarn" and _WORKER_SOCKETS not in configuration:
+            # The folders of containers have names that are too long for the address of a socket.
+            options[_WORKER_SOCKETS] = "false"
         for key in ("spark.driver.host", "spark.driver.bindAddress"):
             if key not in configuration and "127.0.0.1" not in master:
                 options.pop(key, None)
@@ -207,7 +247,8 @@ def spark_options(configuration: Mapping[str, str]) -> dict[str, str]:
         options.setdefault("spark.default.parallelism", str(_cores()))
         # Not Spark's 200: what is exchanged here has a few cores to go to.
         options.setdefault("spark.sql.shuffle.partitions", str(_cores()))
-        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+        if "SPARK_LOCAL_IP" not in os.environ:
+            os.environ["SPARK_LOCAL_IP"] = _own_variables["SPARK_LOCAL_IP"] = "127.0.0.1"
         # Spark's own ports answer only to itself, and its sockets for workers stand where nobody else can go.
         options.setdefault("spark.authenticate", "true")
         options.setdefault("spark.python.unix.domain.socket.dir", run_folder())
@@ -252,6 +293,23 @@ def _settings_of(context: SparkContext) -> dict[str, str]:
     if found is None:
         found = context._funke_settings = dict(context.getConf().getAll())  # type: ignore[attr-defined]
     return found
+
+
+def forget_lost_application() -> None:
+    """Ends a context of ours whose application its master does not know any more: it would get no executors.
+
+    A master that starts again without its state (spark.deploy.recoveryMode) knows none.
+    """
+    from pyspark import SparkContext
+
+    context = SparkContext._active_spark_context
+    if context is None or context._jsc is None or getattr(context, "_funke_started_with", None) is None:
+        return
+    with contextlib.suppress(Exception):  # its process may be gone, which is noticed elsewhere
+        master = ask_master(context)
+        if master is not None and context.applicationId not in master.applications:
+            with _starting:
+                context.stop()
 
 
 def _forget_dead_session() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
 import time
@@ -10,13 +11,24 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from funke.engine.errors import SlotTimeoutError
 from funke.engine.runtime.dependencies import shipping_folder
-from funke.engine.runtime.spark_session import OnSpark, is_embedded
+from funke.engine.runtime.slot_address import LOOPBACK, HostAddress
+from funke.engine.runtime.spark_session import OnSpark, is_embedded, session_settings
+from funke.engine.runtime.standalone_master import ask_master
 
 if TYPE_CHECKING:
     from pyspark import RDD, SparkContext
 
-__all__ = ["await_places", "jvm_pid", "placed_rdd", "ship_funke"]
+__all__ = [
+    "await_places",
+    "driver_address",
+    "jvm_pid",
+    "lack_of_room",
+    "placed_rdd",
+    "running_tasks",
+    "ship_funke",
+]
 
 _EXECUTOR_WAIT = "spark.scheduler.maxRegisteredResourcesWaitingTime", "10s"
 # After a failure an executor may be gone for good.
@@ -32,28 +44,83 @@ def jvm_pid(context: SparkContext) -> int:
     return int(jvm.java.lang.ProcessHandle.current().pid())
 
 
-def await_places(context: SparkContext, wanted: int, is_restarted: bool) -> int:
-    """On a cluster, waits a while for as many executors as are wanted; returns how many places for tasks there are.
+def driver_address(spark: OnSpark) -> HostAddress:
+    """Where other hosts reach the driver: where they reach Spark's own."""
+    if is_embedded(spark):
+        return LOOPBACK
+    settings = session_settings(spark)
+    host = settings["spark.driver.host"]
+    return HostAddress(host, settings.get("spark.driver.bindAddress", host))
 
-    How long, Spark's own option says. The first executor may have places for all: those that have not come yet should
-    have their share.
+
+def await_places(context: SparkContext, wanted: int, is_restarted: bool, request_s: float) -> int:
+    """On a cluster, waits for as many cores as are wanted; returns how many places for tasks there are.
+
+    With fewer the job begins when Spark's own option says so, with none it waits for `request_s`. The first executor
+    may have places for all: those that have not come yet should have their share.
     """
-    cores = int(context.getConf().get("spark.executor.cores", "1") or 1)
+    begin = time.time()
+    # More than the application may have does not come.
+    wanted = min(wanted, int(context.getConf().get("spark.cores.max", str(wanted)) or wanted))
+    # A new application has not had any: it is as if the job began.
+    is_restarted = is_restarted and bool(_executors(context, is_active=False))
     first_wait_s = context._jsc.sc().conf().getTimeAsMs(*_EXECUTOR_WAIT) / 1000
-    end = time.time() + (_LOST_EXECUTOR_WAIT_S if is_restarted else first_wait_s)
-    while len(executors := _executors(context)) * cores < wanted and time.time() < end:
-        if executors and not is_restarted:
+    end = begin + (_LOST_EXECUTOR_WAIT_S if is_restarted else first_wait_s)
+    while (cores := _cores(executors := _executors(context))) < wanted:
+        now = time.time()
+        if cores and not is_restarted:
             # On slow machines the others take as long as this one did.
             took_ms = max(executor.addTime().getTime() for executor in executors) - context.startTime
             end = max(end, (context.startTime + _SLOWER * took_ms) / 1000)
+        if cores and now > end:
+            break
+        if not cores and now > begin + request_s:
+            raise SlotTimeoutError(lack_of_room(context, wanted, request_s))
         time.sleep(0.1)
-    return max(1, sum(int(executor.totalCores()) for executor in executors))
+    return cores
 
 
-def _executors(context: SparkContext) -> list[Any]:
-    executors: Any = context._jsc.sc().statusStore().executorList(True)
+def lack_of_room(context: SparkContext, slots: int, waited_s: float) -> str:
+    """Why slots have no place, as far as Spark says."""
+    executors = _executors(context)
+    settings = context.getConf()
+    asked = f"an executor takes {settings.get('spark.executor.cores', 'all')} cores of a worker and "
+    asked += f"{settings.get('spark.executor.memory', '1g')} of memory"
+    reasons = [f"Spark has {len(executors)} executors with {_cores(executors)} cores for it", asked]
+    with contextlib.suppress(Exception):
+        reasons += _lost_executors(context)
+        master = ask_master(context)
+        if master is not None:
+            free = [f"{c} cores and {m} MB" for c, m in zip(master.free_cores, master.free_memory_mb)]
+            reasons.append(f"free on the workers of {context.master}: {', '.join(free) or 'there are no workers'}")
+    return (
+        f"no room for the job's {slots} slots within {waited_s:g} s (slot.request.timeout): {'; '.join(reasons)}. "
+        "Ask for less (spark.executor.memory, spark.executor.cores), end other applications, or add workers"
+    )
+
+
+def _lost_executors(context: SparkContext) -> list[str]:
+    """What Spark said about the executor that it lost last."""
+    reasons = [executor.removeReason() for executor in _executors(context, is_active=False)]
+    return [f"the last executor that ended: {reason.get()}" for reason in reasons if reason.isDefined()][-1:]
+
+
+def _executors(context: SparkContext, is_active: bool = True) -> list[Any]:
+    executors: Any = context._jsc.sc().statusStore().executorList(is_active)
     found = [executors.apply(number) for number in range(executors.size())]
     return [executor for executor in found if executor.id() != "driver"]
+
+
+def _cores(executors: Iterable[Any]) -> int:
+    return sum(int(executor.totalCores()) for executor in executors)
+
+
+def running_tasks(context: SparkContext, group: str) -> int:
+    """How many tasks of a group's jobs Spark runs at the moment."""
+    tracker = context.statusTracker()
+    jobs = [tracker.getJobInfo(job) for job in tracker.getActiveJobsIds() if job in tracker.getJobIdsForGroup(group)]
+    stages = [tracker.getStageInfo(stage) for job in jobs if job is not None for stage in job.stageIds]
+    return sum(stage.numActiveTasks for stage in stages if stage is not None)
 
 
 def placed_rdd(context: SparkContext, values: Iterable[T], hosts: Iterable[list[str]]) -> RDD[T]:

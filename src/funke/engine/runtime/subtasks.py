@@ -16,7 +16,7 @@ from funke.engine.operators.operator import TaskInfo
 from funke.engine.operators.source import SourceOperator
 from funke.engine.planner.plan import Plan
 from funke.engine.runtime.chain_snapshot import ChainSnapshot, write_in_flight
-from funke.engine.runtime.checkpoint_order import CheckpointNews, CheckpointOrder
+from funke.engine.runtime.checkpoint_order import CheckpointNotifications, CheckpointOrder
 from funke.engine.runtime.counter_rates import CounterRates
 from funke.engine.runtime.exits import Carrier, make_exits
 from funke.engine.runtime.fault_points import reach
@@ -238,13 +238,13 @@ class Subtasks:
             self.snapshots.await_written(order.checkpoint_id)
         reach("after-snapshot")
 
-    def learn(self, news: CheckpointNews) -> None:
+    def learn(self, notifications: CheckpointNotifications) -> None:
         """Tells operators what became of checkpoints."""
-        self.snapshots.learn(news)
+        self.snapshots.learn(notifications)
         for subtask in self.all:
-            for checkpoint_id in news.completed:
+            for checkpoint_id in notifications.completed:
                 subtask.chain.notify_checkpoint_complete(checkpoint_id)
-            for checkpoint_id in news.aborted:
+            for checkpoint_id in notifications.aborted:
                 subtask.chain.notify_checkpoint_aborted(checkpoint_id)
 
     def close(self) -> None:

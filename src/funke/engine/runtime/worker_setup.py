@@ -20,6 +20,8 @@ from funke.engine.planner.plan import Plan
 from funke.engine.runtime.cached_files import CachedFile
 from funke.engine.runtime.fault_points import arm
 from funke.engine.runtime.pipelined.network_settings import NetworkSettings
+from funke.engine.runtime.shared_paths import SharedPath
+from funke.engine.runtime.slot_address import LOOPBACK, HostAddress
 from funke.engine.runtime.slot_watch import Heartbeat
 from funke.engine.runtime.snapshot_files import SnapshotHandle
 from funke.engine.state.backend_choice import BackendChoice
@@ -31,10 +33,10 @@ class DriverHost:
     """What the driver has made ready for slots that run beside it, on embedded Spark."""
 
     run_folder: str
-    # Where its nursery listens, and which Python that forks: what one version has pickled, another may not read.
-    nursery_path: str
+    # Where its fork server listens, and which Python that forks: what one version has pickled, another may not read.
+    fork_server_path: str
     interpreter: str
-    # What the nursery is to load before it forks, for all slots at once.
+    # What the fork server is to load before it forks, for all slots at once.
     libraries: tuple[str, ...] = ()
     # Where the program runs, if these processes were started elsewhere.
     working_folder: str | None = None
@@ -87,6 +89,10 @@ class JobPackage:
     storage: StorageAccess = field(default_factory=installed_access)
     # None on a cluster, where slots start from nothing and are reached from other hosts.
     driver_host: DriverHost | None = None
+    # On a cluster, where the driver is.
+    driver_address: HostAddress = LOOPBACK
+    # On a cluster, what its hosts must see as the driver does.
+    shared_paths: tuple[SharedPath, ...] = ()
     heartbeat: Heartbeat = field(default_factory=Heartbeat)
     memory_limit: MemoryLimit | None = None
     # How a job streams whose slots push to each other: where they find the driver, how much may be on its way.

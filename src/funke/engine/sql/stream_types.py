@@ -6,20 +6,23 @@ from collections.abc import Sequence
 
 from funke.engine.formats.column_types import to_type_info
 from funke.engine.sql.binding.relations import Column
+from funke.engine.types import ExternalTypeInfo, InstantTypeInfo, RowTypeInfo, TypeInformation, Types
 from funke.engine.types.arrow_types import to_arrow
-from funke.engine.types.basic_types import InstantTypeInfo
-from funke.engine.types.composite_types import RowTypeInfo
-from funke.engine.types.logical.atomic_types import BooleanType
-from funke.engine.types.logical.collection_types import MultisetType
-from funke.engine.types.logical.column_types import from_column_type
-from funke.engine.types.logical.data_type import DataType, NullType, RawType
-from funke.engine.types.logical.data_types import DataTypes
-from funke.engine.types.logical.families import NUMERIC
-from funke.engine.types.logical.interval_types import DayTimeIntervalType, YearMonthIntervalType
-from funke.engine.types.logical.row_type import RowField, RowType
-from funke.engine.types.logical.time_types import TimestampType
-from funke.engine.types.type_catalog import Types
-from funke.engine.types.type_information import ExternalTypeInfo, TypeInformation
+from funke.engine.types.logical import (
+    NUMERIC,
+    BooleanType,
+    DataType,
+    DataTypes,
+    DayTimeIntervalType,
+    MultisetType,
+    NullType,
+    RawType,
+    RowField,
+    RowType,
+    TimestampType,
+    YearMonthIntervalType,
+    from_column_type,
+)
 
 __all__ = ["data_type_of", "row_type_of", "value_type_of"]
 

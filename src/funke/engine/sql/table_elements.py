@@ -12,17 +12,24 @@ from funke.engine.sql.functions.values import from_values, to_values
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
 from funke.engine.sql.user_values import from_user_value
-from funke.engine.types.logical.arrow_types import from_arrow_type, to_arrow_type
-from funke.engine.types.logical.collection_types import MultisetType
-from funke.engine.types.logical.column_types import to_column_type
-from funke.engine.types.logical.data_type import DataType, RawType, UserDefinedType
+from funke.engine.types.logical import (
+    DataType,
+    DayTimeIntervalType,
+    LocalZonedTimestampType,
+    MultisetType,
+    RawType,
+    RowField,
+    RowType,
+    UserDefinedType,
+    YearMonthIntervalType,
+    from_arrow_type,
+    to_arrow_type,
+    to_column_type,
+)
 from funke.engine.types.logical.element_types import infer_row_type, to_fields, verifier
-from funke.engine.types.logical.interval_types import DayTimeIntervalType, YearMonthIntervalType
-from funke.engine.types.logical.row_type import RowField, RowType
-from funke.engine.types.logical.time_types import LocalZonedTimestampType
 
 if TYPE_CHECKING:
-    from funke.engine.types.logical.sql_value import SqlValue
+    from funke.engine.types.logical import SqlValue
 
 __all__ = ["elements_relation", "frame_relation", "to_frame", "values_query"]
 

@@ -13,12 +13,11 @@ from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.functions.values import from_values, to_values
 from funke.engine.sql.user_values import to_user_value
 from funke.engine.types.columns.column_batch import ColumnBatch
-from funke.engine.types.logical.column_types import column_schema
-from funke.engine.types.logical.interval_types import DayTimeIntervalType
+from funke.engine.types.logical import DayTimeIntervalType, column_schema
 from funke.engine.types.row import Row, RowKind
 
 if TYPE_CHECKING:
-    from funke.engine.types.logical.sql_value import SqlValue
+    from funke.engine.types.logical import SqlValue
 
 __all__ = ["schema_of", "to_batches", "to_rows"]
 

@@ -8,14 +8,22 @@ from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
 from funke.engine.types.bitmap_bytes import opened, stored
-from funke.engine.types.logical.atomic_types import BitmapType, DecimalType, FloatType, VariantType
-from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
-from funke.engine.types.logical.data_type import DataType, UserDefinedType
+from funke.engine.types.logical import (
+    BINARY,
+    ArrayType,
+    BitmapType,
+    DataType,
+    DateType,
+    DayTimeIntervalType,
+    DecimalType,
+    FloatType,
+    MapType,
+    MultisetType,
+    RowType,
+    UserDefinedType,
+    VariantType,
+)
 from funke.engine.types.logical.element_types import to_fields
-from funke.engine.types.logical.families import BINARY
-from funke.engine.types.logical.interval_types import DayTimeIntervalType
-from funke.engine.types.logical.row_type import RowType
-from funke.engine.types.logical.time_types import DateType
 from funke.engine.types.number_text import shortest_float32
 from funke.engine.types.row import Row
 from funke.engine.types.variant_text import shown_text

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from funke.engine.state.ttl.config import StateTtlConfig
-from funke.engine.types.collection_types import ListTypeInfo, MapTypeInfo
+from funke.engine.types import ListTypeInfo, MapTypeInfo, TypeInformation
 from funke.engine.types.functions import AggregateFunction, ReduceFunction, ReduceFunctionWrapper
-from funke.engine.types.type_information import TypeInformation
 
 __all__ = [
     "AggregatingStateDescriptor",

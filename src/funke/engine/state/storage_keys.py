@@ -11,8 +11,7 @@ from collections.abc import Callable
 from itertools import chain
 from typing import Any
 
-from funke.engine.types.key_groups import KeyGroups
-from funke.engine.types.row import Row
+from funke.engine.types import KeyGroups, Row
 
 __all__ = ["KeyStandIn", "group_of", "groups_of", "original_key", "storage_key", "storage_keys"]
 

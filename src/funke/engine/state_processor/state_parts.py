@@ -8,6 +8,8 @@ from typing import Any
 
 from funke.engine.jobs.checkpoints.savepoint_files import Savepoint, open_snapshot
 from funke.engine.runtime.snapshot_files import NativeFile, SnapshotHandle
+from funke.engine.sql.state.native_rows import to_column_parts
+from funke.engine.state.operator_state import OperatorStateSnapshot
 from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.state_processor.native_state import native_parts
 from funke.engine.types.key_groups import KeyGroups
@@ -80,8 +82,11 @@ def read_chunks(piece: StatePiece) -> Iterator[tuple[int, GroupPart]]:
     """The keyed state of a piece, chunk by chunk."""
     with open_snapshot(piece.path, piece.inline) as reader:
         yield from reader.keyed(piece.operator_id, None if piece.native else frozenset(piece.groups))
+        own = reader.own(piece.operator_id) if piece.native else None
     if piece.native:
-        yield from native_parts(piece.native, piece.key_groups)
+        marks = own.unions if isinstance(own, OperatorStateSnapshot) else {}
+        for group, part in native_parts(piece.native, piece.key_groups):
+            yield group, to_column_parts(part, marks)
 
 
 def read_own(piece: StatePiece) -> Any:

@@ -16,9 +16,8 @@ from funke.engine.state_processor.own_reading import operator_states
 from funke.engine.state_processor.state_parts import StatePiece, read_chunks, read_own
 from funke.engine.state_processor.stored_values import value_and_time
 from funke.engine.state_processor.value_text import to_value_text
+from funke.engine.types import TypeInformation, Types
 from funke.engine.types.columns.column_batch import ColumnBatch
-from funke.engine.types.type_catalog import Types
-from funke.engine.types.type_information import TypeInformation
 
 __all__ = ["STATE_COLUMNS", "Columns", "StateTable", "TypedStateTable"]
 

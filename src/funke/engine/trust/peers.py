@@ -25,6 +25,7 @@ from funke.engine.errors import UntrustedError
 
 __all__ = [
     "connect_to_own",
+    "limit_silence",
     "listen_at",
     "prepare_for_hosts",
     "prove_to_caller",
@@ -32,6 +33,8 @@ __all__ = [
     "require_same_user",
 ]
 
+# As long as slots may be silent by default.
+_SILENCE_MS = 50_000
 _NUMBER_BYTES = _PROOF_BYTES = 32
 # Told apart, so that nobody can answer a challenge with the other side's own proof.
 _CALLER, _LISTENER = b"funke caller", b"funke listener"
@@ -109,7 +112,16 @@ def prepare_for_hosts(connection: socket.socket) -> None:
     """
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for name, value in (("TCP_KEEPIDLE", 10), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 4), ("TCP_USER_TIMEOUT", 50_000)):
+    limit_silence(connection, _SILENCE_MS)
+
+
+def limit_silence(connection: socket.socket, limit_ms: int) -> None:
+    """Between hosts, the connection breaks when the other side's system has not answered for so long."""
+    if connection.family == socket.AF_UNIX:
+        return
+    step_s = max(1, limit_ms // 1000 // 5)
+    limits = {"TCP_KEEPIDLE": step_s, "TCP_KEEPINTVL": step_s, "TCP_KEEPCNT": 4, "TCP_USER_TIMEOUT": limit_ms}
+    for name, value in limits.items():
         if hasattr(socket, name):
             connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 

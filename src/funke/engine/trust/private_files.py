@@ -1,6 +1,6 @@
 """Folders that nobody else can look into, and files that nobody else has written.
 
-Everything a process keeps for itself stands in its run folder, made by `mkdtemp`: sockets, birth messages, state.
+Everything a process keeps for itself stands in its run folder, made by `mkdtemp`: sockets, launch messages, state.
 Others are told its path; nobody guesses it. What is read from a place that others may write to must be the user's own.
 """
 

@@ -14,6 +14,7 @@ import json
 import os
 import shutil
 import socket
+import subprocess
 import tempfile
 import threading
 from typing import NamedTuple
@@ -21,10 +22,11 @@ from typing import NamedTuple
 from funke.engine.errors import UntrustedError
 from funke.engine.trust.private_files import make_private_folder, require_private_folder
 
-__all__ = ["remove_abandoned", "remove_abandoned_once", "run_folder", "run_folder_lock"]
+__all__ = ["remove_abandoned", "remove_abandoned_once", "run_folder", "run_folder_lock", "watch_run_folder"]
 
 _PREFIX = "funke-"
 _OWNER = "owner.json"
+_watching: list[subprocess.Popen[bytes]] = []
 
 
 class _RunFolder(NamedTuple):
@@ -65,6 +67,21 @@ def _discard(folder: str, pid: int) -> None:
     """Removes a run folder, unless this is a fork of the process that it belongs to."""
     if os.getpid() == pid:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@functools.cache
+def watch_run_folder() -> None:
+    """Removes the run folder also when this process is killed: a shell waits for that, where no fork server does."""
+    order = 'read _; rm -rf -- "$1"'
+    _watching.append(
+        subprocess.Popen(
+            ["/bin/sh", "-c", order, "funke-run-folder", run_folder()],
+            stdin=subprocess.PIPE,  # it is never written to: its end says that this process has gone
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    )
 
 
 @functools.cache

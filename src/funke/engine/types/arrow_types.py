@@ -7,27 +7,29 @@ from typing import Any
 import pyarrow as pa
 
 from funke.engine.errors import TypeMismatchError
-from funke.engine.types.basic_types import BasicType, BasicTypeInfo
-from funke.engine.types.char_type import CharTypeInfo
-from funke.engine.types.collection_types import (
+from funke.engine.types import (
     BasicArrayTypeInfo,
+    BasicType,
+    BasicTypeInfo,
+    DateTypeInfo,
+    ExternalTypeInfo,
     ListTypeInfo,
+    LocalTimeTypeInfo,
     MapTypeInfo,
     ObjectArrayTypeInfo,
+    PickledBytesTypeInfo,
     PrimitiveArrayTypeInfo,
-    is_byte_array,
-)
-from funke.engine.types.composite_types import RowTypeInfo, TupleTypeInfo
-from funke.engine.types.decimal_type import DecimalTypeInfo
-from funke.engine.types.time_types import (
-    DateTypeInfo,
-    LocalTimeTypeInfo,
+    RowTypeInfo,
     TimestampTypeInfo,
     TimeTypeInfo,
-    ZonedTimestampTypeInfo,
+    TupleTypeInfo,
+    TypeInformation,
+    Types,
 )
-from funke.engine.types.type_catalog import Types
-from funke.engine.types.type_information import ExternalTypeInfo, PickledBytesTypeInfo, TypeInformation
+from funke.engine.types.char_type import CharTypeInfo
+from funke.engine.types.collection_types import is_byte_array
+from funke.engine.types.decimal_type import DecimalTypeInfo
+from funke.engine.types.time_types import ZonedTimestampTypeInfo
 
 __all__ = ["DECIMAL_TYPE", "field_names", "from_arrow", "to_arrow"]
 

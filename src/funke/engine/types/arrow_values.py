@@ -9,23 +9,27 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from funke.engine.types.arrow_types import field_names
-from funke.engine.types.basic_types import BasicType, BasicTypeInfo
-from funke.engine.types.char_type import CharTypeInfo
-from funke.engine.types.collection_types import (
+from funke.engine.types import (
     BasicArrayTypeInfo,
+    BasicType,
+    BasicTypeInfo,
+    ExternalTypeInfo,
+    Instant,
     ListTypeInfo,
     MapTypeInfo,
     ObjectArrayTypeInfo,
+    PickledBytesTypeInfo,
     PrimitiveArrayTypeInfo,
-    is_byte_array,
+    RowTypeInfo,
+    TupleTypeInfo,
+    TypeInformation,
 )
-from funke.engine.types.composite_types import RowTypeInfo, TupleTypeInfo
+from funke.engine.types.arrow_types import field_names
+from funke.engine.types.char_type import CharTypeInfo
+from funke.engine.types.collection_types import is_byte_array
 from funke.engine.types.decimal_type import DecimalTypeInfo
 from funke.engine.types.row import _create_row
-from funke.engine.types.time import Instant
 from funke.engine.types.time_types import ZonedTimestampTypeInfo
-from funke.engine.types.type_information import ExternalTypeInfo, PickledBytesTypeInfo, TypeInformation
 
 __all__ = ["Converter", "from_arrow_value", "to_arrow_value"]
 

@@ -6,20 +6,23 @@ import datetime
 from collections.abc import Callable
 from typing import Any
 
-from funke.engine.types.basic_types import BasicType, BasicTypeInfo
-from funke.engine.types.collection_types import (
+from funke.engine.types import (
     BasicArrayTypeInfo,
+    BasicType,
+    BasicTypeInfo,
+    ExternalTypeInfo,
     ListTypeInfo,
     MapTypeInfo,
     ObjectArrayTypeInfo,
     PrimitiveArrayTypeInfo,
-    is_byte_array,
+    RowTypeInfo,
+    TimeTypeInfo,
+    TupleTypeInfo,
+    TypeInformation,
 )
-from funke.engine.types.composite_types import RowTypeInfo, TupleTypeInfo
+from funke.engine.types.collection_types import is_byte_array
 from funke.engine.types.number_text import shortest_float32
 from funke.engine.types.row import _create_row
-from funke.engine.types.time_types import TimeTypeInfo
-from funke.engine.types.type_information import ExternalTypeInfo, TypeInformation
 
 __all__ = ["Collector", "collector"]
 

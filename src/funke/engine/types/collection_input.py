@@ -5,18 +5,22 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
-from funke.engine.types.basic_types import BasicType, BasicTypeInfo
-from funke.engine.types.collection_types import (
+from funke.engine.types import (
     BasicArrayTypeInfo,
+    BasicType,
+    BasicTypeInfo,
+    Coercer,
+    ExternalTypeInfo,
     ListTypeInfo,
     MapTypeInfo,
     ObjectArrayTypeInfo,
     PrimitiveArrayTypeInfo,
+    RowTypeInfo,
+    TupleTypeInfo,
+    TypeInformation,
 )
-from funke.engine.types.composite_types import RowTypeInfo, TupleTypeInfo
 from funke.engine.types.number_text import double_text
 from funke.engine.types.scalar_coercion import coerce_string
-from funke.engine.types.type_information import Coercer, ExternalTypeInfo, TypeInformation
 
 __all__ = ["collection_type"]
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from decimal import ROUND_HALF_UP, Context, Decimal
 
 from funke.engine.errors import TypeMismatchError
-from funke.engine.types.basic_types import BasicType, BasicTypeInfo
-from funke.engine.types.type_information import TypeInformation
+from funke.engine.types import BasicType, BasicTypeInfo, TypeInformation
 
 __all__ = ["DecimalTypeInfo"]
 

@@ -1,4 +1,4 @@
-"""Ingestion time: an element's event time is the moment its source was read."""
+"""Ingestion time: an element's event time is the time at which its source was read."""
 
 from __future__ import annotations
 

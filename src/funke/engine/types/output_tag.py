@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from funke.engine.types.composite_types import RowTypeInfo
-from funke.engine.types.type_information import PickledBytesTypeInfo, TypeInformation
+from funke.engine.types import PickledBytesTypeInfo, RowTypeInfo, TypeInformation
 
 __all__ = ["OutputTag"]
 

@@ -7,26 +7,28 @@ from collections.abc import Iterator
 from typing import Any
 
 from funke.engine.errors import TypeMismatchError
-from funke.engine.types.arrow_types import field_names
-from funke.engine.types.basic_types import BasicType, BasicTypeInfo
-from funke.engine.types.collection_types import (
+from funke.engine.types import (
     BasicArrayTypeInfo,
+    BasicType,
+    BasicTypeInfo,
+    DateTypeInfo,
+    ExternalTypeInfo,
     ListTypeInfo,
+    LocalTimeTypeInfo,
     MapTypeInfo,
     ObjectArrayTypeInfo,
+    PickledBytesTypeInfo,
     PrimitiveArrayTypeInfo,
-    is_byte_array,
-)
-from funke.engine.types.composite_types import RowTypeInfo, TupleTypeInfo
-from funke.engine.types.time_types import (
-    DateTypeInfo,
-    LocalTimeTypeInfo,
+    RowTypeInfo,
     TimestampTypeInfo,
     TimeTypeInfo,
-    ZonedTimestampTypeInfo,
+    TupleTypeInfo,
+    TypeInformation,
+    Types,
 )
-from funke.engine.types.type_catalog import Types
-from funke.engine.types.type_information import ExternalTypeInfo, PickledBytesTypeInfo, TypeInformation
+from funke.engine.types.arrow_types import field_names
+from funke.engine.types.collection_types import is_byte_array
+from funke.engine.types.time_types import ZonedTimestampTypeInfo
 
 __all__ = ["from_spark_ddl", "from_spark_json", "to_spark_ddl", "to_spark_schema"]
 

@@ -70,7 +70,7 @@ def _of_row(row: Row) -> int:
 
 
 def _of_datetime(key: datetime.datetime) -> int:
-    # Equal moments in different zones are equal keys.
+    # Equal timestamps in different zones are equal keys.
     if key.utcoffset() is not None:
         key = key.astimezone(datetime.UTC).replace(tzinfo=None)
     return _of_sequence((key.toordinal(), key.hour, key.minute, key.second, key.microsecond))

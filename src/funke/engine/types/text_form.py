@@ -6,22 +6,29 @@ import datetime
 from collections.abc import Callable
 from typing import Any
 
-from funke.engine.types.avro_type import AvroTypeInfo, avro_text
-from funke.engine.types.basic_types import BasicType, BasicTypeInfo
-from funke.engine.types.collection_types import (
+from funke.engine.types import (
     BasicArrayTypeInfo,
+    BasicType,
+    BasicTypeInfo,
+    DateTypeInfo,
+    ExternalTypeInfo,
+    Instant,
     ListTypeInfo,
+    LocalTimeTypeInfo,
     MapTypeInfo,
     ObjectArrayTypeInfo,
+    PickledBytesTypeInfo,
     PrimitiveArrayTypeInfo,
-    is_byte_array,
+    Row,
+    RowTypeInfo,
+    TimestampTypeInfo,
+    TimeTypeInfo,
+    TupleTypeInfo,
+    TypeInformation,
 )
-from funke.engine.types.composite_types import RowTypeInfo, TupleTypeInfo
+from funke.engine.types.avro_type import AvroTypeInfo, avro_text
+from funke.engine.types.collection_types import is_byte_array
 from funke.engine.types.number_text import double_text, float_text
-from funke.engine.types.row import Row
-from funke.engine.types.time import Instant
-from funke.engine.types.time_types import DateTypeInfo, LocalTimeTypeInfo, TimestampTypeInfo, TimeTypeInfo
-from funke.engine.types.type_information import ExternalTypeInfo, PickledBytesTypeInfo, TypeInformation
 
 __all__ = ["TextWriter", "print_writer", "text_writer", "to_text"]
 
@@ -81,8 +88,8 @@ def _write_boolean(value: Any) -> str:
 
 
 def _write_instant(value: Instant) -> str:
-    moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=value.seconds)
-    return moment.isoformat() + _fraction_in_threes(value.nanos) + "Z"
+    timestamp = datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=value.seconds)
+    return timestamp.isoformat() + _fraction_in_threes(value.nanos) + "Z"
 
 
 def _fraction_in_threes(nanos: int) -> str:

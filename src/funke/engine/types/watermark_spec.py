@@ -55,7 +55,7 @@ class WatermarkGenerator(ABC):
         """Look at one element; emitting here makes a punctuated watermark, placed right after the element."""
 
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
-        """Emit a watermark if there is news; called at the auto-watermark interval."""
+        """Emit a watermark if it has changed; called at the auto-watermark interval."""
 
 
 WatermarkGeneratorFactory = Callable[[], WatermarkGenerator]

@@ -13,7 +13,7 @@ from funke.engine.jobs.views.bottleneck import find_bottleneck
 from funke.engine.jobs.views.job_view import JobView, VertexView
 from funke.ops.cli.job_commands import home_of, job_parser
 from funke.ops.cli.terminal import print_json
-from funke.ops.metrics.job_figures import task_figures
+from funke.ops.metrics.flink_metrics import metrics_of_task
 from funke.ops.rest.job_directory import JobDirectory, KnownJob
 
 __all__ = ["show_top", "top_table"]
@@ -43,7 +43,7 @@ def show_top(arguments: list[str]) -> None:
 def top_table(directory: JobDirectory) -> Group:
     """The table at this moment, and what is to be said about it."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    # Where there is no room for all of it, names are shortened, and figures never: rich takes from columns that wrap.
+    # Where there is no room for all of it, names are shortened, and metrics never: rich takes from columns that wrap.
     table.add_column("job / operators", min_width=24)
     for name in ("status", "par", "busy", "pressed", "in/s", "out/s"):
         table.add_column(name, justify="left" if name == "status" else "right", no_wrap=True)
@@ -73,12 +73,12 @@ def _name(*parts: str | tuple[str, str]) -> Text:
 
 
 def _vertex_row(view: JobView, vertex: VertexView) -> list[str | Text]:
-    figures = [task_figures(view, vertex, each.subtask) for each in vertex.subtasks]
+    metrics = [metrics_of_task(view, vertex, each.subtask) for each in vertex.subtasks]
     pressure = vertex.pressure
     busy = f"{pressure.busy:.0%}" if pressure is not None else ""
     pressed = f"{pressure.status.name} {pressure.ratio:.0%}" if pressure is not None else ""
     rates = [
-        short_number(sum(float(each.get(name, 0.0)) for each in figures))
+        short_number(sum(float(each.get(name, 0.0)) for each in metrics))
         for name in ("numRecordsInPerSecond", "numRecordsOutPerSecond")
     ]
     return [_name(f"  {vertex.name}"), "", str(vertex.parallelism), busy, pressed, *rates]

@@ -1,1 +1,1 @@
-"""Figures of jobs under Flink's names, and who they are told to."""
+"""Metrics of jobs under Flink's names, and who they are told to."""

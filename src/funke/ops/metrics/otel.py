@@ -1,4 +1,4 @@
-"""Figures for OpenTelemetry: its protocol in the form of JSON over HTTP, which needs nothing, or over gRPC."""
+"""Metrics for OpenTelemetry: its protocol in the form of JSON over HTTP, which needs nothing, or over gRPC."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from typing import Any
 from funke import __version__
 from funke.engine.config.option_values import parse_duration
 from funke.engine.errors import ConfigurationError
-from funke.ops.metrics.job_figures import plain_figures
-from funke.ops.metrics.labelled_figures import LabelledFigures
+from funke.ops.metrics.flink_metrics import plain_metrics
+from funke.ops.metrics.labelled_metrics import LabelledMetrics
 from funke.ops.metrics.otel_grpc import GrpcCollector
 
 __all__ = ["OtelSender"]
@@ -36,40 +36,40 @@ class OtelSender:
         self._further = _variables(properties.get("scope.variables.additional", ""))
         self._is_heard = True
 
-    def send(self, figures: Iterable[LabelledFigures]) -> None:
+    def send(self, metrics: Iterable[LabelledMetrics]) -> None:
         """Sends those that are numbers, in one request."""
         try:
-            self._collector.take(self._to_request(figures, time.time_ns()))
+            self._collector.take(self._to_request(metrics, time.time_ns()))
         except (OSError, ValueError) as error:
             if self._is_heard:
-                _LOG.warning("figures cannot be sent to %s: %s", self._collector.place, error)
+                _LOG.warning("metrics cannot be sent to %s: %s", self._collector.place, error)
             self._is_heard = False
             return
         if not self._is_heard:
-            _LOG.info("figures are sent to %s again", self._collector.place)
+            _LOG.info("metrics are sent to %s again", self._collector.place)
         self._is_heard = True
 
-    def _to_request(self, figures: Iterable[LabelledFigures], now_ns: int) -> dict[str, Any]:
+    def _to_request(self, metrics: Iterable[LabelledMetrics], now_ns: int) -> dict[str, Any]:
         points: dict[str, list[dict[str, Any]]] = {}
-        for scope, labels, values in figures:
+        for scope, labels, values in metrics:
             attributes = _attributes({**labels, **self._further})
-            for name, value in plain_figures(values).items():
+            for name, value in plain_metrics(values).items():
                 number = _number(value)
                 if number:
                     point = {"timeUnixNano": str(now_ns), "attributes": attributes, **number}
                     points.setdefault(f"flink.{scope}.{name}", []).append(point)
-        metrics = [{"name": name, "gauge": {"dataPoints": found}} for name, found in points.items()]
-        scoped = {"scope": {"name": "org.apache.flink.metrics"}, "metrics": metrics}
+        gauges = [{"name": name, "gauge": {"dataPoints": found}} for name, found in points.items()]
+        scoped = {"scope": {"name": "org.apache.flink.metrics"}, "metrics": gauges}
         return {"resourceMetrics": [{"resource": {"attributes": self._resource}, "scopeMetrics": [scoped]}]}
 
 
 class _HttpCollector:
-    """A collector that takes figures over HTTP."""
+    """A collector that takes metrics over HTTP."""
 
     def __init__(self, url: str, timeout_s: float) -> None:
         self.place = url
         self._timeout_s = timeout_s
-        # Redirections and the environment's proxies are not for figures, which name jobs and hosts.
+        # Redirections and the environment's proxies are not for metrics, which name jobs and hosts.
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirection())
 
     def take(self, request: dict[str, Any]) -> None:

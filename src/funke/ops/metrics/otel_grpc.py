@@ -11,7 +11,7 @@ __all__ = ["GrpcCollector"]
 
 
 class GrpcCollector:
-    """A collector that takes figures over gRPC."""
+    """A collector that takes metrics over gRPC."""
 
     def __init__(self, endpoint: str, timeout_s: float) -> None:
         try:
@@ -25,7 +25,7 @@ class GrpcCollector:
         parts = urllib.parse.urlsplit(endpoint)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ConfigurationError(f"exporter.endpoint must be like http://127.0.0.1:4317, got '{endpoint}'")
-        # The environment's proxies are not for figures, which name jobs and hosts.
+        # The environment's proxies are not for metrics, which name jobs and hosts.
         options = [("grpc.enable_http_proxy", 0)]
         if parts.scheme == "https":
             channel = grpc.secure_channel(parts.netloc, grpc.ssl_channel_credentials(), options)

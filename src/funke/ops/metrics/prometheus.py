@@ -1,4 +1,4 @@
-"""Figures of all jobs in the form that Prometheus reads, with Flink's names and labels."""
+"""Metrics of all jobs in the form that Prometheus reads, with Flink's names and labels."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from funke.engine.jobs.views.job_view import JobView
-from funke.ops.metrics.job_figures import plain_figures
-from funke.ops.metrics.labelled_figures import LabelledFigures, labelled_figures
+from funke.ops.metrics.flink_metrics import plain_metrics
+from funke.ops.metrics.labelled_metrics import LabelledMetrics, labelled_metrics
 
 __all__ = ["CONTENT_TYPE", "prometheus_text"]
 
@@ -22,22 +22,22 @@ _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9:_]")
 
 
 def prometheus_text(views: Iterable[JobView], cluster: Mapping[str, Any]) -> bytes:
-    """All figures, one line each."""
+    """All metrics, one line each."""
     registry = CollectorRegistry()
-    registry.register(_Figures(list(labelled_figures(views, cluster))))
+    registry.register(_Metrics(list(labelled_metrics(views, cluster))))
     return generate_latest(registry)
 
 
-class _Figures(Collector):
+class _Metrics(Collector):
     """As in Flink, everything is a gauge: a counter of a job begins anew when the job does."""
 
-    def __init__(self, groups: list[LabelledFigures]) -> None:
+    def __init__(self, groups: list[LabelledMetrics]) -> None:
         self._groups = groups
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         families: dict[str, GaugeMetricFamily] = {}
-        for scope, labels, figures in self._groups:
-            for name, value in plain_figures(figures).items():
+        for scope, labels, metrics in self._groups:
+            for name, value in plain_metrics(metrics).items():
                 number = _number(value)
                 if number is None:
                     continue

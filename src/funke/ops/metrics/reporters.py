@@ -1,4 +1,4 @@
-"""Tells figures to whoever the configuration names: a port for Prometheus, lines in a log, StatsD, OpenTelemetry."""
+"""Tells metrics to whoever the configuration names: a port for Prometheus, lines in a log, StatsD, OpenTelemetry."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from funke.engine.config import rest_options
 from funke.engine.config.reporters import ReporterSettings, reporters_of
 from funke.engine.config.settings import Settings
 from funke.engine.errors import ConfigurationError
-from funke.ops.metrics.job_figures import job_figures, operator_figures, task_figures
+from funke.ops.metrics.flink_metrics import metrics_of_job, metrics_of_operators, metrics_of_task
 from funke.ops.metrics.otel import OtelSender
 from funke.ops.metrics.prometheus import CONTENT_TYPE
 from funke.ops.metrics.statsd import StatsdSender
 from funke.ops.rest.cluster_state import Cluster
 from funke.ops.rest.guard import Guard
-from funke.ops.rest.metrics_text import figures_with_labels, metrics_text
+from funke.ops.rest.metrics_text import metrics_text, metrics_with_labels
 from funke.ops.rest.server import RestServer, RestSettings
 
-__all__ = ["figures_of", "start_reporters"]
+__all__ = ["named_metrics", "start_reporters"]
 
 _LOG = logging.getLogger("funke.metrics")
 
@@ -62,7 +62,7 @@ def _serve(reporter: ReporterSettings, settings: Settings, cluster: Cluster, hom
     listening = RestSettings.of(ports, home)
     app = Starlette(routes=[Route("/", metrics), Route("/metrics", metrics)])
     server = RestServer(Guard(app, listening.access), listening).start()
-    _LOG.info("reporter %s: figures for Prometheus at %s", reporter.name, server.url)
+    _LOG.info("reporter %s: metrics for Prometheus at %s", reporter.name, server.url)
     return server
 
 
@@ -89,31 +89,31 @@ class _Repeated:
 
 
 def _write_log(cluster: Cluster) -> None:
-    for name, value in figures_of(cluster):
+    for name, value in named_metrics(cluster):
         _LOG.info("%s: %s", name, value)
 
 
 def _send(sender: StatsdSender, cluster: Cluster) -> None:
-    sender.send(figures_of(cluster))
+    sender.send(named_metrics(cluster))
 
 
 def _export(collector: OtelSender, cluster: Cluster) -> None:
-    collector.send(figures_with_labels(cluster))
+    collector.send(metrics_with_labels(cluster))
 
 
-def figures_of(cluster: Cluster) -> Iterator[tuple[str, Any]]:
-    """Every figure of running jobs by its full name, as Flink's reporters without labels name them."""
+def named_metrics(cluster: Cluster) -> Iterator[tuple[str, Any]]:
+    """Every metric of running jobs by its full name, as Flink's reporters without labels name them."""
     for job in cluster.jobs.all():
         if not job.is_driven or job.seen.status.is_globally_terminal_state():
             continue
         view = job.view()
-        yield from ((f"jobmanager.{view.name}.{name}", value) for name, value in job_figures(view).items())
+        yield from ((f"jobmanager.{view.name}.{name}", value) for name, value in metrics_of_job(view).items())
         for vertex in view.vertices:
             for subtask in vertex.subtasks:
                 scope = f"{subtask.host}.taskmanager.{view.name}"
-                figures = task_figures(view, vertex, subtask.subtask)
-                for name, value in figures.items():
+                metrics = metrics_of_task(view, vertex, subtask.subtask)
+                for name, value in metrics.items():
                     yield f"{scope}.{vertex.name}.{subtask.subtask}.{name}", value
-                for operator, own in operator_figures(view, vertex, subtask.subtask):
+                for operator, own in metrics_of_operators(view, vertex, subtask.subtask):
                     for name, value in own.items():
                         yield f"{scope}.{operator.name}.{subtask.subtask}.{name}", value

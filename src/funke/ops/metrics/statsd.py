@@ -1,4 +1,4 @@
-"""Figures in the form of StatsD, sent as packets of UDP: whoever listens gets them, and nobody waits for anybody."""
+"""Metrics in the form of StatsD, sent as packets of UDP: whoever listens gets them, and nobody waits for anybody."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class StatsdSender:
         self._address: Any = address
         self._socket = socket.socket(family, kind, protocol)
 
-    def send(self, figures: Iterable[tuple[str, Any]]) -> None:
-        """Sends the figures that are numbers, several in a packet."""
+    def send(self, metrics: Iterable[tuple[str, Any]]) -> None:
+        """Sends the metrics that are numbers, several in a packet."""
         packet: list[bytes] = []
         size = 0
-        for line in (line for name, value in figures for line in _lines(name, value)):
+        for line in (line for name, value in metrics for line in _lines(name, value)):
             if size + len(line) + 1 > _PACKET_BYTES and packet:
                 self._put(packet)
                 packet, size = [], 0

@@ -12,7 +12,7 @@ from funke.engine.jobs.views.job_view import CheckpointView, JobView, SlotSnapsh
 from funke.ops.rest.call import Call, RestError, Route
 from funke.ops.rest.shapes import ANY, Optional
 from funke.ops.rest.value_statistics import STATISTICS_SHAPE, statistics_of
-from funke.ops.rest.vertex_figures import find_vertex, vertex_id
+from funke.ops.rest.vertex_metrics import find_vertex, vertex_id
 
 __all__ = ["ROUTES"]
 
@@ -48,8 +48,6 @@ def _summary(completed: Sequence[CheckpointView]) -> dict[str, Any]:
         "checkpointed_size": statistics_of([each.size for each in completed]),
         "state_size": statistics_of([each.full_size for each in completed]),
         "end_to_end_duration": statistics_of([round(each.duration_ms) for each in completed]),
-        "alignment_buffered": statistics_of([0 for _ in completed]),
-        "processed_data": statistics_of([0 for _ in completed]),
         "persisted_data": statistics_of([each.in_flight for each in completed]),
     }
 
@@ -72,9 +70,6 @@ def _entry(view: JobView, checkpoint: CheckpointView | None) -> dict[str, Any] |
         "checkpointed_size": checkpoint.size,
         "state_size": checkpoint.full_size,
         "end_to_end_duration": round(checkpoint.duration_ms),
-        # Channels that are ahead are not read, and slots stand still while barriers overtake: nothing is buffered.
-        "alignment_buffered": 0,
-        "processed_data": 0,
         "persisted_data": checkpoint.in_flight,
         "num_subtasks": subtasks,
         "num_acknowledged_subtasks": subtasks if checkpoint.status == "COMPLETED" else answered,
@@ -140,8 +135,6 @@ def _task_entry(vertex: VertexView, checkpoint: CheckpointView) -> dict[str, Any
         "checkpointed_size": sum(each.size for each in written),
         "state_size": sum(each.size for each in written),
         "end_to_end_duration": duration,
-        "alignment_buffered": 0,
-        "processed_data": 0,
         "persisted_data": sum(each.in_flight for each in written),
         "num_subtasks": vertex.parallelism,
         "num_acknowledged_subtasks": vertex.parallelism if is_complete else len(written),
@@ -164,8 +157,6 @@ def subtask_details(call: Call) -> Any:
                 "async": statistics_of([round(each.write_ms) for _, each in written]),
             },
             "alignment": {
-                "buffered": statistics_of([0] * len(written)),
-                "processed": statistics_of([0] * len(written)),
                 "persisted": statistics_of([each.in_flight for _, each in written]),
             },
             "start_delay": statistics_of([_start_delay(each) for _, each in written]),
@@ -192,7 +183,7 @@ def _subtask_entry(checkpoint: CheckpointView, subtask: int, written: SlotSnapsh
             "async": round(written.write_ms),
             "unaligned": checkpoint.is_unaligned,
         },
-        "alignment": {"buffered": 0, "processed": 0, "persisted": written.in_flight, "duration": 0},
+        "alignment": {"persisted": written.in_flight},
         "start_delay": _start_delay(written),
         "unaligned_checkpoint": checkpoint.is_unaligned,
         "aborted": False,
@@ -239,8 +230,6 @@ _SIZES = {
     "checkpointed_size": int,
     "state_size": int,
     "end_to_end_duration": int,
-    "alignment_buffered": int,
-    "processed_data": int,
     "persisted_data": int,
     "num_subtasks": int,
     "num_acknowledged_subtasks": int,
@@ -270,8 +259,6 @@ _SUMMARY = {
         "checkpointed_size",
         "state_size",
         "end_to_end_duration",
-        "alignment_buffered",
-        "processed_data",
         "persisted_data",
     )
 }
@@ -333,11 +320,7 @@ ROUTES = (
                 "state_size": STATISTICS_SHAPE,
                 "end_to_end_duration": STATISTICS_SHAPE,
                 "checkpoint_duration": {"sync": STATISTICS_SHAPE, "async": STATISTICS_SHAPE},
-                "alignment": {
-                    "buffered": STATISTICS_SHAPE,
-                    "processed": STATISTICS_SHAPE,
-                    "persisted": STATISTICS_SHAPE,
-                },
+                "alignment": {"persisted": STATISTICS_SHAPE},
                 "start_delay": STATISTICS_SHAPE,
             },
             "subtasks": [
@@ -349,7 +332,7 @@ ROUTES = (
                     "checkpointed_size": int,
                     "state_size": int,
                     "checkpoint": {"sync": int, "async": int, "unaligned": bool},
-                    "alignment": {"buffered": int, "processed": int, "persisted": int, "duration": int},
+                    "alignment": {"persisted": int},
                     "start_delay": int,
                     "unaligned_checkpoint": bool,
                     "aborted": bool,

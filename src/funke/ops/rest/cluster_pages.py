@@ -20,12 +20,12 @@ from funke.engine.config.secret_keys import masked
 from funke.engine.config.settings import Settings
 from funke.engine.jobs.views.job_view import JobView
 from funke.engine.types.job_status import JobStatus
-from funke.ops.metrics.cluster_figures import USED_MEMORY, cluster_figures, process_figures
+from funke.ops.metrics.cluster_metrics import USED_MEMORY, cluster_metrics, process_metrics
 from funke.ops.rest.call import Answer, Call, Parameter, RestError, Route
 from funke.ops.rest.job_pages import KEY_VALUES, key_values
 from funke.ops.rest.metric_pages import AGG, AGGREGATED, GET, VALUES, aggregated, values
 from funke.ops.rest.shapes import ANY, MapOf, Optional
-from funke.ops.rest.vertex_figures import task_manager_id
+from funke.ops.rest.vertex_metrics import task_manager_id
 from funke.version import __version__ as flink_version
 
 __all__ = ["ROUTES"]
@@ -107,7 +107,7 @@ def job_environment(call: Call) -> Any:
 
 
 def metrics(call: Call) -> Any:
-    return values(call, cluster_figures(overview(call)))
+    return values(call, cluster_metrics(overview(call)))
 
 
 def logs(call: Call) -> Any:
@@ -193,7 +193,7 @@ def task_manager(call: Call) -> Any:
 
 def _memory_metrics(worker: _Worker) -> dict[str, Any]:
     """What its slots hold stands where Flink tells of the heap; the other parts of a JVM are not there."""
-    used = _figures(worker).get(USED_MEMORY, 0)
+    used = _metrics(worker).get(USED_MEMORY, 0)
     most = _memory(worker.view)["totalProcessMemory"]
     return {
         **dict.fromkeys(_JVM_PARTS, 0),
@@ -276,16 +276,16 @@ def _memory(view: JobView) -> dict[str, int | None]:
 
 
 def task_manager_metrics(call: Call) -> Any:
-    return values(call, _figures(_worker_of(call)))
+    return values(call, _metrics(_worker_of(call)))
 
 
 def task_managers_metrics(call: Call) -> Any:
     chosen = set(call.query_list("taskmanagers"))
-    return aggregated(call, (_figures(each) for each in _workers(call) if not chosen or each.id in chosen))
+    return aggregated(call, (_metrics(each) for each in _workers(call) if not chosen or each.id in chosen))
 
 
-def _figures(worker: _Worker) -> dict[str, Any]:
-    return process_figures(worker.view, worker.host)
+def _metrics(worker: _Worker) -> dict[str, Any]:
+    return process_metrics(worker.view, worker.host)
 
 
 def task_manager_logs(call: Call) -> Any:

@@ -14,7 +14,7 @@ from funke.ops.rest.call import Answer, Call, Parameter, RestError, Route
 from funke.ops.rest.job_directory import KnownJob
 from funke.ops.rest.operations import TooManyOperations
 from funke.ops.rest.shapes import ANY, AtLeast, OneOf, Optional, Text
-from funke.ops.rest.vertex_figures import vertex_id
+from funke.ops.rest.vertex_metrics import vertex_id
 
 __all__ = ["ROUTES"]
 

@@ -15,7 +15,7 @@ from funke.engine.types.job_status import JobStatus
 from funke.ops.rest.call import Call, Parameter, RestError, Route
 from funke.ops.rest.job_directory import KnownJob
 from funke.ops.rest.shapes import ANY, AtLeast, MapOf, Optional
-from funke.ops.rest.vertex_figures import IO_SHAPE, summed_figures, task_manager_id, vertex_id, vertex_times
+from funke.ops.rest.vertex_metrics import IO_SHAPE, summed_metrics, task_manager_id, vertex_id, vertex_times
 
 __all__ = ["EXCEPTION", "KEY_VALUES", "ROUTES", "exception_entry", "key_values", "plan_of"]
 
@@ -146,7 +146,7 @@ def _vertex_entry(view: JobView, vertex: VertexView) -> dict[str, Any]:
         "end-time": end,
         "duration": duration,
         "tasks": {name.upper(): number for name, number in _task_counts(vertex.state_counts).items()},
-        "metrics": summed_figures(view, vertex),
+        "metrics": summed_metrics(view, vertex),
     }
 
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from funke.engine.jobs.views.job_view import JobView
-from funke.ops.metrics.job_figures import job_figures
+from funke.ops.metrics.flink_metrics import metrics_of_job
 from funke.ops.rest.call import Call, Parameter, RestError, Route
 from funke.ops.rest.shapes import Optional, Text
-from funke.ops.rest.vertex_figures import find_subtask, find_vertex, metrics_of
+from funke.ops.rest.vertex_metrics import find_subtask, find_vertex, metrics_of
 
 __all__ = ["AGGREGATED", "GET", "VALUES", "aggregated", "values"]
 
@@ -30,12 +30,12 @@ AGGREGATED = [
 _AGGREGATES = ("min", "max", "avg", "sum", "skew")
 
 
-def values(call: Call, figures: Mapping[str, Any]) -> list[dict[str, str]]:
+def values(call: Call, metrics: Mapping[str, Any]) -> list[dict[str, str]]:
     """The metrics that a request asks for; only their names when it names none."""
     wanted = call.query_list("get")
     if not wanted:
-        return [{"id": name} for name in figures]
-    return [{"id": name, "value": _text(figures[name])} for name in wanted if name in figures]
+        return [{"id": name} for name in metrics]
+    return [{"id": name, "value": _text(metrics[name])} for name in wanted if name in metrics]
 
 
 def _text(value: Any) -> str:
@@ -50,10 +50,10 @@ def aggregated(call: Call, each: Iterable[Mapping[str, Any]]) -> list[dict[str, 
         raise RestError(400, f"'{unknown[0][:100]}' is no aggregation; choose of {', '.join(_AGGREGATES)}")
     owners = list(each)
     if not wanted:
-        return [{"id": name} for name in sorted({name for figures in owners for name in figures})]
+        return [{"id": name} for name in sorted({name for metrics in owners for name in metrics})]
     found = []
     for name in wanted:
-        numbers = [float(figures[name]) for figures in owners if isinstance(figures.get(name), (int, float))]
+        numbers = [float(metrics[name]) for metrics in owners if isinstance(metrics.get(name), (int, float))]
         if numbers:
             found.append({"id": name, **{key: value for key, value in _aggregates(numbers).items() if key in which}})
     return found
@@ -68,25 +68,25 @@ def _aggregates(numbers: list[float]) -> dict[str, float]:
 
 
 def of_job(call: Call) -> Any:
-    return values(call, job_figures(call.job.view()))
+    return values(call, metrics_of_job(call.job.view()))
 
 
 def of_jobs(call: Call) -> Any:
     chosen = set(call.query_list("jobs"))
     jobs = call.cluster.jobs.all()
-    return aggregated(call, (job_figures(job.seen) for job in jobs if not chosen or job.job_id in chosen))
+    return aggregated(call, (metrics_of_job(job.seen) for job in jobs if not chosen or job.job_id in chosen))
 
 
 def of_vertex(call: Call) -> Any:
     """Metrics of all subtasks, each with the number of the subtask before its name."""
     view = call.job.view()
     vertex = find_vertex(view, call.path["vertexid"])
-    figures = {
+    metrics = {
         f"{each.subtask}.{name}": value
         for each in vertex.subtasks
         for name, value in metrics_of(view, vertex, each.subtask).items()
     }
-    return values(call, figures)
+    return values(call, metrics)
 
 
 def of_subtask(call: Call) -> Any:

@@ -14,7 +14,7 @@ from funke.ops.rest.call import Call, RestError, Route
 from funke.ops.rest.rescale_history import Rescale, RescalePhase, ScaledVertex
 from funke.ops.rest.shapes import MapOf, OneOf, Optional
 from funke.ops.rest.value_statistics import STATISTICS_SHAPE, statistics_of
-from funke.ops.rest.vertex_figures import vertex_id
+from funke.ops.rest.vertex_metrics import vertex_id
 
 __all__ = ["ROUTES"]
 

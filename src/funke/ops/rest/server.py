@@ -15,6 +15,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from funke.engine.config import rest_options as options
+from funke.engine.config.port_ranges import parse_ports
 from funke.engine.config.settings import Settings
 from funke.engine.errors import ConfigurationError
 from funke.engine.trust.key_stores import KeyStore
@@ -70,13 +71,7 @@ def _ports(settings: Settings) -> tuple[int, ...]:
     text = settings.get(options.REST_BIND_PORT)
     if text is None:
         return (settings.get(options.REST_PORT),)
-    found: list[int] = []
-    for part in str(text).split(","):
-        first, _, last = part.strip().partition("-")
-        if not (first.isdecimal() and (last or first).isdecimal() and int(last or first) < 65_536):
-            raise ConfigurationError(f"{options.REST_BIND_PORT.key} must be ports like 8081 or 8081-8090, got '{text}'")
-        found.extend(range(int(first), int(last or first) + 1))
-    return tuple(found)
+    return parse_ports(options.REST_BIND_PORT.key, str(text))
 
 
 def _key_store(settings: Settings) -> KeyStore:

@@ -11,18 +11,18 @@ from funke.engine.errors import FunkeError
 from funke.engine.graph.execution_graph import ExecutionState
 from funke.engine.jobs.views.back_pressure import PressureStatus, status_of
 from funke.engine.jobs.views.flame_graph import KINDS, TERMINATED, WAITING
-from funke.engine.jobs.views.job_view import JobView, SubtaskView, VertexView
+from funke.engine.jobs.views.job_view import JobView, OperatorView, SubtaskView, VertexView
 from funke.engine.operators.operator import MIN_WATERMARK
-from funke.ops.metrics.job_figures import task_figures
+from funke.ops.metrics.flink_metrics import metrics_of_task
 from funke.ops.rest.call import Call, Parameter, RestError, Route
 from funke.ops.rest.shapes import ANY, MapOf, OneOf, Optional
-from funke.ops.rest.vertex_figures import (
+from funke.ops.rest.vertex_metrics import (
     IO_SHAPE,
     find_subtask,
     find_vertex,
-    io_figures,
+    io_metrics,
     subtask_times,
-    summed_figures,
+    summed_metrics,
     task_manager_id,
     vertex_id,
     vertex_times,
@@ -30,6 +30,8 @@ from funke.ops.rest.vertex_figures import (
 
 __all__ = ["ROUTES"]
 
+# Metrics of operators that keep the rows of several inputs.
+_ROWS_OF_INPUT, _BYTES_OF_INPUT = "numRowsInMemoryOfInput", "stateBytesOfInput"
 _STATES = ("CREATED", "SCHEDULED", "DEPLOYING", "INITIALIZING", "RUNNING")
 
 
@@ -47,16 +49,44 @@ def vertex(call: Call) -> Any:
         "maxParallelism": found.max_parallelism,
         "now": int(time.time() * 1000),
         "operators": [
-            {"id": each.id, "name": each.name, "uid": each.uid, "user-line": each.user_line} for each in found.operators
+            {
+                "id": each.id,
+                "name": each.name,
+                "uid": each.uid,
+                "user-line": each.user_line,
+                "state-of-inputs": _state_of_inputs(view, each),
+            }
+            for each in found.operators
         ],
         "subtasks": [_subtask_entry(view, found, each) for each in found.subtasks],
-        "aggregated": {"metrics": summed_figures(view, found), "status-duration": {}},
+        "aggregated": {"metrics": summed_metrics(view, found), "status-duration": {}},
     }
+
+
+def _state_of_inputs(view: JobView, operator: OperatorView) -> list[dict[str, Any]]:
+    """What an operator keeps of each of its inputs, all subtasks together."""
+    measured = view.metrics.operators.get(operator.id, {}).values()
+    names = [_operator_name(view, edge.source_operator) for edge in view.edges if edge.target_operator == operator.id]
+    count = max((sum(name.startswith(_ROWS_OF_INPUT) for name in each) for each in measured), default=0)
+    return [
+        {
+            "input": number,
+            # A union of several streams is one input.
+            "name": names[number] if len(names) == count else None,
+            "rows-in-memory": sum(each.get(f"{_ROWS_OF_INPUT}{number}", 0) for each in measured),
+            "bytes": sum(each.get(f"{_BYTES_OF_INPUT}{number}", 0) for each in measured),
+        }
+        for number in range(count)
+    ]
+
+
+def _operator_name(view: JobView, operator_id: str) -> str:
+    return next(each.name for vertex in view.vertices for each in vertex.operators if each.id == operator_id)
 
 
 def _subtask_entry(view: JobView, vertex: VertexView, subtask: SubtaskView, is_prior: bool = False) -> dict[str, Any]:
     start, end, duration = subtask_times(view, subtask)
-    figures = dict.fromkeys(IO_SHAPE, 0) if is_prior else io_figures(view, vertex, subtask.subtask)
+    metrics = dict.fromkeys(IO_SHAPE, 0) if is_prior else io_metrics(view, vertex, subtask.subtask)
     return {
         "subtask": subtask.subtask,
         "status": subtask.state.name,
@@ -65,7 +95,7 @@ def _subtask_entry(view: JobView, vertex: VertexView, subtask: SubtaskView, is_p
         "start-time": start,
         "end-time": end,
         "duration": duration,
-        "metrics": {name: kind(figures[name]) for name, kind in IO_SHAPE.items()},
+        "metrics": {name: kind(metrics[name]) for name, kind in IO_SHAPE.items()},
         "taskmanager-id": task_manager_id(view, subtask.host),
         "status-duration": _time_in_states(view, subtask),
         "other-concurrent-attempts": [],
@@ -132,7 +162,7 @@ def by_task_manager(call: Call) -> Any:
 def _on_host(view: JobView, vertex: VertexView, host: str) -> dict[str, Any]:
     subtasks = [each for each in vertex.subtasks if each.host == host]
     start, end, duration = vertex_times(view, subtasks)
-    figures = [io_figures(view, vertex, each.subtask) for each in subtasks]
+    metrics = [io_metrics(view, vertex, each.subtask) for each in subtasks]
     counts = Counter(each.state for each in subtasks)
     return {
         "endpoint": host,
@@ -140,7 +170,7 @@ def _on_host(view: JobView, vertex: VertexView, host: str) -> dict[str, Any]:
         "start-time": start,
         "end-time": end,
         "duration": duration,
-        "metrics": {name: kind(sum(each[name] for each in figures)) for name, kind in IO_SHAPE.items()},
+        "metrics": {name: kind(sum(each[name] for each in metrics)) for name, kind in IO_SHAPE.items()},
         "status-counts": {state.name: counts[state] for state in ExecutionState},
         "taskmanager-id": task_manager_id(view, host),
     }
@@ -151,7 +181,7 @@ def backpressure(call: Call) -> Any:
     measured = [(each, each.pressure) for each in found.subtasks if each.pressure is not None]
     worst = max((pressure.ratio for _, pressure in measured), default=0.0)
     return {
-        # Flink's word for figures that are not there (yet).
+        # Flink's word for metrics that are not there (yet).
         "status": "ok" if measured else "deprecated",
         "backpressureLevel": status_of(worst).value,
         "backpressure-level": status_of(worst).value,
@@ -191,11 +221,11 @@ def flamegraph(call: Call) -> Any:
 
 def watermarks(call: Call) -> Any:
     view, found = _found(call)
-    known = ((each.subtask, task_figures(view, found, each.subtask)) for each in found.subtasks)
+    known = ((each.subtask, metrics_of_task(view, found, each.subtask)) for each in found.subtasks)
     return [
-        {"id": f"{number}.currentInputWatermark", "value": str(figures["currentInputWatermark"])}
-        for number, figures in known
-        if figures.get("currentInputWatermark", MIN_WATERMARK) > MIN_WATERMARK
+        {"id": f"{number}.currentInputWatermark", "value": str(metrics["currentInputWatermark"])}
+        for number, metrics in known
+        if metrics.get("currentInputWatermark", MIN_WATERMARK) > MIN_WATERMARK
     ]
 
 
@@ -242,7 +272,15 @@ ROUTES = (
             "parallelism": int,
             "maxParallelism": int,
             "now": int,
-            "operators": [{"id": str, "name": str, "uid": Optional(str), "user-line": Optional(str)}],
+            "operators": [
+                {
+                    "id": str,
+                    "name": str,
+                    "uid": Optional(str),
+                    "user-line": Optional(str),
+                    "state-of-inputs": [{"input": int, "name": Optional(str), "rows-in-memory": int, "bytes": int}],
+                }
+            ],
             "subtasks": [_SUBTASK],
             "aggregated": {"metrics": IO_SHAPE, "status-duration": ANY},
         },

@@ -16,8 +16,8 @@ from funke.engine.connectors.file_sink.part_name import OutputFileConfig, part_n
 from funke.engine.connectors.file_sink.storage import to_absolute_path
 from funke.engine.errors import ConfigurationError
 
-MOMENT = datetime.datetime(2024, 3, 9, 15, 5, 7, 123456, tzinfo=datetime.UTC)
-MOMENT_MS = int(MOMENT.timestamp() * 1000)
+TIMESTAMP = datetime.datetime(2024, 3, 9, 15, 5, 7, 123456, tzinfo=datetime.UTC)
+TIMESTAMP_MS = int(TIMESTAMP.timestamp() * 1000)
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ MOMENT_MS = int(MOMENT.timestamp() * 1000)
     ],
 )
 def test_java_date_patterns(pattern, expected):
-    assert compile_date_pattern(pattern)(MOMENT) == expected
+    assert compile_date_pattern(pattern)(TIMESTAMP) == expected
 
 
 @pytest.mark.parametrize("pattern", ["yyyy-ww", "yyyy'open", "nn"])
@@ -57,12 +57,12 @@ def test_patterns_that_cannot_be_written_are_refused(pattern):
     ],
 )
 def test_date_time_buckets_follow_the_zone(zone, expected):
-    assert DateTimeBucketAssigner(zone_id=zone).assign(["a", "b"], None, MOMENT_MS) == {expected: ["a", "b"]}
+    assert DateTimeBucketAssigner(zone_id=zone).assign(["a", "b"], None, TIMESTAMP_MS) == {expected: ["a", "b"]}
 
 
 def test_the_default_zone_is_that_of_the_machine():
-    local = datetime.datetime.fromtimestamp(MOMENT_MS / 1000)
-    assert list(DateTimeBucketAssigner().assign(["a"], None, MOMENT_MS)) == [f"{local:%Y-%m-%d--%H}"]
+    local = datetime.datetime.fromtimestamp(TIMESTAMP_MS / 1000)
+    assert list(DateTimeBucketAssigner().assign(["a"], None, TIMESTAMP_MS)) == [f"{local:%Y-%m-%d--%H}"]
 
 
 def test_an_unknown_zone_is_refused():

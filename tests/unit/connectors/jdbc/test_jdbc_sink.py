@@ -148,9 +148,9 @@ def test_values_of_all_types(database):
         database.options,
     )
     writer = engine_sink(sink).create_writer(SinkHarness().context())
-    moment = datetime.datetime(2024, 5, 6, 7, 8, 9, 123456)
+    timestamp = datetime.datetime(2024, 5, 6, 7, 8, 9, 123456)
     writer.write(
-        [Row(2**60, Decimal("1.500"), moment, moment.date(), b"\x00\xff", Instant(1, 500_000_000), True)], None
+        [Row(2**60, Decimal("1.500"), timestamp, timestamp.date(), b"\x00\xff", Instant(1, 500_000_000), True)], None
     )
     writer.flush(True)
     writer.close()

@@ -209,8 +209,8 @@ def test_malformed_records_are_left_out_and_counted(env: StreamExecutionEnvironm
     stream_of(env, builder).sink_to(CollectSink("out"))
 
     def are_counted(coordinator: StreamCoordinator) -> bool:
-        found = [each for report in coordinator.figures.subtasks.values() for each in report.metrics.values()]
-        return coordinator.figures.records_read == 2 and any(each.get("numRecordsInErrors") == 1 for each in found)
+        found = [each for report in coordinator.statistics.subtasks.values() for each in report.metrics.values()]
+        return coordinator.statistics.records_read == 2 and any(each.get("numRecordsInErrors") == 1 for each in found)
 
     with pytest.raises(JobExecutionError, match="cancelled"):
         run(env, on_start=stop_when(are_counted))
@@ -231,7 +231,7 @@ def test_records_come_while_the_job_runs_and_partitions_are_found(
     seen: list[str] = []
 
     def grow(coordinator: StreamCoordinator) -> bool:
-        records = coordinator.figures.records_read
+        records = coordinator.statistics.records_read
         if not seen:
             kafka.produce(topic, ["first"])
             seen.append("first")
@@ -268,7 +268,7 @@ def test_the_first_record_of_an_endless_job_comes_through_without_a_second_one(
     stream.map(tell).sink_to(CollectSink("out"))
 
     def has_told(coordinator: StreamCoordinator) -> bool:
-        if coordinator.figures.subtasks and not sent:
+        if coordinator.statistics.subtasks and not sent:
             sent.append("first")
             kafka.produce(topic, sent)
         return bool(TOLD)
@@ -286,13 +286,17 @@ def test_a_job_goes_on_from_any_checkpoint(env: StreamExecutionEnvironment, kafk
     slowly = stream_of(env, builder.set_bounded(LATEST)).map(_until_checkpoints, Types.STRING())
     slowly.sink_to(CollectSink("out"))
     settings = CheckpointSettings(interval_ms=20, retained=1_000)
-    first = run(env, settings=settings, on_start=lambda coordinator: _keepers.append(coordinator._keeper))
+    first = run(
+        env,
+        settings=settings,
+        on_start=lambda coordinator: _checkpoint_coordinators.append(coordinator._checkpoint_coordinator),
+    )
     assert sorted(map(int, first.collected)) == list(range(count))
-    made = [each for each in first.keeper.store.completed if each.kind == "checkpoint"]
+    made = [each for each in first.checkpoint_coordinator.store.completed if each.kind == "checkpoint"]
     assert len(made) > 2
     middle = made[len(made) // 2]
     rest = run(env, start=middle).collected
-    _keepers.clear()
+    _checkpoint_coordinators.clear()
     # What the checkpoint does not hold, each once, and nothing else.
     assert 0 < len(rest) < count and len(set(rest)) == len(rest)
     states = [middle.source(operator_id) for operator_id in middle.sources]
@@ -325,12 +329,12 @@ def test_event_time_lag_and_commits_of_partitions(env: StreamExecutionEnvironmen
         kafka.produce(name, [(None, "x", timestamp)], partition)
 
     def go_on(coordinator: StreamCoordinator) -> bool:
-        first, second = coordinator._sources.feeds
-        reports = coordinator.figures.subtasks.values()
-        figures: dict[str, Any] = {}
+        first, second = coordinator._sources.coordinators
+        reports = coordinator.statistics.subtasks.values()
+        metrics: dict[str, Any] = {}
         for report in reports:
             if report.vertex_id == first.vertex.id:
-                figures = report.metrics[first.vertex.operators[0].node_id]
+                metrics = report.metrics[first.vertex.operators[0].node_id]
         if not seen:
             put(topic, 10_000, 0), put(topic, 5_000, 1), put(slow, 5_000)
             seen.append("begun")
@@ -343,14 +347,14 @@ def test_event_time_lag_and_commits_of_partitions(env: StreamExecutionEnvironmen
             if first.watermark == 10_999 and first.told_limit == 5_999:
                 put(topic, 12_000)
                 seen.append("a partition that is idle does not count")
-        elif len(seen) == 3 and figures["pendingRecords"] > 0:
-            assert figures["records-lag-max"] == figures["pendingRecords"] and first.watermark == 10_999
+        elif len(seen) == 3 and metrics["pendingRecords"] > 0:
+            assert metrics["records-lag-max"] == metrics["pendingRecords"] and first.watermark == 10_999
             put(slow, 20_000)
             seen.append("who is ahead of the group waits")
-        elif len(seen) == 4 and first.watermark == 11_999 and figures["pendingRecords"] == 0:
+        elif len(seen) == 4 and first.watermark == 11_999 and metrics["pendingRecords"] == 0:
             place = f"KafkaSourceReader.topic.{topic}.partition.1"
-            if figures["commitsSucceeded"] > 0 and figures[f"{place}.committedOffset"] == 1:
-                assert figures["commitsFailed"] == 0 and figures[f"{place}.currentOffset"] == 0
+            if metrics["commitsSucceeded"] > 0 and metrics[f"{place}.committedOffset"] == 1:
+                assert metrics["commitsFailed"] == 0 and metrics[f"{place}.currentOffset"] == 0
                 seen.append("the group is told")
         return len(seen) == 5
 
@@ -379,12 +383,12 @@ def test_a_transaction_may_not_be_longer_than_the_broker_allows(kafka: KafkaBrok
 
 
 # Of the job that runs: slots are threads here.
-_keepers: list[Any] = []
+_checkpoint_coordinators: list[Any] = []
 
 
 def _until_checkpoints(value: str) -> str:
     """So slowly that checkpoints come while there is something to read, however busy the machine is."""
-    time.sleep(0.0002 if len(_keepers[0].store.completed) > 3 else 0.01)
+    time.sleep(0.0002 if len(_checkpoint_coordinators[0].store.completed) > 3 else 0.01)
     return value
 
 
@@ -430,7 +434,7 @@ def test_a_crash_after_the_checkpoint_loses_and_doubles_nothing(
         run(
             env,
             settings=CheckpointSettings(interval_ms=100),
-            on_start=lambda coordinator: kept.append(coordinator._keeper),
+            on_start=lambda coordinator: kept.append(coordinator._checkpoint_coordinator),
             number=1,
         )
     run(env, start=kept[0].store.completed[-1], number=2)
@@ -447,7 +451,7 @@ def test_the_older_source_and_sink(env: StreamExecutionEnvironment, kafka: Kafka
     stream = env.add_source(consumer)
     stream.add_sink(FlinkKafkaProducer(target, SimpleStringSchema(), servers))
     with pytest.raises(JobExecutionError, match="cancelled"):
-        run(env, on_start=stop_when(lambda coordinator: coordinator.figures.records_read == 2))
+        run(env, on_start=stop_when(lambda coordinator: coordinator.statistics.records_read == 2))
     assert kafka.values(target, 2) == [b"a", b"b"]
 
 

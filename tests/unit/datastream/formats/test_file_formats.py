@@ -134,12 +134,12 @@ def test_timestamps_with_a_zone_are_datetimes_of_the_zone(
 
 def test_zoned_timestamps_keep_milliseconds_between_operators() -> None:
     coerce: Any = ZonedTimestampTypeInfo().coercer()
-    moment = datetime.datetime(2020, 1, 2, 3, 4, 5, 678901, datetime.UTC)
+    timestamp = datetime.datetime(2020, 1, 2, 3, 4, 5, 678901, datetime.UTC)
 
-    assert coerce(moment) == moment.replace(microsecond=678000)
+    assert coerce(timestamp) == timestamp.replace(microsecond=678000)
     assert coerce(None) is None
     with pytest.raises(TypeMismatchError, match="needs a zone"):
-        coerce(moment.replace(tzinfo=None))
+        coerce(timestamp.replace(tzinfo=None))
 
 
 def test_parquet_reads_the_columns_that_are_named(tmp_path: Path) -> None:

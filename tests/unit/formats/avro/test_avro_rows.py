@@ -40,7 +40,7 @@ SCHEMA = json.dumps(
         ("raw", "bytes"),
     )
 )
-MOMENT = datetime.datetime(2020, 1, 2, 3, 4, 5, 678000)
+TIMESTAMP = datetime.datetime(2020, 1, 2, 3, 4, 5, 678000)
 
 
 def item(number: int) -> Row:
@@ -49,7 +49,7 @@ def item(number: int) -> Row:
 
 ROW = Row(
     id=7,
-    when=MOMENT,
+    when=TIMESTAMP,
     price=Decimal("1.50"),
     suit="HEARTS",
     items=[item(1), item(2)],
@@ -78,7 +78,7 @@ def test_the_bytes_are_those_of_avro() -> None:
 
     found: Any = fastavro.schemaless_reader(io.BytesIO(message), parsed, None)
 
-    assert found["when"] == MOMENT.replace(tzinfo=UTC)
+    assert found["when"] == TIMESTAMP.replace(tzinfo=UTC)
     assert (found["id"], found["inner"], found["counts"]) == (
         7,
         {"int": 4, "double": 0.5},
@@ -153,5 +153,5 @@ def test_the_type_of_records() -> None:
 
     assert type_info == pickle.loads(pickle.dumps(type_info)) == AvroInputFormat("/x", schema).get_produced_type()
     assert type_info != GenericRecordAvroTypeInfo(AvroSchema("int"))
-    shown = to_text({"a": [1, None], "b": b"\xff", "c": MOMENT, "d": Decimal("1.5"), "e": "ä"}, type_info)
+    shown = to_text({"a": [1, None], "b": b"\xff", "c": TIMESTAMP, "d": Decimal("1.5"), "e": "ä"}, type_info)
     assert shown == '{"a": [1, null], "b": "ÿ", "c": "2020-01-02T03:04:05.678000", "d": "1.5", "e": "ä"}'

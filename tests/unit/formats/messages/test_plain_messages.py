@@ -22,7 +22,7 @@ from funke.engine.formats.messages.avro_messages import _encoded
 from funke.engine.formats.table.avro_writer import avro_schema
 from funke.engine.formats.table.table_format import schema_of
 from funke.engine.sql.connectors.formats.file_formats import find_file_format
-from funke.engine.sql.connectors.formats.value_writers import moment_texts, plain_text
+from funke.engine.sql.connectors.formats.value_writers import plain_text, timestamp_texts
 from funke.engine.sql.connectors.table_option import OptionValues
 from funke.engine.sql.functions.values import to_values
 from funke.engine.types.logical.data_types import DataTypes
@@ -62,23 +62,23 @@ def test_there_and_back(name, options):
     assert len(decoder.decode([]).data) == 0
 
 
-MOMENTS = (DataTypes.TIMESTAMP(0), DataTypes.TIMESTAMP(3), DataTypes.TIMESTAMP(9), DataTypes.TIMESTAMP_LTZ(3))
+TIMESTAMPS = (DataTypes.TIMESTAMP(0), DataTypes.TIMESTAMP(3), DataTypes.TIMESTAMP(9), DataTypes.TIMESTAMP_LTZ(3))
 
 
-@pytest.mark.parametrize("kind", MOMENTS)
+@pytest.mark.parametrize("kind", TIMESTAMPS)
 @pytest.mark.parametrize("separator", [" ", "T"])
 @settings(max_examples=15)
 @given(
-    moments=st.lists(st.none() | st.datetimes(datetime.datetime(1, 1, 1), datetime.datetime(9999, 1, 1)), max_size=5)
+    timestamps=st.lists(st.none() | st.datetimes(datetime.datetime(1, 1, 1), datetime.datetime(9999, 1, 1)), max_size=5)
 )
-def test_moments_are_written_at_once_as_one_by_one(kind, separator, moments):
+def test_timestamps_are_written_at_once_as_one_by_one(kind, separator, timestamps):
     (arrow,) = schema_of([RowField("at", kind)]).types
     # What a type has no room for is cut off.
-    column = pa.array(moments, pa.timestamp("us")).cast(pa.timestamp(arrow.unit), safe=False)
+    column = pa.array(timestamps, pa.timestamp("us")).cast(pa.timestamp(arrow.unit), safe=False)
     column = column.cast(pa.int64()).cast(arrow)
     write = plain_text(kind, separator)
     expected = [None if each is None else write(each) for each in to_values(column, kind)]
-    assert moment_texts(column, kind, separator) == expected
+    assert timestamp_texts(column, kind, separator) == expected
 
 
 MANY = (
@@ -94,9 +94,9 @@ MANY = (
     RowField("exact", DataTypes.TIMESTAMP_LTZ(6)),
 )
 LONGS = st.integers(-(2**63), 2**63 - 1) | st.integers(-200, 200)
-MOMENT = st.datetimes(datetime.datetime(1, 1, 1), datetime.datetime(9999, 1, 1))
-SECONDS = MOMENT.map(lambda moment: moment.replace(microsecond=moment.microsecond // 1000 * 1000))
-ZONED = MOMENT.map(lambda moment: moment.replace(tzinfo=datetime.UTC))
+TIMESTAMP = st.datetimes(datetime.datetime(1, 1, 1), datetime.datetime(9999, 1, 1))
+SECONDS = TIMESTAMP.map(lambda timestamp: timestamp.replace(microsecond=timestamp.microsecond // 1000 * 1000))
+ZONED = TIMESTAMP.map(lambda timestamp: timestamp.replace(tzinfo=datetime.UTC))
 VALUES = {
     "big": LONGS,
     "tiny": st.integers(-128, 127),
@@ -242,21 +242,23 @@ def test_records_of_another_schema_are_read_by_name(registry):
     assert decoder.decode(messages).data.to_pylist() == [{"name": "a", "later": None}]
 
 
-def test_moments_of_another_schema(registry):
+def test_timestamps_of_another_schema(registry):
     import fastavro
 
-    moments = [{"type": "long", "logicalType": f"timestamp-{unit}"} for unit in ("millis", "micros")]
-    fields = [{"name": name, "type": ["null", kind]} for name, kind in zip(("a", "b", "number"), [*moments, *moments])]
+    timestamps = [{"type": "long", "logicalType": f"timestamp-{unit}"} for unit in ("millis", "micros")]
+    fields = [
+        {"name": name, "type": ["null", kind]} for name, kind in zip(("a", "b", "number"), [*timestamps, *timestamps])
+    ]
     schema = {"type": "record", "name": "r", "fields": fields}
     Registry.schemas.append(json.dumps(schema))
     out = io.BytesIO(b"\x00\x00\x00\x00\x02")
     out.seek(5)
-    moment = datetime.datetime(2020, 1, 2, 3, 4, 5, 678000, datetime.UTC)
-    fastavro.schemaless_writer(out, fastavro.parse_schema(schema), {"a": moment, "b": moment, "number": None})
+    timestamp = datetime.datetime(2020, 1, 2, 3, 4, 5, 678000, datetime.UTC)
+    fastavro.schemaless_writer(out, fastavro.parse_schema(schema), {"a": timestamp, "b": timestamp, "number": None})
     columns = [RowField(name, DataTypes.TIMESTAMP(6)) for name in "ab"]
     columns.append(RowField("number", DataTypes.BIGINT()))
     decoder, _ = both("avro-confluent", tuple(columns), url=registry, subject="s", basic_auth__user_info="me:hush")
-    at = moment.replace(tzinfo=None)
+    at = timestamp.replace(tzinfo=None)
     assert decoder.decode([out.getvalue()]).data.to_pylist() == [{"a": at, "b": at, "number": None}]
 
 

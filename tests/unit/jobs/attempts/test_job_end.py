@@ -15,7 +15,7 @@ from funke.engine.errors import ConfigurationError, JobExecutionError, StateErro
 from funke.engine.jobs import running_job
 from funke.engine.jobs.attempts.job_attempts import JobAttempts
 from funke.engine.jobs.attempts.slot_pool import SlotPool
-from funke.engine.jobs.checkpoints.checkpoint_keeper import CheckpointKeeper
+from funke.engine.jobs.checkpoints.checkpoint_coordinator import CheckpointCoordinator
 from funke.engine.jobs.records import job_record
 from funke.engine.jobs.records.job_record import JobRecord, OwnedRecord, read_records
 from funke.engine.jobs.records.recorded_job import recorded_view
@@ -193,7 +193,7 @@ def test_whatever_fails_at_the_end_everybody_is_told(
     def broken(*_: Any) -> None:
         raise RuntimeError("this is broken")
 
-    owner = RunningJob if part == "metrics" else CheckpointKeeper
+    owner = RunningJob if part == "metrics" else CheckpointCoordinator
     monkeypatch.setattr(owner, part, broken)
     job = run(settings, monkeypatch, lambda _: None)
     if part == "metrics":

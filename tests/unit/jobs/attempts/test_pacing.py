@@ -12,11 +12,11 @@ from funke.engine.graph.operations import ReadSource
 from funke.engine.jobs.attempts.attempt import Attempt
 from funke.engine.jobs.attempts.epoch_coordinator import EpochCoordinator
 from funke.engine.jobs.attempts.epoch_pacer import EpochPacer
-from funke.engine.jobs.checkpoints.checkpoint_keeper import CheckpointedJob, CheckpointKeeper
+from funke.engine.jobs.checkpoints.checkpoint_coordinator import CheckpointCoordinator, CheckpointedJob
 from funke.engine.jobs.checkpoints.checkpoint_settings import CheckpointSettings
 from funke.engine.jobs.checkpoints.checkpoint_store import CheckpointStore
 from funke.engine.jobs.sources.job_sources import JobSources
-from funke.engine.jobs.sources.source_feed import SourceFeed
+from funke.engine.jobs.sources.source_coordinator import SourceCoordinator
 from funke.engine.operators import slice_pacer
 from funke.engine.operators.slice_pacer import SlicePacer
 
@@ -120,10 +120,14 @@ def test_nothing_is_known_before_the_first_record() -> None:
 def test_slow_functions_make_sources_read_less_and_fast_ones_more() -> None:
     source = SequenceSource(0, 10**9)
     head = ChainedOperator(1, "numbers", ReadSource(source), None, "id", False, None)
-    feed = SourceFeed(JobVertex(1, (head,), 1, 128, "default"), 0, source, source.create_enumerator(1), None)
-    keeper = CheckpointKeeper(CheckpointedJob("job"), CheckpointSettings(), CheckpointStore("/nowhere"), 0)
+    coordinator = SourceCoordinator(
+        JobVertex(1, (head,), 1, 128, "default"), 0, source, source.create_enumerator(1), None
+    )
+    checkpoint_coordinator = CheckpointCoordinator(
+        CheckpointedJob("job"), CheckpointSettings(), CheckpointStore("/nowhere"), 0
+    )
     nobody = cast(Any, None)
-    attempt = Attempt(nobody, JobSources([feed]), keeper, nobody, nobody, nobody)
+    attempt = Attempt(nobody, JobSources([coordinator]), checkpoint_coordinator, nobody, nobody, nobody)
     coordinator = EpochCoordinator(attempt, nobody, {}, 0, nobody, nobody)
 
     def read() -> int:

@@ -51,8 +51,8 @@ def test_failure_rate_gives_up_when_failures_come_too_fast(name: str) -> None:
 
 def test_old_failures_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     strategy = restart_strategy(Settings({"restart-strategy.type": "failure-rate"}), False)
-    moments = iter([0.0, 61.0, 122.0, 123.0])
-    monkeypatch.setattr("funke.engine.jobs.attempts.restart.time.monotonic", lambda: next(moments))
+    timestamps = iter([0.0, 61.0, 122.0, 123.0])
+    monkeypatch.setattr("funke.engine.jobs.attempts.restart.time.monotonic", lambda: next(timestamps))
     assert [strategy.next_delay_ms() for _ in range(4)] == [1000, 1000, 1000, None]
 
 

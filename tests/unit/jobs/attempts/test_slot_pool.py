@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from funke.engine.errors import ConfigurationError
-from funke.engine.jobs.attempts.slot_pool import SlotPool, SlotTimeoutError
+from funke.engine.errors import ConfigurationError, SlotTimeoutError
+from funke.engine.jobs.attempts.slot_pool import SlotPool
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 
 from funke.engine.config import Settings
 from funke.engine.errors import JobExecutionError, LeaseLostError, StateError
-from funke.engine.jobs.checkpoints.checkpoint_keeper import CheckpointedJob, CheckpointKeeper
+from funke.engine.jobs.checkpoints.checkpoint_coordinator import CheckpointCoordinator, CheckpointedJob
 from funke.engine.jobs.checkpoints.checkpoint_settings import CheckpointSettings
 from funke.engine.jobs.checkpoints.checkpoint_store import CheckpointStore
 from funke.engine.runtime.checkpoint_order import CheckpointOrder, SnapshotAck
@@ -47,16 +47,16 @@ class Job:
         self.lease = Lease()
         store = CheckpointStore(f"{folder}/job-1", settings.retained)
         self.now = 0.0
-        self.keeper = CheckpointKeeper(
+        self.checkpoint_coordinator = CheckpointCoordinator(
             CheckpointedJob("job-1"), settings, store, store.highest_id(), guard=self.lease, clock=lambda: self.now
         )
 
     def begin(self, *names: str) -> CheckpointOrder:
         """A checkpoint whose slot has written some shared files."""
         self.now += 1
-        order, _ = self.keeper.next_order() or (None, None)
+        order, _ = self.checkpoint_coordinator.next_order() or (None, None)
         assert order is not None
-        self.keeper.begin(order, 1, {}, [0])
+        self.checkpoint_coordinator.begin(order, 1, {}, [0])
         for name in names:
             (self.shared / name).write_bytes(b"abc")
         return order
@@ -64,8 +64,8 @@ class Job:
     def answer(self, order: CheckpointOrder, *names: str, failure: str | None = None) -> None:
         native = (("op", tuple(NativeFile(f"../shared/{name}", name, 3) for name in names)),)
         handle = SnapshotHandle(("op",), 0, 1, "1-0-0", 3, native)
-        self.keeper.take([SnapshotAck(order.checkpoint_id, 0, (handle,), failure)])
-        self.keeper.advance(lambda epoch, committables: None)
+        self.checkpoint_coordinator.take([SnapshotAck(order.checkpoint_id, 0, (handle,), failure)])
+        self.checkpoint_coordinator.advance(lambda epoch, committables: None)
 
     def files(self) -> set[str]:
         return {path.name for path in self.shared.iterdir()}
@@ -97,7 +97,7 @@ def test_nothing_goes_that_a_checkpoint_under_way_may_need(tmp_path: Path) -> No
 def test_files_of_a_failed_attempt_go_with_it(job: Job) -> None:
     job.answer(job.begin("a"), "a")
     job.begin("b", "b.part")
-    job.keeper.end_attempt(JobExecutionError("a slot is gone"))
+    job.checkpoint_coordinator.end_attempt(JobExecutionError("a slot is gone"))
     assert job.files() == {"a"}
 
 
@@ -114,7 +114,7 @@ def test_a_driver_that_was_replaced_removes_nothing(job: Job) -> None:
     job.answer(job.begin("a"), "a")
     job.begin("b")
     job.lease.is_lost = True
-    job.keeper.end_attempt(JobExecutionError("too late"))
+    job.checkpoint_coordinator.end_attempt(JobExecutionError("too late"))
     assert job.files() == {"a", "b"}
 
 
@@ -135,9 +135,9 @@ def test_files_of_a_damaged_checkpoint_stay_until_somebody_has_decided_about_it(
     job = Job(tmp_path, execution__checkpointing__num_retained="2")
     job.answer(job.begin("a"), "a")
     job.answer(job.begin("b"), "b")
-    job.keeper.store.discard(StateError("the newest one is damaged"))
-    job.keeper.end_attempt(JobExecutionError("nobody has allowed to go back"))
+    job.checkpoint_coordinator.store.discard(StateError("the newest one is damaged"))
+    job.checkpoint_coordinator.end_attempt(JobExecutionError("nobody has allowed to go back"))
     assert job.files() == {"a", "b"}
-    job.keeper.store.go_back(job.keeper.store.completed[-1])
-    job.keeper.end_attempt(JobExecutionError("a slot is gone"))
+    job.checkpoint_coordinator.store.go_back(job.checkpoint_coordinator.store.completed[-1])
+    job.checkpoint_coordinator.end_attempt(JobExecutionError("a slot is gone"))
     assert job.files() == {"a"}

@@ -185,6 +185,18 @@ def test_where_records_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
         home_folder(Settings({"high-availability.storageDir": "hdfs://x/y"}))
 
 
+def test_clusters_in_one_storage_do_not_see_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shared = {"high-availability.storageDir": str(tmp_path)}
+    homes = [home_folder(Settings({**shared, "high-availability.cluster-id": name})) for name in ("blue", "green")]
+    owned = []
+    for folder in homes:
+        monkeypatch.setenv("FUNKE_HOME", folder)
+        owned.append(submit(ProgramRun(COMMAND, str(tmp_path))))
+    assert [[record.job_id for record in read_records(folder)] for folder in homes] == [
+        [record.job_id] for record in owned
+    ]
+
+
 def test_a_damaged_record_is_named(home: str, tmp_path: Path) -> None:
     owned = submit(ProgramRun(COMMAND, str(tmp_path)))
     crash(owned)

@@ -6,37 +6,37 @@ from funke.engine.connectors.collection import CollectionSource
 from funke.engine.graph.job_graph import ChainedOperator, JobVertex
 from funke.engine.graph.operations import ReadSource
 from funke.engine.jobs.sources.job_sources import JobSources
-from funke.engine.jobs.sources.source_feed import SourceFeed
+from funke.engine.jobs.sources.source_coordinator import SourceCoordinator
 from funke.engine.types.watermark_spec import WatermarkSpec
 
 ALIGNED = WatermarkSpec("monotonous", alignment_group="orders", alignment_drift_ms=1000)
 
 
-def feed(number: int, watermark: int, spec: WatermarkSpec | None = ALIGNED) -> SourceFeed:
+def coordinator(number: int, watermark: int, spec: WatermarkSpec | None = ALIGNED) -> SourceCoordinator:
     source = CollectionSource([1, 2, 3])
     head = ChainedOperator(number, f"source {number}", ReadSource(source), None, f"id {number}", False, None)
     vertex = JobVertex(number, (head,), 1, 128, "default")
-    return SourceFeed(vertex, 0, source, source.create_enumerator(1), spec, watermarks={0: watermark})
+    return SourceCoordinator(vertex, 0, source, source.create_enumerator(1), spec, watermarks={0: watermark})
 
 
-def who_reads(*feeds: SourceFeed) -> list[bool]:
-    return [bool(splits) for _, splits in JobSources(list(feeds)).poll(100)]
+def who_reads(*coordinators: SourceCoordinator) -> list[bool]:
+    return [bool(splits) for _, splits in JobSources(list(coordinators)).poll(100)]
 
 
 def test_a_source_ahead_of_its_group_pauses() -> None:
-    assert who_reads(feed(0, 5_001), feed(1, 4_000)) == [False, True]
+    assert who_reads(coordinator(0, 5_001), coordinator(1, 4_000)) == [False, True]
 
 
 def test_a_source_within_the_drift_reads_on() -> None:
-    assert who_reads(feed(0, 5_000), feed(1, 4_000)) == [True, True]
+    assert who_reads(coordinator(0, 5_000), coordinator(1, 4_000)) == [True, True]
 
 
 def test_other_groups_and_unaligned_sources_do_not_count() -> None:
     other = WatermarkSpec("monotonous", alignment_group="clicks", alignment_drift_ms=1000)
-    assert who_reads(feed(0, 9_000), feed(1, 0, other), feed(2, 0, None)) == [True, True, True]
+    assert who_reads(coordinator(0, 9_000), coordinator(1, 0, other), coordinator(2, 0, None)) == [True, True, True]
 
 
 def test_a_source_that_has_ended_holds_nobody_back() -> None:
-    ended = feed(1, 0)
+    ended = coordinator(1, 0)
     ended.enumerator.poll(10)
-    assert who_reads(feed(0, 9_000), ended) == [True, False]
+    assert who_reads(coordinator(0, 9_000), ended) == [True, False]

@@ -10,7 +10,7 @@ from funke.engine.connectors.feedback import FeedbackSource
 from funke.engine.connectors.source import ReadOutcome, Split
 from funke.engine.graph.operations import ReadSource
 from funke.engine.jobs.sources.circulation import Circulation
-from funke.engine.jobs.sources.source_feed import SourceFeed, SourceState
+from funke.engine.jobs.sources.source_coordinator import SourceCoordinator, SourceState
 from funke.engine.operators.operator import MIN_WATERMARK
 from funke.engine.operators.source import ReadReport
 from funke.engine.planner.chaining import to_job_graph
@@ -27,14 +27,14 @@ class Head:
         source = FeedbackSource("loop")
         builder.map(builder._add(ReadSource(source), "head", [], parallelism=1))
         vertex = to_job_graph(builder.graph).vertices[0]
-        self.feed = SourceFeed(vertex, 0, source, source.create_enumerator(1))
-        self.circulation = Circulation([self.feed], range(2))
+        self.coordinator = SourceCoordinator(vertex, 0, source, source.create_enumerator(1))
+        self.circulation = Circulation([self.coordinator], range(2))
 
     def take(self, slot: int, *values: Any) -> None:
         self.circulation.take(slot, FeedbackRecords("loop", list(values), None))
 
     def hand_out(self) -> list[list[Any]]:
-        [order] = self.feed.orders(self.feed.poll(100))
+        [order] = self.coordinator.orders(self.coordinator.poll(100))
         return [split.payload[0] for split in order.splits]
 
     def read(self, splits: int = 0, *left: int) -> ReadReport:
@@ -42,9 +42,9 @@ class Head:
         return ReadReport(outcomes, left, MIN_WATERMARK, True, splits)
 
     def cut(self, report: ReadReport) -> None:
-        self.feed.cut(0, report)
+        self.coordinator.cut(0, report)
         self.circulation.write_down()
-        self.feed.end_cut()
+        self.coordinator.end_cut()
 
     def written(self) -> tuple[list[tuple[list[Any], int]], list[list[Any]]]:
         """What was handed out, with how many records were read of it, and what waited."""
@@ -64,7 +64,7 @@ def test_a_checkpoint_has_what_was_sent_back_before_the_slots_were_captured(head
     head.take(0, "read")
     head.take(0, "begun", "left")
     assert head.hand_out() == [["read"], ["begun", "left"]]
-    head.feed.begin_cut()
+    head.coordinator.begin_cut()
     head.take(1, "before the cut")
     head.circulation.capture(0)
     head.take(0, "too late")
@@ -83,7 +83,7 @@ def test_a_checkpoint_has_what_was_sent_back_before_the_slots_were_captured(head
 
 
 def test_a_checkpoint_that_is_given_up_holds_nothing_back(head: Head) -> None:
-    head.feed.begin_cut()
+    head.coordinator.begin_cut()
     head.circulation.capture(0)
     head.take(0, "behind")
     assert head.hand_out() == []
@@ -103,9 +103,9 @@ def test_it_is_over_when_a_probe_comes_through_and_nothing_has_come_back(head: H
     assert head.circulation.begin_probe()
     assert not head.circulation.begin_probe()
     head.circulation.end_probe(0)
-    assert not head.feed.is_over
+    assert not head.coordinator.is_over
     head.circulation.end_probe(1)
-    assert head.feed.is_over
+    assert head.coordinator.is_over
     assert not head.circulation.begin_probe()
 
 
@@ -114,11 +114,11 @@ def test_what_comes_back_meanwhile_goes_round_before_the_next_probe(head: Head) 
     head.take(1, "again")
     for slot in range(2):
         head.circulation.end_probe(slot)
-    assert not head.feed.is_over
+    assert not head.coordinator.is_over
     assert not head.circulation.begin_probe()
     assert head.hand_out() == [["again"]]
     assert not head.circulation.begin_probe()
-    head.feed.accept(0, head.read(1))
+    head.coordinator.accept(0, head.read(1))
     assert head.circulation.begin_probe()
 
 
@@ -127,5 +127,5 @@ def test_a_timer_that_sends_something_back_opens_the_loop_again(head: Head) -> N
     for slot in range(2):
         head.circulation.end_probe(slot)
     head.take(0, "after all")
-    assert not head.feed.is_over
+    assert not head.coordinator.is_over
     assert head.hand_out() == [["after all"]]

@@ -92,10 +92,11 @@ def test_queries_read_their_own_options(capsys: pytest.CaptureFixture[str]) -> N
         "table.exec.emit.early-fire.delay",
         "table.dml-sync",
         "table.exec.state.ttl",
+        "table.optimizer.multi-join.enabled",
     )
     assert not warnings(dict.fromkeys(keys, "1"), capsys)
-    (said,) = warnings({"table.optimizer.multi-join.enabled": "true"}, capsys)
-    assert said == "warning: table.optimizer.multi-join.enabled has no effect: queries here have no such option"
+    (said,) = warnings({"table.optimizer.join-reorder-enabled": "true"}, capsys)
+    assert said == "warning: table.optimizer.join-reorder-enabled has no effect: queries here have no such option"
 
 
 def test_every_option_is_read_by_the_engine_or_says_that_it_has_no_effect() -> None:

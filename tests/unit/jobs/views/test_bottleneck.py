@@ -137,8 +137,11 @@ def test_a_slot_whose_time_is_shared_has_no_bottleneck() -> None:
 
 def test_bursts_are_no_skew() -> None:
     """Those of a slot that is held up come by turns."""
-    figures = [{"numRecordsIn": 500, "numRecordsInPerSecond": 90.0}, {"numRecordsIn": 500, "numRecordsInPerSecond": 2}]
-    metrics = MetricsView(operators={"2": dict(enumerate(figures))})
+    statistics = [
+        {"numRecordsIn": 500, "numRecordsInPerSecond": 90.0},
+        {"numRecordsIn": 500, "numRecordsInPerSecond": 2},
+    ]
+    metrics = MetricsView(operators={"2": dict(enumerate(statistics))})
     found = find_bottleneck(view(SOURCE, vertex(2, "count", ROOT, pressure(0.1)), metrics=metrics))
     assert found is not None and found.skew is None
 

@@ -12,7 +12,7 @@ from funke.engine.errors import JobExecutionError
 from funke.engine.graph.execution_graph import ExecutionState
 from funke.engine.graph.partitioners import Rebalance
 from funke.engine.graph.stream_graph import StreamGraph
-from funke.engine.jobs.attempts.attempt import JobFigures
+from funke.engine.jobs.attempts.attempt import JobStatistics
 from funke.engine.jobs.attempts.job_executions import JobExecutions
 from funke.engine.jobs.job_lifecycle import JobLifecycle
 from funke.engine.jobs.views import view_making
@@ -155,14 +155,14 @@ def report(vertex_id: int, subtask: int, busy_ms: float, metrics: dict[int, dict
     return SubtaskReport(vertex_id, subtask, 0, 0, 0, None, busy_ms, metrics)
 
 
-def measured(plan: Plan) -> JobFigures:
-    figures = JobFigures(records_read=5, epochs=2)
-    figures.epoch_ms.append(1000.0)
+def measured(plan: Plan) -> JobStatistics:
+    statistics = JobStatistics(records_read=5, epochs=2)
+    statistics.epoch_ms.append(1000.0)
     for vertex in plan.graph.vertices:
         for subtask in range(vertex.parallelism):
             counts = {each.node_id: {"numRecordsIn": 10 * each.node_id + subtask} for each in vertex.operators}
-            figures.subtasks[vertex.id, subtask] = report(vertex.id, subtask, 100.0 * vertex.id, counts)
-    return figures
+            statistics.subtasks[vertex.id, subtask] = report(vertex.id, subtask, 100.0 * vertex.id, counts)
+    return statistics
 
 
 def test_metrics_of_operators_with_one_name_do_not_overwrite_each_other() -> None:

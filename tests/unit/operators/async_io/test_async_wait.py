@@ -143,7 +143,7 @@ def test_requests_of_several_epochs_overlap(is_ordered: bool) -> None:
     harness.close()
 
 
-def test_the_end_of_an_epoch_waits_only_a_moment() -> None:
+def test_the_end_of_an_epoch_waits_only_briefly() -> None:
     function = Gated()
     harness = async_harness(function)
     harness.process(1)

@@ -237,6 +237,12 @@ def test_tumbling_processing_time_windows_follow_the_clock() -> None:
     harness.process(("a", 3))
     harness.set_processing_time(11 * hour)
     assert harness.outputs() == [("a", 9 * hour, 10 * hour, [3])], "its window was the one of 9:59:59.999"
+    harness.process(("a", 4))
+    harness.set_processing_time(11 * hour + hour // 2)
+    harness.process(("a", 5))
+    assert harness.outputs() == []
+    harness.set_processing_time(12 * hour - 1)
+    assert harness.timed_outputs() == [(("a", 11 * hour, 12 * hour, [4, 5]), 12 * hour - 1)], "a whole hour"
 
 
 def test_sliding_processing_time_windows() -> None:

@@ -62,7 +62,7 @@ def test_top(job: OwnedRecord, monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     out = capsys.readouterr().out
     assert f"orders {job.job_id[:8]}" in out and "HIGH 80%" in out and "95%" in out
     assert 'orders: "Map -> Sink: out" is the bottleneck' in out
-    # On a narrow terminal names are shortened, and figures are not.
+    # On a narrow terminal names are shortened, and metrics are not.
     monkeypatch.setenv("COLUMNS", "64")
     long = sample_view(job.job_id, name="a job [with] a name that is long")
     with driven(job, long, []):

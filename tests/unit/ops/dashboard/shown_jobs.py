@@ -309,6 +309,9 @@ def all_jobs() -> list[JobView]:
     ages = tuple(10_000 * n + 4_000 for n in reversed(range(9)))
     orders = job("orders", ORDERS, checkpoints=checkpoints(ages, 180 * MB))
     orders = replace(orders, checkpoints=replace(orders.checkpoints, states=_states(orders)))
+    for metrics in orders.metrics.operators[orders.vertices[2].operators[0].id].values():
+        metrics.update(numRowsInMemoryOfInput0=310_000, stateBytesOfInput0=28 * MB)
+        metrics.update(numRowsInMemoryOfInput1=3_100, stateBytesOfInput1=MB // 4)
     orders.metrics.tasks[2][0].update(busiestLine="orders.py:35 in enrich", busiestLineShare=0.69)
     held = 'sink "pg" holds the epoch: its commit has not returned for 10 min'
     clicks = job(

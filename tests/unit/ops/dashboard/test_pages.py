@@ -94,7 +94,17 @@ STATES = {
 }
 # What else a page must show.
 SHOWN = {
-    "vertex": ("to_euro", "orders.py:36", "4 subtasks", "118 M", "enrich orders.py:35", "69 %", "computing"),
+    "vertex": (
+        "to_euro",
+        "orders.py:36",
+        "4 subtasks",
+        "118 M",
+        "enrich orders.py:35",
+        "69 %",
+        "computing",
+        "112 MB",
+        "1.2 M",
+    ),
     "exceptions": ("your line", "return Order(", "Java's stack, 3 lines"),
     "checkpoints": ("Checkpoint 408", "rocksdb", "exactly once"),
     "state": ("window-contents", "2.3 M"),

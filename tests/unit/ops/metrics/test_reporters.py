@@ -1,4 +1,4 @@
-"""Figures for others: Prometheus' lines with Flink's names and labels, and lines in a log."""
+"""Metrics for others: Prometheus' lines with Flink's names and labels, and lines in a log."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from funke.engine.config.settings import Settings
 from funke.engine.errors import ConfigurationError
 from funke.ops.metrics.otel import OtelSender
 from funke.ops.metrics.prometheus import prometheus_text
-from funke.ops.metrics.reporters import figures_of, start_reporters
+from funke.ops.metrics.reporters import named_metrics, start_reporters
 from funke.ops.metrics.statsd import StatsdSender
 from funke.ops.rest.cluster_state import Cluster
 from funke.ops.rest.job_directory import JobDirectory
@@ -85,7 +85,7 @@ def test_a_port_of_its_own_and_lines_in_the_log(tmp_path: Path, caplog: pytest.L
                 close()
             job.release()
     assert "worker-1.taskmanager.orders.Map.0.my.meter: 0.5" in caplog.text
-    assert list(figures_of(Cluster(JobDirectory(str(tmp_path))))) == []
+    assert list(named_metrics(Cluster(JobDirectory(str(tmp_path))))) == []
 
 
 def test_packets_for_statsd(tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_opentelemetry(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None
                 close()
         server.shutdown()
     job.release()
-    # Two that failed are told once; a collector cannot send figures elsewhere.
+    # Two that failed are told once; a collector cannot send metrics elsewhere.
     assert caplog.text.count("cannot be sent") == 1
     assert {path for path, _, _ in Collector.taken} == {"/v1/metrics"}
     _, kind, body = Collector.taken[-1]

@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 
 from funke.engine.errors import JobExecutionError
 from funke.engine.jobs.records.job_record import OwnedRecord
-from funke.engine.jobs.views.job_view import ExceptionView, StatementView, StateView
+from funke.engine.jobs.views.job_view import EdgeView, ExceptionView, StatementView, StateView
 from funke.engine.types.job_status import JobStatus
 from funke.ops.rest import job_directory
 from funke.ops.rest.app import make_app
@@ -266,7 +266,8 @@ def test_a_checkpoint_whose_barriers_have_overtaken_records(home: str, client: T
         (entry,) = client.get(base).json()["history"]
         assert (entry["checkpoint_type"], entry["persisted_data"]) == ("UNALIGNED_CHECKPOINT", 77)
         (subtask,) = client.get(f"{base}/details/4/subtasks/{MAP}").json()["subtasks"]
-        assert subtask["unaligned_checkpoint"] and subtask["alignment"]["persisted"] == 77
+        assert subtask["unaligned_checkpoint"] and subtask["alignment"] == {"persisted": 77}
+        assert not {"processed_data", "alignment_buffered"} & set(entry), "what nobody measures is left out"
         assert client.get(f"{base}/config").json()["unaligned_checkpoints"]
 
 
@@ -283,6 +284,21 @@ def test_vertices(client: TestClient, job: OwnedRecord) -> None:
     assert client.get(f"{base}/subtasks/9").status_code == 404
     (worker,) = client.get(f"{base}/taskmanagers").json()["taskmanagers"]
     assert worker["status-counts"]["RUNNING"] == 2 and worker["metrics"]["read-records"] == 8
+
+
+@pytest.mark.parametrize(("edges", "name"), [(2, "Source: orders"), (3, None)])
+def test_what_a_join_keeps_of_its_inputs(client: TestClient, job: OwnedRecord, edges: int, name: str | None) -> None:
+    """Of all subtasks together; an input is called by what it comes from, if that is one operator."""
+    seen = sample_view(job.job_id)
+    metrics = {f"{name}OfInput{number}": 10 + number for name in ("numRowsInMemory", "stateBytes") for number in (0, 1)}
+    seen = replace(seen, metrics=replace(seen.metrics, operators={MAP: {0: metrics, 1: metrics}}))
+    with driven(job, replace(seen, edges=(EdgeView(1, SOURCE, 2, MAP, "HASH"),) * edges), []):
+        operators = client.get(f"/jobs/{job.job_id}{V}").json()["operators"]
+    assert operators[0]["state-of-inputs"] == [
+        {"input": 0, "name": name, "rows-in-memory": 20, "bytes": 20},
+        {"input": 1, "name": name, "rows-in-memory": 22, "bytes": 22},
+    ]
+    assert operators[1]["state-of-inputs"] == []
 
 
 def test_what_a_job_remembers_and_was_made_from(home: str, client: TestClient, job: OwnedRecord) -> None:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import socket
 from typing import Any
 
+import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from funke.engine.operators.block_parts import RecordsPart
+from funke.engine.operators.block_parts import ColumnsPart, Part, RecordsPart, WatermarkPart
 from funke.engine.runtime.block_codec import encode_block
 from funke.engine.runtime.pipelined.channels import BufferPool, InChannel, LocalOut, RemoteOut
-from funke.engine.runtime.pipelined.connection import CREDIT, Connection
+from funke.engine.runtime.pipelined.connection import BARRIER, BLOCK, CREDIT, Connection
+from funke.engine.types.columns.column_batch import ColumnBatch
 
 SEGMENT = 100
 
@@ -103,6 +106,21 @@ def test_a_subtask_that_takes_nothing_stops_only_its_own_senders() -> None:
     assert not pair.outs[1].queue
 
 
+def test_credit_is_what_the_backlog_wants_and_free_buffers_allow() -> None:
+    """Of a backlog of five blocks two are sent, because two buffers are free."""
+    pair = Pair(1, exclusive=1, floating=2)
+    for number in range(7):
+        pair.outs[0].send([RecordsPart([number], None)])
+    pair.transfer()
+    processed(pair.ins[0])
+    pair.transfer()  # credit for one block, which tells how many wait behind it
+    assert (pair.waiting, len(pair.outs[0].queue), pair.pool.free) == (0, 5, 2)
+    pair.transfer()  # credit for two
+    assert (pair.waiting, len(pair.outs[0].queue), pair.pool.free) == (1, 3, 0)
+    pair.transfer()
+    assert (pair.waiting, len(pair.outs[0].queue), pair.outs[0].credit) == (3, 3, 0)
+
+
 def test_a_long_block_takes_several_buffers() -> None:
     pair = Pair(1, exclusive=2, floating=0)
     for _ in range(3):
@@ -114,6 +132,60 @@ def test_a_long_block_takes_several_buffers() -> None:
         pair.transfer()  # the credit
         pair.transfer()  # the next block
     assert pair.outs[0].credit == 2
+
+
+def columns(*values: int) -> ColumnsPart:
+    return ColumnsPart(ColumnBatch(pa.record_batch([pa.array(values)], ["n"])))
+
+
+def contents(parts: list[Part]) -> list[Any]:
+    return [part.batch.data.column(0).to_pylist() if isinstance(part, ColumnsPart) else part for part in parts]
+
+
+def test_short_blocks_of_columns_that_wait_are_taken_together() -> None:
+    pair = Pair(1, exclusive=6, floating=0, segment_bytes=4096)
+    mark = WatermarkPart(7)
+    for block in ([columns(0)], [columns(1, 2)], [mark, columns(3)], [columns(4)]):
+        pair.outs[0].send(block)
+    pair.outs[0].send_mark(BARRIER, b"")
+    pair.outs[0].send([columns(5)])
+    pair.transfer()
+    (channel,) = pair.ins
+    kind, parts = channel.take()
+    assert (kind, contents(parts)) == (BLOCK, [[0, 1, 2], mark, [3, 4]])
+    pair.transfer()
+    assert pair.outs[0].credit == 0, "they take their buffers until they have been processed"
+    channel.processed()
+    assert processed(channel) == (BARRIER, b"")
+    kind, parts = processed(channel)
+    assert (kind, contents(parts)) == (BLOCK, [[5]])
+    pair.transfer()
+    pair.transfer()
+    assert pair.outs[0].credit == 6
+
+
+def test_what_is_left_of_blocks_taken_together_keeps_their_buffers() -> None:
+    pair = Pair(1, exclusive=3, floating=0, segment_bytes=4096)
+    for number in range(3):
+        pair.outs[0].send([columns(number)])
+    pair.transfer()
+    (channel,) = pair.ins
+    channel.take()
+    channel.put_back([columns(2)])
+    assert channel.used_buffers == 3
+    assert contents(processed(channel)[1]) == [[2]]
+    pair.transfer()
+    pair.transfer()
+    assert (channel.used_buffers, pair.outs[0].credit) == (0, 3)
+
+
+def test_long_blocks_of_columns_are_taken_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("funke.engine.runtime.pipelined.channels._MOST_BYTES_AT_ONCE", 1000)
+    pair = Pair(1, exclusive=3, floating=0, segment_bytes=4096)
+    for number in range(3):
+        pair.outs[0].send([columns(*range(number, number + 100))])
+    pair.transfer()
+    assert [len(contents(processed(pair.ins[0])[1])[0]) for _ in range(3)] == [100] * 3
 
 
 def pressed_by_a_stall(exclusive: int, floating: int, blocks: int) -> list[int]:

@@ -196,7 +196,7 @@ def most_on_their_way(debloat: DebloatSettings | None) -> tuple[int, dict[str, f
     builder._add(WriteSink(CollectSink("out")), "out", [slow])
     run = run_stream(builder.graph, NetworkSettings(debloat=debloat))
     assert run.collected == list(range(2_000))
-    return Counting.most, run.coordinator.figures.subtasks[slow.id, 1].task_metrics
+    return Counting.most, run.coordinator.statistics.subtasks[slow.id, 1].task_metrics
 
 
 def test_debloating_holds_a_fast_source_back() -> None:

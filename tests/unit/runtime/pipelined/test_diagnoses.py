@@ -23,7 +23,7 @@ from funke.engine.graph.stream_graph import StreamGraph
 from funke.engine.jobs.attempts import held_slots
 from funke.engine.jobs.attempts.job_executions import JobExecutions
 from funke.engine.jobs.attempts.stream_coordinator import StreamCoordinator
-from funke.engine.jobs.checkpoints.checkpoint_keeper import CheckpointKeeper
+from funke.engine.jobs.checkpoints.checkpoint_coordinator import CheckpointCoordinator
 from funke.engine.jobs.views.back_pressure import PressureGauge
 from funke.engine.jobs.views.bottleneck import Bottleneck, find_bottleneck
 from funke.engine.jobs.views.job_metrics import job_metrics
@@ -53,11 +53,11 @@ def diagnosed(graph: StreamGraph, is_found: Callable[[Bottleneck], bool], go_on:
         executions.begin(0)
         executions.enter(ExecutionState.RUNNING)
         seen = with_executions(planned_view("j" * 32, graph, job_graph, plan, {}), executions, {})
-        metrics = job_metrics(coordinator.figures, plan)
+        metrics = job_metrics(coordinator.statistics, plan)
         seen = with_pressures(seen, PressureGauge(Settings()).look(metrics.tasks))
-        return find_bottleneck(replace(seen, metrics=metrics, held=coordinator.figures.held))
+        return find_bottleneck(replace(seen, metrics=metrics, held=coordinator.statistics.held))
 
-    def watch(keeper: CheckpointKeeper) -> None:
+    def watch(checkpoint_coordinator: CheckpointCoordinator) -> None:
         end = time.monotonic() + 60
         try:
             while time.monotonic() < end and not found:

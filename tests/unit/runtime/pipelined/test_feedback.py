@@ -22,7 +22,7 @@ from funke.engine.errors import JobCancelledError
 from funke.engine.graph.operations import AsyncWait, Filter, Map, Operation, Process, ReadSource, WriteSink
 from funke.engine.graph.partitioners import Forward, Hash, Rebalance
 from funke.engine.graph.stream_graph import StreamGraph, StreamNode
-from funke.engine.jobs.checkpoints.checkpoint_keeper import CheckpointKeeper
+from funke.engine.jobs.checkpoints.checkpoint_coordinator import CheckpointCoordinator
 from funke.engine.jobs.checkpoints.checkpoint_settings import CheckpointSettings
 from funke.engine.jobs.checkpoints.checkpoints import Checkpoint, read_checkpoint
 from funke.engine.jobs.checkpoints.savepoints import SavepointRequest
@@ -168,7 +168,7 @@ def test_every_checkpoint_has_what_goes_round() -> None:
     first = run_stream(visits(600, per_checkpoint=60), TINY, settings)
     assert last_seen(first.collected) == all_visits(600)
     # With numbers of all keys still to come, so that all keys tell what they have seen.
-    made = [found for found in first.keeper.store.completed if positions(found)[0] <= 540]
+    made = [found for found in first.checkpoint_coordinator.store.completed if positions(found)[0] <= 540]
     assert len(made) > 3
     assert any(positions(checkpoint)[1] for checkpoint in made)
     for checkpoint in random.Random(3).sample(made, 4):
@@ -179,9 +179,9 @@ def test_every_checkpoint_has_what_goes_round() -> None:
 def test_a_job_that_is_stopped_with_a_savepoint_goes_on_where_it_was(tmp_path: Path) -> None:
     stopped = SavepointRequest(str(tmp_path / "savepoint"), afterwards="stop")
 
-    def stop(keeper: CheckpointKeeper) -> None:
+    def stop(checkpoint_coordinator: CheckpointCoordinator) -> None:
         time.sleep(0.2)
-        keeper.requests.ask(stopped)
+        checkpoint_coordinator.requests.ask(stopped)
 
     first = run_stream(visits(600, per_second=300), TINY, disturb=stop)
     assert len(first.collected) < 600 * ROUNDS
@@ -193,7 +193,7 @@ def test_checkpoints_that_are_given_up_lose_nothing_of_what_goes_round() -> None
     settings = CheckpointSettings(interval_ms=2, tolerable_failures=10**6)
     run = run_stream(visits(600, per_second=600), TINY, settings, disturb=give_up)
     assert last_seen(run.collected) == all_visits(600)
-    assert run.keeper.figures.failed > 0
+    assert run.checkpoint_coordinator.statistics.failed > 0
 
 
 def test_a_loop_that_never_ends_is_cancelled() -> None:

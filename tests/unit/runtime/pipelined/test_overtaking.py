@@ -23,7 +23,7 @@ from funke.engine.errors import StateError
 from funke.engine.graph.operations import Map, Process, ReadSource, WriteSink
 from funke.engine.graph.partitioners import Custom, Forward, Hash, Rebalance
 from funke.engine.graph.stream_graph import StreamEdge, StreamGraph, StreamNode
-from funke.engine.jobs.checkpoints.checkpoint_keeper import CheckpointKeeper
+from funke.engine.jobs.checkpoints.checkpoint_coordinator import CheckpointCoordinator
 from funke.engine.jobs.checkpoints.checkpoint_settings import CheckpointSettings
 from funke.engine.jobs.checkpoints.checkpoints import Checkpoint, read_checkpoint
 from funke.engine.jobs.checkpoints.savepoints import SavepointRequest
@@ -114,7 +114,7 @@ def test_of_no_shape_anything_is_lost_or_doubled(
     graph, expected = counted_shape(seed, parallelism)
     run = run_stream(graph, network, replace(UNALIGNED, alignment_ms=alignment_ms))
     require_each_once(run, None, expected)
-    overtaken = [checkpoint for checkpoint in run.keeper.store.completed if checkpoint.channels_of]
+    overtaken = [checkpoint for checkpoint in run.checkpoint_coordinator.store.completed if checkpoint.channels_of]
     for checkpoint in random.Random(seed).sample(overtaken, min(2, len(overtaken))):
         again = run_stream(counted_shape(seed, parallelism)[0], network, start=checkpoint)
         require_each_once(again, checkpoint, expected)
@@ -142,7 +142,7 @@ def pressed_graph(seconds: float = 0.002, parallelism: int = 2) -> StreamGraph:
 
 
 def overtaken_in(run: StreamRun) -> list[Checkpoint]:
-    return [checkpoint for checkpoint in run.keeper.store.completed if checkpoint.channels_of]
+    return [checkpoint for checkpoint in run.checkpoint_coordinator.store.completed if checkpoint.channels_of]
 
 
 ALL_ONCE = dict.fromkeys(range(RECORDS), 1)
@@ -174,7 +174,7 @@ def test_barriers_wait_in_line_for_a_while() -> None:
     assert dict(quick.collected) == ALL_ONCE and not overtaken_in(quick)
     slow = run_stream(pressed_graph(), TINY, replace(UNALIGNED, alignment_ms=20))
     assert dict(slow.collected) == ALL_ONCE
-    assert overtaken_in(slow) and slow.keeper.figures.failed == 0
+    assert overtaken_in(slow) and slow.checkpoint_coordinator.statistics.failed == 0
     again = run_stream(pressed_graph(0.0), TINY, start=overtaken_in(slow)[0])
     require_each_once(again, overtaken_in(slow)[0], ALL_ONCE)
 
@@ -182,9 +182,9 @@ def test_barriers_wait_in_line_for_a_while() -> None:
 def test_savepoints_wait_in_line(tmp_path: Any) -> None:
     made: list[str] = []
 
-    def ask(keeper: CheckpointKeeper) -> None:
+    def ask(checkpoint_coordinator: CheckpointCoordinator) -> None:
         request = SavepointRequest(str(tmp_path / "savepoint"))
-        made.append(keeper.requests.ask(request).result(60))
+        made.append(checkpoint_coordinator.requests.ask(request).result(60))
 
     run = run_stream(pressed_graph(), TINY, UNALIGNED, disturb=ask)
     assert dict(run.collected) == ALL_ONCE and overtaken_in(run)
@@ -196,7 +196,7 @@ def test_savepoints_wait_in_line(tmp_path: Any) -> None:
 
 def test_one_that_is_given_up_stops_nothing() -> None:
     run = run_stream(pressed_graph(), TINY, replace(UNALIGNED, tolerable_failures=10**6), disturb=give_up)
-    assert dict(run.collected) == ALL_ONCE and run.keeper.figures.failed > 0
+    assert dict(run.collected) == ALL_ONCE and run.checkpoint_coordinator.statistics.failed > 0
 
 
 def test_a_job_of_another_shape_is_told_to_use_a_savepoint() -> None:

@@ -15,5 +15,5 @@ def test_a_slot_that_was_lost_while_others_were_born_is_not_waited_for() -> None
     runner: Any = object.__new__(StreamRunner)
     lost = Failure(NOWHERE, "SlotLostError", "it is gone", "", is_slot_lost=True)
     runner._received = deque([(0, lost)])
-    runner._await(lambda: False, math.inf)
+    runner._await(lambda: False, math.inf, TimeoutError)
     assert list(runner._received) == [(0, lost)], "it is told to whoever asks next"

@@ -30,7 +30,7 @@ from funke.engine.graph.operations import CoMap, Filter, Map, Process, ReadSourc
 from funke.engine.graph.partitioners import Broadcast, Custom, Forward, Hash, Partitioner, Rebalance, Rescale, Shuffle
 from funke.engine.graph.stream_graph import StreamEdge, StreamNode
 from funke.engine.jobs.attempts.stream_coordinator import StreamCoordinator
-from funke.engine.jobs.checkpoints.checkpoint_keeper import CheckpointKeeper
+from funke.engine.jobs.checkpoints.checkpoint_coordinator import CheckpointCoordinator
 from funke.engine.jobs.checkpoints.checkpoint_settings import CheckpointSettings
 from funke.engine.jobs.checkpoints.savepoints import SavepointRequest
 from funke.engine.jobs.views.back_pressure import Diagnosis, PressureGauge, PressureStatus, PressureView, status_of
@@ -182,7 +182,9 @@ def test_every_checkpoint_is_a_cut_through_the_stream() -> None:
     # A few at a time, so that there are checkpoints between them however slow the machine is.
     first = run_stream(counting_graph(3_000, 300), TINY, CheckpointSettings(interval_ms=5, retained=1000))
     assert final_counts(first.collected) == dict.fromkeys(range(5), 600)
-    made = [checkpoint for checkpoint in first.keeper.store.completed if checkpoint.kind == "checkpoint"]
+    made = [
+        checkpoint for checkpoint in first.checkpoint_coordinator.store.completed if checkpoint.kind == "checkpoint"
+    ]
     assert len(made) > 3
     for checkpoint in random.Random(3).sample(made, 4):
         again = run_stream(counting_graph(3_000), TINY, start=checkpoint)
@@ -194,11 +196,11 @@ def test_every_checkpoint_is_a_cut_through_the_stream() -> None:
 def test_savepoints_are_taken_while_the_barriers_of_checkpoints_are_on_their_way(tmp_path: Path) -> None:
     made: list[str] = []
 
-    def ask(keeper: CheckpointKeeper) -> None:
+    def ask(checkpoint_coordinator: CheckpointCoordinator) -> None:
         with contextlib.suppress(JobExecutionError):  # the job has ended
             while True:
                 request = SavepointRequest(str(tmp_path / f"savepoint-{len(made)}"))
-                made.append(keeper.requests.ask(request).result(20))
+                made.append(checkpoint_coordinator.requests.ask(request).result(20))
 
     run = run_stream(
         counting_graph(2_000, per_second=2_000), TINY, CheckpointSettings(interval_ms=1, max_concurrent=3), disturb=ask
@@ -211,7 +213,7 @@ def test_a_checkpoint_that_is_given_up_stops_nothing() -> None:
     graph = counting_graph(2_000, per_second=2_000)
     run = run_stream(graph, TINY, CheckpointSettings(interval_ms=5, tolerable_failures=10**6), disturb=give_up)
     assert final_counts(run.collected) == dict.fromkeys(range(5), 400)
-    assert run.keeper.figures.failed > 0
+    assert run.checkpoint_coordinator.statistics.failed > 0
 
 
 def test_a_connection_that_is_lost_in_the_middle_of_a_block_ends_the_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,7 +264,7 @@ def test_the_watermark_of_each_input_is_among_the_metrics_of_its_operator() -> N
     builder.graph.add(StreamNode(3, CoMap(Either()), "both", edges))
     builder._add(WriteSink(CollectSink("out")), "out", [builder.graph.nodes[2]], Rebalance())
     run = run_stream(builder.graph)
-    operators = job_metrics(run.coordinator.figures, run.coordinator._plan).operators
+    operators = job_metrics(run.coordinator.statistics, run.coordinator._plan).operators
     names = [{name for name in found[0] if name.startswith("currentInput")} for found in operators.values()]
     several = {"currentInputWatermark", "currentInput1Watermark", "currentInput2Watermark"}
     assert several in names and {"currentInputWatermark"} in names
@@ -275,7 +277,7 @@ def test_a_slow_subtask_presses_back_on_those_before_it() -> None:
     behind = builder._add(Map(lambda value: time.sleep(0.006)), "slower", [slow], Rebalance(), parallelism=2)
     builder._add(WriteSink(CollectSink("out")), "out", [behind])
     run = run_stream(builder.graph, TINY)
-    measured = {place: report.task_metrics for place, report in run.coordinator.figures.subtasks.items()}
+    measured = {place: report.task_metrics for place, report in run.coordinator.statistics.subtasks.items()}
     first, last = measured[source.id, 0], measured[behind.id, 0]
     assert first["backPressuredTimeMsPerSecond"] > first["busyTimeMsPerSecond"]
     # Behind it there is the sink, which hardly works.
@@ -308,7 +310,7 @@ def test_who_is_pressed_and_who_presses_is_seen_while_the_job_runs(monkeypatch: 
 
     def look(coordinator: StreamCoordinator, message: Reports) -> None:
         take_reports(coordinator, message)
-        seen = PressureGauge(Settings()).look(job_metrics(coordinator.figures, coordinator._plan).tasks)
+        seen = PressureGauge(Settings()).look(job_metrics(coordinator.statistics, coordinator._plan).tasks)
         pressed.extend(each for each in seen.get(source.id, {}).values() if each.status is PressureStatus.HIGH)
         found.update(each.diagnosis for each in seen.get(slow.id, {}).values())
         if len(pressed) > 50:
@@ -344,7 +346,7 @@ def test_a_source_that_waits_for_its_turn_is_pressed_back(monkeypatch: pytest.Mo
 
     def look(coordinator: StreamCoordinator, message: Reports) -> None:
         take_reports(coordinator, message)
-        seen = PressureGauge(Settings()).look(job_metrics(coordinator.figures, coordinator._plan).tasks)
+        seen = PressureGauge(Settings()).look(job_metrics(coordinator.statistics, coordinator._plan).tasks)
         (waiting,) = seen.get(source.id, {0: None}).values()
         if waiting is not None and waiting.status is PressureStatus.HIGH and waiting.is_back_pressured:
             consumer.extend(seen[slow.id].values())
@@ -368,7 +370,7 @@ def test_what_a_source_reads_ahead_of_a_function_that_takes_long_is_bounded(monk
 
     def look(coordinator: StreamCoordinator, message: Reports) -> None:
         take_reports(coordinator, message)
-        read.append(coordinator.figures.records_read)
+        read.append(coordinator.statistics.records_read)
         if read[-1] and read[-100:].count(read[-1]) == 100:  # nothing more is read
             HAS_BEEN_SEEN.set()
 

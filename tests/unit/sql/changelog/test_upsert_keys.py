@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from funke.engine.sql.plan.node import as_node
-from funke.engine.sql.statements.job_plans import _for_mode
+from funke.engine.sql.rules.execution_modes import in_execution_mode
 from funke.table import EnvironmentSettings, TableEnvironment
 
 COUNTS = "SELECT k, COUNT(*) AS c FROM t GROUP BY k"
@@ -104,7 +104,8 @@ def t_env() -> TableEnvironment:
     ],
 )
 def test_keys(t_env: TableEnvironment, query: str, keys: str | None) -> None:
-    relation = _for_mode(t_env._session, t_env.sql_query(query)._relation)
+    session = t_env._session
+    relation = in_execution_mode(t_env.sql_query(query)._relation, session.settings, session.is_streaming)
     found = sorted(
         " ".join(sorted(relation.columns[place].name for place in key)) for key in as_node(relation).upsert_keys()
     )

@@ -30,12 +30,12 @@ TYPES = (
     "bb BYTES, da DATE, ti TIME, ts0 TIMESTAMP(0), ts3 TIMESTAMP(3), ts6 TIMESTAMP(6), lt TIMESTAMP_LTZ(3), "
     "a ARRAY<INT>, m MAP<STRING, INT>, r ROW<x INT, y STRING>"
 )
-MOMENT = datetime.datetime(2020, 1, 2, 3, 4, 5)
+TIMESTAMP = datetime.datetime(2020, 1, 2, 3, 4, 5)
 UTC = datetime.UTC
 VALUES: tuple[Any, ...] = (
-    True, 1, 2, 3, 4, 1.5, 1e10, Decimal("100.50"), "ab ", 'he said "hi", ok', b"hi", MOMENT.date(),
-    MOMENT.time(), MOMENT, MOMENT.replace(microsecond=120000), MOMENT.replace(microsecond=123456),
-    MOMENT.replace(microsecond=120000, tzinfo=UTC), [1, 2], {"k": 7}, (1, "z"),
+    True, 1, 2, 3, 4, 1.5, 1e10, Decimal("100.50"), "ab ", 'he said "hi", ok', b"hi", TIMESTAMP.date(),
+    TIMESTAMP.time(), TIMESTAMP, TIMESTAMP.replace(microsecond=120000), TIMESTAMP.replace(microsecond=123456),
+    TIMESTAMP.replace(microsecond=120000, tzinfo=UTC), [1, 2], {"k": 7}, (1, "z"),
 )  # fmt: skip
 NULLS = (None,) * len(VALUES)
 NO_MAP = [name for name in range(len(VALUES)) if name != 18]
@@ -167,29 +167,29 @@ def test_avro_files_are_read(tmp_path: Path) -> None:
         {"name": "ts", "type": {"type": "long", "logicalType": "timestamp-millis"}},
         {"name": "m", "type": {"type": "map", "values": "long"}},
     ]
-    moment = datetime.datetime(2020, 1, 2, 3, 4, 5, 678000, UTC)
+    timestamp = datetime.datetime(2020, 1, 2, 3, 4, 5, 678000, UTC)
     with (tmp_path / "x.avro").open("wb") as stream:
         fastavro.writer(
-            stream, {"type": "record", "name": "r", "fields": fields}, [{"id": 1, "ts": moment, "m": {"k": 2}}]
+            stream, {"type": "record", "name": "r", "fields": fields}, [{"id": 1, "ts": timestamp, "m": {"k": 2}}]
         )
     columns = "m MAP<STRING, BIGINT>, ts TIMESTAMP(3), other STRING, id INT"
     (row,) = drain(source_of(table(columns, tmp_path, "avro")).create_source())
-    assert (row.m, row.ts, row.other, row.id) == ({"k": 2}, moment.replace(tzinfo=None), None, 1)
+    assert (row.m, row.ts, row.other, row.id) == ({"k": 2}, timestamp.replace(tzinfo=None), None, 1)
 
 
 def test_partitions_are_folders(tmp_path: Path) -> None:
     columns, more = "a INT, d DATE, s STRING, x STRING", "PARTITIONED BY (d, s)"
     text = table(columns, tmp_path, "csv", more=more)
-    write(text, [(1, MOMENT.date(), "a b/c=d", "x"), (2, None, "", "y"), (3, MOMENT.date(), "a b/c=d", "z")])
+    write(text, [(1, TIMESTAMP.date(), "a b/c=d", "x"), (2, None, "", "y"), (3, TIMESTAMP.date(), "a b/c=d", "z")])
     assert files(tmp_path) == {
         "d=2020-01-02/s=a b%2Fc%3Dd": b"1,x\n3,z\n",
         "d=__DEFAULT_PARTITION__/s=__DEFAULT_PARTITION__": b"2,y\n",
     }
     rows = [tuple(row) for row in drain(source_of(text).create_source())]
     assert sorted(rows, key=lambda row: row[0]) == [
-        (1, MOMENT.date(), "a b/c=d", "x"),
+        (1, TIMESTAMP.date(), "a b/c=d", "x"),
         (2, None, None, "y"),
-        (3, MOMENT.date(), "a b/c=d", "z"),
+        (3, TIMESTAMP.date(), "a b/c=d", "z"),
     ]
 
 

@@ -18,9 +18,9 @@ from tests.unit.sql.functions.test_kernels import outcome, values_of
 
 NUMBERS = ["TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE"]
 DECIMALS = ["DECIMAL(4, 0)", "DECIMAL(10, 2)", "DECIMAL(20, 3)", "DECIMAL(18, 18)", "DECIMAL(38, 0)", "DECIMAL(38, 18)"]
-MOMENTS = ["DATE", "TIMESTAMP(0)", "TIMESTAMP(3)", "TIMESTAMP(6)"]
+TIMESTAMPS = ["DATE", "TIMESTAMP(0)", "TIMESTAMP(3)", "TIMESTAMP(6)"]
 TEXTS = ["STRING", "VARCHAR(4)", "CHAR(6)"]
-GROUPS = [[*NUMBERS, *DECIMALS, *TEXTS, "BOOLEAN"], [*MOMENTS, *TEXTS]]
+GROUPS = [[*NUMBERS, *DECIMALS, *TEXTS, "BOOLEAN"], [*TIMESTAMPS, *TEXTS]]
 NUMBER_TEXTS = st.one_of(
     st.integers().map(str),
     st.integers(-200, 200).map(str),
@@ -29,7 +29,7 @@ NUMBER_TEXTS = st.one_of(
     st.text(alphabet="0123456789+-. eExXnNaif_dD", max_size=6),
     st.sampled_from([" 7 ", "+7", "7.", ".5", "NaN", "Infinity", "-Infinity", "nan", "0x1F", "1e3", "1.5f", "true"]),
 )
-MOMENT_TEXTS = st.one_of(
+TIMESTAMP_TEXTS = st.one_of(
     st.datetimes().map(str),
     st.dates().map(str),
     st.sampled_from(
@@ -39,7 +39,7 @@ MOMENT_TEXTS = st.one_of(
 )
 
 
-@pytest.mark.parametrize("source", [*NUMBERS, *DECIMALS, *MOMENTS, *TEXTS[:2], "BOOLEAN"])
+@pytest.mark.parametrize("source", [*NUMBERS, *DECIMALS, *TIMESTAMPS, *TEXTS[:2], "BOOLEAN"])
 @settings(max_examples=60, derandomize=True, deadline=None)
 @given(data=st.data())
 def test_column_equals_values(source: str, data: st.DataObject) -> None:
@@ -50,7 +50,7 @@ def test_column_equals_values(source: str, data: st.DataObject) -> None:
         return
     some = values_of(source)
     if source in TEXTS:
-        texts = MOMENT_TEXTS if target in MOMENTS else NUMBER_TEXTS
+        texts = TIMESTAMP_TEXTS if target in TIMESTAMPS else NUMBER_TEXTS
         some = st.one_of(st.none(), texts.map(lambda text: text[:4] if source == "VARCHAR(4)" else text))
     values = data.draw(st.lists(some, min_size=1, max_size=4))
     columns = [from_values(values, call.types[0]), call.arguments[1].value]
@@ -91,7 +91,7 @@ def test_edges(source: str, target: str, value: Any, wanted: Any) -> None:
 
 
 @settings(max_examples=200, derandomize=True, deadline=None)
-@given(texts=st.lists(st.one_of(st.none(), MOMENT_TEXTS), min_size=1, max_size=3), pattern=st.booleans())
+@given(texts=st.lists(st.one_of(st.none(), TIMESTAMP_TEXTS), min_size=1, max_size=3), pattern=st.booleans())
 def test_to_timestamp(texts: list[str | None], pattern: bool) -> None:
     string = from_sql_text("STRING")
     given_pattern = constant(string.not_null(), "yyyy-MM-dd HH:mm:ss")

@@ -91,9 +91,9 @@ def test_date_format_writes_what_a_pattern_tells_apart(
     monkeypatch.setattr("funke.engine.sql.functions.times.OverDistinct", Counting)
     arguments = [Argument(from_sql_text(type_text)), constant(from_sql_text("STRING"), pattern)]
     start = datetime.datetime(2026, 1, 2, 10, 59, tzinfo=zone)
-    moments = pa.array([start + datetime.timedelta(milliseconds=10 * each) for each in range(10_000)])
+    timestamps = pa.array([start + datetime.timedelta(milliseconds=10 * each) for each in range(10_000)])
     call = bind(FUNCTIONS["date_format"], arguments, Session())
-    found = column_function(call)([moments, pa.scalar(pattern)], len(moments))
+    found = column_function(call)([timestamps, pa.scalar(pattern)], len(timestamps))
     assert counts == [written if zone is None else 100]
     assert len(found) == 10_000
     assert found[0].as_py() == call.body()(start, pattern)

@@ -384,13 +384,13 @@ def test_what_cannot_be_cast(value: Any, target: str) -> None:
 
 
 def test_zone_of_the_session() -> None:
-    moment = ltz(2024, 7, 1, 22, 30)
-    assert call("cast", moment, from_sql_text("STRING"), zone="Europe/Berlin")[0] == "2024-07-02 00:30:00.000"
-    assert call("cast", moment, from_sql_text("DATE"), zone="Europe/Berlin")[0] == DATE(2024, 7, 2)
-    assert call("cast", TS(2024, 7, 2, 0, 30), moment.type, zone="Europe/Berlin")[0] == moment.value
-    assert call("hour", moment, zone="Europe/Berlin")[0] == 0
-    assert call("date_format", moment, "yyyy-MM-dd HH:mm", zone="Europe/Berlin")[0] == "2024-07-02 00:30"
-    assert call("floor", moment, Word("DAY"), zone="Europe/Berlin")[0] == ltz(2024, 7, 1, 22).value
+    timestamp = ltz(2024, 7, 1, 22, 30)
+    assert call("cast", timestamp, from_sql_text("STRING"), zone="Europe/Berlin")[0] == "2024-07-02 00:30:00.000"
+    assert call("cast", timestamp, from_sql_text("DATE"), zone="Europe/Berlin")[0] == DATE(2024, 7, 2)
+    assert call("cast", TS(2024, 7, 2, 0, 30), timestamp.type, zone="Europe/Berlin")[0] == timestamp.value
+    assert call("hour", timestamp, zone="Europe/Berlin")[0] == 0
+    assert call("date_format", timestamp, "yyyy-MM-dd HH:mm", zone="Europe/Berlin")[0] == "2024-07-02 00:30"
+    assert call("floor", timestamp, Word("DAY"), zone="Europe/Berlin")[0] == ltz(2024, 7, 1, 22).value
     assert call("from_unixtime", 0, zone="Asia/Tokyo")[0] == "1970-01-01 09:00:00"
     assert call("unix_timestamp", "1970-01-01 09:00:00", zone="Asia/Tokyo")[0] == 0
 

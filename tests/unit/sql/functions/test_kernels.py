@@ -88,14 +88,14 @@ def not_null_values(name: str) -> st.SearchStrategy[Any]:
 
 
 def times(kind: str, step: int) -> st.SearchStrategy[Any]:
-    def cut(moment: Any) -> Any:
-        return moment.replace(microsecond=moment.microsecond // step * step)
+    def cut(timestamp: Any) -> Any:
+        return timestamp.replace(microsecond=timestamp.microsecond // step * step)
 
     if kind == "TIME":
         return st.times().map(cut)
     zones = st.just(datetime.UTC) if kind == "TIMESTAMP_LTZ" else st.none()
-    moments = st.datetimes(datetime.datetime(1600, 1, 1), datetime.datetime(2400, 1, 1))
-    return st.builds(lambda moment, zone: cut(moment).replace(tzinfo=zone), moments, zones)
+    timestamps = st.datetimes(datetime.datetime(1600, 1, 1), datetime.datetime(2400, 1, 1))
+    return st.builds(lambda timestamp, zone: cut(timestamp).replace(tzinfo=zone), timestamps, zones)
 
 
 PLAIN: dict[str, st.SearchStrategy[Any]] = {
@@ -172,7 +172,7 @@ KERNELS = sorted(
     for name, function in FUNCTIONS.items()
     if function.kernel_for
     and function.is_deterministic
-    and function.moment is None
+    and function.current_time is None
     and function.name == name
     and name not in WITH_CONSTANTS
 )

@@ -51,9 +51,9 @@ class Columns(OperatorHarness):
     def rows(self, *times: int | None) -> list[Any]:
         import pyarrow as pa
 
-        moments = [None if each is None else EPOCH + datetime.timedelta(milliseconds=each) for each in times]
+        timestamps = [None if each is None else EPOCH + datetime.timedelta(milliseconds=each) for each in times]
         ids = from_values(list(range(len(times))), self.columns[0].type)
-        arrays = [ids, from_values(moments, self.columns[1].type)]
+        arrays = [ids, from_values(timestamps, self.columns[1].type)]
         self.operator.process_columns(ColumnBatch(pa.RecordBatch.from_arrays(arrays, schema=schema_of(self.columns))))
         return self.seen()
 

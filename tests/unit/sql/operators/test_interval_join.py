@@ -31,6 +31,8 @@ from funke.engine.types.columns.column_hash import groups_of_columns
 from funke.engine.types.key_groups import KeyGroups
 from funke.engine.types.logical.sql_text import from_sql_text
 from funke.engine.types.type_catalog import Types
+from tests.harness.backends import choice_of
+from tests.harness.join_state import join_backend
 from tests.harness.kernel_forms import use_form
 from tests.harness.operator_harness import OperatorHarness, Watermark
 from tests.harness.sql_changelogs import batch_of, changes_of, inserts
@@ -85,7 +87,14 @@ class Running:
         return [(*row[:2], _millis(row[2]), *row[3:5], _millis(row[5])) for row in rows]
 
     def entries(self) -> list[int]:
-        return [len(each) for each in self.harness.operator._sides]
+        """How many rows each side has, wherever they are."""
+        operator = self.harness.operator
+        operator.prepare_snapshot(0)
+        counts = {each.name: 0 for each in operator._inputs}
+        for _, part in operator.snapshot_keyed():
+            for table, batches in part.tables.items():
+                counts[table.name] += sum(map(len, batches.values()))
+        return list(counts.values())
 
 
 def _millis(time: Any) -> int | None:
@@ -108,7 +117,9 @@ class Model:
         for each in matches:
             each[1] = True
         sent = [self.pair(row, each[0], side) for each in matches]
-        if not self.join.bounds.is_empty and self.now < row[2] + self.reaches[side]:
+        # Nothing meets a row without a key, which is only kept to be sent by itself.
+        is_kept = row[0] is not None or self.outer[side]
+        if is_kept and not self.join.bounds.is_empty and self.now < row[2] + self.reaches[side]:
             self.sides[side].append([row, bool(matches)])
         elif not matches and self.outer[side]:
             sent.append(self.pair(row, NOTHING, side))
@@ -143,24 +154,33 @@ STEPS = st.lists(st.tuples(st.integers(0, 1), st.lists(ROWS, max_size=6)) | st.i
 BOUNDS = st.tuples(st.integers(-9, 9), st.integers(-9, 9))
 
 
-@pytest.mark.parametrize("form", ["compiled", "plain"])
+@pytest.mark.parametrize(
+    ("form", "backend"), [("compiled", "hashmap"), ("plain", "hashmap"), ("compiled", "rocksdb-without-memory")]
+)
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=40)
+@settings(max_examples=30)
 @given(
     bounds=BOUNDS, has_condition=st.booleans(), cleanup=st.sampled_from([0, 0, 5]), steps=STEPS, size=st.integers(1, 6)
 )
 def test_rows_are_those_of_flinks_rules(
-    form: str, kind: JoinKind, bounds: tuple[int, int], has_condition: bool, cleanup: int, steps: list[Any], size: int
+    form: str,
+    backend: str,
+    kind: JoinKind,
+    bounds: tuple[int, int],
+    has_condition: bool,
+    cleanup: int,
+    steps: list[Any],
+    size: int,
 ) -> None:
     """However rows are late, and however they are cut into batches."""
     join = replace(join_of(kind, *bounds, has_condition), cleanup_ms=cleanup)
     with pytest.MonkeyPatch.context() as patch:
         use_form(form, patch)
-        running, model, watermark = Running(join), Model(join), 0
+        running, model, watermark = Running(join, backend=join_backend(backend, patch)), Model(join), 0
         for step in [*steps, 1 << 40]:
             if isinstance(step, int):
                 watermark += step
-                assert running.watermark(watermark) == model.watermark(watermark)
+                assert ordered(running.watermark(watermark), join) == ordered(model.watermark(watermark), join)
                 assert running.watermarks == [watermark - join.watermark_delay_ms]
                 assert running.entries() == [len(each) for each in model.sides]
                 continue
@@ -170,6 +190,18 @@ def test_rows_are_those_of_flinks_rules(
             ]
             assert sent == [each for row in rows for each in model.take(side, row)]
         assert running.entries() == [0, 0]
+        running.harness.close()
+
+
+def ordered(rows: Sequence[Any], join: IntervalJoin) -> list[Any]:
+    """Rows that expire by the order of times; those of one time may come in any order."""
+
+    def expiry(row: Any) -> int:
+        return row[2] + join.left_reach_ms if row[2] is not None else row[5] + join.right_reach_ms
+
+    times = [expiry(row) for row in rows]
+    assert times == sorted(times)
+    return sorted(rows, key=lambda row: (expiry(row), str(row)))
 
 
 def outcome(kind: JoinKind, left: Sequence[Row], right: Sequence[Row], bounds: tuple[int, int]) -> Counter[Any]:
@@ -202,6 +234,7 @@ def dealt(rows: Sequence[Row], parallelism: int) -> list[list[Row]]:
     disorder=st.integers(0, 6),
     restart=st.integers(0, 10),
     parallelism=st.sampled_from([(1, 1), (1, 2), (2, 1)]),
+    backends=st.sampled_from([("hashmap", "hashmap"), ("hashmap", "rocksdb"), ("rocksdb", "hashmap")]),
 )
 def test_without_late_rows_a_stream_gives_what_a_batch_gives(
     kind: JoinKind,
@@ -210,18 +243,25 @@ def test_without_late_rows_a_stream_gives_what_a_batch_gives(
     disorder: int,
     restart: int,
     parallelism: tuple[int, int],
+    backends: tuple[str, str],
 ) -> None:
     """Disorder stays within the bound of watermarks; a restart in the middle may change the parallelism."""
     before, after = parallelism
     join = join_of(kind, *distances)
-    subtasks = [Running(join, parallelism=before, subtask=each) for each in range(before)]
+    first, second = map(choice_of, backends)
+    subtasks = [Running(join, parallelism=before, subtask=each, backend=first) for each in range(before)]
     given_rows: tuple[list[Row], list[Row]] = ([], [])
     reached = [0, 0]
     sent: list[Any] = []
     for number, (side, rows) in enumerate(batches):
         if number == restart:
             snapshots = [each.harness.snapshot() for each in subtasks]
-            subtasks = [Running(join, parallelism=after, subtask=each, restored=snapshots) for each in range(after)]
+            for each in subtasks:
+                each.harness.close()
+            subtasks = [
+                Running(join, parallelism=after, subtask=each, restored=snapshots, backend=second)
+                for each in range(after)
+            ]
         # A row behind the watermark comes at its time instead.
         timely = [(key, value, max(time, reached[side] - disorder + 1)) for key, value, time in rows]
         given_rows[side].extend(timely)
@@ -232,7 +272,9 @@ def test_without_late_rows_a_stream_gives_what_a_batch_gives(
         sent += [row for each in subtasks for row in each.watermark(watermark)]
     sent += [row for each in subtasks for row in each.watermark(MAX_WATERMARK)]
     assert Counter(sent) == outcome(kind, *given_rows, distances)
-    assert all(each.entries() == [0, 0] for each in subtasks)
+    for subtask in subtasks:
+        assert subtask.entries() == [0, 0]
+        subtask.harness.close()
 
 
 def test_rows_are_forgotten_when_the_watermark_passes_what_they_can_match() -> None:
@@ -255,8 +297,9 @@ def test_keys_of_rows_that_are_gone_take_no_room() -> None:
         running.feed(0, [(number * 1000 + key, 0, number * 10) for key in range(1000)])
         running.feed(1, [(number * 1000 + key, 0, number * 10) for key in range(1000)])
         running.watermark(number * 10 + 5)
+        running.harness.end_epoch()
     assert running.entries() == [0, 0]
-    assert len(running.harness.operator._numbers) <= 5000
+    assert len(running.harness.operator._rows._numbers) <= 5000
     assert sum(each.gone for each in running.harness.operator._sides) <= 5000
 
 
@@ -286,3 +329,36 @@ def test_by_the_clock_rows_wait_as_long_as_it_runs() -> None:
     running.feed(1, [(3, 5, 0)])
     running.harness.end_input()
     assert running.sent() == []
+
+
+@pytest.mark.parametrize("kind", ["inner", "full"])
+def test_rows_outside_memory_are_forgotten_after_a_restart(kind: JoinKind, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The files of the backend come back; rows that are not read again are forgotten, and sent, in their time."""
+    backend = join_backend("rocksdb-without-memory", monkeypatch)
+    join = join_of(kind, -4, 10)
+    first = Running(join, backend=backend)
+    first.feed(0, [(key, 0, 100 + key) for key in range(50)])
+    first.feed(1, [(1, 5, 100), (None, 6, 120)])
+    first.harness.operator.prepare_snapshot(1)
+    files = first.harness.operator.native_files()
+    state = first.harness.operator.snapshot()
+    assert files and sum(map(len, first.harness.operator._sides)) < 50
+    folder = first.harness.operator._rows._backend._latest.folder
+
+    def restore(operator: Any) -> None:
+        operator.restore(state)
+        operator.restore_native([folder], range(128))
+
+    again = Running(join, backend=backend, before_open=restore)
+    assert sum(map(len, again.harness.operator._sides)) == 0
+    assert again.feed(1, [(40, 7, 141)]) == [(40, 0, 140, 40, 7, 141)]
+    sent = again.watermark(125)
+    assert [row[0] for row in sent] == ([] if kind == "inner" else [key for key in range(21) if key != 1])
+    assert again.entries() == [29, 1 if kind == "inner" else 2]
+    sent = again.watermark(MAX_WATERMARK)
+    assert sorted(str(row[0]) for row in sent) == (
+        [] if kind == "inner" else sorted(["None", *(str(key) for key in range(21, 50) if key != 40)])
+    )
+    assert again.entries() == [0, 0]
+    for each in (first, again):
+        each.harness.close()

@@ -7,29 +7,24 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from funke.engine.formats.column_types import to_type_info
 from funke.engine.graph.operations import ColumnOperator
 from funke.engine.sql.binding.expressions import BoundColumn, BoundExpression, BoundFunction
 from funke.engine.sql.binding.joins import JoinKind, columns_of_join
 from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.functions.catalog import FUNCTIONS
 from funke.engine.sql.functions.function import bind
-from funke.engine.sql.operators import stored_join_rows
-from funke.engine.sql.operators.stored_join_rows import StoredJoinRows
 from funke.engine.sql.plan.changes import ALL_KINDS, INSERTS
 from funke.engine.sql.plan.join import Join
 from funke.engine.sql.plan.node import DetachedInput
 from funke.engine.sql.plan.upsert_keys import NO_KEYS, UpsertKeys, one_key
 from funke.engine.state.backend_choice import BackendChoice
-from funke.engine.types.columns.column_hash import groups_of_columns
-from funke.engine.types.key_groups import KeyGroups
 from funke.engine.types.logical.sql_text import from_sql_text
 from tests.harness.backends import choice_of
+from tests.harness.join_state import JOIN_BACKENDS, join_backend, subtask_of
 from tests.harness.kernel_forms import use_form
 from tests.harness.operator_harness import OperatorHarness
 from tests.harness.sql_changelogs import Change, batch_of, changes_of
@@ -169,13 +164,9 @@ def cut(changes: list[Step], sizes: list[int]) -> list[tuple[int, list[Change]]]
     return batches
 
 
-@pytest.fixture(params=["hashmap", "rocksdb", "rocksdb-without-memory"])
+@pytest.fixture(params=JOIN_BACKENDS)
 def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> BackendChoice:
-    """A backend; without memory rows leave it after every batch, but for the half that was used last."""
-    if request.param == "rocksdb-without-memory":
-        monkeypatch.setattr(stored_join_rows, "_FEW_ROWS", 0)
-        monkeypatch.setattr(StoredJoinRows, "end_batch", StoredJoinRows._leave_memory)
-    return choice_of(request.param.removesuffix("-without-memory"))
+    return join_backend(request.param, monkeypatch)
 
 
 @pytest.mark.parametrize("form", ["compiled", "plain"])
@@ -238,20 +229,15 @@ def test_a_restored_join_goes_on(kind: JoinKind, backend: BackendChoice, changes
             sent = [
                 change
                 for subtask, running in enumerate(subtasks)
-                for change in running.feed(side, [each for each in batch if place(each, parallelism) == subtask])
+                for change in running.feed(
+                    side, [each for each in batch if subtask_of(each[1][0], parallelism) == subtask]
+                )
             ]
             # Rows of a key may come back in another order, and subtasks have none among them.
             assert sorted(sent, key=repr) == sorted(expected, key=repr)
         snapshots = [each.harness.snapshot() for each in subtasks]
         for each in subtasks:
             each.harness.close()
-
-
-def place(change: Change, parallelism: int) -> int:
-    """The subtask that a row belongs to."""
-    key = pa.array([change[1][0]], pa.int32())
-    group = int(groups_of_columns([key], [to_type_info(LEFT[0].type)], KeyGroups(128))[0])
-    return group * parallelism // 128
 
 
 def test_a_row_with_a_known_key_replaces_the_former_one() -> None:
@@ -342,7 +328,7 @@ def test_files_of_a_backend_come_back() -> None:
         ("+I", (None, None, 7, 5)),
         ("-D", (None, None, 7, 5)),
     ]
-    assert second.harness.operator.metrics()["numLeftRowsInMemory"] == 1
+    assert second.harness.operator.metrics()["numRowsInMemoryOfInput0"] == 1
     for each in (first, second):
         each.harness.close()
 

@@ -13,9 +13,12 @@ from funke.engine.graph.operations import ColumnOperator
 from funke.engine.operators.clock import ManualClock
 from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.binding.snapshot_joins import LoadPhase
+from funke.engine.sql.operators.windows import row_logs
 from funke.engine.sql.plan.changes import ALL_KINDS
 from funke.engine.sql.plan.lateral_snapshot_join import LateralSnapshotJoin
 from funke.engine.types.logical.data_types import DataTypes
+from tests.harness.backends import choice_of
+from tests.harness.join_state import JOIN_BACKENDS, join_backend
 from tests.harness.operator_harness import OperatorHarness, Status, Watermark
 from tests.harness.plan_nodes import rows_of
 from tests.harness.sql_changelogs import batch_of, changes_of
@@ -120,16 +123,24 @@ steps = st.lists(
 
 
 @settings(max_examples=60, deadline=None)
-@given(steps, st.sampled_from(["inner", "left"]), st.booleans())
-def test_as_the_model(steps, kind, is_cut):
-    model, harness = Model(kind), running(node(kind))
+@given(steps, st.sampled_from(["inner", "left"]), st.booleans(), st.sampled_from(JOIN_BACKENDS))
+def test_as_the_model(steps, kind, is_cut, backend):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(row_logs, "_MOST_ROWS", 2)
+        _as_the_model(steps, kind, is_cut, join_backend(backend, patch))
+
+
+def _as_the_model(steps, kind, is_cut, backend):
+    model, harness = Model(kind), running(node(kind), backend=backend)
     sent: list[Any] = []
     times = [0, 0]
     for word, what in steps:
         if word == "restart":
             sent += shown(harness)
             state = harness.snapshot()
-            harness = running(node(kind), restored=[state])
+            harness.close()
+            backend = choice_of("rocksdb" if backend.name == "hashmap" else "hashmap")
+            harness = running(node(kind), restored=[state], backend=backend)
             # As in Flink watermarks are not kept: they come again.
             if times[0]:
                 watermark(harness, 0, times[0])
@@ -147,6 +158,7 @@ def test_as_the_model(steps, kind, is_cut):
         watermark(harness, side, times[side])
         (model.left_watermark if side == 0 else model.right_watermark)(times[side])
     sent += shown(harness)
+    harness.close()
     assert _ordered(sent) == _ordered(model.sent)
 
 
@@ -193,9 +205,10 @@ def test_a_side_that_falls_silent_ends_the_load_phase():
     assert harness.operator.metrics()["currentPhase"] == 1
 
 
-def test_keys_that_nobody_asks_for_are_forgotten():
+@pytest.mark.parametrize("backend", JOIN_BACKENDS)
+def test_keys_that_nobody_asks_for_are_forgotten(backend, monkeypatch):
     clock = ManualClock(0)
-    harness = running(node(ttl_ms=1000), clock=clock)
+    harness = running(node(ttl_ms=1000), clock=clock, backend=join_backend(backend, monkeypatch))
     feed_right(harness, ("+I", (1, 7)), ("+I", (2, 8)))
     clock.set(5_000)  # nothing is forgotten in the load phase
     watermark(harness, 1, COMPLETED_MS)
@@ -205,8 +218,47 @@ def test_keys_that_nobody_asks_for_are_forgotten():
     harness.operator.end_epoch()
     feed_left(harness, (1, 2), (2, 2))
     assert shown(harness) == [(1, 1, 1, 7), (1, 2, 1, 7), (2, 2, None, None)]
-    assert len(harness.operator._side) == 1
+    assert entries(harness) == 1
     assert harness.operator.metrics()["numStateTtlEvictions"] == 1
+    harness.close()
+
+
+def entries(harness):
+    """How many rows of the right side there are, wherever they are."""
+    harness.operator.prepare_snapshot(0)
+    parts = [part for _, part in harness.operator.snapshot_keyed()]
+    tables = [table for part in parts for name, table in part.tables.items() if name.name == "right-rows"]
+    return sum(len(batch) for table in tables for batch in table.values())
+
+
+def test_files_of_a_backend_come_back(monkeypatch):
+    monkeypatch.setattr(row_logs, "_MOST_ROWS", 4)
+    backend, clock = join_backend("rocksdb-without-memory", monkeypatch), ManualClock(0)
+    first = running(node(ttl_ms=1000), clock=clock, backend=backend)
+    feed_right(first, *(("+I", (key, key * 10)) for key in range(20)))
+    watermark(first, 1, 10)
+    feed_right(first, ("-D", (3, 30)))
+    feed_left(first, *((key, 0) for key in range(10)))
+    first.operator.prepare_snapshot(1)
+    assert first.operator.native_files()
+    state, folder = first.operator.snapshot(), first.operator._rows._backend._latest.folder
+    clock.set(50_000)
+
+    def restore(operator):
+        operator.restore(state)
+        operator.restore_native([folder], range(128))
+
+    again = running(node(ttl_ms=1000), clock=clock, backend=backend, before_open=restore)
+    watermark(again, 1, COMPLETED_MS)
+    rows = [(key, 0, key, key * 10) for key in range(10) if key != 3]
+    assert sorted(shown(again), key=_key) == sorted([*rows, (3, 0, None, None)], key=_key)
+    clock.set(50_800)
+    feed_left(again, (15, 1))
+    clock.set(51_500)
+    again.operator.end_epoch()
+    assert entries(again) == 1 and again.operator.metrics()["numStateTtlEvictions"] == 18
+    for each in (first, again):
+        each.close()
 
 
 @pytest.mark.parametrize("is_loaded", [False, True])

@@ -112,8 +112,8 @@ def test_a_null_where_there_must_be_a_value() -> None:
 def test_event_time_becomes_a_column() -> None:
     columns = (Column("rt", DataTypes.TIMESTAMP_LTZ(3)), Column("id", DataTypes.BIGINT()))
     create = StreamColumns(columns, (None, 0))
-    moment = datetime.datetime(1970, 1, 1, 0, 0, 1, tzinfo=datetime.UTC)
-    assert results(create, batch((7, "a"), timestamps=[1000]), columns=columns) == [(moment, 7)]
+    timestamp = datetime.datetime(1970, 1, 1, 0, 0, 1, tzinfo=datetime.UTC)
+    assert results(create, batch((7, "a"), timestamps=[1000]), columns=columns) == [(timestamp, 7)]
     with pytest.raises(ValueError, match="Rowtime timestamp is not defined"):
         results(create, batch((7, "a")), columns=columns)
 

@@ -57,7 +57,7 @@ def lowered(text, rates=None):
     return lower(bound(text, rates))
 
 
-def moment(time):
+def timestamp(time):
     return None if time is None else datetime.datetime(1970, 1, 1) + datetime.timedelta(milliseconds=time)
 
 
@@ -77,13 +77,13 @@ class Running:
         return OperatorHarness(ColumnOperator(operator), keeps_columns=True)
 
     def order(self, number, currency, time, sign="+I"):
-        self._feed(0, [(sign, (number, currency, moment(time)))], ORDERS)
+        self._feed(0, [(sign, (number, currency, timestamp(time)))], ORDERS)
 
     def rate(self, currency, rate, time, sign="+I"):
         self.rates((currency, rate, time), sign=sign)
 
     def rates(self, *rows, sign="+I"):
-        self._feed(1, [(sign, (currency, rate, moment(time))) for currency, rate, time in rows], RATES)
+        self._feed(1, [(sign, (currency, rate, timestamp(time))) for currency, rate, time in rows], RATES)
 
     def _feed(self, side, changes, columns):
         plain = tuple(Column(each.name, each.type) for each in columns)

@@ -21,6 +21,7 @@ from funke.engine.sql.binding.window_relations import WindowTime
 from funke.engine.sql.functions.catalog import FUNCTIONS
 from funke.engine.sql.functions.function import bind
 from funke.engine.sql.operators import pair_condition
+from funke.engine.sql.operators.windows import row_logs
 from funke.engine.sql.plan.changes import INSERTS
 from funke.engine.sql.plan.node import DetachedInput
 from funke.engine.sql.plan.upsert_keys import NO_KEYS
@@ -30,6 +31,7 @@ from funke.engine.types.columns.column_hash import groups_of_columns
 from funke.engine.types.key_groups import KeyGroups
 from funke.engine.types.logical.sql_text import from_sql_text
 from funke.engine.types.type_catalog import Types
+from tests.harness.backends import choice_of
 from tests.harness.operator_harness import OperatorHarness
 from tests.harness.sql_changelogs import batch_of, changes_of, inserts
 
@@ -138,6 +140,8 @@ STEPS = st.lists(st.tuples(st.integers(0, 1), st.lists(ROWS, max_size=6)) | st.i
     restart=st.integers(0, 12),
     parallelism=st.sampled_from([(1, 1), (1, 2), (2, 1)]),
     most=st.sampled_from([1, 3, 1 << 17]),
+    backends=st.sampled_from([("hashmap", "hashmap"), ("hashmap", "rocksdb"), ("rocksdb", "hashmap")]),
+    most_rows=st.sampled_from([1, 4, 1 << 16]),
 )
 def test_each_window_is_joined_when_it_ends(
     kind: JoinKind,
@@ -147,18 +151,27 @@ def test_each_window_is_joined_when_it_ends(
     restart: int,
     parallelism: tuple[int, int],
     most: int,
+    backends: tuple[str, str],
+    most_rows: int,
 ) -> None:
     """Late rows are left out; however rows are cut, and wherever the job starts again with another parallelism."""
     join, (before, after) = join_of(kind, has_condition), parallelism
-    subtasks = [Running(join, parallelism=before, subtask=each) for each in range(before)]
+    first, second = map(choice_of, backends)
+    subtasks = [Running(join, parallelism=before, subtask=each, backend=first) for each in range(before)]
     waiting: tuple[list[Row], list[Row]] = ([], [])
     watermark, late = -1, 0
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pair_condition, "MOST_PAIRS", most)
+        patch.setattr(row_logs, "_MOST_ROWS", most_rows)
         for number, step in enumerate([*steps, 1 << 40]):
             if number == restart:
                 snapshots = [each.harness.snapshot() for each in subtasks]
-                subtasks = [Running(join, parallelism=after, subtask=each, restored=snapshots) for each in range(after)]
+                for each in subtasks:
+                    each.harness.close()
+                subtasks = [
+                    Running(join, parallelism=after, subtask=each, restored=snapshots, backend=second)
+                    for each in range(after)
+                ]
                 late = 0
             if isinstance(step, int):
                 watermark += step
@@ -177,6 +190,8 @@ def test_each_window_is_joined_when_it_ends(
                 for start in range(0, len(part), size):
                     assert subtask.feed(side, part[start : start + size]) == []
         assert sum(each.harness.operator.metrics()["numLateRecordsDropped"] for each in subtasks) == late
+    for each in subtasks:
+        each.harness.close()
 
 
 def test_rows_of_a_window_are_gone_when_it_has_ended() -> None:
@@ -199,3 +214,28 @@ def test_pairs_come_in_the_order_of_windows_and_of_left_rows() -> None:
     running.feed(0, [(1, 1, 10, 20), (2, 2, 0, 10), (1, 3, 0, 10)])
     running.feed(1, [(1, 5, 0, 10), (1, 6, 10, 20), (1, 7, 0, 10)])
     assert [(row[1], row[5]) for row in running.watermark(30)] == [(2, None), (3, 5), (3, 7), (1, 6)]
+
+
+def test_rows_outside_memory_come_back_after_a_restart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_logs, "_MOST_ROWS", 16)
+    first = Running(join_of("full"), backend=choice_of("rocksdb"))
+    first.feed(0, [(key, 1, 0, 10 + 10 * (key % 2)) for key in range(20)])
+    first.feed(1, [(1, 2, 0, 20)])
+    operator = first.harness.operator
+    operator.prepare_snapshot(1)
+    assert operator.native_files()
+    state, folder = operator.snapshot(), operator.state._backend._latest.folder
+
+    def restore(restored: Any) -> None:
+        restored.restore(state)
+        restored.restore_native([folder], range(128))
+
+    again = Running(join_of("full"), backend=choice_of("rocksdb"), before_open=restore)
+    again.feed(1, [(1, 3, 0, 20), (3, 4, 0, 20)])
+    assert sorted(row[0] for row in again.watermark(9)) == [*range(0, 20, 2)]
+    sent = again.watermark(19)
+    assert [row[5] for row in sent if row[0] == 1] == [2, 3], "the row of before comes first"
+    assert len(sent) == 11 and again.entries() == [0, 0]
+    assert again.watermark(MAX_WATERMARK) == []
+    for each in (first, again):
+        each.harness.close()

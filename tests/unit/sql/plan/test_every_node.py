@@ -17,12 +17,12 @@ from funke.common import Row
 from funke.engine.sql import plan
 from funke.engine.sql.binding.relations import Relation
 from funke.engine.sql.meaning.column_texts import ColumnTexts
+from funke.engine.sql.operators import loaded
 from funke.engine.sql.parsing import parse
 from funke.engine.sql.plan.changes import ALL_KINDS, ChangeSettings
 from funke.engine.sql.plan.explain_text import ExplainStyle
 from funke.engine.sql.plan.node import DetachedInput, PlanNode
 from funke.engine.sql.plan.numbered_rows import NumberedRowsStep
-from funke.engine.sql.plan.to_graph import OPERATOR_MODULES
 from funke.engine.sql.plan.watermarks import EVERY_WATERMARK
 from funke.engine.sql.statements.insert_plans import plan_insert
 from funke.engine.sql.statements.job_plans import planned_inserts, planned_rows
@@ -54,6 +54,8 @@ QUERIES = [
     "SELECT t.k, r.rate FROM t JOIN LATERAL SNAPSHOT(TABLE versions, DESCRIPTOR(ts)) AS r ON t.k = r.k",
     "SELECT t.k, r.rate FROM t JOIN versions AS r ON t.k = r.k AND t.v < r.rate",
     "SELECT t.k, r.rate FROM t FULL JOIN versions AS r ON t.k = r.k",
+    "SELECT /*+ MULTI_JOIN(r, c), STATE_TTL('c' = '1 d') */ t.k, r.rate, c.v FROM t "
+    "LEFT JOIN versions AS r ON t.k = r.k JOIN changes AS c ON t.k = c.k AND t.v < c.v",
     "SELECT v, rate FROM t LEFT JOIN versions AS r ON t.k = r.k AND t.ts BETWEEN r.ts - INTERVAL '1' SECOND AND r.ts",
     f"SELECT l.v, r.v FROM {TUMBLE} AS l FULL JOIN {TUMBLE} AS r "
     "ON l.k = r.k AND l.window_start = r.window_start AND l.window_end = r.window_end AND l.v < r.v",
@@ -68,6 +70,8 @@ QUERIES = [
     "SELECT k, SUM(v) OVER (PARTITION BY k ORDER BY v) FROM t",
     "SELECT * FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY v DESC) AS n FROM t) WHERE n <= 3",
     "SELECT * FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY ts DESC) AS n FROM t) WHERE n = 1",
+    "SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES SUM(A.v) AS s, A.l AS l, LAST(v, 1) AS b "
+    "PATTERN (A+ B) DEFINE A AS A.v > LAST(A.v, 1), B AS B.v < 3)",
     "SELECT * FROM t ORDER BY ts",
     "SELECT k, v FROM t LIMIT 3",
     "SELECT k, SUM(v) FROM upserts GROUP BY k",
@@ -225,8 +229,8 @@ def _check_state(node: PlanNode) -> None:
 
 def test_slots_are_forked_with_all_operators_loaded() -> None:
     node_classes()
-    loaded = {each.__name__ for each in OPERATOR_MODULES}
+    names = {each.__name__ for each in loaded.MODULES}
     for module in pkgutil.iter_modules(plan.__path__, f"{plan.__name__}."):
         source = inspect.getsource(importlib.import_module(module.name))
         imported = set(re.findall(r"^ +from (funke\.engine\.sql\.operators[\w.]*) import", source, re.MULTILINE))
-        assert imported <= loaded, f"{module.name} imports an operator that operators/loaded.py does not list"
+        assert imported <= names, f"{module.name} imports an operator that operators/loaded.py does not list"

@@ -35,10 +35,22 @@ def test_plans_are_those_of_flink(t_env: TableEnvironment, query: str) -> None:
     assert list(join_lines(physical.splitlines())) == list(join_lines(PLANS[query]))
 
 
+@pytest.mark.parametrize("query", RECORDED["multi_joins"])
+def test_chains_are_planned_as_those_of_flink(t_env: TableEnvironment, query: str) -> None:
+    option = "table.optimizer.multi-join.enabled"
+    t_env.get_config().set(option, "true")
+    try:
+        plan = t_env.explain_sql(query, ExplainDetail.CHANGELOG_MODE)
+    finally:
+        t_env.get_config().set(option, "false")
+    physical = plan.split("== Optimized Physical Plan ==\n")[1].split("\n== ")[0].strip()
+    assert list(join_lines(physical.splitlines())) == list(join_lines(RECORDED["multi_joins"][query]))
+
+
 def join_lines(plan: Iterable[str]) -> Iterable[str]:
     """Joins and exchanges; who explains a query looks at no rows before updates in Flink."""
     for line in plan:
         text = re.sub(r"^[ :+-]*", "", line)
-        if text.startswith(("Join(", "Exchange(")):
+        if text.startswith(("Join(", "MultiJoin(", "Exchange(")):
             # Columns that are computed for an aggregation have a number here.
             yield re.sub(r"\b(?!EXPR)(\w+)\$\d+", r"\1", text.replace("UB,", ""))

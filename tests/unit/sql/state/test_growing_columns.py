@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from funke.engine.sql.state.growing_columns import GrowingColumns
 from funke.engine.sql.state.row_bytes import row_bytes
+from tests.harness.kernel_forms import use_form
 
 _DAY = datetime.date(2024, 2, 29)
 VALUES: dict[Any, st.SearchStrategy[Any]] = {
@@ -36,10 +37,17 @@ VALUES: dict[Any, st.SearchStrategy[Any]] = {
 KINDS = pytest.mark.parametrize("kind", VALUES, ids=str)
 
 
+@pytest.fixture(params=["compiled", "plain", "none"])
+def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The form in which kernels run."""
+    use_form(request.param, monkeypatch)
+    return str(request.param)
+
+
 @KINDS
-@settings(max_examples=25)
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
-def test_rows_are_found_by_their_numbers(kind: Any, data: st.DataObject) -> None:
+def test_rows_are_found_by_their_numbers(form: str, kind: Any, data: st.DataObject) -> None:
     values = VALUES[kind]
     for optional in (values, st.none() | values):
         pieces = data.draw(st.lists(st.lists(optional, max_size=20), max_size=5))
@@ -59,7 +67,7 @@ def test_rows_are_found_by_their_numbers(kind: Any, data: st.DataObject) -> None
         assert columns.take(np.arange(len(every)))[0].to_pylist() == every[::-1]
 
 
-def test_texts_may_be_longer_than_the_room() -> None:
+def test_texts_may_be_longer_than_the_room(form: str) -> None:
     columns = GrowingColumns(pa.schema([("c", pa.string())]))
     texts = ["x" * size for size in (0, 100_000, 3, 50_000)]
     for text in texts:
@@ -93,7 +101,7 @@ def test_parts_of_a_row_do_not_run_together() -> None:
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.binary()], ids=str)
-def test_more_texts_than_32_bits_count(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_texts_than_32_bits_count(form: str, kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("funke.engine.sql.state.growing_columns._MOST_BYTES", 10)
     columns = GrowingColumns(pa.schema([("c", kind)]))
     for _ in range(3):

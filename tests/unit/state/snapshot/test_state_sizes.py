@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyarrow as pa
+
 from funke.engine.state.operator_state import OperatorStateSnapshot
 from funke.engine.state.snapshot.file_format import GroupPart, TableId
 from funke.engine.state.snapshot.native_files import HeldState, LocalFile
 from funke.engine.state.snapshot.state_sizes import StateSize, StateSizes
+from funke.engine.types.columns.column_batch import ColumnBatch
 
 
 def table(name: str, namespace: Any = None, kind: str = "value") -> TableId:
@@ -23,6 +26,13 @@ def test_a_state_by_itself_has_all_of_its_piece() -> None:
         StateSize("a", "count", "value", 3, 100),
         StateSize("b", "event-time timers", "timers", 2, 20),
     )
+
+
+def test_rows_in_columns_are_counted_one_by_one() -> None:
+    sizes = StateSizes()
+    rows = ColumnBatch(pa.RecordBatch.from_pydict({"x": range(30)}))
+    sizes.add_part("a", GroupPart({table("left-rows"): {0: rows}, table("right-rows"): {0: rows, 1: rows}}, [], []), 90)
+    assert {each.name: each.entries for each in sizes.all()} == {"right-rows": 60, "left-rows": 30}
 
 
 def test_states_that_share_a_piece_are_told_apart_by_some_of_their_entries() -> None:

@@ -27,7 +27,7 @@ def decimals(whole: int, scale: int) -> some.SearchStrategy[Decimal]:
     return some.integers(1 - 10**whole, 10**whole - 1).map(lambda number: Decimal(f"{number}e-{scale}"))
 
 
-MOMENTS = some.datetimes() | some.sampled_from([datetime.datetime(1969, 12, 31, 23, 59, 59, 999_999)])
+TIMESTAMPS = some.datetimes() | some.sampled_from([datetime.datetime(1969, 12, 31, 23, 59, 59, 999_999)])
 INSTANTS = some.builds(
     Instant, some.integers(-(10**9), 10**10), some.integers(0, 999_999).map(lambda micros: micros * 1000)
 )
@@ -52,12 +52,12 @@ TYPED: dict[str, tuple[TypeInformation, some.SearchStrategy[Any]]] = {
         Types.SQL_TIME(),
         some.times().map(lambda time: time.replace(microsecond=time.microsecond // 1000 * 1000)),
     ),
-    "timestamp": (Types.SQL_TIMESTAMP(), MOMENTS),
+    "timestamp": (Types.SQL_TIMESTAMP(), TIMESTAMPS),
     "instant": (Types.INSTANT(), INSTANTS),
     "zoned": (ZonedTimestampTypeInfo(), some.datetimes(datetime.datetime(2, 1, 1), timezones=some.just(UTC))),
     "local_date": (LocalTimeTypeInfo(LocalTimeTypeInfo.TimeType.LOCAL_DATE), some.dates()),
     "local_time": (LocalTimeTypeInfo(LocalTimeTypeInfo.TimeType.LOCAL_TIME), some.times()),
-    "local_date_time": (LocalTimeTypeInfo(LocalTimeTypeInfo.TimeType.LOCAL_DATE_TIME), MOMENTS),
+    "local_date_time": (LocalTimeTypeInfo(LocalTimeTypeInfo.TimeType.LOCAL_DATE_TIME), TIMESTAMPS),
     "pickled": (Types.PICKLED_BYTE_ARRAY(), some.tuples(some.integers(), some.text())),
     "list": (Types.LIST(Types.LONG()), some.lists(integers(64) | some.none())),
     "map": (Types.MAP(Types.STRING(), Types.LONG()), some.dictionaries(some.text("ab"), integers(64))),

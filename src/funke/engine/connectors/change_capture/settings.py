@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from funke.engine.types.logical.data_types import DataTypes
-from funke.engine.types.logical.row_type import RowField
+from funke.engine.types.logical import DataTypes, RowField
 
 if TYPE_CHECKING:
     from funke.engine.connectors.jdbc.database import Database
-    from funke.engine.types.logical.data_type import DataType
+    from funke.engine.types.logical import DataType
 
 __all__ = ["CaptureSettings"]
 

@@ -84,5 +84,5 @@ class DateTimeBucketAssigner(BucketAssigner):
         return {self._bucket_at(now_ms): values}
 
     def _bucket_at(self, now_ms: int) -> str:
-        moment = datetime.datetime.fromtimestamp(now_ms / 1000, datetime.UTC)
-        return compile_date_pattern(self.pattern)(moment.astimezone(find_zone(self.zone_id)))
+        timestamp = datetime.datetime.fromtimestamp(now_ms / 1000, datetime.UTC)
+        return compile_date_pattern(self.pattern)(timestamp.astimezone(find_zone(self.zone_id)))

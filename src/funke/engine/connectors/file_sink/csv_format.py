@@ -10,20 +10,22 @@ from typing import IO, TYPE_CHECKING, Any
 
 from funke.engine.connectors.file_sink.bulk_format import BulkFormat, BulkWriter
 from funke.engine.errors import ConfigurationError
-from funke.engine.types.arrow_types import field_names
-from funke.engine.types.basic_types import BasicType, BasicTypeInfo
-from funke.engine.types.collection_types import (
+from funke.engine.types import (
     BasicArrayTypeInfo,
+    BasicType,
+    BasicTypeInfo,
     ListTypeInfo,
     ObjectArrayTypeInfo,
     PrimitiveArrayTypeInfo,
-    is_byte_array,
+    Row,
+    RowTypeInfo,
+    TupleTypeInfo,
+    TypeInformation,
 )
-from funke.engine.types.composite_types import RowTypeInfo, TupleTypeInfo
+from funke.engine.types.arrow_types import field_names
+from funke.engine.types.collection_types import is_byte_array
 from funke.engine.types.decimal_type import DecimalTypeInfo
-from funke.engine.types.row import Row
 from funke.engine.types.text_form import text_writer
-from funke.engine.types.type_information import TypeInformation
 
 if TYPE_CHECKING:
     from funke.engine.types.text_form import TextWriter

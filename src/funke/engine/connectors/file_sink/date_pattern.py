@@ -26,13 +26,13 @@ _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Su
 
 @lru_cache(maxsize=64)
 def compile_date_pattern(pattern: str) -> DateWriter:
-    """Return the function that writes a moment after a Java pattern.
+    """Return the function that writes a timestamp after a Java pattern.
 
     >>> compile_date_pattern("yyyy-MM-dd--HH")(datetime.datetime(2024, 3, 9, 7, 5))
     '2024-03-09--07'
     """
     writers = [_token_writer(match.group(), pattern) for match in _TOKEN.finditer(pattern)]
-    return lambda moment: "".join([write(moment) for write in writers])
+    return lambda timestamp: "".join([write(timestamp) for write in writers])
 
 
 def _token_writer(token: str, pattern: str) -> DateWriter:
@@ -52,23 +52,23 @@ def _token_writer(token: str, pattern: str) -> DateWriter:
 
 
 def _number(read: Callable[[datetime.datetime], int]) -> Callable[[int], DateWriter]:
-    return lambda width: lambda moment: str(read(moment)).zfill(width)
+    return lambda width: lambda timestamp: str(read(timestamp)).zfill(width)
 
 
 def _year(width: int) -> DateWriter:
     if width == 2:
-        return lambda moment: f"{moment.year % 100:02}"
-    return lambda moment: str(moment.year).zfill(width)
+        return lambda timestamp: f"{timestamp.year % 100:02}"
+    return lambda timestamp: str(timestamp.year).zfill(width)
 
 
 def _named(read: Callable[[datetime.datetime], int], names: tuple[str, ...]) -> Callable[[int], DateWriter]:
     def build(width: int) -> DateWriter:
         if width < 3:
-            return lambda moment: str(read(moment)).zfill(width)
+            return lambda timestamp: str(read(timestamp)).zfill(width)
         if width == 5:
-            return lambda moment: names[read(moment) - 1][0]
+            return lambda timestamp: names[read(timestamp) - 1][0]
         length = None if width == 4 else 3
-        return lambda moment: names[read(moment) - 1][:length]
+        return lambda timestamp: names[read(timestamp) - 1][:length]
 
     return build
 
@@ -79,12 +79,12 @@ def _weekday(width: int) -> DateWriter:
 
 
 def _fraction(width: int) -> DateWriter:
-    return lambda moment: f"{moment.microsecond * 1000:09}".ljust(width, "0")[:width]
+    return lambda timestamp: f"{timestamp.microsecond * 1000:09}".ljust(width, "0")[:width]
 
 
 def _offset(width: int) -> DateWriter:
-    def write(moment: datetime.datetime) -> str:
-        total = int((moment.utcoffset() or datetime.timedelta()).total_seconds()) // 60
+    def write(timestamp: datetime.datetime) -> str:
+        total = int((timestamp.utcoffset() or datetime.timedelta()).total_seconds()) // 60
         hours, minutes = divmod(abs(total), 60)
         separator = ":" if width in (3, 5) else ""
         tail = f"{separator}{minutes:02}" if width > 1 or minutes else ""
@@ -96,19 +96,19 @@ def _offset(width: int) -> DateWriter:
 _LETTERS: dict[str, Callable[[int], DateWriter]] = {
     "y": _year,
     "u": _year,
-    "M": _named(lambda moment: moment.month, _MONTHS),
-    "L": _named(lambda moment: moment.month, _MONTHS),
-    "d": _number(lambda moment: moment.day),
-    "D": _number(lambda moment: moment.timetuple().tm_yday),
-    "Q": _number(lambda moment: (moment.month + 2) // 3),
+    "M": _named(lambda timestamp: timestamp.month, _MONTHS),
+    "L": _named(lambda timestamp: timestamp.month, _MONTHS),
+    "d": _number(lambda timestamp: timestamp.day),
+    "D": _number(lambda timestamp: timestamp.timetuple().tm_yday),
+    "Q": _number(lambda timestamp: (timestamp.month + 2) // 3),
     "E": _weekday,
-    "a": lambda _: lambda moment: "AM" if moment.hour < 12 else "PM",
-    "H": _number(lambda moment: moment.hour),
-    "k": _number(lambda moment: moment.hour or 24),
-    "K": _number(lambda moment: moment.hour % 12),
-    "h": _number(lambda moment: moment.hour % 12 or 12),
-    "m": _number(lambda moment: moment.minute),
-    "s": _number(lambda moment: moment.second),
+    "a": lambda _: lambda timestamp: "AM" if timestamp.hour < 12 else "PM",
+    "H": _number(lambda timestamp: timestamp.hour),
+    "k": _number(lambda timestamp: timestamp.hour or 24),
+    "K": _number(lambda timestamp: timestamp.hour % 12),
+    "h": _number(lambda timestamp: timestamp.hour % 12 or 12),
+    "m": _number(lambda timestamp: timestamp.minute),
+    "s": _number(lambda timestamp: timestamp.second),
     "S": _fraction,
     "x": _offset,
 }

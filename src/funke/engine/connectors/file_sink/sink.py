@@ -61,6 +61,10 @@ class FileSink(Sink):
                 f"files of {type(self.format).__name__} cannot be joined byte by byte; use record_wise_file_compactor()"
             )
 
+    @property
+    def paths(self) -> tuple[str, ...]:
+        return (self.base_path,)
+
     def create_writer(self, context: WriterContext, restored: Any = None) -> FileSinkWriter:
         writer = self._new_writer(context, *self._writer_arguments(context))
         if restored:

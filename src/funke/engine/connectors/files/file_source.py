@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Generator, Iterable, Iterator
 from typing import Any
 
@@ -47,6 +49,11 @@ class FileSource(Source):
         self._path_pattern = path_pattern
         self.is_bounded = discovery_interval_ms is None
         self.produced_type = file_format.produced_type
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Those that were given; of a pattern, the folder in which it begins."""
+        return tuple(map(_beginning, self._paths))
 
     def create_enumerator(self, parallelism: int, restored: Any = None) -> FileSplitEnumerator:
         """Look for the files, or go on with those that an earlier enumerator had left."""
@@ -99,3 +106,12 @@ def _reporting_errors(part: FileRange, batches: Iterable[Any]) -> Iterator[Any]:
         except reading_errors() as error:
             raise SourceError(f"cannot read file '{part.file.name}': {error}") from error
         yield batch
+
+
+def _beginning(path: str) -> str:
+    """
+    >>> _beginning("/logs/*/part"), _beginning("/logs/part")
+    ('/logs', '/logs/part')
+    """
+    wildcard = re.search(r"[*?\[]", path)
+    return path if wildcard is None else os.path.dirname(path[: wildcard.start()]) or "."

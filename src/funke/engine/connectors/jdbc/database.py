@@ -23,7 +23,7 @@ from funke.engine.types.time import Instant
 
 if TYPE_CHECKING:
     from funke.engine.connectors.jdbc.table_read import TableRead
-    from funke.engine.types.logical.data_type import DataType
+    from funke.engine.types.logical import DataType
 
 __all__ = ["Convert", "Database", "PostgresDatabase", "SqliteDatabase", "from_instant"]
 
@@ -132,13 +132,13 @@ class SqliteDatabase(Database):
 
     def value_text(self, name: str, data_type: DataType) -> str | None:
         """Its numbers compare as ours; times and decimals are texts that nobody knows the form of."""
-        from funke.engine.types.logical.families import CHARACTER, INTEGRAL
+        from funke.engine.types.logical import CHARACTER, INTEGRAL
 
         return quote(name) if isinstance(data_type, (*CHARACTER, *INTEGRAL)) else None
 
 
 def from_instant(instant: Instant) -> datetime.datetime:
-    """A moment in UTC, as drivers take it."""
+    """A timestamp in UTC, as drivers take it."""
     return _EPOCH + datetime.timedelta(seconds=instant.seconds, microseconds=instant.nanos // 1000)
 
 

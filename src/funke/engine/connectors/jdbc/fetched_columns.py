@@ -12,16 +12,26 @@ import pyarrow as pa
 from funke.engine.errors import SourceError, UnsupportedFeatureError
 from funke.engine.formats.table.table_format import schema_of
 from funke.engine.formats.table.text_cells import cell_reader, fitted_decimal, truncated
-from funke.engine.types.logical.atomic_types import BooleanType, DecimalType, DoubleType, FloatType
-from funke.engine.types.logical.families import BINARY, CHARACTER, INTEGRAL
-from funke.engine.types.logical.sql_text import to_sql_text
-from funke.engine.types.logical.time_types import DateType, LocalZonedTimestampType, TimestampType, TimeType
+from funke.engine.types.logical import (
+    BINARY,
+    CHARACTER,
+    INTEGRAL,
+    BooleanType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    LocalZonedTimestampType,
+    TimestampType,
+    TimeType,
+    to_sql_text,
+)
 from funke.engine.types.scalar_coercion import round_to_float32
 
 if TYPE_CHECKING:
     from funke.engine.connectors.jdbc.database import Database
     from funke.engine.connectors.jdbc.table_read import TableRead
-    from funke.engine.types.logical.data_type import DataType
+    from funke.engine.types.logical import DataType
 
 __all__ = ["fetched_columns"]
 
@@ -63,31 +73,31 @@ def _reader(data_type: DataType, system: str) -> Reader:
     if isinstance(data_type, BINARY):
         return lambda value: value.encode() if isinstance(value, str) else bytes(value)
     if isinstance(data_type, (DateType, TimeType, TimestampType, LocalZonedTimestampType)):
-        return _moment_reader(data_type)
+        return _timestamp_reader(data_type)
     raise UnsupportedFeatureError(f"{to_sql_text(data_type)} in a table of {system}")
 
 
-def _moment_reader(data_type: Any) -> Reader:
+def _timestamp_reader(data_type: Any) -> Reader:
     """Texts as ISO or SQL writes them; numbers are milliseconds, as Java's driver for SQLite stores them."""
     if isinstance(data_type, (DateType, TimeType)):
         read = cell_reader(data_type)
-        return lambda value: read(str(value)) if isinstance(value, str) else _part(_moment(value), data_type)
+        return lambda value: read(str(value)) if isinstance(value, str) else _part(_timestamp(value), data_type)
 
-    def read_moment(value: Any) -> datetime.datetime:
-        moment = truncated(_moment(value), data_type.precision)
-        return moment if isinstance(data_type, LocalZonedTimestampType) else moment.replace(tzinfo=None)
+    def read_timestamp(value: Any) -> datetime.datetime:
+        timestamp = truncated(_timestamp(value), data_type.precision)
+        return timestamp if isinstance(data_type, LocalZonedTimestampType) else timestamp.replace(tzinfo=None)
 
-    return read_moment
+    return read_timestamp
 
 
-def _moment(value: Any) -> datetime.datetime:
+def _timestamp(value: Any) -> datetime.datetime:
     if isinstance(value, (int, float)):
         return _EPOCH + datetime.timedelta(milliseconds=value)
     text = value.strip()
-    moment = datetime.datetime.fromisoformat(f"{text[:-1]}+00:00" if text.endswith("Z") else text)
+    timestamp = datetime.datetime.fromisoformat(f"{text[:-1]}+00:00" if text.endswith("Z") else text)
     utc = datetime.UTC
-    return moment.replace(tzinfo=utc) if moment.tzinfo is None else moment.astimezone(utc)
+    return timestamp.replace(tzinfo=utc) if timestamp.tzinfo is None else timestamp.astimezone(utc)
 
 
-def _part(moment: datetime.datetime, data_type: DataType) -> Any:
-    return moment.date() if isinstance(data_type, DateType) else moment.time()
+def _part(timestamp: datetime.datetime, data_type: DataType) -> Any:
+    return timestamp.date() if isinstance(data_type, DateType) else timestamp.time()

@@ -14,11 +14,11 @@ from funke.engine.types.time import Instant
 
 if TYPE_CHECKING:
     from funke.engine.connectors.jdbc.table_read import TableRead
-    from funke.engine.types.logical.data_type import DataType
+    from funke.engine.types.logical import DataType
 
 __all__ = ["MySqlDatabase"]
 
-# Names stand in double quotes, as in other databases, and moments are those of UTC.
+# Names stand in double quotes, as in other databases, and timestamps are those of UTC.
 _SESSION = "SET SESSION sql_mode = CONCAT(@@sql_mode, ',ANSI_QUOTES'), time_zone = '+00:00'"
 
 
@@ -66,8 +66,8 @@ class MySqlDatabase(Database):
         """Nothing is to be done."""
 
     def value_text(self, name: str, data_type: DataType) -> str | None:
-        """Moments may have more digits there than are wanted here."""
-        from funke.engine.types.logical.families import CHARACTER, INTEGRAL
+        """Timestamps may have more digits there than are wanted here."""
+        from funke.engine.types.logical import CHARACTER, INTEGRAL
 
         return quote(name) if isinstance(data_type, (*CHARACTER, *INTEGRAL)) else None
 
@@ -86,8 +86,8 @@ class MySqlDatabase(Database):
         return f"{note} ON DUPLICATE KEY UPDATE number = GREATEST(number, VALUES(number))"
 
 
-def _without_zone(moment: datetime.datetime) -> datetime.datetime:
-    return moment if moment.tzinfo is None else moment.astimezone(datetime.UTC).replace(tzinfo=None)
+def _without_zone(timestamp: datetime.datetime) -> datetime.datetime:
+    return timestamp if timestamp.tzinfo is None else timestamp.astimezone(datetime.UTC).replace(tzinfo=None)
 
 
 def _refuse_arrays(values: Any) -> NoReturn:

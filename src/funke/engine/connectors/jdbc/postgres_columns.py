@@ -15,17 +15,25 @@ from funke.engine.connectors.jdbc.sql_text import Quote, to_format_style
 from funke.engine.errors import SourceError, UnsupportedFeatureError
 from funke.engine.formats.table.json_nodes import JsonNodes
 from funke.engine.formats.table.table_format import schema_of
-from funke.engine.types.logical.atomic_types import BooleanType, DecimalType
-from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
-from funke.engine.types.logical.families import BINARY, CHARACTER
-from funke.engine.types.logical.row_type import RowType
-from funke.engine.types.logical.sql_text import to_sql_text
-from funke.engine.types.logical.time_types import DateType, LocalZonedTimestampType, TimestampType, TimeType
+from funke.engine.types.logical import (
+    BINARY,
+    CHARACTER,
+    ArrayType,
+    BooleanType,
+    DateType,
+    DecimalType,
+    LocalZonedTimestampType,
+    MapType,
+    MultisetType,
+    RowType,
+    TimestampType,
+    TimeType,
+    to_sql_text,
+)
 
 if TYPE_CHECKING:
     from funke.engine.connectors.jdbc.table_read import Condition, TableRead
-    from funke.engine.types.logical.data_type import DataType
-    from funke.engine.types.logical.row_type import RowField
+    from funke.engine.types.logical import DataType, RowField
 
 __all__ = ["PostgresCells", "copied_columns", "prepare_reading", "value_text"]
 

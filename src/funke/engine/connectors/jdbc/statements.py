@@ -10,13 +10,16 @@ from typing import Any
 from funke.engine.connectors.jdbc.database import Database
 from funke.engine.connectors.jdbc.sql_text import count_placeholders
 from funke.engine.errors import ConfigurationError, SinkError
-from funke.engine.types.basic_types import BasicTypeInfo
-from funke.engine.types.collection_types import BasicArrayTypeInfo, ObjectArrayTypeInfo, PrimitiveArrayTypeInfo
-from funke.engine.types.composite_types import RowTypeInfo
-from funke.engine.types.row import Row, RowKind
-from funke.engine.types.time_types import (
+from funke.engine.types import (
+    BasicArrayTypeInfo,
+    BasicTypeInfo,
     DateTypeInfo,
     LocalTimeTypeInfo,
+    ObjectArrayTypeInfo,
+    PrimitiveArrayTypeInfo,
+    Row,
+    RowKind,
+    RowTypeInfo,
     SqlTimeTypeInfo,
     TimestampTypeInfo,
     TimeTypeInfo,

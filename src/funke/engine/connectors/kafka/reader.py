@@ -87,7 +87,7 @@ class KafkaSplitReader(SplitReader):
         # Whether the thread has the consumer, and the signal that it has.
         self._is_waiting = False
         self._given = threading.Event()
-        self._news = threading.Event()
+        self._has_records = threading.Event()
         self._filled = 0
         self._failure: SourceError | None = None
         self._is_closed = False
@@ -191,7 +191,7 @@ class KafkaSplitReader(SplitReader):
                 self._ends[where] = self._consumer.get_watermark_offsets(place, cached=True)[1]
 
     def _tell(self) -> None:
-        self._news.set()
+        self._has_records.set()
         self.wake()
 
     def _fail(self, failure: SourceError) -> None:
@@ -214,13 +214,13 @@ class KafkaSplitReader(SplitReader):
         """Whether a partition has messages, or may have."""
         return self._filled > 0 or bool(self._arrived) or self._failure is not None or not self._is_waiting
 
-    def await_news(self, seconds: float) -> None:
+    def await_records(self, seconds: float) -> None:
         """Waits until there are messages, or the time is up."""
         if not self.has_more:
-            self._news.wait(seconds)
-        self._news.clear()
+            self._has_records.wait(seconds)
+        self._has_records.clear()
 
-    def has_news(self, split: Split) -> bool:
+    def has_records(self, split: Split) -> bool:
         """Whether a partition has something; messages are sorted by partition when all that came before are read."""
         if not self._filled and not self._is_waiting:
             self._take()
@@ -364,15 +364,15 @@ class KafkaSplitReader(SplitReader):
         if self._consumer is not None and not self._is_waiting:
             # Also when the loop does not fetch, because those behind it have no room.
             self._look_at_ends()
-        figures: dict[str, Any] = {**self._commits, "numRecordsInErrors": self._left_out}
+        metrics: dict[str, Any] = {**self._commits, "numRecordsInErrors": self._left_out}
         lags = []
         for state in self._states.values():
             where = state.part.partition
             name = f"KafkaSourceReader.topic.{where.topic}.partition.{where.number}"
-            figures[f"{name}.currentOffset"] = state.position - 1
-            figures[f"{name}.committedOffset"] = self._committed.get(where, -1)
+            metrics[f"{name}.currentOffset"] = state.position - 1
+            metrics[f"{name}.committedOffset"] = self._committed.get(where, -1)
             lags.append(max(0, self._ends.get(where, 0) - state.position))
-        return {**figures, "pendingRecords": sum(lags), "records-lag-max": max(lags, default=0)}
+        return {**metrics, "pendingRecords": sum(lags), "records-lag-max": max(lags, default=0)}
 
     def close(self) -> None:
         """Ends the thread, then the connection."""

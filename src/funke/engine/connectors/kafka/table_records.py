@@ -18,12 +18,12 @@ from funke.engine.connectors.sink import WriterContext
 from funke.engine.errors import SinkError
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.columns.form_change import ColumnsToRows, RowsToColumns
-from funke.engine.types.logical.column_types import column_schema
+from funke.engine.types.logical import column_schema
 from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
     from funke.engine.formats.messages.message_format import DecodedRows, MessageDecoder, MessageEncoder
-    from funke.engine.types.logical.row_type import RowField
+    from funke.engine.types.logical import RowField
 
 __all__ = ["OF_VALUES", "TableRecordReader", "TableRecordWriter"]
 

@@ -1,8 +1,8 @@
 """Columns in the types that tables declare, of columns in the types that are natural for MySQL's.
 
 Natural are: whole numbers (also for BIT and YEAR), floating ones, decimals (texts if they have more than 38 digits),
-texts (also for ENUM, SET and JSON), bytes, dates, moments (of UTC for TIMESTAMP), and microseconds for TIME. What the
-log and what SELECT gives becomes these, so that both give the same.
+texts (also for ENUM, SET and JSON), bytes, dates, timestamps (in UTC for TIMESTAMP), and microseconds for TIME. The log
+and SELECT both become these, so that they agree.
 """
 
 from __future__ import annotations
@@ -19,12 +19,21 @@ from funke.engine.connectors.mysql_cdc.part_columns import INTEGERS
 from funke.engine.connectors.mysql_cdc.settings import MySqlColumn
 from funke.engine.errors import SourceError, UnsupportedFeatureError
 from funke.engine.formats.table.text_cells import fitted_decimal
-from funke.engine.types.logical.atomic_types import BooleanType, DecimalType
-from funke.engine.types.logical.column_types import to_column_type
-from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.families import APPROXIMATE, BINARY, CHARACTER, INTEGRAL
-from funke.engine.types.logical.sql_text import to_sql_text
-from funke.engine.types.logical.time_types import DateType, LocalZonedTimestampType, TimestampType, TimeType
+from funke.engine.types.logical import (
+    APPROXIMATE,
+    BINARY,
+    CHARACTER,
+    INTEGRAL,
+    BooleanType,
+    DataType,
+    DateType,
+    DecimalType,
+    LocalZonedTimestampType,
+    TimestampType,
+    TimeType,
+    to_column_type,
+    to_sql_text,
+)
 
 __all__ = ["column_fitter"]
 
@@ -32,7 +41,7 @@ Fit = Callable[[Any], Any]
 _NUMBERS = (*INTEGERS, "year", "bit", "float", "double", "decimal")
 _TEXTS = ("char", "varchar", "tinytext", "text", "mediumtext", "longtext", "enum", "set", "json")
 _BYTES = ("binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob")
-_MOMENTS = ("datetime", "timestamp")
+_TIMESTAMPS = ("datetime", "timestamp")
 _DAY_US = 86_400_000_000
 
 
@@ -73,13 +82,13 @@ def _fitter(column: MySqlColumn, data_type: DataType, zone: str) -> Fit | None:
         if isinstance(data_type, DateType):
             return (lambda values: values.cast(wanted)) if kind in ("date", "datetime") else None
         return _to_time(data_type.precision, wanted) if kind == "time" else None
-    if isinstance(data_type, (TimestampType, LocalZonedTimestampType)) and kind in (*_MOMENTS, "date"):
-        return _to_moment(kind, data_type, wanted, zone)
+    if isinstance(data_type, (TimestampType, LocalZonedTimestampType)) and kind in (*_TIMESTAMPS, "date"):
+        return _to_timestamp(kind, data_type, wanted, zone)
     return None
 
 
 def _to_text(column: MySqlColumn, zone: str) -> Fit | None:
-    if column.kind in _MOMENTS:
+    if column.kind in _TIMESTAMPS:
         size = 19 + (column.digits + 1 if column.digits else 0)
         local = _local(zone) if column.kind == "timestamp" else _same
         return lambda values: pc.utf8_slice_codeunits(local(values).cast(pa.string()), 0, size)
@@ -137,7 +146,7 @@ def _to_time(precision: int, wanted: Any) -> Fit:
     return fit
 
 
-def _to_moment(kind: str, data_type: Any, wanted: Any, zone: str) -> Fit:
+def _to_timestamp(kind: str, data_type: Any, wanted: Any, zone: str) -> Fit:
     unit = pa.timestamp("s", wanted.tz) if data_type.precision == 0 else wanted
     if isinstance(data_type, LocalZonedTimestampType):
         place = _as_utc if kind == "timestamp" else _instant(zone)

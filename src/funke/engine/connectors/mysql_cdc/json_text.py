@@ -98,7 +98,7 @@ def _decimal(data: bytes) -> str:
     return str(Decimal(-number if is_negative else number).scaleb(-scale, _EXACT))
 
 
-def _moment(data: bytes) -> str:
+def _timestamp(data: bytes) -> str:
     """Packed as in columns, with 24 bits for microseconds."""
     packed = int.from_bytes(data[:8], "little")
     date, clock, micros = packed >> 41, packed >> 24 & 0x1FFFF, packed & 0xFFFFFF
@@ -107,7 +107,7 @@ def _moment(data: bytes) -> str:
 
 
 def _day(data: bytes) -> str:
-    return _moment(data)[:11] + '"'
+    return _timestamp(data)[:11] + '"'
 
 
 def _time(data: bytes) -> str:
@@ -124,6 +124,6 @@ _SHOWN: dict[int, Callable[[bytes], str]] = {
     DECIMAL: _decimal,
     DATE: _day,
     _TIME: _time,
-    _TIMESTAMP: _moment,
-    _DATETIME: _moment,
+    _TIMESTAMP: _timestamp,
+    _DATETIME: _timestamp,
 }

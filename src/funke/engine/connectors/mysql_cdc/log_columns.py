@@ -131,7 +131,7 @@ def _datetimes(block: RowBlock, cells: Cells, column: MySqlColumn, store: Stored
 
 
 def _timestamps(block: RowBlock, cells: Cells, column: MySqlColumn, store: StoredColumn) -> Any:
-    """Moments of UTC; zero stands for no date."""
+    """Timestamps of UTC; zero stands for no date."""
     seconds = block.unsigned(cells, 4, is_big=True).astype(np.int64)
     micros = seconds * 1_000_000 + _fraction_us(block, cells, store, 4)
     return _array(micros.astype("M8[us]"), cells, micros == 0)

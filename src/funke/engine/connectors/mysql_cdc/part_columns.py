@@ -49,11 +49,11 @@ def _dates(texts: Any, column: MySqlColumn) -> Any:
     return _or_none(texts, pa.date32(), datetime.date.fromisoformat)
 
 
-def _moments(texts: Any, column: MySqlColumn) -> Any:
-    return _or_none(texts, pa.timestamp("us"), _moment)
+def _timestamps(texts: Any, column: MySqlColumn) -> Any:
+    return _or_none(texts, pa.timestamp("us"), _timestamp)
 
 
-def _moment(text: str) -> datetime.datetime:
+def _timestamp(text: str) -> datetime.datetime:
     whole, _, fraction = text.partition(".")
     return datetime.datetime.fromisoformat(whole).replace(microsecond=int(fraction.ljust(6, "0") or 0))
 
@@ -97,7 +97,7 @@ _READERS: dict[str, Callable[[Any, MySqlColumn], Any]] = {
     "double": lambda texts, column: texts.cast(pa.float64()),
     "decimal": _decimals,
     "date": _dates,
-    "datetime": _moments,
-    "timestamp": _moments,
+    "datetime": _timestamps,
+    "timestamp": _timestamps,
     "time": _times,
 }

@@ -25,7 +25,7 @@ TINY, SHORT, INT, FLOAT, DOUBLE, BIGINT, MEDIUM, DATE, YEAR = 1, 2, 3, 4, 5, 8, 
 TIMESTAMP, DATETIME, TIME = 17, 18, 19
 _COMPRESSED_BLOB, _COMPRESSED_VARCHAR = 140, 141
 _WIDTHS = {TINY: 1, SHORT: 2, INT: 4, FLOAT: 4, DOUBLE: 8, BIGINT: 8, MEDIUM: 3, DATE: 3, YEAR: 1}
-_MOMENTS = {TIMESTAMP: 4, DATETIME: 5, TIME: 3}
+_TIMESTAMPS = {TIMESTAMP: 4, DATETIME: 5, TIME: 3}
 # Bytes for so many digits that do not fill a group of nine.
 DIGIT_BYTES = (0, 1, 1, 2, 2, 3, 3, 4, 4, 4)
 _TWO_BYTES = (DECIMAL, VARCHAR, BIT, VAR_STRING, STRING, ENUM, SET, _COMPRESSED_VARCHAR)
@@ -95,8 +95,8 @@ def stored_columns(table: MappedTable) -> list[StoredColumn]:
 def _column(kind: int, said: bytes) -> StoredColumn | None:
     if kind in _WIDTHS:
         return StoredColumn(kind, _WIDTHS[kind])
-    if kind in _MOMENTS:
-        return StoredColumn(kind, _MOMENTS[kind] + (said[0] + 1) // 2, digits=said[0])
+    if kind in _TIMESTAMPS:
+        return StoredColumn(kind, _TIMESTAMPS[kind] + (said[0] + 1) // 2, digits=said[0])
     if kind == DECIMAL:
         return StoredColumn(kind, _decimal_width(said[0], said[1]), size=said[0], digits=said[1])
     if kind == BIT:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from funke.engine.connectors.change_capture.parts import Chunk, FinishedChunk
 from funke.engine.connectors.change_capture.settings import CaptureSettings
-from funke.engine.types.logical.data_types import DataTypes
+from funke.engine.types.logical import DataTypes
 
 if TYPE_CHECKING:
     from funke.engine.connectors.jdbc.database import PostgresDatabase
-    from funke.engine.types.logical.data_type import DataType
+    from funke.engine.types.logical import DataType
 
 # States of older versions name parts of tables by this module.
 __all__ = ["Chunk", "FinishedChunk", "PostgresCdcSettings", "SourceTable"]

@@ -11,13 +11,22 @@ import pyarrow.compute as pc
 
 from funke.engine.errors import SourceError, UnsupportedFeatureError
 from funke.engine.formats.table.text_cells import cell_reader, fitted_decimal
-from funke.engine.types.logical.atomic_types import BooleanType, DecimalType
-from funke.engine.types.logical.collection_types import ArrayType
-from funke.engine.types.logical.column_types import to_column_type
-from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.families import APPROXIMATE, BINARY, CHARACTER, INTEGRAL
-from funke.engine.types.logical.sql_text import to_sql_text
-from funke.engine.types.logical.time_types import DateType, LocalZonedTimestampType, TimestampType, TimeType
+from funke.engine.types.logical import (
+    APPROXIMATE,
+    BINARY,
+    CHARACTER,
+    INTEGRAL,
+    ArrayType,
+    BooleanType,
+    DataType,
+    DateType,
+    DecimalType,
+    LocalZonedTimestampType,
+    TimestampType,
+    TimeType,
+    to_column_type,
+    to_sql_text,
+)
 
 __all__ = ["column_reader"]
 

@@ -19,10 +19,8 @@ from funke.engine.formats.avro.avro_schema import (
     named_types,
     seen_by_python,
 )
-from funke.engine.types.composite_types import RowTypeInfo
-from funke.engine.types.row import Row, _create_row
-from funke.engine.types.type_catalog import Types
-from funke.engine.types.type_information import TypeInformation
+from funke.engine.types import Row, RowTypeInfo, TypeInformation, Types
+from funke.engine.types.row import _create_row
 
 __all__ = ["AvroRowReader", "AvroRowWriter", "row_type_of_schema"]
 

@@ -11,22 +11,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from funke.engine.types.logical.atomic_types import (
+from funke.engine.types.logical import (
     BigIntType,
     BooleanType,
     CharType,
+    DateType,
     DoubleType,
     FloatType,
     IntType,
+    LocalZonedTimestampType,
     SmallIntType,
+    TimestampType,
     TinyIntType,
     VarCharType,
 )
-from funke.engine.types.logical.time_types import DateType, LocalZonedTimestampType, TimestampType
 
 if TYPE_CHECKING:
-    from funke.engine.types.logical.data_type import DataType
-    from funke.engine.types.logical.row_type import RowField
+    from funke.engine.types.logical import DataType, RowField
 
 __all__ = ["encoded_columns"]
 
@@ -84,7 +85,7 @@ def _fixed(kind: str) -> Callable[[Any], list[bytes]]:
     return write
 
 
-def _moments(data_type: Any) -> Callable[[Any], list[bytes]]:
+def _timestamps(data_type: Any) -> Callable[[Any], list[bytes]]:
     unit = "ms" if data_type.precision <= 3 else "us"
     return lambda column: _numbers(column.cast(pa.timestamp(unit, column.type.tz), safe=False))
 
@@ -106,6 +107,6 @@ _WRITERS: tuple[tuple[tuple[type[Any], ...], Callable[[Any], Callable[[Any], lis
     ((DoubleType,), lambda _: _fixed("<f8")),
     ((FloatType,), lambda _: _fixed("<f4")),
     ((BooleanType,), lambda _: _fixed("?")),
-    ((TimestampType, LocalZonedTimestampType), _moments),
+    ((TimestampType, LocalZonedTimestampType), _timestamps),
     ((DateType,), lambda _: _days),
 )

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from funke.engine.errors import ConfigurationError
 from funke.engine.formats.messages.avro_cells import encoded_columns
-from funke.engine.formats.messages.avro_moments import in_micros, with_plain_moments
+from funke.engine.formats.messages.avro_timestamps import in_micros, with_plain_timestamps
 from funke.engine.formats.messages.message_format import DecodedRows, MessageDecoder, MessageEncoder
 from funke.engine.formats.table.avro_columns import avro_column
 from funke.engine.formats.table.avro_writer import avro_records, avro_schema
@@ -49,9 +49,9 @@ class AvroDecoder(MessageDecoder):
     def decode(self, messages: Sequence[bytes | None]) -> DecodedRows:
         import fastavro
 
-        schema, moments = with_plain_moments(avro_schema(self.written or self.columns), self.columns)
+        schema, timestamps = with_plain_timestamps(avro_schema(self.written or self.columns), self.columns)
         parsed = fastavro.parse_schema(schema)
-        return _decoded(self.columns, messages, lambda message: in_micros(_record(parsed, message), moments))
+        return _decoded(self.columns, messages, lambda message: in_micros(_record(parsed, message), timestamps))
 
 
 @dataclass(frozen=True)
@@ -89,8 +89,8 @@ class RegistryDecoder(MessageDecoder):
         schema = _parsed(text)
         if wanted is not None:
             return lambda message: _record(schema, message, wanted)
-        plain, moments = with_plain_moments(schema, self.columns)
-        return lambda message: in_micros(_record(plain, message), moments)
+        plain, timestamps = with_plain_timestamps(schema, self.columns)
+        return lambda message: in_micros(_record(plain, message), timestamps)
 
 
 @dataclass(frozen=True)

@@ -22,12 +22,11 @@ from funke.engine.formats.messages.line_messages import parsed_lines
 from funke.engine.formats.messages.message_format import ALL_KINDS, DecodedRows, MessageDecoder
 from funke.engine.formats.table.json_columns import JsonTableFormat
 from funke.engine.formats.table.table_format import schema_of
-from funke.engine.types.logical.data_types import DataTypes
-from funke.engine.types.logical.row_type import RowField, RowType
+from funke.engine.types.logical import DataTypes, RowField, RowType
 from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
-    from funke.engine.types.logical.data_type import DataType
+    from funke.engine.types.logical import DataType
 
 __all__ = ["CanalJsonDecoder", "ChangeJsonDecoder", "DebeziumJsonDecoder", "MaxwellJsonDecoder", "OggJsonDecoder"]
 

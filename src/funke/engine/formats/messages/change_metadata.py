@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from funke.engine.types.logical.data_types import DataTypes
-from funke.engine.types.logical.row_type import RowField
+from funke.engine.types.logical import DataTypes, RowField
 
 if TYPE_CHECKING:
-    from funke.engine.types.logical.data_type import DataType
+    from funke.engine.types.logical import DataType
 
 __all__ = ["CANAL", "DEBEZIUM", "MAXWELL", "OGG", "ChangeMetadata"]
 
@@ -22,7 +21,7 @@ def _as_it_is(column: Any) -> Any:
     return column
 
 
-def _moments(milliseconds: Any) -> Any:
+def _timestamps(milliseconds: Any) -> Any:
     return milliseconds.cast(pa.timestamp("ms", "UTC"))
 
 
@@ -37,7 +36,7 @@ class ChangeMetadata:
 
 _TEXT, _NUMBER = DataTypes.STRING(), DataTypes.BIGINT()
 _TEXTS = DataTypes.ARRAY(DataTypes.STRING())
-_MOMENT, _FINE_MOMENT = DataTypes.TIMESTAMP_LTZ(3), DataTypes.TIMESTAMP_LTZ(6)
+_TIMESTAMP, _FINE_TIMESTAMP = DataTypes.TIMESTAMP_LTZ(3), DataTypes.TIMESTAMP_LTZ(6)
 _PROPERTIES = DataTypes.MAP(DataTypes.STRING(), DataTypes.STRING())
 
 
@@ -45,19 +44,19 @@ def _same(name: str, kind: DataType) -> ChangeMetadata:
     return ChangeMetadata(kind, RowField(name, kind))
 
 
-def _moment(name: str) -> ChangeMetadata:
-    return ChangeMetadata(_MOMENT, RowField(name, _NUMBER), _moments)
+def _timestamp(name: str) -> ChangeMetadata:
+    return ChangeMetadata(_TIMESTAMP, RowField(name, _NUMBER), _timestamps)
 
 
 def _of_source(name: str) -> Callable[[Any], Any]:
     return lambda source: pc.map_lookup(source, pa.scalar(name), "first")
 
 
-def _source_moments(source: Any) -> Any:
-    return _moments(_of_source("ts_ms")(source).cast(pa.int64()))
+def _source_timestamps(source: Any) -> Any:
+    return _timestamps(_of_source("ts_ms")(source).cast(pa.int64()))
 
 
-def _written_moments(texts: Any) -> Any:
+def _written_timestamps(texts: Any) -> Any:
     """GoldenGate writes them with a blank or a T, and without a zone."""
     return pc.replace_substring_regex(texts, "Z$", "").cast(pa.timestamp("us")).cast(pa.timestamp("us", "UTC"))
 
@@ -68,8 +67,8 @@ def _source(kind: DataType, make: Callable[[Any], Any]) -> ChangeMetadata:
 
 DEBEZIUM: Mapping[str, ChangeMetadata] = {
     "schema": _same("schema", _TEXT),
-    "ingestion-timestamp": _moment("ts_ms"),
-    "source.timestamp": _source(_MOMENT, _source_moments),
+    "ingestion-timestamp": _timestamp("ts_ms"),
+    "source.timestamp": _source(_TIMESTAMP, _source_timestamps),
     "source.database": _source(_TEXT, _of_source("db")),
     "source.schema": _source(_TEXT, _of_source("schema")),
     "source.table": _source(_TEXT, _of_source("table")),
@@ -80,18 +79,18 @@ CANAL: Mapping[str, ChangeMetadata] = {
     "table": _same("table", _TEXT),
     "sql-type": _same("sqlType", DataTypes.MAP(DataTypes.STRING(), DataTypes.INT())),
     "pk-names": _same("pkNames", _TEXTS),
-    "ingestion-timestamp": _moment("ts"),
-    "event-timestamp": _moment("es"),
+    "ingestion-timestamp": _timestamp("ts"),
+    "event-timestamp": _timestamp("es"),
 }
 MAXWELL: Mapping[str, ChangeMetadata] = {
     "database": _same("database", _TEXT),
     "table": _same("table", _TEXT),
     "primary-key-columns": _same("primary_key_columns", _TEXTS),
-    "ingestion-timestamp": _moment("ts"),
+    "ingestion-timestamp": _timestamp("ts"),
 }
 OGG: Mapping[str, ChangeMetadata] = {
     "table": _same("table", _TEXT),
     "primary-keys": _same("primary_keys", _TEXTS),
-    "ingestion-timestamp": ChangeMetadata(_FINE_MOMENT, RowField("current_ts", _TEXT), _written_moments),
-    "event-timestamp": ChangeMetadata(_FINE_MOMENT, RowField("op_ts", _TEXT), _written_moments),
+    "ingestion-timestamp": ChangeMetadata(_FINE_TIMESTAMP, RowField("current_ts", _TEXT), _written_timestamps),
+    "event-timestamp": ChangeMetadata(_FINE_TIMESTAMP, RowField("op_ts", _TEXT), _written_timestamps),
 }

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
-    from funke.engine.types.logical.data_type import DataType
-    from funke.engine.types.logical.row_type import RowField
+    from funke.engine.types.logical import DataType, RowField
 
 __all__ = ["ALL_KINDS", "INSERTS", "DecodedRows", "MessageDecoder", "MessageEncoder"]
 

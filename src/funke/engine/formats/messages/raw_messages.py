@@ -13,7 +13,7 @@ import pyarrow as pa
 from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.formats.messages.message_format import DecodedRows, MessageDecoder, MessageEncoder
 from funke.engine.formats.table.table_format import schema_of
-from funke.engine.types.logical.atomic_types import (
+from funke.engine.types.logical import (
     BigIntType,
     BinaryType,
     BooleanType,
@@ -25,11 +25,11 @@ from funke.engine.types.logical.atomic_types import (
     TinyIntType,
     VarBinaryType,
     VarCharType,
+    to_sql_text,
 )
-from funke.engine.types.logical.sql_text import to_sql_text
 
 if TYPE_CHECKING:
-    from funke.engine.types.logical.row_type import RowField
+    from funke.engine.types.logical import RowField
 
 __all__ = ["RawDecoder", "RawEncoder"]
 

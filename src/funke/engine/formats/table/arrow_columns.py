@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -45,9 +45,11 @@ class ParquetTableFormat(TableFileFormat):
             # Other tasks use the other cores.
             parquet = pq.ParquetFile(raw, pre_buffer=False)
             instants = set() if self.is_utc else instant_columns(parquet)
-            known = [each.name for each in self.columns if each.name in parquet.schema_arrow.names]
+            # Once: the schema is made anew whenever it is asked for.
+            names = parquet.schema_arrow.names
+            known = _known(self.columns, names)
             # A batch without columns does not tell its rows.
-            read = known or parquet.schema_arrow.names[:1]
+            read = known or names[:1]
             for batch in parquet.iter_batches(COLUMN_BATCH_RECORDS, columns=read, use_threads=False):
                 yield fitted(batch, self.columns, instants)
 
@@ -71,19 +73,27 @@ class OrcTableFormat(TableFileFormat):
 
         with file.open() as raw:
             orc = ORCFile(raw)
-            known = [each.name for each in self.columns if each.name in orc.schema.names]
+            names = orc.schema.names
+            known = _known(self.columns, names)
             for stripe in range(orc.nstripes):
-                batch = orc.read_stripe(stripe, columns=known or orc.schema.names[:1])
+                batch = orc.read_stripe(stripe, columns=known or names[:1])
                 for start in range(0, len(batch), COLUMN_BATCH_RECORDS):
                     yield fitted(batch.slice(start, COLUMN_BATCH_RECORDS), self.columns, set())
+
+
+def _known(columns: Iterable[RowField], names: Collection[str]) -> list[str]:
+    """The names of columns that a file has."""
+    in_file = set(names)
+    return [each.name for each in columns if each.name in in_file]
 
 
 def fitted(batch: Any, fields: Sequence[RowField], instants: set[str]) -> Any:
     """Return the columns of a table out of those of a file."""
     schema = schema_of(fields)
     columns = []
+    names = set(batch.schema.names)
     for field in schema:
-        if field.name not in batch.schema.names:
+        if field.name not in names:
             columns.append(pa.nulls(len(batch), field.type))
             continue
         column = batch.column(field.name)

@@ -9,28 +9,32 @@ from typing import IO, TYPE_CHECKING, Any
 
 from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.formats.table.table_writer import BatchFileWriter, BatchStream
-from funke.engine.types.logical.atomic_types import (
+from funke.engine.types.logical import (
+    ArrayType,
     BigIntType,
     BinaryType,
     BooleanType,
     CharType,
+    DataType,
+    DateType,
     DecimalType,
     DoubleType,
     FloatType,
     IntType,
+    LocalZonedTimestampType,
+    MapType,
+    RowType,
     SmallIntType,
+    TimestampType,
+    TimeType,
     TinyIntType,
     VarBinaryType,
     VarCharType,
+    to_sql_text,
 )
-from funke.engine.types.logical.collection_types import ArrayType, MapType
-from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.row_type import RowType
-from funke.engine.types.logical.sql_text import to_sql_text
-from funke.engine.types.logical.time_types import DateType, LocalZonedTimestampType, TimestampType, TimeType
 
 if TYPE_CHECKING:
-    from funke.engine.types.logical.row_type import RowField
+    from funke.engine.types.logical import RowField
 
 __all__ = ["AvroFileWriter", "avro_records", "avro_schema"]
 
@@ -104,7 +108,7 @@ def _optional(data_type: DataType, name: str) -> Any:
     return ["null", kind] if data_type._nullable else kind
 
 
-def _moment(data_type: Any) -> dict[str, str]:
+def _timestamp(data_type: Any) -> dict[str, str]:
     return {"type": "long", "logicalType": "timestamp-millis" if data_type.precision <= 3 else "timestamp-micros"}
 
 
@@ -128,8 +132,8 @@ _KINDS: dict[type[DataType], Callable[[Any], Any]] = {
     },
     DateType: lambda _: {"type": "int", "logicalType": "date"},
     TimeType: lambda _: {"type": "int", "logicalType": "time-millis"},
-    TimestampType: _moment,
-    LocalZonedTimestampType: _moment,
+    TimestampType: _timestamp,
+    LocalZonedTimestampType: _timestamp,
 }
 
 
@@ -137,7 +141,7 @@ def _converter(data_type: DataType) -> Callable[[Any], Any] | None:
     """What makes of Arrow's Python values those that fastavro writes."""
     if isinstance(data_type, TimestampType):
         # Without a zone fastavro would take it for the machine's.
-        return lambda moment: moment.replace(tzinfo=datetime.UTC)
+        return lambda timestamp: timestamp.replace(tzinfo=datetime.UTC)
     if isinstance(data_type, MapType):
         value = _converter(data_type.value_type)
         return lambda entries: {key: _applied(value, each) for key, each in entries}

@@ -20,17 +20,14 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from funke.engine.formats.csv_comments import without_comments
-from funke.engine.formats.record_chunks import LineEnds, QuotedLineEnds, open_chunks
+from funke.engine.formats.record_chunks import DelimiterEnds, LineEnds, QuotedLineEnds, open_chunks
 from funke.engine.formats.table.table_format import LineTableFormat, schema_of
 from funke.engine.formats.table.text_cells import CellReader, cell_reader
-from funke.engine.types.logical.atomic_types import BinaryType, BooleanType, VarBinaryType
-from funke.engine.types.logical.collection_types import ArrayType
-from funke.engine.types.logical.row_type import RowField, RowType
-from funke.engine.types.logical.time_types import TimeType
+from funke.engine.types.logical import ArrayType, BinaryType, BooleanType, RowField, RowType, TimeType, VarBinaryType
 
 if TYPE_CHECKING:
     from funke.engine.formats.input_file import InputFile
-    from funke.engine.types.logical.data_type import DataType
+    from funke.engine.types.logical import DataType
 
 __all__ = ["CsvCells", "CsvTableFormat"]
 
@@ -54,10 +51,14 @@ class CsvCells:
     array_separator: str = ";"
     allows_comments: bool = False
     ignores_errors: bool = False
+    skips_first_line: bool = False
+    line_delimiter: str | None = None
 
     @property
     def ends(self) -> LineEnds:
         """Where records end: not between quotes."""
+        if self.line_delimiter is not None:
+            return DelimiterEnds(self.line_delimiter.encode())
         if self.quote is None:
             return LineEnds()
         return QuotedLineEnds(self.quote.encode(), self.escape.encode() if self.escape else None)
@@ -84,14 +85,19 @@ class CsvTableFormat(LineTableFormat):
 
     def columns_of(self, file: InputFile) -> Iterator[Any]:
         """Yield the rows of a file, a chunk at a time."""
-        parse = self.parser()
+        parse, delimiter = self.parser(), (self.cells.line_delimiter or "").encode()
         with open_chunks(file, 0, file.size, self.cells.ends) as chunks:
             is_first = True
             while data := chunks.take(_CHUNK_BYTES):
-                batch = parse(data.removeprefix(_BYTE_ORDER_MARK) if is_first else data)
+                lines = self._without_head(data) if is_first else data
+                batch = parse(lines.replace(delimiter, b"\n") if delimiter else lines)
                 is_first = False
                 if len(batch):
                     yield batch
+
+    def _without_head(self, data: bytes) -> bytes:
+        data = data.removeprefix(_BYTE_ORDER_MARK)
+        return data[self.cells.ends.first_record(data) :] if self.cells.skips_first_line else data
 
     def parser(self) -> Callable[[bytes], Any]:
         return CsvParser(self.cells_of_line, self._places, self.cells).parse

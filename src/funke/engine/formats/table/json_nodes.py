@@ -9,12 +9,21 @@ from decimal import Decimal
 from typing import Any
 
 from funke.engine.formats.table.text_cells import cell_reader, fitted_decimal
-from funke.engine.types.logical.atomic_types import BooleanType, DecimalType, DoubleType, FloatType
-from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
-from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.families import CHARACTER, INTEGRAL
-from funke.engine.types.logical.row_type import RowType
-from funke.engine.types.logical.time_types import LocalZonedTimestampType, TimestampType
+from funke.engine.types.logical import (
+    CHARACTER,
+    INTEGRAL,
+    ArrayType,
+    BooleanType,
+    DataType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    LocalZonedTimestampType,
+    MapType,
+    MultisetType,
+    RowType,
+    TimestampType,
+)
 from funke.engine.types.number_text import double_text
 from funke.engine.types.scalar_coercion import round_to_float32
 

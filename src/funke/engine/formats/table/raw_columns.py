@@ -12,12 +12,11 @@ from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.formats.record_chunks import LineEnds, open_chunks
 from funke.engine.formats.table.table_format import TableFileFormat, schema_of
 from funke.engine.formats.table.table_writer import LineFileWriter
-from funke.engine.types.logical.atomic_types import BinaryType, CharType, VarBinaryType, VarCharType
-from funke.engine.types.logical.sql_text import to_sql_text
+from funke.engine.types.logical import BinaryType, CharType, VarBinaryType, VarCharType, to_sql_text
 
 if TYPE_CHECKING:
     from funke.engine.formats.input_file import InputFile
-    from funke.engine.types.logical.row_type import RowField
+    from funke.engine.types.logical import RowField
 
 __all__ = ["RawLines", "RawTableFormat"]
 

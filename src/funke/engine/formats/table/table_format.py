@@ -10,16 +10,14 @@ import pyarrow as pa
 
 from funke.engine.formats.column_types import to_type_info
 from funke.engine.formats.file_format import FileFormat
+from funke.engine.types import RowKind, RowTypeInfo, Types
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.columns.form_change import ColumnsToRows
-from funke.engine.types.composite_types import RowTypeInfo
-from funke.engine.types.logical.column_types import column_schema
-from funke.engine.types.row import RowKind
-from funke.engine.types.type_catalog import Types
+from funke.engine.types.logical import column_schema
 
 if TYPE_CHECKING:
     from funke.engine.formats.input_file import InputFile
-    from funke.engine.types.logical.row_type import RowField
+    from funke.engine.types.logical import RowField
 
 __all__ = ["LineTableFormat", "TableFileFormat", "row_type_info", "schema_of"]
 

@@ -8,10 +8,10 @@ from typing import IO, TYPE_CHECKING, Any
 
 from funke.engine.connectors.file_sink.bulk_format import BulkFormat, BulkWriter
 from funke.engine.connectors.file_sink.encoders import BatchEncoder, Encoder
-from funke.engine.types.row import RowKind
+from funke.engine.types import RowKind
 
 if TYPE_CHECKING:
-    from funke.engine.types.type_information import TypeInformation
+    from funke.engine.types import TypeInformation
 
 __all__ = ["BatchFileWriter", "BatchStream", "LineFileWriter", "TableFileWriter"]
 

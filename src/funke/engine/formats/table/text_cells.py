@@ -11,23 +11,27 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
 from funke.engine.errors import UnsupportedFeatureError
-from funke.engine.types.logical.atomic_types import (
+from funke.engine.types.logical import (
     BigIntType,
     BinaryType,
     BooleanType,
     CharType,
+    DataType,
+    DateType,
     DecimalType,
     DoubleType,
     FloatType,
     IntType,
+    LocalZonedTimestampType,
+    NullType,
     SmallIntType,
+    TimestampType,
+    TimeType,
     TinyIntType,
     VarBinaryType,
     VarCharType,
+    to_sql_text,
 )
-from funke.engine.types.logical.data_type import DataType, NullType
-from funke.engine.types.logical.sql_text import to_sql_text
-from funke.engine.types.logical.time_types import DateType, LocalZonedTimestampType, TimestampType, TimeType
 from funke.engine.types.scalar_coercion import round_to_float32
 
 __all__ = ["CellReader", "cell_reader", "fitted_decimal", "truncated"]
@@ -61,11 +65,11 @@ def fitted_decimal(number: Decimal, precision: int, scale: int) -> Decimal | Non
     return rounded if len(rounded.as_tuple().digits) <= precision or not rounded else None
 
 
-def truncated(moment: datetime.datetime, precision: int) -> datetime.datetime:
-    """Return a moment with so many digits of its second; Arrow refuses to drop any."""
+def truncated(timestamp: datetime.datetime, precision: int) -> datetime.datetime:
+    """Return a timestamp with so many digits of its second; Arrow refuses to drop any."""
     if precision == 0:
-        return moment.replace(microsecond=0)
-    return moment.replace(microsecond=moment.microsecond // 1000 * 1000) if precision <= 3 else moment
+        return timestamp.replace(microsecond=0)
+    return timestamp.replace(microsecond=timestamp.microsecond // 1000 * 1000) if precision <= 3 else timestamp
 
 
 def _integer_reader(bits: int) -> CellReader:
@@ -125,7 +129,7 @@ def _time_reader(data_type: Any) -> CellReader:
     return read
 
 
-def _moment_reader(pattern: re.Pattern[str], example: str) -> Callable[[Any], CellReader]:
+def _timestamp_reader(pattern: re.Pattern[str], example: str) -> Callable[[Any], CellReader]:
     def make(data_type: Any) -> CellReader:
         zone = datetime.UTC if isinstance(data_type, LocalZonedTimestampType) else None
 
@@ -134,9 +138,9 @@ def _moment_reader(pattern: re.Pattern[str], example: str) -> Callable[[Any], Ce
             if found is None:
                 raise ValueError(f"Text '{text}' could not be parsed as a timestamp like {example}")
             date, time, fraction = found.groups()
-            moment = datetime.datetime.fromisoformat(f"{date} {time}").replace(tzinfo=zone)
+            timestamp = datetime.datetime.fromisoformat(f"{date} {time}").replace(tzinfo=zone)
             micros = int(fraction.ljust(9, "0")[:6]) if fraction else 0
-            return truncated(moment.replace(microsecond=micros), data_type.precision)
+            return truncated(timestamp.replace(microsecond=micros), data_type.precision)
 
         return read
 
@@ -163,8 +167,8 @@ _READERS: dict[type[DataType], Callable[[Any], CellReader]] = {
     DecimalType: _decimal_reader,
     DateType: lambda _: _read_date,
     TimeType: _time_reader,
-    TimestampType: _moment_reader(_TIMESTAMP, "2020-12-31 23:59:59.123"),
-    LocalZonedTimestampType: _moment_reader(_INSTANT, "2020-12-31 23:59:59.123Z"),
+    TimestampType: _timestamp_reader(_TIMESTAMP, "2020-12-31 23:59:59.123"),
+    LocalZonedTimestampType: _timestamp_reader(_INSTANT, "2020-12-31 23:59:59.123Z"),
     BinaryType: lambda _: _read_bytes,
     VarBinaryType: lambda _: _read_bytes,
     NullType: lambda _: lambda text: None,

@@ -9,7 +9,7 @@ from typing import Any
 
 from funke.engine.jobs.attempts.job_executions import JobExecutions
 from funke.engine.jobs.attempts.job_failure import to_error
-from funke.engine.jobs.checkpoints.checkpoint_keeper import CheckpointKeeper, CommitAll
+from funke.engine.jobs.checkpoints.checkpoint_coordinator import CheckpointCoordinator, CommitAll
 from funke.engine.jobs.sources.job_sources import JobSources
 from funke.engine.jobs.views.job_view import HeldView
 from funke.engine.operators.operator import MIN_WATERMARK
@@ -17,7 +17,7 @@ from funke.engine.planner.plan import Plan
 from funke.engine.runtime.results import Failure, SubtaskReport
 from funke.engine.types.driver_messages import CollectedRecords
 
-__all__ = ["Attempt", "JobFigures", "raise_failure"]
+__all__ = ["Attempt", "JobStatistics", "raise_failure"]
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Attempt:
 
     plan: Plan
     sources: JobSources
-    keeper: CheckpointKeeper
+    checkpoint_coordinator: CheckpointCoordinator
     commit: CommitAll
     collect: Callable[[CollectedRecords], None]
     executions: JobExecutions
@@ -34,7 +34,7 @@ class Attempt:
 
 
 @dataclass
-class JobFigures:
+class JobStatistics:
     """What is known about a running job."""
 
     records_read: int = 0

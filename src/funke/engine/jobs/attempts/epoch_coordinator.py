@@ -10,7 +10,7 @@ from typing import Any
 
 from funke.engine.errors import JobCancelledError, JobExecutionError
 from funke.engine.graph.execution_graph import ExecutionState
-from funke.engine.jobs.attempts.attempt import Attempt, JobFigures, raise_failure
+from funke.engine.jobs.attempts.attempt import Attempt, JobStatistics, raise_failure
 from funke.engine.jobs.attempts.epoch_pacer import EpochPacer
 from funke.engine.jobs.attempts.epoch_watch import EpochWatch
 from funke.engine.jobs.attempts.message_delivery import EpochWriter, MessageDelivery
@@ -19,7 +19,7 @@ from funke.engine.jobs.checkpoints.savepoints import SavepointRequest
 from funke.engine.jobs.sources.job_sources import Polled
 from funke.engine.operators.operator import MAX_WATERMARK
 from funke.engine.operators.source import ReadOrder
-from funke.engine.runtime.checkpoint_order import CheckpointNews, CheckpointOrder, SnapshotAck
+from funke.engine.runtime.checkpoint_order import CheckpointNotifications, CheckpointOrder, SnapshotAck
 from funke.engine.runtime.epoch_runner import EpochRunner
 from funke.engine.runtime.fault_points import reach
 from funke.engine.runtime.results import Failure, SubtaskReport
@@ -46,7 +46,7 @@ class EpochCoordinator:
         watch: EpochWatch,
         write_frames: Callable[[], None],
     ) -> None:
-        self._keeper = attempt.keeper
+        self._checkpoint_coordinator = attempt.checkpoint_coordinator
         self._watch = watch
         self._write_frames = write_frames
         self._plan = attempt.plan
@@ -62,11 +62,11 @@ class EpochCoordinator:
         self._wakeup_ms: int | None = None
         self._last_epoch = 0.0
         self._last_asked = 0.0
-        self.figures = JobFigures(epochs=attempt.first_epoch, records_read=self._sources.records)
+        self.statistics = JobStatistics(epochs=attempt.first_epoch, records_read=self._sources.records)
 
     def _epoch_ms(self) -> int:
         """How long an epoch should take: a checkpoint is only ever taken at the end of one."""
-        interval_ms = self._keeper.settings.interval_ms
+        interval_ms = self._checkpoint_coordinator.settings.interval_ms
         if not self._sources.is_bounded:
             return _UNBOUNDED_EPOCH_MS
         return _BOUNDED_EPOCH_MS if interval_ms is None else min(_BOUNDED_EPOCH_MS, max(1_000, interval_ms))
@@ -94,59 +94,59 @@ class EpochCoordinator:
         if is_final:
             # What the sources have just handed out is not lost: it is read by the next epoch.
             self._finish_savepoints()
-        order, request = self._keeper.next_order(is_final) or (None, None)
+        order, request = self._checkpoint_coordinator.next_order(is_final) or (None, None)
         is_draining = request is not None and request.is_draining
         deadline_ms = None if is_final or is_draining else self._pacer.deadline_ms
         orders = self._sources.orders(polled, deadline_ms)
-        records_before = self.figures.records_read
+        records_before = self.statistics.records_read
         started = time.monotonic()
-        header = EpochHeader(self.figures.epochs + 1, is_final, order, is_draining, self._take_news())
+        header = EpochHeader(self.statistics.epochs + 1, is_final, order, is_draining, self._take_notifications())
         self._run_epoch(header, orders)
         reach("after-epoch")
         self._sources.end_epoch()
         self._last_epoch = time.monotonic()
         duration_ms = (self._last_epoch - started) * 1000
-        self.figures.epoch_ms.append(duration_ms)
+        self.statistics.epoch_ms.append(duration_ms)
         was_cut = self._sources.has_unfinished
-        self._pacer.observe(self.figures.records_read - records_before, self._busy_ms(), was_cut)
-        self._progress.show(self.figures.records_read, self.figures.epochs, self.figures.watermark)
+        self._pacer.observe(self.statistics.records_read - records_before, self._busy_ms(), was_cut)
+        self._progress.show(self.statistics.records_read, self.statistics.epochs, self.statistics.watermark)
         return is_final or (request is not None and request.ends_job and self._ends_with(request))
 
     def _finish_savepoints(self) -> None:
         """Before the slots end, savepoints that were begun must be written."""
-        while self._keeper.has_pending and self._keeper.has_savepoints:
+        while self._checkpoint_coordinator.has_pending and self._checkpoint_coordinator.has_savepoints:
             self._ask_slots()
             self._pause()
 
     def _ends_with(self, request: SavepointRequest) -> bool:
         """Waits for the savepoint that the job is to end with; False if it failed and the job can go on."""
-        while self._keeper.last_savepoint is None and not request.future.done():
+        while self._checkpoint_coordinator.last_savepoint is None and not request.future.done():
             self._ask_slots()
             self._pause()
-        if self._keeper.last_savepoint is not None:
+        if self._checkpoint_coordinator.last_savepoint is not None:
             if request.afterwards == "cancel":
                 raise JobCancelledError("the job was cancelled with a savepoint")
-            self._tell_news()
+            self._send_notifications()
             return True
         if request.is_draining:
             raise JobExecutionError(f"the job was drained, but {request.future.exception()}")
         return False
 
-    def _take_news(self) -> CheckpointNews:
+    def _take_notifications(self) -> CheckpointNotifications:
         """What became of checkpoints, for the slots; sources hear it here."""
-        news = self._keeper.take_news()
-        self._sources.learn(news)
-        return news
+        notifications = self._checkpoint_coordinator.take_notifications()
+        self._sources.learn(notifications)
+        return notifications
 
     def _ask_slots(self) -> None:
         """Asks slots for acknowledgements, and tells them what became of checkpoints."""
         self._last_asked = time.monotonic()
-        self._take_acks(self._tell_news())
+        self._take_acks(self._send_notifications())
 
-    def _tell_news(self) -> list[Any]:
-        news = self._take_news()
+    def _send_notifications(self) -> list[Any]:
+        notifications = self._take_notifications()
         with self._watch.watching():
-            return self._runner.tell_news(news)
+            return self._runner.send_notifications(notifications)
 
     def _pause(self) -> None:
         self._cancelled.wait(_ASK_SLOTS_S / 2)
@@ -154,17 +154,17 @@ class EpochCoordinator:
 
     def _take_acks(self, results: list[Any]) -> None:
         raise_failure(results)
-        self._keeper.take(result for result in results if isinstance(result, SnapshotAck))
-        self._keeper.advance(self._commit)
+        self._checkpoint_coordinator.take(result for result in results if isinstance(result, SnapshotAck))
+        self._checkpoint_coordinator.advance(self._commit)
 
     def _poll(self) -> Polled:
         self._raise_if_cancelled()
-        self._keeper.is_in_backlog = self._sources.is_processing_backlog
+        self._checkpoint_coordinator.is_in_backlog = self._sources.is_processing_backlog
         return self._sources.poll(self._pacer.max_records)
 
     def _is_last(self, polled: Polled) -> bool:
         """Whether the epoch ends the job: it must read all that is left, and be sure to get there in time."""
-        if not self._sources.is_over or self._keeper.requests or self.figures.has_unfinished:
+        if not self._sources.is_over or self._checkpoint_coordinator.requests or self.statistics.has_unfinished:
             return False
         return self._pacer.is_speed_known or not any(splits for _, splits in polled)
 
@@ -172,8 +172,8 @@ class EpochCoordinator:
         has_input = any(splits for _, splits in polled)
         if has_input or self._sources.has_unfinished or self._sources.has_end_to_tell:
             return True
-        is_over = self._sources.is_exhausted and not self.figures.has_unfinished
-        if is_over or self._keeper.is_due():
+        is_over = self._sources.is_exhausted and not self.statistics.has_unfinished
+        if is_over or self._checkpoint_coordinator.is_due():
             return True
         now_ms = time.time() * 1000
         is_timer_due = self._wakeup_ms is not None and self._wakeup_ms <= now_ms
@@ -183,18 +183,20 @@ class EpochCoordinator:
         delay_s = self._sources.next_poll_ms() / 1000
         if self._wakeup_ms is not None:
             delay_s = min(delay_s, max(0.0, self._wakeup_ms / 1000 - time.time()))
-        until_due_ms = self._keeper.ms_until_due()
+        until_due_ms = self._checkpoint_coordinator.ms_until_due()
         if until_due_ms is not None:
             delay_s = min(delay_s, until_due_ms / 1000)
         self._cancelled.wait(max(0.001, delay_s))
         self._raise_if_cancelled()
-        if (self._keeper.has_pending or self._keeper.has_news) and time.monotonic() - self._last_asked >= _ASK_SLOTS_S:
+        if (
+            self._checkpoint_coordinator.has_pending or self._checkpoint_coordinator.has_notifications
+        ) and time.monotonic() - self._last_asked >= _ASK_SLOTS_S:
             self._ask_slots()
 
     def _busy_ms(self) -> float:
         """How long the slowest subtask of every level worked in the last epoch, one level after the other."""
         slowest: dict[int, float] = {}
-        for report in self.figures.subtasks.values():
+        for report in self.statistics.subtasks.values():
             level = self._plan.placements[report.vertex_id].level
             slowest[level] = max(slowest.get(level, 0.0), report.busy_ms)
         return sum(slowest.values())
@@ -217,22 +219,22 @@ class EpochCoordinator:
         except Exception:
             self._raise_if_cancelled()
             raise
-        self.figures.epochs += 1
+        self.statistics.epochs += 1
         if any(isinstance(result, Failure) for result in results):
             self._deliver_messages(results, is_complete=False)
             raise_failure(results)
         self._accept_reports(results)
         self._note_executions()
         if is_first:
-            self._keeper.slots_are_ready()
-        self._keeper.prepared(header.checkpoint, self._deliver_messages(results))
+            self._checkpoint_coordinator.slots_are_ready()
+        self._checkpoint_coordinator.prepared(header.checkpoint, self._deliver_messages(results))
         if header.checkpoint is not None:
             self._begin_checkpoint(header.checkpoint)
         self._take_acks(results)
         if header.is_final:
             self._write_with_spark()
-            self._keeper.commit_rest(self.figures.epochs, self._commit)
-            self._take_news()
+            self._checkpoint_coordinator.commit_rest(self.statistics.epochs, self._commit)
+            self._take_notifications()
 
     def _write_with_spark(self) -> None:
         """Before sinks commit: if it fails, nothing of them is seen either."""
@@ -246,26 +248,26 @@ class EpochCoordinator:
         """Subtasks run once an epoch has; those of a source that has been read to its end have finished."""
         self._executions.enter(ExecutionState.RUNNING)
         over = self._sources.ended_vertices
-        if over and not self.figures.has_unfinished:
+        if over and not self.statistics.has_unfinished:
             self._executions.enter(ExecutionState.FINISHED, lambda each: each.vertex_id in over)
 
     def _begin_checkpoint(self, order: CheckpointOrder) -> None:
         positions = self._sources.snapshot(order.checkpoint_id)
-        self._keeper.begin(order, self.figures.epochs, positions, range(self._plan.slots))
+        self._checkpoint_coordinator.begin(order, self.statistics.epochs, positions, range(self._plan.slots))
 
     def _accept_reports(self, results: list[Any]) -> None:
-        figures = self.figures
+        statistics = self.statistics
         for result in results:
             if isinstance(result, SubtaskReport):
-                figures.subtasks[result.vertex_id, result.subtask] = result
+                statistics.subtasks[result.vertex_id, result.subtask] = result
                 if result.reading is not None:
                     self._sources.accept(result.vertex_id, result.subtask, result.reading)
-        figures.records_read = self._sources.records
-        reports = figures.subtasks.values()
+        statistics.records_read = self._sources.records
+        reports = statistics.subtasks.values()
         marks = [report.watermark for report in reports if report.reading is None] or self._sources.watermarks()
-        figures.watermark = min(marks, default=MAX_WATERMARK)
+        statistics.watermark = min(marks, default=MAX_WATERMARK)
         wakeups = [report.next_wakeup_ms for report in reports if report.next_wakeup_ms is not None]
         self._wakeup_ms = min(wakeups, default=None)
 
     def _deliver_messages(self, results: list[Any], is_complete: bool = True) -> dict[str, list[Any]]:
-        return self._messages.deliver(results, self.figures.epochs, is_complete)
+        return self._messages.deliver(results, self.statistics.epochs, is_complete)

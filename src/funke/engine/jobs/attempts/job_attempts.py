@@ -12,7 +12,6 @@ from dataclasses import replace
 from functools import partial
 
 from funke.engine.config import flink_options as options
-from funke.engine.config import rest_options
 from funke.engine.errors import (
     ConfigurationError,
     GraphError,
@@ -26,33 +25,31 @@ from funke.engine.errors import (
     UnsupportedFeatureError,
 )
 from funke.engine.graph.execution_graph import ExecutionState
-from funke.engine.jobs.attempts.attempt import Attempt, JobFigures
-from funke.engine.jobs.attempts.epoch_coordinator import EpochCoordinator
-from funke.engine.jobs.attempts.epoch_watch import EpochWatch
+from funke.engine.jobs.attempts.attempt import Attempt, JobStatistics
 from funke.engine.jobs.attempts.job_executions import JobExecutions
 from funke.engine.jobs.attempts.job_failure import DamagedCheckpointError, is_worker_loss, to_job_error
-from funke.engine.jobs.attempts.job_sinks import FrameWrites, JobCommits, epoch_writers
+from funke.engine.jobs.attempts.job_paths import job_paths
+from funke.engine.jobs.attempts.job_sinks import FrameWrites, JobCommits
 from funke.engine.jobs.attempts.result_queues import ResultQueues
+from funke.engine.jobs.attempts.runners import Coordinator, Runner, driven_by
 from funke.engine.jobs.attempts.slot_limit import require_slots
-from funke.engine.jobs.attempts.slot_pool import SlotPool
-from funke.engine.jobs.attempts.stream_coordinator import StreamCoordinator
+from funke.engine.jobs.attempts.slot_pool import SlotPool, request_timeout_s
 from funke.engine.jobs.checkpoints.checkpoints import Checkpoint
 from funke.engine.jobs.checkpoints.start_point import state_moves
 from funke.engine.jobs.job_lifecycle import JobLifecycle
 from funke.engine.jobs.notices import notice
 from funke.engine.jobs.sources.job_sources import JobSources
-from funke.engine.jobs.sources.source_feed import SourceFeed
+from funke.engine.jobs.sources.source_coordinator import SourceCoordinator
 from funke.engine.jobs.submission.executor_settings import executor_settings
 from funke.engine.jobs.submission.job_planning import PlannedJob
 from funke.engine.jobs.submission.session_differences import warn_of_other_session
 from funke.engine.runtime.dependencies import distribute
-from funke.engine.runtime.epoch_holders import epoch_holders
-from funke.engine.runtime.epoch_runner import EpochRunner
 from funke.engine.runtime.flame_samples import SampledStack, SampleOrder
-from funke.engine.runtime.pipelined.stream_runner import StreamRunner
+from funke.engine.runtime.shared_paths import probed
 from funke.engine.runtime.slot_calls import sample
 from funke.engine.runtime.spark_session import (
     JobSpark,
+    forget_lost_application,
     is_embedded,
     session_settings,
     spark_master,
@@ -85,7 +82,7 @@ class JobAttempts:
 
     def __init__(self, planned: PlannedJob, lifecycle: JobLifecycle, results: ResultQueues) -> None:
         self._planned = planned
-        self._keeper = planned.keeper
+        self._checkpoint_coordinator = planned.checkpoint_coordinator
         self._record = planned.settings.record
         self._lifecycle = lifecycle
         self._results = results
@@ -94,8 +91,8 @@ class JobAttempts:
         session = partial(spark_session, planned.settings.configuration)
         self._commits = JobCommits(planned.graph, session, planned.configured.get(options.COMMITTER_RETRIES))
         self._frame_writes = FrameWrites(planned.graph, session)
-        self._coordinator: EpochCoordinator | StreamCoordinator | None = None
-        self._runner: EpochRunner | StreamRunner | None = None
+        self._coordinator: Coordinator | None = None
+        self._runner: Runner | None = None
         self.has_run = False
         # What it waits for before it can begin; whoever shows that is told of changes.
         self.waiting_for = ""
@@ -110,9 +107,9 @@ class JobAttempts:
         return self._cancelling.is_set()
 
     @property
-    def figures(self) -> JobFigures | None:
+    def statistics(self) -> JobStatistics | None:
         """What the latest attempt has counted, once there is one."""
-        return self._coordinator.figures if self._coordinator is not None else None
+        return self._coordinator.statistics if self._coordinator is not None else None
 
     @property
     def hosts(self) -> dict[int, str]:
@@ -161,12 +158,11 @@ class JobAttempts:
     def _slots(self) -> AbstractContextManager[None]:
         """The job's slots, if it shares them with others; they stay its own from attempt to attempt."""
         configured = self._planned.configured
-        folder = configured.get(rest_options.SLOT_POOL)
-        if not folder:
+        pool = SlotPool.of(configured)
+        if pool is None:
             return contextlib.nullcontext()
-        timeout_s = configured.get(rest_options.SLOT_REQUEST_TIMEOUT).to_millis() / 1000
-        slots = self._planned.plan.slots
-        return SlotPool(folder).slots(self._planned.job_id, slots, timeout_s, self._wait_for, self._cancelling.is_set)
+        slots, timeout_s = self._planned.plan.slots, request_timeout_s(configured)
+        return pool.slots(self._planned.job_id, slots, timeout_s, self._wait_for, self._cancelling.is_set)
 
     def _wait_for(self, what: str) -> None:
         if what != self.waiting_for:
@@ -181,7 +177,7 @@ class JobAttempts:
                 self.run_once()
                 return
             except Exception as failure:
-                self._keeper.end_attempt(to_job_error(failure))
+                self._checkpoint_coordinator.end_attempt(to_job_error(failure))
                 self.executions.fail(failure)
                 if not self._is_restarting_after(failure):
                     raise
@@ -207,7 +203,7 @@ class JobAttempts:
         self._lifecycle.enter(JobStatus.FAILING)
         self._remember(failure)
         if isinstance(failure, DamagedCheckpointError):
-            self._keeper.store.discard(failure)
+            self._checkpoint_coordinator.store.discard(failure)
             delay_ms: int | None = 0
         elif not self._may_restart_after(failure):
             return False
@@ -238,31 +234,40 @@ class JobAttempts:
         start = self._start()
         if start is not None:
             self._commits.recover(start)
-            if start.is_final or start is self._keeper.last_savepoint:
+            if start.is_final or start is self._checkpoint_coordinator.last_savepoint:
                 return
             self.package = replace(
                 self.package,
                 restore=start.located(),
                 restored_checkpoint_id=start.checkpoint_id,
-                state_moves=state_moves(start, self._keeper.job.operators),
+                state_moves=state_moves(start, self._checkpoint_coordinator.job.operators),
             )
-            self._keeper.note_restored(start)
-        self._keeper.attempt = self.package.attempt
+            self._checkpoint_coordinator.note_restored(start)
+        self._checkpoint_coordinator.attempt = self.package.attempt
         self.executions.begin(self.package.attempt)
         settings = self._planned.settings
         with ExitStack() as cleaning:
+            if self.has_run:
+                forget_lost_application()
             master, slots = spark_master(settings.configuration), self._planned.plan.slots
             spark = JobSpark(settings.configuration, executor_settings(self._planned.configured, master, slots))
             self._check_against(spark)
             distribute(spark, self._planned.dependencies, settings.jars)
-            feeds: list[SourceFeed] = []
-            for feed in JobSources.of_plan(self._planned.plan, spark, start, self._planned.mode.is_pipelined):
-                feeds.append(feed)
-                cleaning.callback(feed.enumerator.close)
-            runner, coordinator = self._prepare(spark, JobSources(feeds), start)
+            source_coordinators: list[SourceCoordinator] = []
+            for source_coordinator in JobSources.of_plan(
+                self._planned.plan, spark, start, self._planned.mode.is_pipelined
+            ):
+                source_coordinators.append(source_coordinator)
+                cleaning.callback(source_coordinator.enumerator.close)
+            probes = cleaning.enter_context(ExitStack())
+            if not is_embedded(spark):
+                paths = probes.enter_context(probed(job_paths(self._planned.plan, self._checkpoint_coordinator)))
+                self.package = replace(self.package, shared_paths=paths)
+            runner, coordinator = self._prepare(spark, JobSources(source_coordinators), start)
             cleaning.callback(runner.close)
             self.executions.enter(ExecutionState.DEPLOYING)
             runner.deploy()
+            probes.close()
             self.executions.enter(ExecutionState.INITIALIZING)
             with self.lock:
                 self._raise_if_cancelled()
@@ -273,8 +278,8 @@ class JobAttempts:
 
     def _start(self) -> Checkpoint | None:
         """Where the attempt begins; RecoveryRefusedError when somebody decides about that, and nothing is removed."""
-        if self._keeper.last_savepoint is not None:
-            return self._keeper.last_savepoint
+        if self._checkpoint_coordinator.last_savepoint is not None:
+            return self._checkpoint_coordinator.last_savepoint
         try:
             return self._intact_start()
         except StorageUnavailableError:
@@ -283,8 +288,10 @@ class JobAttempts:
             raise RecoveryRefusedError(str(error)) from error
 
     def _intact_start(self) -> Checkpoint | None:
-        store = self._keeper.store
-        while (start := store.latest()) is not None and start.checkpoint_id != self._keeper.committed_id:
+        store = self._checkpoint_coordinator.store
+        while (
+            start := store.latest()
+        ) is not None and start.checkpoint_id != self._checkpoint_coordinator.committed_id:
             try:
                 self._commits.verify(start)
                 break
@@ -321,19 +328,18 @@ class JobAttempts:
         if self._cancelling.is_set():
             raise JobCancelledError("the job was cancelled")
 
-    def _prepare(
-        self, spark: JobSpark, sources: JobSources, start: Checkpoint | None
-    ) -> tuple[EpochRunner | StreamRunner, EpochCoordinator | StreamCoordinator]:
+    def _prepare(self, spark: JobSpark, sources: JobSources, start: Checkpoint | None) -> tuple[Runner, Coordinator]:
         attempt = Attempt(
             self._planned.plan,
             sources,
-            self._keeper,
+            self._checkpoint_coordinator,
             self._commits.commit,
             self._results.put,
             self.executions,
             start.epoch if start is not None else 0,
         )
-        runner, coordinator = self._driven_by(attempt, spark)
+        write_frames = self._frame_writes.run
+        runner, coordinator = driven_by(attempt, spark, self._planned, self.package, self._wanted_hosts, write_frames)
         with self.lock:
             self._runner, self._coordinator = runner, coordinator
         return runner, coordinator
@@ -342,17 +348,3 @@ class JobAttempts:
     def _wanted_hosts(self) -> dict[int, str] | None:
         # Where local copies of the state are, it need not be fetched.
         return self.hosts if self._runner is not None and self.package.local_folders else None
-
-    def _driven_by(
-        self, attempt: Attempt, spark: JobSpark
-    ) -> tuple[EpochRunner | StreamRunner, EpochCoordinator | StreamCoordinator]:
-        plan, keeper = self._planned.plan, self._keeper
-        if self._planned.mode.is_pipelined:
-            streaming = StreamRunner(spark, plan, self.package, self._wanted_hosts)
-            return streaming, StreamCoordinator(attempt, streaming)
-        runner = EpochRunner(spark, plan, self.package, self._wanted_hosts)
-        holders = partial(epoch_holders, spark, plan, self.package.key)
-        watch = EpochWatch(partial(keeper.expire, holders), runner.cancel, keeper.settings.timeout_ms)
-        writers = epoch_writers(self._planned.graph, spark)
-        interval_ms, write_frames = self._planned.settings.buffer_timeout_ms, partial(self._frame_writes.run, runner)
-        return runner, EpochCoordinator(attempt, runner, writers, interval_ms, watch, write_frames)

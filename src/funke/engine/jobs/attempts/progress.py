@@ -55,7 +55,7 @@ def watermark_text(watermark: int) -> str:
     if watermark >= MAX_WATERMARK:
         return "end"
     try:
-        moment = datetime.datetime.fromtimestamp(watermark / 1000, datetime.UTC)
+        timestamp = datetime.datetime.fromtimestamp(watermark / 1000, datetime.UTC)
     except (OverflowError, OSError, ValueError):
         return str(watermark)
-    return moment.strftime("%Y-%m-%d %H:%M:%S")
+    return timestamp.strftime("%Y-%m-%d %H:%M:%S")

@@ -17,17 +17,21 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from funke.engine.errors import ConfigurationError, JobExecutionError
+from funke.engine.config import rest_options as options
+from funke.engine.config.settings import Settings
+from funke.engine.errors import ConfigurationError, SlotTimeoutError
 from funke.engine.trust.private_files import open_private_folder, require_private_folder
 
-__all__ = ["SlotPool", "SlotTimeoutError", "SlotUse"]
+__all__ = ["SlotPool", "SlotUse", "request_timeout_s"]
 
 _NAME = re.compile(r"(held|wanted)-(\d+)-(\d+)-([0-9a-f]+)")
 _LOOK_S = 0.2
 
 
-class SlotTimeoutError(JobExecutionError):
-    """Others have had the slots for too long."""
+def request_timeout_s(settings: Settings) -> float:
+    """How long a job waits for slots."""
+    timeout_ms: int = settings.get(options.SLOT_REQUEST_TIMEOUT).to_millis()
+    return timeout_ms / 1000
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,12 @@ class SlotPool:
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
+
+    @staticmethod
+    def of(settings: Settings) -> SlotPool | None:
+        """The pool that a job shares with others; None if its slots are its own."""
+        folder = settings.get(options.SLOT_POOL)
+        return SlotPool(folder) if folder else None
 
     def open(self, total: int) -> None:
         """Makes the folder, or changes how many slots there are."""

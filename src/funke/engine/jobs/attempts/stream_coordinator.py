@@ -8,7 +8,7 @@ from typing import Any
 
 from funke.engine.errors import JobCancelledError, JobExecutionError
 from funke.engine.graph.execution_graph import ExecutionState
-from funke.engine.jobs.attempts.attempt import Attempt, JobFigures, raise_failure
+from funke.engine.jobs.attempts.attempt import Attempt, JobStatistics, raise_failure
 from funke.engine.jobs.attempts.held_slots import HeldSlots
 from funke.engine.jobs.attempts.message_delivery import MessageDelivery
 from funke.engine.jobs.attempts.progress import ProgressLine
@@ -24,7 +24,7 @@ from funke.engine.runtime.pipelined.messages import (
     Finish,
     Finished,
     GoOn,
-    News,
+    Notify,
     Orders,
     Passed,
     Prepared,
@@ -55,7 +55,7 @@ class StreamCoordinator:
     def __init__(self, attempt: Attempt, runner: StreamRunner) -> None:
         self._runner = runner
         self._sources = attempt.sources
-        self._keeper = attempt.keeper
+        self._checkpoint_coordinator = attempt.checkpoint_coordinator
         self._commit = attempt.commit
         self._executions = attempt.executions
         self._plan = attempt.plan
@@ -64,7 +64,7 @@ class StreamCoordinator:
         self._progress = ProgressLine()
         # What Spark writes comes in epochs: no message here is for it.
         self._messages = MessageDelivery(attempt.collect, self._sources.take_feedback, {}, self._progress)
-        self._circulation = Circulation(self._sources.feeds, self._slots)
+        self._circulation = Circulation(self._sources.coordinators, self._slots)
         self._records = _FIRST_RECORDS
         self._handed_out_at = 0.0
         # The checkpoint whose barriers are on their way through the sources.
@@ -76,7 +76,7 @@ class StreamCoordinator:
         self._is_finishing = False
         self._held_slots = HeldSlots(attempt.plan, runner.sample)
         self._finished: set[int] = set()
-        self.figures = JobFigures(epochs=attempt.first_epoch, records_read=self._sources.records)
+        self.statistics = JobStatistics(epochs=attempt.first_epoch, records_read=self._sources.records)
 
     def cancel(self) -> None:
         """Asks the job to end."""
@@ -86,10 +86,10 @@ class StreamCoordinator:
     def run(self) -> None:
         """Runs until all input is read and processed, or the job is told to end."""
         try:
-            self._keeper.slots_begin()
+            self._checkpoint_coordinator.slots_begin()
             self._sources.wake_with(self._runner.wake)
-            self._keeper.wake_with(self._runner.wake)
-            self._keeper.tell = self._send_news
+            self._checkpoint_coordinator.wake_with(self._runner.wake)
+            self._checkpoint_coordinator.tell = self._send_notifications
             # A slot whose functions could not be opened has said so by now: its subtasks never ran, and others may not
             # even be connected.
             self._listen(0.0)
@@ -109,11 +109,11 @@ class StreamCoordinator:
         self._order_checkpoint()
         self._listen(self._wait_s())
         self._settle_checkpoints()
-        self._progress.show(self.figures.records_read, self.figures.epochs, self.figures.watermark)
+        self._progress.show(self.statistics.records_read, self.statistics.epochs, self.statistics.watermark)
         if self._ending is not None:
             return self._ends_with(self._ending)
-        if self._sources.is_over and not self._keeper.requests and self._cutting is None:
-            if self._keeper.has_pending and self._keeper.has_savepoints:
+        if self._sources.is_over and not self._checkpoint_coordinator.requests and self._cutting is None:
+            if self._checkpoint_coordinator.has_pending and self._checkpoint_coordinator.has_savepoints:
                 return False
             self._finish()
             return True
@@ -125,10 +125,10 @@ class StreamCoordinator:
         """Gives sources that have little left to read more splits."""
         if self._ending is not None:
             return
-        self._keeper.is_in_backlog = self._sources.is_processing_backlog
+        self._checkpoint_coordinator.is_in_backlog = self._sources.is_processing_backlog
         polled = self._sources.poll_hungry(self._records)
         # What goes round comes in pieces as small as it likes.
-        if not is_first and any(not feed.source.is_feedback for feed, _ in polled):
+        if not is_first and any(not source_coordinator.source.is_feedback for source_coordinator, _ in polled):
             self._pace()
         told: dict[int, list[Any]] = {}
         for slot, order in self._sources.new_orders(polled, is_first):
@@ -155,8 +155,8 @@ class StreamCoordinator:
         poll_ms = self._sources.ms_until_poll()
         if poll_ms is not None and self._ending is None:
             wait_s = min(wait_s, poll_ms / 1000)
-        due_ms = None if self._cutting is not None else self._keeper.ms_until_due()
-        for ms in (due_ms, self._keeper.ms_until_overtaking()):
+        due_ms = None if self._cutting is not None else self._checkpoint_coordinator.ms_until_due()
+        for ms in (due_ms, self._checkpoint_coordinator.ms_until_overtaking()):
             if ms is not None:
                 wait_s = min(wait_s, ms / 1000)
         return max(0.0, wait_s)
@@ -167,7 +167,7 @@ class StreamCoordinator:
         for slot, message in self._runner.receive(wait_s):
             self._held_slots.hear(slot)
             self._hear(slot, message)
-        self.figures.held = self._held_slots.look()
+        self.statistics.held = self._held_slots.look()
 
     def _hear(self, slot: int, message: Any) -> None:
         if isinstance(message, Reports):
@@ -185,7 +185,7 @@ class StreamCoordinator:
         elif isinstance(message, Passed):
             self._circulation.end_probe(slot)
         elif isinstance(message, Prepared):
-            self._keeper.prepared_with(message.checkpoint_id, message.operator_id, message.committables)
+            self._checkpoint_coordinator.prepared_with(message.checkpoint_id, message.operator_id, message.committables)
         elif isinstance(message, Finished):
             self._finished.add(slot)
             self._held_slots.end(slot)
@@ -207,29 +207,29 @@ class StreamCoordinator:
         raise_failure(failures)
 
     def _take_reports(self, message: Reports) -> None:
-        figures = self.figures
+        statistics = self.statistics
         for report in message.reports:
-            figures.subtasks[report.vertex_id, report.subtask] = report
+            statistics.subtasks[report.vertex_id, report.subtask] = report
             if report.reading is not None:
                 self._sources.accept(report.vertex_id, report.subtask, report.reading)
         for slot, order in self._sources.new_limits():
             self._runner.send(slot, Orders((order,)))
-        figures.records_read = self._sources.records
-        marks = [report.watermark for report in figures.subtasks.values() if report.reading is None]
-        figures.watermark = min(marks or self._sources.watermarks(), default=MAX_WATERMARK)
+        statistics.records_read = self._sources.records
+        marks = [report.watermark for report in statistics.subtasks.values() if report.reading is None]
+        statistics.watermark = min(marks or self._sources.watermarks(), default=MAX_WATERMARK)
         over = self._sources.ended_vertices
         if over:
             self._executions.enter(ExecutionState.FINISHED, lambda each: each.vertex_id in over)
 
     def _pass_on(self, message: DriverMessage) -> None:
-        self._messages.deliver((message,), self.figures.epochs)
+        self._messages.deliver((message,), self.statistics.epochs)
 
     # Checkpoints
 
     def _order_checkpoint(self) -> None:
-        if self._cutting is not None or self._ending is not None or not self._keeper.is_due():
+        if self._cutting is not None or self._ending is not None or not self._checkpoint_coordinator.is_due():
             return
-        found = self._keeper.next_order()
+        found = self._checkpoint_coordinator.next_order()
         if found is None:
             return
         order, request = found
@@ -253,7 +253,7 @@ class StreamCoordinator:
             self._begin_checkpoint(order)
 
     def _take_captured(self, slot: int, message: Captured) -> None:
-        self._keeper.capture(message.checkpoint_id, slot)
+        self._checkpoint_coordinator.capture(message.checkpoint_id, slot)
         order = self._cutting
         if order is not None and message.checkpoint_id == order.checkpoint_id:
             self._circulation.capture(slot)
@@ -262,50 +262,50 @@ class StreamCoordinator:
     def _begin_checkpoint(self, order: CheckpointOrder) -> None:
         """Once it is known where the sources stand in it, and what goes round, slots are waited for."""
         if self._circulation.is_written:
-            self.figures.epochs += 1
+            self.statistics.epochs += 1
             positions = {**self._positions, **self._circulation.snapshot()}
-            self._keeper.begin(order, self.figures.epochs, positions, self._slots)
+            self._checkpoint_coordinator.begin(order, self.statistics.epochs, positions, self._slots)
             self._end_cut()
 
     def _take_ack(self, ack: SnapshotAck) -> None:
         if self._cutting is not None and ack.checkpoint_id == self._cutting.checkpoint_id:
             self._early_acks.append(ack)
         elif not self._is_finishing:
-            self._keeper.take([ack])
+            self._checkpoint_coordinator.take([ack])
 
     def _end_cut(self) -> None:
         self._cutting = None
         self._sources.end_cut()
         self._circulation.end_cut()
-        self.figures.records_read = self._sources.records
-        self._keeper.take(self._early_acks)
+        self.statistics.records_read = self._sources.records
+        self._checkpoint_coordinator.take(self._early_acks)
         self._early_acks.clear()
 
     def _settle_checkpoints(self) -> None:
-        self._keeper.advance(self._commit, self._held())
-        if self._cutting is not None and not self._keeper.is_pending(self._cutting):
+        self._checkpoint_coordinator.advance(self._commit, self._held())
+        if self._cutting is not None and not self._checkpoint_coordinator.is_pending(self._cutting):
             self._end_cut()
-        self._send_news()
+        self._send_notifications()
 
-    def _send_news(self) -> None:
-        if self._keeper.has_news:
-            news = self._keeper.take_news()
-            self._runner.send_all(News(news))
+    def _send_notifications(self) -> None:
+        if self._checkpoint_coordinator.has_notifications:
+            notifications = self._checkpoint_coordinator.take_notifications()
+            self._runner.send_all(Notify(notifications))
             self._runner.flush()
-            self._sources.learn(news)
+            self._sources.learn(notifications)
 
     def _held(self) -> str:
         """Who has not said anything for a while: a slot whose function takes long hears no order."""
         silent = self._held_slots.silent(_SILENCE_S)
         levels = range(self._plan.levels, -1, -1)
         names = [name for slot in silent for level in levels for name in subtasks_at(self._plan, level, slot)]
-        lines = ", ".join(each.user_line for each in self.figures.held if each.user_line)
+        lines = ", ".join(each.user_line for each in self.statistics.held if each.user_line)
         at = f", at {lines}" if lines else ""
         return f"; it waits for {', '.join(names)}{at}" if names else "; its barriers have not come through"
 
     def _ends_with(self, request: SavepointRequest) -> bool:
         """Whether the savepoint that the job is to end with is there; if it failed, the job goes on."""
-        if self._keeper.last_savepoint is not None:
+        if self._checkpoint_coordinator.last_savepoint is not None:
             if request.afterwards == "cancel":
                 raise JobCancelledError("the job was cancelled with a savepoint")
             return True
@@ -319,16 +319,16 @@ class StreamCoordinator:
 
     def _finish(self) -> None:
         """All input is read: everybody ends, then what is left is committed."""
-        order, _ = self._keeper.next_order(is_final=True) or (None, None)
+        order, _ = self._checkpoint_coordinator.next_order(is_final=True) or (None, None)
         self._is_finishing = True
         self._runner.send_all(Finish())
         while len(self._finished) < len(self._slots):
             if self._cancelled.is_set():
                 raise JobCancelledError("the job was cancelled")
             self._listen(_LONGEST_WAIT_S)
-        self.figures.epochs += 1
+        self.statistics.epochs += 1
         if order is not None:
             positions = self._sources.snapshot(order.checkpoint_id)
-            self._keeper.begin(order, self.figures.epochs, positions, self._slots)
-        self._keeper.advance(self._commit)
-        self._keeper.commit_rest(self.figures.epochs, self._commit)
+            self._checkpoint_coordinator.begin(order, self.statistics.epochs, positions, self._slots)
+        self._checkpoint_coordinator.advance(self._commit)
+        self._checkpoint_coordinator.commit_rest(self.statistics.epochs, self._commit)

@@ -12,6 +12,7 @@ from itertools import count
 
 from funke.engine.errors import StateError
 from funke.engine.graph.job_graph import ChainedOperator, JobGraph
+from funke.engine.graph.operations import ColumnOperator
 from funke.engine.graph.state_meaning import StateMeaning, meaning_of, moves_between
 from funke.engine.jobs.checkpoints.checkpoints import Checkpoint
 from funke.engine.planner.chaining import operator_id_of_uid
@@ -47,7 +48,8 @@ def _operators(graph: JobGraph) -> Iterator[ChainedOperator]:
 
 
 def _meaning(operator: ChainedOperator) -> StateMeaning | None:
-    return meaning_of(operator.operation)
+    # Operators of streams have the uids that the program gives them.
+    return meaning_of(operator.operation) if isinstance(operator.operation, ColumnOperator) else None
 
 
 def _renamed(operator: ChainedOperator, uids: Mapping[str, str]) -> ChainedOperator:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from funke.engine.connectors.feedback import FeedbackEnumerator
-from funke.engine.jobs.sources.source_feed import SourceFeed, SourceState
+from funke.engine.jobs.sources.source_coordinator import SourceCoordinator, SourceState
 from funke.engine.runtime.block_codec import encode
 from funke.engine.types.driver_messages import FeedbackRecords
 
@@ -19,13 +19,13 @@ class Circulation:
     behind the barrier: whoever starts from the checkpoint reads those again, and sends it again.
     """
 
-    def __init__(self, feeds: Iterable[SourceFeed], slots: Iterable[int]) -> None:
-        self._feeds: dict[str, SourceFeed] = {}
+    def __init__(self, coordinators: Iterable[SourceCoordinator], slots: Iterable[int]) -> None:
+        self._coordinators: dict[str, SourceCoordinator] = {}
         self._enumerators: dict[str, FeedbackEnumerator] = {}
-        for feed in feeds:
-            if isinstance(feed.enumerator, FeedbackEnumerator):
-                self._feeds[feed.enumerator.feedback_id] = feed
-                self._enumerators[feed.enumerator.feedback_id] = feed.enumerator
+        for coordinator in coordinators:
+            if isinstance(coordinator.enumerator, FeedbackEnumerator):
+                self._coordinators[coordinator.enumerator.feedback_id] = coordinator
+                self._enumerators[coordinator.enumerator.feedback_id] = coordinator.enumerator
         self._slots = frozenset(slots)
         # While a checkpoint is taken: the slots whose state is captured, and the heads as they stand in it, once all
         # sources have cut.
@@ -59,18 +59,18 @@ class Circulation:
 
     def write_down(self) -> None:
         """All sources have cut: so do the heads, but for what is still to come of slots that are not captured."""
-        self._written = {feedback_id: feed.snapshot() for feedback_id, feed in self._feeds.items()}
+        self._written = {feedback_id: coordinator.snapshot() for feedback_id, coordinator in self._coordinators.items()}
         self._release()
 
     @property
     def is_written(self) -> bool:
         """Whether everything is known that belongs to the checkpoint."""
-        return self._written is not None and (not self._feeds or self._captured == self._slots)
+        return self._written is not None and (not self._coordinators or self._captured == self._slots)
 
     def snapshot(self) -> dict[str, bytes]:
         """Where the heads stand in the checkpoint, by operator id."""
         written = self._written or {}
-        return {self._feeds[feedback_id].operator_id: encode(state) for feedback_id, state in written.items()}
+        return {self._coordinators[feedback_id].operator_id: encode(state) for feedback_id, state in written.items()}
 
     def end_cut(self) -> None:
         """The checkpoint has what it needs, or was given up."""
@@ -89,7 +89,12 @@ class Circulation:
         """Whether slots are to be asked if anything is still on its way: nothing waits here, and none is asked yet."""
         is_over = all(enumerator.is_finished for enumerator in self._enumerators.values())
         is_waiting = bool(self._aside) or any(enumerator.has_waiting for enumerator in self._enumerators.values())
-        if is_over or is_waiting or self._probed or any(feed.has_unfinished for feed in self._feeds.values()):
+        if (
+            is_over
+            or is_waiting
+            or self._probed
+            or any(coordinator.has_unfinished for coordinator in self._coordinators.values())
+        ):
             return False
         self._probed, self._is_quiet = set(self._slots), True
         return True

@@ -41,6 +41,7 @@ READ_BY_QUERIES = (
     "table.exec.state.ttl",
     "table.local-time-zone",
     "table.optimizer.agg-phase-strategy",
+    "table.optimizer.multi-join.enabled",
     "table.optimizer.non-deterministic-update.strategy",
     "table.optimizer.reuse-source-enabled",
     "table.optimizer.reuse-sub-plan-enabled",

@@ -7,13 +7,14 @@ import sys
 
 from funke.engine.config import flink_options as options
 from funke.engine.config.log_levels import LogLevels
+from funke.engine.config.port_ranges import parse_ports
 from funke.engine.config.settings import Settings
 from funke.engine.config.slot_memory import slot_memory_limit
 from funke.engine.errors import ConfigurationError, SerializationError
 from funke.engine.graph.job_graph import ChainedOperator
 from funke.engine.graph.operations import Operation, ReadSource, ReadSplits
 from funke.engine.jobs.checkpoints.backend_settings import backend_choice
-from funke.engine.jobs.checkpoints.checkpoint_keeper import CheckpointKeeper
+from funke.engine.jobs.checkpoints.checkpoint_coordinator import CheckpointCoordinator
 from funke.engine.jobs.checkpoints.checkpoint_settings import local_copy_folders
 from funke.engine.jobs.settings import JobSettings
 from funke.engine.planner.plan import Plan
@@ -28,7 +29,11 @@ __all__ = ["heartbeat_settings", "new_credentials", "pack_job", "pack_plan"]
 
 
 def pack_job(
-    job_id: str, settings: JobSettings, plan: Plan, dependencies: Dependencies, keeper: CheckpointKeeper
+    job_id: str,
+    settings: JobSettings,
+    plan: Plan,
+    dependencies: Dependencies,
+    checkpoint_coordinator: CheckpointCoordinator,
 ) -> JobPackage:
     """Everything workers must know of a job."""
     configured = Settings(settings.configuration)
@@ -49,7 +54,9 @@ def pack_job(
         auto_watermark_interval_ms=settings.auto_watermark_interval_ms,
         is_batch=plan.graph.is_batch,
         backend=backend_choice(configured),
-        staging_folder=join_path(keeper.store.folder, "taskowned") if keeper.is_periodic else None,
+        staging_folder=join_path(checkpoint_coordinator.store.folder, "taskowned")
+        if checkpoint_coordinator.is_periodic
+        else None,
         local_folders=local_copy_folders(configured),
         heartbeat=heartbeat_settings(configured),
         memory_limit=slot_memory_limit(configured),
@@ -83,7 +90,13 @@ def network_settings(configured: Settings) -> NetworkSettings:
         )
     # Without any of its own a channel would have to ask for its first one.
     return NetworkSettings(
-        segment_bytes, max(1, channel), floating, debloat_settings(configured, segment_bytes), samples * delay_ms / 1000
+        segment_bytes,
+        max(1, channel),
+        floating,
+        debloat_settings(configured, segment_bytes),
+        samples * delay_ms / 1000,
+        parse_ports(options.SLOT_PORTS.key, configured.get(options.SLOT_PORTS)),
+        parse_ports(options.DRIVER_PORTS.key, configured.get(options.DRIVER_PORTS)),
     )
 
 

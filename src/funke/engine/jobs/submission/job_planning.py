@@ -13,7 +13,7 @@ from funke.engine.errors import RecoveryRefusedError
 from funke.engine.graph.job_graph import JobGraph
 from funke.engine.graph.stream_graph import StreamGraph
 from funke.engine.jobs.attempts.restart import RestartStrategy, restart_strategy
-from funke.engine.jobs.checkpoints.checkpoint_keeper import CheckpointedJob, CheckpointKeeper
+from funke.engine.jobs.checkpoints.checkpoint_coordinator import CheckpointCoordinator, CheckpointedJob
 from funke.engine.jobs.checkpoints.checkpoint_settings import CheckpointSettings
 from funke.engine.jobs.checkpoints.checkpoint_store import CheckpointStore
 from funke.engine.jobs.checkpoints.checkpoints import Checkpoint, OperatorEntry, read_checkpoint, verify_files
@@ -47,7 +47,7 @@ class PlannedJob:
     graph: JobGraph
     plan: Plan
     mode: ExchangeMode
-    keeper: CheckpointKeeper
+    checkpoint_coordinator: CheckpointCoordinator
     dependencies: Dependencies
     # What the slots of the first attempt are given.
     package: JobPackage
@@ -95,12 +95,14 @@ def plan_job(graph: StreamGraph, settings: JobSettings) -> PlannedJob:
         undoing.callback(dependencies.remove)
         job = CheckpointedJob(job_id, operators, plan.fingerprint, job_graph.key_hash)
         stopped_with = _savepoint_of_stop(settings)
-        keeper = CheckpointKeeper(job, checkpointing, store, last_id, stopped_with, guard=settings.record)
-        package = pack_job(job_id, settings, plan, dependencies, keeper)
+        checkpoint_coordinator = CheckpointCoordinator(
+            job, checkpointing, store, last_id, stopped_with, guard=settings.record
+        )
+        package = pack_job(job_id, settings, plan, dependencies, checkpoint_coordinator)
         warn_of_ignored(configured)
-        restart = restart_strategy(configured, keeper.is_periodic)
+        restart = restart_strategy(configured, checkpoint_coordinator.is_periodic)
         undoing.pop_all()
-    return PlannedJob(job_id, settings, job_graph, plan, mode, keeper, dependencies, package, restart)
+    return PlannedJob(job_id, settings, job_graph, plan, mode, checkpoint_coordinator, dependencies, package, restart)
 
 
 def _require_same_meanings(start: Checkpoint, operators: Mapping[str, OperatorEntry]) -> None:

@@ -1,4 +1,4 @@
-"""Starts the process that serves pages about this program's jobs, and tells figures to reporters, when asked to."""
+"""Starts the process that serves pages about this program's jobs, and tells metrics to reporters, when asked to."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class Diagnosis(Enum):
 
 @dataclass(frozen=True)
 class PressureView:
-    """How much of its time a subtask waits for room behind it, and what follows; all figures are from 0 to 1."""
+    """How much of its time a subtask waits for room behind it, and what follows; all metrics are from 0 to 1."""
 
     status: PressureStatus
     ratio: float

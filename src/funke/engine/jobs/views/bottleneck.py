@@ -1,4 +1,4 @@
-"""What holds a job up: one operator and why, as a sentence, from the figures of its view."""
+"""What holds a job up: one operator and why, as a sentence, from the metrics of its view."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _windows_without_watermark(view: JobView) -> Bottleneck | None:
     for vertex in view.vertices:
         for operator in vertex.operators:
             measured = view.metrics.operators.get(operator.id, {})
-            if any(figures.get(WATERMARK_MISSING) for figures in measured.values()):
+            if any(statistics.get(WATERMARK_MISSING) for statistics in measured.values()):
                 sentence = (
                     f'The windows of "{operator.name}" cannot fire: records come, but no watermark. A part of the '
                     "source has no data, or nothing generates watermarks; the log says what to do."
@@ -141,10 +141,10 @@ def _hottest_sent(view: JobView, vertex: VertexView) -> tuple[str | None, float 
     for edge in (each for each in view.edges if each.target_vertex == vertex.id):
         tasks = view.metrics.tasks.get(edge.source_vertex, {})
         for subtask, count in _counts(view, edge.source_operator, "numRecordsOut").items():
-            figures, total = tasks.get(subtask, {}), total + count
-            if f"to.{vertex.id}.hottestKey" in figures:
-                key = str(figures[f"to.{vertex.id}.hottestKey"])
-                shares[key] += count * float(figures[f"to.{vertex.id}.hottestKeyShare"])
+            statistics, total = tasks.get(subtask, {}), total + count
+            if f"to.{vertex.id}.hottestKey" in statistics:
+                key = str(statistics[f"to.{vertex.id}.hottestKey"])
+                shares[key] += count * float(statistics[f"to.{vertex.id}.hottestKeyShare"])
     key, count = max(shares.items(), key=lambda item: item[1], default=("", 0.0))
     return (key, count / total) if total > 0 and count >= _HOT * total else (None, None)
 
@@ -156,12 +156,12 @@ def _hottest_taken(view: JobView, vertex: VertexView) -> tuple[str | None, float
     if not counts or sum(counts.values()) <= 0:
         return None, None
     fullest = max(counts, key=lambda subtask: counts[subtask])
-    figures = tasks.get(fullest, {})
-    share = float(figures.get("hottestKeyShare", 0.0)) * counts[fullest] / sum(counts.values())
+    statistics = tasks.get(fullest, {})
+    share = float(statistics.get("hottestKeyShare", 0.0)) * counts[fullest] / sum(counts.values())
     # Fewer than it would have anyway: nothing is wrong with it.
-    if "hottestKey" not in figures or share < _HOT:
+    if "hottestKey" not in statistics or share < _HOT:
         return None, None
-    return str(figures["hottestKey"]), share
+    return str(statistics["hottestKey"]), share
 
 
 def _records(view: JobView, vertex: VertexView) -> dict[int, float]:
@@ -173,7 +173,7 @@ def _counts(view: JobView, operator_id: str, counter: str) -> dict[int, float]:
     """By subtask, as a rate while something comes."""
     measured = view.metrics.operators.get(operator_id, {})
     for name in (f"{counter}PerSecond", counter):
-        counts = {subtask: float(figures.get(name, 0)) for subtask, figures in measured.items()}
+        counts = {subtask: float(statistics.get(name, 0)) for subtask, statistics in measured.items()}
         if sum(counts.values()) > 0:
             return counts
     return {}
@@ -233,12 +233,12 @@ def _all_busy(vertex: VertexView) -> bool:
 
 def _fullest_share(view: JobView, vertex: VertexView, name: str) -> float | None:
     measured = view.metrics.operators.get(vertex.operators[0].id, {})
-    counts = [float(figures.get(name, 0)) for figures in measured.values()]
+    counts = [float(statistics.get(name, 0)) for statistics in measured.values()]
     return max(counts) / sum(counts) if len(counts) == vertex.parallelism and sum(counts) > 0 else None
 
 
 def _busiest_line(view: JobView, vertex: VertexView) -> tuple[str, float]:
     """Of the subtask that is busiest."""
     tasks = view.metrics.tasks.get(vertex.id, {})
-    busiest = max(tasks.values(), key=lambda figures: figures.get("busyTimeMsPerSecond", 0.0), default={})
+    busiest = max(tasks.values(), key=lambda statistics: statistics.get("busyTimeMsPerSecond", 0.0), default={})
     return str(busiest.get("busiestLine", "")), float(busiest.get("busiestLineShare", 0.0))

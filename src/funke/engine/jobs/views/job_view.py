@@ -112,7 +112,7 @@ class EdgeView:
 
 @dataclass(frozen=True)
 class MetricsView:
-    """Figures of the job, of tasks by vertex id and subtask, and of operators by operator id and subtask."""
+    """Metrics of the job, of tasks by vertex id and subtask, and of operators by operator id and subtask."""
 
     job: dict[str, Any] = field(default_factory=dict)
     tasks: dict[int, dict[int, dict[str, Any]]] = field(default_factory=dict)

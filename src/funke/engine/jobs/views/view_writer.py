@@ -31,7 +31,7 @@ class ViewWriter:
         self._write = write
         self._interval_s = interval_s
         self._pause_s = pause_s
-        self._has_news = threading.Event()
+        self._has_change = threading.Event()
         self._is_over = threading.Event()
         self._has_warned = False
         self._thread = threading.Thread(target=self._run, name="funke-view", daemon=True)
@@ -42,12 +42,12 @@ class ViewWriter:
 
     def tell(self) -> None:
         """Something has happened: it is written soon."""
-        self._has_news.set()
+        self._has_change.set()
 
     def close(self) -> None:
         """Writes once more, and no more."""
         self._is_over.set()
-        self._has_news.set()
+        self._has_change.set()
         if self._thread.ident is not None:
             self._thread.join(_LAST_S)
         else:
@@ -55,8 +55,8 @@ class ViewWriter:
 
     def _run(self) -> None:
         while not self._is_over.is_set():
-            self._has_news.wait(self._interval_s)
-            self._has_news.clear()
+            self._has_change.wait(self._interval_s)
+            self._has_change.clear()
             if not self._is_over.is_set():
                 self._write_now()
                 self._is_over.wait(self._pause_s)

@@ -47,7 +47,7 @@ class _Runner(Protocol):
     def is_idle(self) -> bool: ...
 
     @property
-    def has_news(self) -> bool: ...
+    def has_results(self) -> bool: ...
 
     def start(self) -> None: ...
 
@@ -82,7 +82,7 @@ class WaitingOperator(FunctionOperator, Generic[R]):
     def open(self) -> None:
         """Opens the function and starts the runner; calls of a snapshot are made again."""
         super().open()
-        self.queue.on_news = self.context.task.wake
+        self.queue.on_result = self.context.task.wake
         self._runner = self.create_runner()
         self._runner.start()
         self._submit([Request(*element) for element in self.states.store.list_of(_STATE_NAME).get()])
@@ -124,7 +124,7 @@ class WaitingOperator(FunctionOperator, Generic[R]):
         runner = self._runner
         if runner is None or not self.has_unfinished:
             return None
-        if runner.has_news:
+        if runner.has_results:
             return _LONG_SINCE_MS
         if not self.context.task.has_epochs:
             return None
@@ -154,7 +154,7 @@ class WaitingOperator(FunctionOperator, Generic[R]):
     @property
     def has_unfinished(self) -> bool:
         """Whether calls are in flight or results wait."""
-        return self._runner is not None and not (self._runner.is_idle and not self._runner.has_news)
+        return self._runner is not None and not (self._runner.is_idle and not self._runner.has_results)
 
     @property
     def _opened_runner(self) -> R:

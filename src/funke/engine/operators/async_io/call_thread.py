@@ -80,7 +80,7 @@ class CallThread:
         return self._queue.released == self._submitted or self._failure is not None
 
     @property
-    def has_news(self) -> bool:
+    def has_results(self) -> bool:
         """Whether something is ready to leave, or went wrong."""
         return bool(self._queue.ready) or self._failure is not None
 
@@ -119,7 +119,7 @@ class CallThread:
             self._failure = RuntimeError(f"a call ended with {error!r}")
         self._progress.set()
         if self._failure is not None:
-            self._queue.on_news()
+            self._queue.on_result()
 
     def _call_pending(self) -> None:
         pending, queue, call = self._pending, self._queue, self._call

@@ -54,7 +54,7 @@ class ElementQueue(ABC):
         self.open_requests = 0
         self.released = 0
         # Called when something is ready and nothing was, or has gone wrong.
-        self.on_news: Callable[[], None] = lambda: None
+        self.on_result: Callable[[], None] = lambda: None
 
     @abstractmethod
     def add(self, item: QueueItem) -> None:
@@ -76,7 +76,7 @@ class ElementQueue(ABC):
             self.open_requests -= 1
         # Whoever takes from `ready` does so until it is empty, so that one call is enough for many.
         if len(self.ready) == 1:
-            self.on_news()
+            self.on_result()
 
 
 class OrderedQueue(ElementQueue):

@@ -74,7 +74,7 @@ class RequestRunner:
         return self._queue.released == self._submitted
 
     @property
-    def has_news(self) -> bool:
+    def has_results(self) -> bool:
         """Whether something is ready to leave, or went wrong."""
         return bool(self._queue.ready) or self._failure is not None or (self._loop.is_closed() and not self.is_idle)
 
@@ -120,7 +120,7 @@ class RequestRunner:
         finally:
             self._loop.close()
             self._progress.set()
-            self._queue.on_news()
+            self._queue.on_result()
 
     def _take_pending(self) -> None:
         self._is_called = False
@@ -203,7 +203,7 @@ class RequestRunner:
         if self._failure is None and not self._is_stopping:
             self._failure = error if isinstance(error, Exception) else self._as_exception(error)
             self._progress.set()
-            self._queue.on_news()
+            self._queue.on_result()
 
     def _as_exception(self, error: BaseException) -> Exception:
         # Raised as it is, it would end the whole slot rather than fail the job.

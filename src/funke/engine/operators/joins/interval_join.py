@@ -17,9 +17,8 @@ from funke.engine.operators.keyed_operator import KeyedOperator
 from funke.engine.operators.result_batch import ResultBatch
 from funke.engine.state.descriptors import ValueStateDescriptor
 from funke.engine.state.interfaces import ValueState
+from funke.engine.types import NO_TIMESTAMP, PickledBytesTypeInfo
 from funke.engine.types.output_tag import OutputTag
-from funke.engine.types.type_information import PickledBytesTypeInfo
-from funke.engine.types.watermark_spec import NO_TIMESTAMP
 
 __all__ = ["IntervalJoinOperator"]
 

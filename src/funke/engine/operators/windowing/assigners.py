@@ -33,9 +33,8 @@ from funke.engine.operators.windowing.windows import (
 )
 from funke.engine.state.descriptors import ValueStateDescriptor
 from funke.engine.state.interfaces import ValueState
-from funke.engine.types.basic_types import BasicTypeInfo
+from funke.engine.types import BasicTypeInfo, Duration, Time
 from funke.engine.types.enum_members import require_member
-from funke.engine.types.time import Duration, Time
 
 __all__ = [
     "CountSlidingWindowAssigner",

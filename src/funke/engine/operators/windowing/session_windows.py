@@ -23,8 +23,7 @@ from funke.engine.state.keyed.state_kinds import kind_of
 from funke.engine.state.keyed.timer_queue import TimerQueue
 from funke.engine.state.snapshot.file_format import GroupPart, TableId
 from funke.engine.state.snapshot.part_chunks import PartChunks
-from funke.engine.types.type_information import PickledBytesTypeInfo
-from funke.engine.types.watermark_spec import NO_TIMESTAMP
+from funke.engine.types import NO_TIMESTAMP, PickledBytesTypeInfo
 
 __all__ = ["SessionWindowOperator"]
 

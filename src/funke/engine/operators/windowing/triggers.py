@@ -10,9 +10,8 @@ from funke.engine.operators.windowing.trigger import Trigger, TriggerResult, to_
 from funke.engine.operators.windowing.windows import CountWindow, GlobalWindow, TimeWindow, Window
 from funke.engine.state.descriptors import ReducingStateDescriptor
 from funke.engine.state.interfaces import ReducingState
-from funke.engine.types.basic_types import BasicTypeInfo
+from funke.engine.types import BasicTypeInfo, Time
 from funke.engine.types.functions import ReduceFunction
-from funke.engine.types.time import Time
 
 __all__ = [
     "ContinuousEventTimeTrigger",

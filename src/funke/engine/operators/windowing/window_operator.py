@@ -36,9 +36,8 @@ from funke.engine.state.descriptors import (
 )
 from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.state.storage_keys import original_key
+from funke.engine.types import NO_TIMESTAMP, PickledBytesTypeInfo
 from funke.engine.types.enum_members import require_member
-from funke.engine.types.type_information import PickledBytesTypeInfo
-from funke.engine.types.watermark_spec import NO_TIMESTAMP
 
 __all__ = ["LATE_RECORDS_DROPPED", "WindowOperator"]
 

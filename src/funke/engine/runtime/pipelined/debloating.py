@@ -33,12 +33,12 @@ class BlockSize:
         self._mean += self._weight * (min(wanted, 2 * self._mean) - self._mean)
         self._mean = max(self._settings.least_bytes, min(self._mean, self._most))
         found = round(self._mean)
-        if not self._is_news(found):
+        if not self._is_change(found):
             return False
         self.bytes = found
         return True
 
-    def _is_news(self, found: int) -> bool:
+    def _is_change(self, found: int) -> bool:
         if found == self.bytes:
             return False
         is_at_an_end = found in (self._settings.least_bytes, self._most)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from funke.engine.operators.source import ReadOrder, ReadReport
-from funke.engine.runtime.checkpoint_order import CheckpointNews, CheckpointOrder
+from funke.engine.runtime.checkpoint_order import CheckpointNotifications, CheckpointOrder
 from funke.engine.runtime.results import SubtaskReport
 from funke.engine.runtime.slot_address import SlotAddress
 
@@ -18,7 +18,7 @@ __all__ = [
     "Finish",
     "Finished",
     "GoOn",
-    "News",
+    "Notify",
     "Orders",
     "Passed",
     "Prepared",
@@ -63,10 +63,10 @@ class GoOn:
 
 
 @dataclass(frozen=True)
-class News:
+class Notify:
     """What became of checkpoints."""
 
-    news: CheckpointNews
+    notifications: CheckpointNotifications
 
 
 @dataclass(frozen=True)

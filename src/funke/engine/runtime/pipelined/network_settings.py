@@ -35,3 +35,6 @@ class NetworkSettings:
     debloat: DebloatSettings | None = None
     # How long a subtask's busy and backpressured time is measured over: web.backpressure.num-samples times the delay.
     measured_s: float = 5.0
+    # Where slots and the driver listen for other hosts: the first of these ports that is free; 0 is any.
+    slot_ports: tuple[int, ...] = (0,)
+    driver_ports: tuple[int, ...] = (0,)

@@ -26,7 +26,7 @@ from funke.engine.graph.job_graph import JobEdge
 from funke.engine.operators.block_parts import Part
 from funke.engine.planner.plan import Plan
 from funke.engine.runtime.block_codec import decode, encode
-from funke.engine.runtime.checkpoint_order import CheckpointNews
+from funke.engine.runtime.checkpoint_order import CheckpointNotifications
 from funke.engine.runtime.fault_points import reach
 from funke.engine.runtime.memory_watch import own_bytes_of
 from funke.engine.runtime.pipelined.channels import InChannel, LocalOut, OutChannel, RemoteOut
@@ -45,7 +45,7 @@ from funke.engine.runtime.pipelined.messages import (
     Finish,
     Finished,
     GoOn,
-    News,
+    Notify,
     Orders,
     Passed,
     Prepared,
@@ -301,7 +301,7 @@ class SlotLoop:
                 channel.put_back(rest)
             else:
                 channel.processed()
-            task.is_dirty = task.has_news = True
+            task.is_dirty = task.has_open_epoch = True
             reach("between-blocks")
         elif kind == BARRIER:
             taking = task.on_barrier(channel, content, self._aborted)
@@ -323,7 +323,7 @@ class SlotLoop:
         task.subtask.chain.guarded_head(source.read)
         reach("after-reading")
         self._subtasks.fire_timers(task.subtask.chain)
-        task.is_dirty = task.has_news = True
+        task.is_dirty = task.has_open_epoch = True
         if source.has_outcomes:
             self._report([task])
         task.subtask.busy_s += time.perf_counter() - started
@@ -346,7 +346,7 @@ class SlotLoop:
                 continue
             with self._at_work(task):
                 if self._subtasks.fire_timers(task.subtask.chain):
-                    task.is_dirty = task.has_news = True
+                    task.is_dirty = task.has_open_epoch = True
 
     @contextlib.contextmanager
     def _at_work(self, task: Task) -> Iterator[None]:
@@ -380,8 +380,8 @@ class SlotLoop:
         """Now and then: event time goes on, and what is not needed any more goes."""
         self._last_tick = now
         for task in self._tasks:
-            if task.has_news and not task.has_ended and not task.is_held:
-                task.has_news = False
+            if task.has_open_epoch and not task.has_ended and not task.is_held:
+                task.has_open_epoch = False
                 with self._at_work(task):
                     task.subtask.chain.end_epoch()
                     task.subtask.flush()
@@ -436,8 +436,8 @@ class SlotLoop:
 
     def _wait_s(self) -> float:
         """How long nothing is to be done, unless something comes."""
-        has_news = any(task.has_news for task in self._tasks)
-        wait_s = self._tick_s if has_news else _LONGEST_WAIT_S
+        has_open_epoch = any(task.has_open_epoch for task in self._tasks)
+        wait_s = self._tick_s if has_open_epoch else _LONGEST_WAIT_S
         now_ms = time.time() * 1000
         for task in self._tasks:
             due_ms = None if task.has_ended or task.is_held else task.subtask.chain.next_wakeup_ms()
@@ -457,8 +457,8 @@ class SlotLoop:
             self._take_orders(message)
         elif isinstance(message, TakeCheckpoint):
             self._ordered.append(message)
-        elif isinstance(message, News):
-            self._learn(message.news)
+        elif isinstance(message, Notify):
+            self._learn(message.notifications)
         elif isinstance(message, GoOn):
             self._is_reading = True
         elif isinstance(message, Probe):
@@ -476,7 +476,7 @@ class SlotLoop:
             assert source is not None
             source.take(order)
             task.subtask.tell_idleness()
-            task.is_dirty = task.has_news = True
+            task.is_dirty = task.has_open_epoch = True
 
     def _source_task(self, vertex_id: int) -> Task:
         return next(task for task in self._sources if task.subtask.vertex.id == vertex_id)
@@ -585,14 +585,14 @@ class SlotLoop:
                 self._acked.add(ack.checkpoint_id)
                 self._tell(ack)
 
-    def _learn(self, news: CheckpointNews) -> None:
-        self._aborted.update(news.aborted)
+    def _learn(self, notifications: CheckpointNotifications) -> None:
+        self._aborted.update(notifications.aborted)
         if self._overtaking is not None and self._overtaking.number in self._aborted:
             self._overtaking = None
         for task in self._tasks:
             if task.aligning is not None and task.aligning.order.checkpoint_id in self._aborted:
                 task.release()
-        self._subtasks.learn(news)
+        self._subtasks.learn(notifications)
 
     def _pass_probe(self, task: Task) -> None:
         if task.pass_probe():

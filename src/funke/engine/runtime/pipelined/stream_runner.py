@@ -11,28 +11,36 @@ import socket
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from funke.engine.errors import SlotLostError
+from funke.engine.errors import SlotLostError, SlotTimeoutError
 from funke.engine.planner.plan import Plan
 from funke.engine.runtime.block_codec import decode, encode
-from funke.engine.runtime.delivery import lost_slot, start_slot
+from funke.engine.runtime.delivery import lost_slot, start_error, start_slot
 from funke.engine.runtime.flame_samples import SampledStack, SampleOrder
-from funke.engine.runtime.nursery import open_nursery
+from funke.engine.runtime.fork_server import open_fork_server
 from funke.engine.runtime.pipelined.connection import MESSAGE, Connection
 from funke.engine.runtime.pipelined.messages import Begin, Born, Ready
 from funke.engine.runtime.pipelined.streaming_host import ACCOMPANY
 from funke.engine.runtime.results import Failure, to_failure
-from funke.engine.runtime.slot_address import SlotAddress, local_host
+from funke.engine.runtime.slot_address import SlotAddress, listen_for_hosts
 from funke.engine.runtime.slot_calls import connect, sample
 from funke.engine.runtime.spark_session import OnSpark, is_embedded
-from funke.engine.runtime.spark_tasks import await_places, jvm_pid, placed_rdd, ship_funke
+from funke.engine.runtime.spark_tasks import (
+    await_places,
+    driver_address,
+    jvm_pid,
+    lack_of_room,
+    placed_rdd,
+    running_tasks,
+    ship_funke,
+)
 from funke.engine.runtime.worker_setup import ControlAddress, JobPackage, prepare_spark_worker
 from funke.engine.trust.greeter import Greeter
-from funke.engine.trust.peers import listen_at
+from funke.engine.trust.peers import limit_silence, listen_at
 from funke.engine.trust.private_files import make_private_folder
 from funke.engine.trust.run_folders import run_folder
 
@@ -41,8 +49,8 @@ if TYPE_CHECKING:
 
 __all__ = ["StreamRunner"]
 
-# How long slots may take to start.
-_BIRTH_S = 60.0
+# How long slots may take to start at least, when their tasks run.
+_LAUNCH_S = 60.0
 _LOOK_S = 0.05
 # How long slots may take to end before Spark ends their tasks.
 _END_S = 8.0
@@ -52,20 +60,31 @@ class StreamRunner:
     """One attempt of a streaming job: its Spark job, its slots, and a connection to each of them."""
 
     def __init__(
-        self, spark: OnSpark, plan: Plan, package: JobPackage, wanted_hosts: Mapping[int, str] | None = None
+        self,
+        spark: OnSpark,
+        plan: Plan,
+        package: JobPackage,
+        wanted_hosts: Mapping[int, str] | None = None,
+        request_s: float = 300.0,
     ) -> None:
         self._spark = spark
+        # How long the job waits for a place on the cluster.
+        self._request_s = request_s
+        self._launch_s = max(_LAUNCH_S, request_s)
         self._context = spark.sparkContext
         self._plan = plan
         self._group = package.key
         self._credentials = package.credentials
+        self._silence_ms = package.heartbeat.timeout_ms
         self._is_restarted = package.attempt > 0
         self._wanted_hosts = wanted_hosts or {}
-        self._listener = self._listen()
+        self._own_address = driver_address(spark)
+        self._listener = self._listen(package.network.driver_ports)
         self._greeter = Greeter(package.credentials, lambda call: partial(self._arrive, call))
         if is_embedded(spark):
-            package = replace(package, driver_host=open_nursery(), executor_pid=jvm_pid(self._context))
-        self._package = self._context.broadcast(replace(package, control=self._control_address()))
+            package = replace(package, driver_host=open_fork_server(), executor_pid=jvm_pid(self._context))
+        package = replace(package, control=self._control_address(), driver_address=self._own_address)
+        self._package = self._context.broadcast(package)
         self.addresses: dict[int, SlotAddress] = {}
         self._connections: dict[int, Connection] = {}
         self._ready: set[int] = set()
@@ -82,6 +101,8 @@ class StreamRunner:
         self._spark_failure: Exception | None = None
         self._task_failures: list[Failure] = []
         self._is_closing = False
+        # How many tasks start slots and stay with them, once there is a place for one.
+        self._tasks: int | None = None
         self._spark_job = threading.Thread(target=self._run_spark_job, name="funke-slots", daemon=True)
         ship_funke(spark)
 
@@ -92,32 +113,48 @@ class StreamRunner:
 
     # Starting
 
-    def _listen(self) -> socket.socket:
+    def _listen(self, ports: Sequence[int]) -> socket.socket:
         if is_embedded(self._spark):
             self._path: str | None = os.path.join(make_private_folder("control-", run_folder()), "s")
             return listen_at(self._path)
         self._path = None
-        return socket.create_server((local_host(), 0), backlog=256)
+        return listen_for_hosts(self._own_address, ports, 256)
 
     def _control_address(self) -> ControlAddress:
         if self._path is not None:
             return ControlAddress(self._path)
-        host, port = self._listener.getsockname()[:2]
-        return ControlAddress(None, host, port)
+        return ControlAddress(None, self._own_address.host, self._listener.getsockname()[1])
 
     def deploy(self) -> None:
         """Starts all slots and lets them meet."""
         self._greeter.listen(self._listener)
         self._spark_job.start()
-        self._await(lambda: len(self._connections) == self._plan.slots, _BIRTH_S)
+        if not is_embedded(self._spark):
+            # The first slots may be there before Spark has said that their tasks run.
+            self._await(lambda: self._has_all_slots() or self._do_tasks_run(), self._request_s, self._lack_of_room)
+        self._await(self._has_all_slots, self._launch_s, self._lack_of_slots)
         begin = encode(Begin(self.addresses))
         for connection in self._connections.values():
             connection.send(MESSAGE, begin)
         self.flush()
         # User functions open and state is restored: a slot that fails in it says so, and a lost one is noticed.
-        self._await(lambda: len(self._ready) == self._plan.slots, math.inf)
+        self._await(lambda: len(self._ready) == self._plan.slots, math.inf, self._lack_of_slots)
 
-    def _await(self, is_reached: Callable[[], bool], limit_s: float) -> None:
+    def _has_all_slots(self) -> bool:
+        return len(self._connections) == self._plan.slots
+
+    def _do_tasks_run(self) -> bool:
+        """Whether Spark has found a place for each of the tasks that start slots."""
+        return self._tasks is not None and running_tasks(self._context, self._group) >= self._tasks
+
+    def _lack_of_room(self) -> Exception:
+        return SlotTimeoutError(lack_of_room(self._context, self._plan.slots, self._request_s))
+
+    def _lack_of_slots(self) -> Exception:
+        there = len(self._connections)
+        return SlotLostError(f"{there} of {self._plan.slots} slots have started within {self._launch_s:.0f} s")
+
+    def _await(self, is_reached: Callable[[], bool], limit_s: float, excess: Callable[[], Exception]) -> None:
         end = time.monotonic() + limit_s
         # A slot may have been lost before, while others were waited for: its failure is told once.
         is_lost = any(isinstance(message, Failure) for _, message in self._received)
@@ -134,11 +171,7 @@ class StreamRunner:
             if not self._spark_job.is_alive() and not is_reached():
                 raise self._failure_of_tasks()
             if time.monotonic() > end:
-                there = len(self._connections)
-                raise SlotLostError(
-                    f"{there} of {self._plan.slots} slots have started within {limit_s:.0f} s; is there a place for "
-                    "a task of Spark's for each of them?"
-                )
+                raise excess()
 
     def _run_spark_job(self) -> None:
         package = self._package
@@ -158,17 +191,20 @@ class StreamRunner:
         """The slots that each task stays with: as few as there are places for tasks, which last as long as the job."""
         slots = self._plan.slots
         # On embedded Spark all slots are on this host.
-        tasks = 1 if is_embedded(self._spark) else await_places(self._context, slots, self._is_restarted)
+        tasks = (
+            1 if is_embedded(self._spark) else await_places(self._context, slots, self._is_restarted, self._request_s)
+        )
         if tasks < slots or not self._wanted_hosts:
             shares = [list(range(task, slots, tasks)) for task in range(min(tasks, slots))]
+            self._tasks = len(shares)
             return self._context.parallelize(shares, len(shares))
+        self._tasks = slots
         hosts = [[self._wanted_hosts[slot]] if slot in self._wanted_hosts else [] for slot in range(slots)]
         return placed_rdd(self._context, [[slot] for slot in range(slots)], hosts)
 
     def _failure_of_tasks(self) -> Exception:
         if self._task_failures:
-            failure = self._task_failures[0]
-            return SlotLostError(f"a worker process cannot be started: {failure.error_type}: {failure.message}")
+            return start_error(self._task_failures[0])
         return self._spark_failure or SlotLostError("Spark has ended the job's tasks")
 
     def _arrive(self, call: socket.socket) -> None:
@@ -221,6 +257,7 @@ class StreamRunner:
 
     def _welcome(self) -> None:
         while self._arrived:
+            limit_silence(self._arrived[0], self._silence_ms)
             connection = Connection(self._arrived.popleft())
             self._unnamed[connection.fileno()] = connection
             self._slot_of[connection.fileno()] = -1

@@ -20,8 +20,9 @@ from funke.engine.runtime.pipelined.meeting import (
 )
 from funke.engine.runtime.pipelined.messages import Born
 from funke.engine.runtime.pipelined.slot_loop import SlotLoop
-from funke.engine.runtime.slot_address import SlotAddress, local_host
-from funke.engine.runtime.slot_host import SOCKET_NAME, SlotBirth, SlotHost
+from funke.engine.runtime.slot_address import SlotAddress
+from funke.engine.runtime.slot_host import SOCKET_NAME, SlotHost, SlotLaunch
+from funke.engine.trust.peers import limit_silence
 
 __all__ = ["ACCOMPANY", "StreamingHost"]
 
@@ -32,12 +33,12 @@ ACCOMPANY = "accompany"
 class StreamingHost(SlotHost[SlotLoop]):
     """Streams until the driver, a slot or Spark's task is gone."""
 
-    def __init__(self, birth: SlotBirth, watcher: socket.socket) -> None:
-        super().__init__(birth, watcher)
+    def __init__(self, launch: SlotLaunch, watcher: socket.socket) -> None:
+        super().__init__(launch, watcher)
         self._callers: queue.Queue[tuple[int, socket.socket]] = queue.Queue()
 
     def create_slot(self, plan: Plan) -> SlotLoop:
-        return SlotLoop(self._birth.slot, plan, self._birth.package, self._folder)
+        return SlotLoop(self._launch.slot, plan, self._launch.package, self._folder)
 
     def on_call(self, order: Any, connection: socket.socket, frames: FrameSocket) -> None:
         if isinstance(order, PeerCall):
@@ -50,11 +51,12 @@ class StreamingHost(SlotHost[SlotLoop]):
 
     def start(self) -> None:
         """Tells the driver that there is a slot, before it restores its state, which may take any time."""
-        control = self._birth.package.control
+        control = self._launch.package.control
         assert control is not None
         try:
             self._driver = call_driver(control, self._credentials)
             self._sockets.add(self._driver)
+            limit_silence(self._driver, self._launch.package.heartbeat.timeout_ms)
             send_message(self._driver, Born(self._address()))
         except OSError:
             self.end()  # nobody waits for it any more
@@ -84,16 +86,20 @@ class StreamingHost(SlotHost[SlotLoop]):
         driver.recv(1)  # until the driver has had enough
 
     def _address(self) -> SlotAddress:
-        host, port = next((own.getsockname() for own in self._listeners if own.family != socket.AF_UNIX), ("", None))
+        ports = [own.getsockname()[1] for own in self._listeners if own.family != socket.AF_UNIX]
         path = os.path.join(self._folder, SOCKET_NAME)
-        return SlotAddress(self._birth.slot, host or local_host(), port, path, os.getppid(), os.getcwd())
+        return SlotAddress(
+            self._launch.slot, self._launch.host, next(iter(ports), None), path, os.getppid(), os.getcwd()
+        )
 
     def _meet(self, addresses: dict[int, SlotAddress]) -> dict[int, socket.socket]:
         """Connections with all other slots: those with lower numbers are called, the others call."""
-        own = self._birth.slot
+        own = self._launch.slot
         peers = {slot: call_slot(address, self._credentials, own) for slot, address in addresses.items() if slot < own}
         while len(peers) < len(addresses) - 1:
             slot, connection = self._callers.get(timeout=MEETING_S)
             peers[slot] = connection
+        for connection in peers.values():
+            limit_silence(connection, self._launch.package.heartbeat.timeout_ms)
         self._sockets.update(peers.values())
         return peers

@@ -60,7 +60,7 @@ class Task:
         # A probe has come on all channels, or this is a source that is to send one.
         self.is_probed = False
         # Something came in since sinks and routers were last flushed, and since event time was last looked after.
-        self.is_dirty = self.has_news = False
+        self.is_dirty = self.has_open_epoch = False
 
     def add_input(self, channel: InChannel) -> None:
         channel.on_ready = self._add_ready if self._debloater is not None else self._ready.append

@@ -1,1 +1,85 @@
-"""From what was asked for to what it means: names become columns, calls become functions, everything has a type."""
+"""From what was asked for to what it means: names become columns, calls become functions, everything has a type.
+
+This package itself is what other parts of SQL work with: relations and bound expressions. What binds them is imported
+from its own files.
+"""
+
+from __future__ import annotations
+
+from funke.engine.sql.binding.expressions import (
+    BoundColumn,
+    BoundConstant,
+    BoundExpression,
+    BoundFunction,
+    BoundOuterColumn,
+    BoundSubQuery,
+    BoundSymbol,
+    RepeatedExpressions,
+    calls_in,
+    column_of,
+    columns_in,
+    conjuncts,
+    has_query,
+    is_deterministic,
+    moved,
+    parts_in,
+    symbol_of,
+    time_of,
+    with_columns,
+    with_parts,
+)
+from funke.engine.sql.binding.relations import (
+    Aggregation,
+    BoundAggregate,
+    Calculation,
+    Column,
+    Constants,
+    Expansion,
+    Limit,
+    Relation,
+    Scan,
+    Sort,
+    SortKey,
+    UnionAll,
+    inputs_of,
+    with_expressions,
+    with_inputs,
+)
+
+__all__ = [
+    "Aggregation",
+    "BoundAggregate",
+    "BoundColumn",
+    "BoundConstant",
+    "BoundExpression",
+    "BoundFunction",
+    "BoundOuterColumn",
+    "BoundSubQuery",
+    "BoundSymbol",
+    "Calculation",
+    "Column",
+    "Constants",
+    "Expansion",
+    "Limit",
+    "Relation",
+    "RepeatedExpressions",
+    "Scan",
+    "Sort",
+    "SortKey",
+    "UnionAll",
+    "calls_in",
+    "column_of",
+    "columns_in",
+    "conjuncts",
+    "has_query",
+    "inputs_of",
+    "is_deterministic",
+    "moved",
+    "parts_in",
+    "symbol_of",
+    "time_of",
+    "with_columns",
+    "with_expressions",
+    "with_inputs",
+    "with_parts",
+]

@@ -5,19 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from funke.engine.sql.binding.expressions import BoundColumn, BoundExpression
+from funke.engine.sql.binding import BoundColumn, BoundExpression, Column, Relation, SortKey
 from funke.engine.sql.binding.ordered_queries import sort_key
 from funke.engine.sql.binding.over_queries import RESULTS, OverBinder, check_place
 from funke.engine.sql.binding.ranks import NumberedRows
-from funke.engine.sql.binding.relations import Column, Relation, SortKey
 from funke.engine.sql.binding.scope import refused
 from funke.engine.sql.binding.window_relations import Frame, OverCall, PartitionAggregation
 from funke.engine.sql.binding.window_tables import interval_ms
 from funke.engine.sql.functions.aggregates.aggregate import AggregateFunction
 from funke.engine.sql.functions.aggregates.ranking import PLACES
 from funke.engine.sql.syntax import expressions as syntax
-from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.families import DATETIME, NUMERIC
+from funke.engine.types.logical import DATETIME, NUMERIC, DataType
 
 __all__ = ["BatchOverBinder"]
 

@@ -10,9 +10,7 @@ from funke.engine.sql.binding.relations import Column, Relation
 from funke.engine.sql.binding.scope import Scope, refused
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
-from funke.engine.types.logical.atomic_types import VarCharType
-from funke.engine.types.logical.families import CHARACTER, LONGEST
-from funke.engine.types.logical.sql_text import to_sql_text
+from funke.engine.types.logical import CHARACTER, LONGEST, VarCharType, to_sql_text
 from funke.engine.types.row import RowKind
 
 __all__ = ["FromChangelog", "ToChangelog", "bind_changelog_function"]

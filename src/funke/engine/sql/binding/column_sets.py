@@ -13,11 +13,7 @@ from funke.engine.sql.parsing import parse_expression
 from funke.engine.sql.parsing.literals import string_literal
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax.text_form import DEFINITION_NAMES
-from funke.engine.types.logical.atomic_types import CharType, VarCharType
-from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.data_types import DataTypes
-from funke.engine.types.logical.row_type import RowType
-from funke.engine.types.logical.sql_text import to_sql_text
+from funke.engine.types.logical import CharType, DataType, DataTypes, RowType, VarCharType, to_sql_text
 from funke.engine.types.near_names import did_you_mean
 
 __all__ = ["ColumnSets"]

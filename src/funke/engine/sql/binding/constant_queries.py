@@ -7,12 +7,23 @@ from typing import Any
 import pyarrow as pa
 
 from funke.engine.errors import UnsupportedFeatureError
-from funke.engine.sql.binding.expressions import column_of
-from funke.engine.sql.binding.relations import Calculation, Constants, Relation, UnionAll
+from funke.engine.sql.binding import (
+    BoundExpression,
+    Calculation,
+    Constants,
+    Relation,
+    UnionAll,
+    calls_in,
+    column_of,
+    is_deterministic,
+)
+from funke.engine.sql.functions.user_scalars import UserScalar
 from funke.engine.sql.functions.values import from_values, to_value, to_values
 from funke.engine.types.logical.column_types import column_schema
 
-__all__ = ["constant_rows", "is_constant"]
+__all__ = ["constant_rows", "constant_value", "is_computed_when_run", "is_constant"]
+
+_ONE_BATCH = pa.record_batch([pa.nulls(1)], names=[""])
 
 
 def is_constant(relation: Relation) -> bool:
@@ -51,3 +62,15 @@ def _calculated(calculation: Calculation, rows: list[tuple[Any, ...]]) -> list[t
         is_same = isinstance(found, pa.Scalar)
         lists.append([to_value(found, expression.type)] * len(batch) if is_same else to_values(found, expression.type))
     return list(zip(*lists))
+
+
+def is_computed_when_run(expression: BoundExpression) -> bool:
+    """Whether it is not a constant: a user's function runs where it is opened, and timestamps and chance come anew."""
+    is_users = any(isinstance(call.call.function, UserScalar) for call in calls_in(expression))
+    return is_users or not is_deterministic(expression)
+
+
+def constant_value(expression: BoundExpression) -> object:
+    """The value of an expression that reads no column."""
+    value = column_of(expression)(_ONE_BATCH)
+    return to_value(value, expression.type) if isinstance(value, pa.Scalar) else to_values(value, expression.type)[0]

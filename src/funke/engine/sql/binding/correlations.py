@@ -8,20 +8,23 @@ from typing import Any
 
 from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.flink_exceptions import ValidationException
+from funke.engine.sql.binding import BoundColumn, BoundExpression, Calculation, Column, Relation
 from funke.engine.sql.binding.expression_binder import ExpressionBinder
-from funke.engine.sql.binding.expressions import BoundColumn, BoundExpression
-from funke.engine.sql.binding.relations import Calculation, Column, Relation
 from funke.engine.sql.binding.scope import Scope, ScopeColumn, names_of, refused, unknown_function
 from funke.engine.sql.functions.refusals import type_text
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
 from funke.engine.sql.syntax.user_function import UserFunction
-from funke.engine.types.logical.atomic_types import IntType
-from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
-from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.families import with_nullable
-from funke.engine.types.logical.row_type import RowType
-from funke.engine.types.logical.sql_text import from_sql_text
+from funke.engine.types.logical import (
+    ArrayType,
+    DataType,
+    IntType,
+    MapType,
+    MultisetType,
+    RowType,
+    from_sql_text,
+    with_nullable,
+)
 
 __all__ = ["Correlation", "TableFunctionFinder", "bind_correlation", "is_correlated", "plain_table_function"]
 

@@ -13,22 +13,28 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from funke.engine.flink_exceptions import TableException
-from funke.engine.sql.binding.expressions import (
+from funke.engine.sql.binding import (
+    Aggregation,
     BoundColumn,
     BoundExpression,
     BoundFunction,
     BoundOuterColumn,
+    Calculation,
+    Column,
+    Limit,
+    Relation,
+    Sort,
     calls_in,
     columns_in,
     conjuncts,
     has_query,
+    inputs_of,
     moved,
     parts_in,
     with_parts,
 )
 from funke.engine.sql.binding.grouped_queries import distinct_rows
 from funke.engine.sql.binding.joins import Join, all_true, call_of, columns_of_join
-from funke.engine.sql.binding.relations import Aggregation, Calculation, Column, Limit, Relation, Sort, inputs_of
 
 __all__ = [
     "Decorrelated",

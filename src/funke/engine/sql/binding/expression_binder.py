@@ -7,18 +7,18 @@ from typing import Protocol, TypeGuard
 
 from funke.engine.errors import TypeMismatchError, UnsupportedFeatureError
 from funke.engine.flink_exceptions import TableException, ValidationException
-from funke.engine.sql.binding.constant_queries import constant_rows, is_constant
-from funke.engine.sql.binding.expressions import (
+from funke.engine.sql.binding import (
     BoundColumn,
     BoundConstant,
     BoundExpression,
     BoundFunction,
     BoundOuterColumn,
     BoundSubQuery,
+    Relation,
     symbol_of,
     time_of,
 )
-from funke.engine.sql.binding.relations import Relation
+from funke.engine.sql.binding.constant_queries import constant_rows, is_constant
 from funke.engine.sql.binding.scope import Scope, refused, unknown_function
 from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.functions.catalog import find_function
@@ -29,13 +29,23 @@ from funke.engine.sql.functions.user_scalars import UserScalar, as_scalar
 from funke.engine.sql.functions.value_casts import interval_unit, rounded_units
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax.queries import Query
-from funke.engine.types.logical.atomic_types import BigIntType, BooleanType, CharType, DecimalType, IntType
+from funke.engine.types.logical import (
+    EXACT,
+    INTERVAL,
+    BigIntType,
+    BooleanType,
+    CharType,
+    DataType,
+    DecimalType,
+    IntType,
+    NullType,
+    RowType,
+    common_type,
+    is_nullable,
+    to_sql_text,
+    with_nullable,
+)
 from funke.engine.types.logical.casts import can_cast_implicitly
-from funke.engine.types.logical.common_type import common_type
-from funke.engine.types.logical.data_type import DataType, NullType
-from funke.engine.types.logical.families import EXACT, INTERVAL, is_nullable, with_nullable
-from funke.engine.types.logical.row_type import RowType
-from funke.engine.types.logical.sql_text import to_sql_text
 
 __all__ = ["ExpressionBinder", "OuterColumns", "whole_units"]
 

@@ -14,9 +14,7 @@ from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.functions.evaluation import column_function
 from funke.engine.sql.functions.function import NOT_CONSTANT, Argument, BoundCall, SymbolType
 from funke.engine.sql.functions.values import from_values
-from funke.engine.types.logical.column_types import to_column_type
-from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.families import CHARACTER
+from funke.engine.types.logical import CHARACTER, DataType, to_column_type
 
 __all__ = [
     "BoundColumn",
@@ -27,18 +25,18 @@ __all__ = [
     "BoundSubQuery",
     "BoundSymbol",
     "RepeatedExpressions",
-    "column_of",
     "calls_in",
+    "column_of",
     "columns_in",
     "conjuncts",
     "has_query",
-    "parts_in",
     "is_deterministic",
     "moved",
+    "parts_in",
     "symbol_of",
+    "time_of",
     "with_columns",
     "with_parts",
-    "time_of",
 ]
 
 SubQueryKind = Literal["in", "exists", "scalar", "some"]

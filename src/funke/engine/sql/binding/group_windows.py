@@ -8,9 +8,8 @@ from dataclasses import fields, replace
 from typing import Any
 
 from funke.engine.errors import SqlValidationError, UnsupportedFeatureError
+from funke.engine.sql.binding import BoundColumn, Calculation, Column, Relation, time_of
 from funke.engine.sql.binding.expression_binder import ExpressionBinder
-from funke.engine.sql.binding.expressions import BoundColumn, time_of
-from funke.engine.sql.binding.relations import Calculation, Column, Relation
 from funke.engine.sql.binding.scope import Scope, ScopeColumn, refused
 from funke.engine.sql.binding.syntax_parts import parts_of
 from funke.engine.sql.binding.table_aggregations import table_aggregate_in
@@ -21,10 +20,7 @@ from funke.engine.sql.functions.function import Session
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
 from funke.engine.sql.window_kinds import WINDOW_KINDS
-from funke.engine.types.logical.atomic_types import BigIntType
-from funke.engine.types.logical.interval_types import DayTimeIntervalType
-from funke.engine.types.logical.sql_text import to_sql_text
-from funke.engine.types.logical.time_types import TimestampType
+from funke.engine.types.logical import BigIntType, DayTimeIntervalType, TimestampType, to_sql_text
 
 __all__ = ["with_group_window"]
 

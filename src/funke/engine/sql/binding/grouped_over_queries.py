@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from funke.engine.errors import UnsupportedFeatureError
+from funke.engine.sql.binding import BoundColumn, BoundExpression, Calculation, Relation, with_columns
 from funke.engine.sql.binding.expression_binder import ExpressionBinder
-from funke.engine.sql.binding.expressions import BoundColumn, BoundExpression, with_columns
 from funke.engine.sql.binding.grouped_queries import GroupedBinder
 from funke.engine.sql.binding.over_queries import over_in, window_parts
-from funke.engine.sql.binding.relations import Calculation, Relation
 from funke.engine.sql.binding.row_windows import with_row_windows
 from funke.engine.sql.binding.scope import Scope
 from funke.engine.sql.binding.syntax_parts import children_of

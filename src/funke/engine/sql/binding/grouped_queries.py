@@ -11,8 +11,9 @@ from typing import Generic, TypeVar
 
 from funke.engine.errors import TypeMismatchError, UnsupportedFeatureError
 from funke.engine.flink_exceptions import TableException
-from funke.engine.sql.binding.expression_binder import ExpressionBinder
-from funke.engine.sql.binding.expressions import (
+from funke.engine.sql.binding import (
+    Aggregation,
+    BoundAggregate,
     BoundColumn,
     BoundConstant,
     BoundExpression,
@@ -20,18 +21,15 @@ from funke.engine.sql.binding.expressions import (
     BoundOuterColumn,
     BoundSubQuery,
     BoundSymbol,
-    time_of,
-    with_parts,
-)
-from funke.engine.sql.binding.over_queries import over_in, window_parts
-from funke.engine.sql.binding.relations import (
-    Aggregation,
-    BoundAggregate,
     Calculation,
     Column,
     Expansion,
     Relation,
+    time_of,
+    with_parts,
 )
+from funke.engine.sql.binding.expression_binder import ExpressionBinder
+from funke.engine.sql.binding.over_queries import over_in, window_parts
 from funke.engine.sql.binding.scope import Scope, refused
 from funke.engine.sql.binding.syntax_parts import parts_of
 from funke.engine.sql.functions.aggregates.aggregate import AggregateFunction, bind_aggregate
@@ -41,9 +39,7 @@ from funke.engine.sql.functions.function import Session
 from funke.engine.sql.functions.user_aggregates import UserAggregate, as_aggregate
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
-from funke.engine.types.logical.atomic_types import BigIntType
-from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.families import NUMERIC, with_nullable
+from funke.engine.types.logical import NUMERIC, BigIntType, DataType, with_nullable
 
 __all__ = [
     "AggregateFinder",

@@ -1,4 +1,7 @@
-"""The hints BROADCAST, SHUFFLE_HASH, SHUFFLE_MERGE and NEST_LOOP: how batches join a table. Streams only show them."""
+"""Hints about how tables join.
+
+BROADCAST, SHUFFLE_HASH, SHUFFLE_MERGE and NEST_LOOP are for batches; streams only show them. MULTI_JOIN is for streams.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,11 @@ from funke.engine.sql.binding.relations import Calculation, Relation
 from funke.engine.sql.binding.state_ttl_hints import is_named, leaves_of
 from funke.engine.sql.syntax import queries
 
-__all__ = ["JoinHint", "bind_join_hints", "with_join_hints"]
+__all__ = ["MULTI_JOIN", "JoinHint", "bind_join_hints", "with_join_hints"]
 
-_NAMES = ("BROADCAST", "SHUFFLE_HASH", "SHUFFLE_MERGE", "NEST_LOOP")
+# Asks for chains of joins to become one operator.
+MULTI_JOIN = "MULTI_JOIN"
+_NAMES = ("BROADCAST", "SHUFFLE_HASH", "SHUFFLE_MERGE", "NEST_LOOP", MULTI_JOIN)
 
 # The name of a hint, and the tables that it is for.
 JoinHint = tuple[str, tuple[str, ...]]

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from funke.engine.sql.binding.expressions import BoundExpression, columns_in, time_of, with_columns
+from funke.engine.sql.binding import BoundExpression, Calculation, Column, Relation, columns_in, time_of, with_columns
 from funke.engine.sql.binding.joins import Join, conditions_of
-from funke.engine.sql.binding.relations import Calculation, Column, Relation
 from funke.engine.sql.binding.time_bounds import time_bounds
 from funke.engine.sql.binding.window_columns import conditions_below, window_equality
 

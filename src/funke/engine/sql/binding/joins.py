@@ -7,18 +7,20 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from funke.engine.flink_exceptions import TableException
-from funke.engine.sql.binding.expression_binder import ExpressionBinder
-from funke.engine.sql.binding.expressions import (
+from funke.engine.sql.binding import (
     BoundColumn,
     BoundExpression,
     BoundFunction,
+    Calculation,
+    Column,
+    Relation,
     columns_in,
     conjuncts,
     is_deterministic,
     time_of,
     with_columns,
 )
-from funke.engine.sql.binding.relations import Calculation, Column, Relation
+from funke.engine.sql.binding.expression_binder import ExpressionBinder
 from funke.engine.sql.binding.scope import Scope, ScopeColumn, refused
 from funke.engine.sql.functions.catalog import FUNCTIONS
 from funke.engine.sql.functions.function import bind
@@ -26,9 +28,16 @@ from funke.engine.sql.functions.refusals import type_text
 from funke.engine.sql.syntax import queries
 from funke.engine.sql.syntax.expressions import Call, Expression, Name
 from funke.engine.sql.syntax.position import Position
-from funke.engine.types.logical.common_type import common_type
-from funke.engine.types.logical.families import CHARACTER, NUMERIC, with_nullable
-from funke.engine.types.logical.time_types import DateType, LocalZonedTimestampType, TimestampType, TimeType
+from funke.engine.types.logical import (
+    CHARACTER,
+    NUMERIC,
+    DateType,
+    LocalZonedTimestampType,
+    TimestampType,
+    TimeType,
+    common_type,
+    with_nullable,
+)
 
 __all__ = [
     "Join",

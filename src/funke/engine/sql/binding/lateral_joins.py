@@ -6,27 +6,30 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from funke.engine.errors import UnsupportedFeatureError
-from funke.engine.sql.binding.decorrelation import outer_columns_in, same_columns_of
-from funke.engine.sql.binding.expression_binder import ExpressionBinder
-from funke.engine.sql.binding.expressions import (
+from funke.engine.sql.binding import (
+    Aggregation,
     BoundColumn,
     BoundConstant,
     BoundExpression,
     BoundFunction,
     BoundOuterColumn,
+    Calculation,
+    Column,
+    Relation,
+    Sort,
     conjuncts,
     with_columns,
 )
+from funke.engine.sql.binding.decorrelation import outer_columns_in, same_columns_of
+from funke.engine.sql.binding.expression_binder import ExpressionBinder
 from funke.engine.sql.binding.joins import JoinKind, call_of
 from funke.engine.sql.binding.ranks import NumberedRows
-from funke.engine.sql.binding.relations import Aggregation, Calculation, Column, Relation, Sort
 from funke.engine.sql.binding.scope import Scope
 from funke.engine.sql.binding.subquery_joins import with_subquery_joins
 from funke.engine.sql.binding.subquery_values import joined_values
 from funke.engine.sql.syntax import queries
 from funke.engine.sql.syntax.expressions import Literal
-from funke.engine.types.logical.atomic_types import BigIntType
-from funke.engine.types.logical.families import with_nullable
+from funke.engine.types.logical import BigIntType, with_nullable
 
 __all__ = ["bind_lateral_join"]
 

@@ -8,10 +8,18 @@ from typing import Any
 
 from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.flink_exceptions import TableException, ValidationException
+from funke.engine.sql.binding import (
+    BoundColumn,
+    BoundExpression,
+    Calculation,
+    Column,
+    Relation,
+    Scan,
+    time_of,
+    with_columns,
+)
 from funke.engine.sql.binding.expression_binder import ExpressionBinder
-from funke.engine.sql.binding.expressions import BoundColumn, BoundExpression, time_of, with_columns
 from funke.engine.sql.binding.lookup_hints import LookupHint, Retry
-from funke.engine.sql.binding.relations import Calculation, Column, Relation, Scan
 from funke.engine.sql.binding.scope import Scope, ScopeColumn, names_of
 from funke.engine.sql.binding.temporal_joins import bind_versions
 from funke.engine.sql.binding.time_attributes import TimeAttribute

@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from funke.engine.sql.binding.expressions import BoundColumn, BoundExpression, BoundFunction, columns_in, with_columns
-from funke.engine.sql.binding.relations import Calculation, Relation, with_inputs
+from funke.engine.sql.binding import (
+    BoundColumn,
+    BoundExpression,
+    BoundFunction,
+    Calculation,
+    Relation,
+    columns_in,
+    with_columns,
+    with_inputs,
+)
 
 __all__ = ["merged", "merged_pair"]
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from funke.engine.sql.binding.expressions import BoundColumn
-from funke.engine.sql.binding.relations import Calculation, Column, Limit, Relation, Sort, SortKey
+from funke.engine.sql.binding import BoundColumn, Calculation, Column, Limit, Relation, Sort, SortKey
 from funke.engine.sql.binding.scope import refused
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries

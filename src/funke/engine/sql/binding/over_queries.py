@@ -6,18 +6,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from funke.engine.errors import SqlValidationError, TypeMismatchError, UnsupportedFeatureError
-from funke.engine.sql.binding.expression_binder import ExpressionBinder
-from funke.engine.sql.binding.expressions import (
+from funke.engine.sql.binding import (
+    BoundAggregate,
     BoundColumn,
     BoundConstant,
     BoundExpression,
     BoundFunction,
     BoundSymbol,
+    Calculation,
+    Column,
+    Relation,
+    SortKey,
     time_of,
 )
+from funke.engine.sql.binding.expression_binder import ExpressionBinder
 from funke.engine.sql.binding.ordered_queries import sort_key
 from funke.engine.sql.binding.ranks import NumberedRows
-from funke.engine.sql.binding.relations import BoundAggregate, Calculation, Column, Relation, SortKey
 from funke.engine.sql.binding.scope import Scope, refused
 from funke.engine.sql.binding.syntax_parts import parts_of
 from funke.engine.sql.binding.time_attributes import TimeAttribute

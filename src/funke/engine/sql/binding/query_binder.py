@@ -6,21 +6,21 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-import pyarrow as pa
-
 from funke.engine.errors import UnsupportedFeatureError
-from funke.engine.sql.binding.batch_over_queries import BatchOverBinder
-from funke.engine.sql.binding.constant_queries import constant_rows
-from funke.engine.sql.binding.expression_binder import ExpressionBinder
-from funke.engine.sql.binding.expressions import (
+from funke.engine.sql.binding import (
     BoundColumn,
     BoundExpression,
-    calls_in,
-    column_of,
+    Calculation,
+    Column,
+    Constants,
+    Relation,
+    UnionAll,
     has_query,
-    is_deterministic,
     time_of,
 )
+from funke.engine.sql.binding.batch_over_queries import BatchOverBinder
+from funke.engine.sql.binding.constant_queries import constant_rows, constant_value, is_computed_when_run
+from funke.engine.sql.binding.expression_binder import ExpressionBinder
 from funke.engine.sql.binding.group_windows import with_group_window
 from funke.engine.sql.binding.grouped_over_queries import GroupColumns, groups_of_windows, refuse_over_in_having
 from funke.engine.sql.binding.grouped_queries import (
@@ -33,7 +33,6 @@ from funke.engine.sql.binding.grouped_queries import (
 from funke.engine.sql.binding.joins import check_joins, distinct_names
 from funke.engine.sql.binding.ordered_queries import bind_ordered, is_ordered
 from funke.engine.sql.binding.over_queries import OverBinder, has_over
-from funke.engine.sql.binding.relations import Calculation, Column, Constants, Relation, UnionAll
 from funke.engine.sql.binding.row_windows import with_row_windows
 from funke.engine.sql.binding.scope import Scope, ScopeColumn, not_a_row, refused
 from funke.engine.sql.binding.set_operations import of_relations, words_of
@@ -43,13 +42,9 @@ from funke.engine.sql.binding.subquery_joins import with_subquery_joins
 from funke.engine.sql.binding.syntax_parts import query_in
 from funke.engine.sql.binding.table_aggregations import bind_table_aggregation, table_aggregate_in
 from funke.engine.sql.binding.window_grouping import with_windows
-from funke.engine.sql.functions.user_scalars import UserScalar
-from funke.engine.sql.functions.values import to_value, to_values
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
-from funke.engine.sql.syntax.position import Position
-from funke.engine.types.logical.common_type import common_type
-from funke.engine.types.logical.row_type import RowType
+from funke.engine.types.logical import RowType, common_type
 
 __all__ = ["QueryBinder"]
 
@@ -208,7 +203,7 @@ class QueryBinder(SourceBinder):
         if any(each is None for each in types):
             raise refused("Values passed to VALUES operator must have compatible types", values.position)
         columns = tuple(Column(f"EXPR${place}", each) for place, each in enumerate(types) if each is not None)
-        if any(map(_is_computed_when_run, (each for row in rows for each in row))):
+        if any(map(is_computed_when_run, (each for row in rows for each in row))):
             each_row = [
                 Calculation(_columns([column.name for column in columns], row), ONE_ROW, tuple(row)) for row in rows
             ]
@@ -218,7 +213,7 @@ class QueryBinder(SourceBinder):
 
     def _constant_row(self, row: list[BoundExpression], columns: tuple[Column, ...]) -> tuple[Any, ...]:
         """The values of a row, as the columns have them: rows may be of other types, such as 0.1 beside 1e0."""
-        values = tuple(map(_constant, row))
+        values = tuple(map(constant_value, row))
         is_same = [type(each.type) is type(column.type) for each, column in zip(row, columns)]
         if all(same or value is None or isinstance(value, str | bytes) for same, value in zip(is_same, values)):
             return values
@@ -230,12 +225,12 @@ class QueryBinder(SourceBinder):
         words = words_of(query)
         left, right = self.bind_query(query.left), self.bind_query(query.right)
         if len(left.columns) != len(right.columns):
-            raise refused(f"Column count mismatch in {words}", _items_place(query.right))
+            raise refused(f"Column count mismatch in {words}", queries.items_position(query.right))
         columns: list[Column] = []
         for one, other in zip(left.columns, right.columns):
             found = common_type([one.type, other.type])
             if found is None:
-                place = _item_place(query.left, len(columns))
+                place = queries.item_position(query.left, len(columns))
                 raise refused(f"Type mismatch in column {len(columns) + 1} of {words}", place)
             # Flink takes the role of the left side for both; rows of a side that has none would have no event time.
             columns.append(Column(one.name, found, one.time if one.time is other.time else None))
@@ -255,12 +250,6 @@ class QueryBinder(SourceBinder):
         return Calculation(columns, relation, tuple(map(binder.bind, casts)))
 
 
-def _is_computed_when_run(expression: BoundExpression) -> bool:
-    """Whether it is not a constant: a user's function runs where it is opened, and moments and chance come anew."""
-    is_users = any(isinstance(call.call.function, UserScalar) for call in calls_in(expression))
-    return is_users or not is_deterministic(expression)
-
-
 def _columns(names: list[str], bound: list[BoundExpression]) -> tuple[Column, ...]:
     return tuple(Column(name, each.type, time_of(each)) for name, each in zip(names, bound))
 
@@ -275,28 +264,3 @@ def _renamed(relation: Relation, names: tuple[str, ...]) -> Relation:
         BoundColumn(column.type, index, column.name, column.time) for index, column in enumerate(relation.columns)
     )
     return Calculation(columns, relation, same)
-
-
-_ONE_BATCH = pa.record_batch([pa.nulls(1)], names=[""])
-
-
-def _constant(expression: BoundExpression) -> object:
-    found = column_of(expression)(_ONE_BATCH)
-    return to_value(found, expression.type) if isinstance(found, pa.Scalar) else to_values(found, expression.type)[0]
-
-
-def _items_place(query: queries.Query) -> Position | None:
-    """Where the columns of a query stand: from the first to the last."""
-    if isinstance(query, queries.SetOperation):
-        return _items_place(query.left)
-    places = [each.position for each in query.items] if isinstance(query, queries.Select) else []
-    first, last = (places[0], places[-1]) if places else (None, None)
-    return query.position if first is None or last is None else first.to(last.end or last)
-
-
-def _item_place(query: queries.Query, index: int) -> Position | None:
-    if isinstance(query, queries.SetOperation):
-        return _item_place(query.left, index)
-    if isinstance(query, queries.Select) and index < len(query.items):
-        return query.items[index].position
-    return query.position

@@ -8,9 +8,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from funke.engine.errors import UnsupportedFeatureError
+from funke.engine.sql.binding import (
+    Aggregation,
+    BoundAggregate,
+    BoundColumn,
+    BoundExpression,
+    Calculation,
+    Column,
+    Relation,
+)
 from funke.engine.sql.binding.expression_binder import ExpressionBinder
-from funke.engine.sql.binding.expressions import BoundColumn, BoundExpression
-from funke.engine.sql.binding.relations import Aggregation, BoundAggregate, Calculation, Column, Relation
 from funke.engine.sql.binding.scope import Scope, ScopeColumn
 from funke.engine.sql.binding.window_relations import OverAggregation, RowWindowTable, WindowTime
 from funke.engine.sql.functions.aggregates.aggregate import bind_aggregate

@@ -11,17 +11,14 @@ import pyarrow as pa
 from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.flink_exceptions import ValidationException
 from funke.engine.operators.clock import SystemClock
+from funke.engine.sql.binding import BoundExpression, Column, Relation, column_of, is_deterministic
 from funke.engine.sql.binding.expression_binder import ExpressionBinder
-from funke.engine.sql.binding.expressions import BoundExpression, column_of, is_deterministic
 from funke.engine.sql.binding.joins import JoinKind
-from funke.engine.sql.binding.relations import Column, Relation
 from funke.engine.sql.binding.scope import Scope, ScopeColumn, names_of, refused
 from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
-from funke.engine.types.logical.families import with_nullable
-from funke.engine.types.logical.interval_types import DayTimeIntervalType
-from funke.engine.types.logical.time_types import LocalZonedTimestampType
+from funke.engine.types.logical import DayTimeIntervalType, LocalZonedTimestampType, with_nullable
 
 __all__ = ["LoadPhase", "SnapshotJoin", "bind_snapshot_join", "is_snapshot_join"]
 
@@ -35,7 +32,7 @@ _ONE_ROW = pa.record_batch([pa.nulls(1)], names=[""])
 class LoadPhase:
     """Until when rows of the left side wait for those of the right side."""
 
-    # The watermark of the right side that ends it; it may be the moment at which the query was planned.
+    # The watermark of the right side that ends it; it may be the time at which the query was planned.
     completed_ms: int
     is_compile_time: bool = False
     # It ends, too, when that watermark has not moved for so long.
@@ -141,8 +138,8 @@ def _load_phase(function: queries.SnapshotFunction, make: MakeBinder) -> LoadPha
     given = function.load_completed_time
     if given is None:
         return LoadPhase(SystemClock().now_ms(), True, idle_ms)
-    moment = syntax.Cast(given, LocalZonedTimestampType(3), position=given.position)
-    scalar = _constant("load_completed_time", make(Scope()).bind(moment))
+    timestamp = syntax.Cast(given, LocalZonedTimestampType(3), position=given.position)
+    scalar = _constant("load_completed_time", make(Scope()).bind(timestamp))
     return LoadPhase(int(scalar.cast(pa.timestamp("ms", scalar.type.tz)).value), False, idle_ms)
 
 

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from funke.engine.errors import FunkeError, UnsupportedFeatureError
+from funke.engine.sql.binding import BoundExpression, Column, Constants, Relation
 from funke.engine.sql.binding.changelog_functions import bind_changelog_function
 from funke.engine.sql.binding.correlations import (
     TableFunctionFinder,
@@ -15,7 +16,6 @@ from funke.engine.sql.binding.correlations import (
     plain_table_function,
 )
 from funke.engine.sql.binding.expression_binder import ExpressionBinder, OuterColumns
-from funke.engine.sql.binding.expressions import BoundExpression
 from funke.engine.sql.binding.grouped_queries import AggregateFinder, plain_aggregate
 from funke.engine.sql.binding.join_hints import JoinHint, bind_join_hints, with_join_hints
 from funke.engine.sql.binding.join_times import has_join, with_join_times
@@ -23,8 +23,8 @@ from funke.engine.sql.binding.joins import bind_join, conditions_of
 from funke.engine.sql.binding.lateral_joins import bind_lateral_join
 from funke.engine.sql.binding.lookup_hints import LookupHint, bind_lookup_hints
 from funke.engine.sql.binding.lookup_joins import bind_lookup_join, is_temporal
+from funke.engine.sql.binding.match_recognize import bind_match_recognize
 from funke.engine.sql.binding.ordered_queries import without_order
-from funke.engine.sql.binding.relations import Column, Constants, Relation
 from funke.engine.sql.binding.scope import MissingName, Scope, ScopeColumn, names_of, refused
 from funke.engine.sql.binding.snapshot_joins import bind_snapshot_join, is_snapshot_join
 from funke.engine.sql.binding.state_ttl_hints import bind_ttl_hints, with_join_ttls
@@ -128,12 +128,8 @@ class SourceBinder:
             relation, name = source.table, None
         elif isinstance(source, (queries.SubQuery, queries.Lateral)):
             relation, name = self.bind_query(source.query), None
-        elif isinstance(source, queries.WindowFunction):
-            relation, name = bind_window_table(source, self._bind_source, self.session, self.is_streaming), None
-        elif isinstance(source, queries.ChangelogFunction):
-            relation, name = bind_changelog_function(source, self._bind_source), None
         else:
-            raise UnsupportedFeatureError(f"{type(source).__name__} behind FROM in SQL")
+            relation, name = self._bind_function(source), None
         return _named_constants(source, relation), self._named_scope(source, relation, name)
 
     @staticmethod
@@ -150,6 +146,18 @@ class SourceBinder:
     def binder_of(self, scope: Scope) -> ExpressionBinder:
         """What binds expressions that may have queries in them."""
         return ExpressionBinder(scope, self.session, self.find_function, self._bind_inner, self.outer)
+
+    def _bind_function(self, source: queries.Relation) -> Relation:
+        """What makes rows of those of another relation."""
+        if isinstance(source, queries.WindowFunction):
+            return bind_window_table(source, self._bind_source, self.session, self.is_streaming)
+        if isinstance(source, queries.ChangelogFunction):
+            return bind_changelog_function(source, self._bind_source)
+        if isinstance(source, queries.Pattern):
+            return bind_match_recognize(
+                source, self._bind_source, self.expression_binder, self.find_aggregate, self.session, self.is_streaming
+            )
+        raise UnsupportedFeatureError(f"{type(source).__name__} behind FROM in SQL")
 
     def _bind_inner(self, query: queries.Query, outer: OuterColumns) -> Relation:
         """The meaning of a query that sees the columns of another one; its order makes no difference."""

@@ -12,30 +12,28 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from funke.engine.sql.binding.decorrelation import pulled_up, same_columns_of, with_outer
-from funke.engine.sql.binding.expressions import (
+from funke.engine.sql.binding import (
+    Aggregation,
+    BoundAggregate,
     BoundColumn,
     BoundConstant,
     BoundExpression,
     BoundFunction,
     BoundSubQuery,
-    conjuncts,
-    has_query,
-    moved,
-    parts_in,
-    with_columns,
-    with_parts,
-)
-from funke.engine.sql.binding.joins import Join, JoinKind, all_true, call_of, columns_of_join
-from funke.engine.sql.binding.relations import (
-    Aggregation,
-    BoundAggregate,
     Calculation,
     Column,
     Relation,
+    conjuncts,
+    has_query,
     inputs_of,
+    moved,
+    parts_in,
+    with_columns,
     with_inputs,
+    with_parts,
 )
+from funke.engine.sql.binding.decorrelation import pulled_up, same_columns_of, with_outer
+from funke.engine.sql.binding.joins import Join, JoinKind, all_true, call_of, columns_of_join
 from funke.engine.sql.binding.subquery_values import Logic, always_has_row, count_in, join_value, named_results
 from funke.engine.sql.functions.aggregates.aggregate import bind_aggregate
 from funke.engine.sql.functions.aggregates.counting import COUNT

@@ -8,6 +8,23 @@ from enum import Enum, auto
 from typing import TypeAlias
 
 from funke.engine.flink_exceptions import TableException
+from funke.engine.sql.binding import (
+    Aggregation,
+    BoundAggregate,
+    BoundColumn,
+    BoundConstant,
+    BoundExpression,
+    BoundFunction,
+    BoundSubQuery,
+    Calculation,
+    Column,
+    Relation,
+    Scan,
+    columns_in,
+    conjuncts,
+    moved,
+    with_columns,
+)
 from funke.engine.sql.binding.decorrelation import (
     decorrelated,
     has_outer_columns,
@@ -15,20 +32,8 @@ from funke.engine.sql.binding.decorrelation import (
     same_columns_of,
     with_outer,
 )
-from funke.engine.sql.binding.expressions import (
-    BoundColumn,
-    BoundConstant,
-    BoundExpression,
-    BoundFunction,
-    BoundSubQuery,
-    columns_in,
-    conjuncts,
-    moved,
-    with_columns,
-)
 from funke.engine.sql.binding.grouped_queries import distinct_rows
 from funke.engine.sql.binding.joins import Join, JoinKind, all_true, call_of, columns_of_join, distinct_names
-from funke.engine.sql.binding.relations import Aggregation, BoundAggregate, Calculation, Column, Relation, Scan
 from funke.engine.sql.functions.aggregates.aggregate import AggregateFunction, bind_aggregate
 from funke.engine.sql.functions.aggregates.counting import COUNT
 from funke.engine.sql.functions.aggregates.extremes import MAX, MIN

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from funke.engine.sql.binding import BoundColumn, BoundExpression, Calculation, Column, Relation
 from funke.engine.sql.binding.expression_binder import ExpressionBinder
-from funke.engine.sql.binding.expressions import BoundColumn, BoundExpression
-from funke.engine.sql.binding.relations import Calculation, Column, Relation
 from funke.engine.sql.binding.scope import refused
 from funke.engine.sql.functions.user_aggregates import declared_types, result_fields
 from funke.engine.sql.syntax import expressions as syntax

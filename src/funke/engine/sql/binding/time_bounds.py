@@ -12,16 +12,16 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from funke.engine.sql.binding.expressions import (
+from funke.engine.sql.binding import (
     BoundColumn,
     BoundExpression,
     BoundFunction,
+    Column,
     calls_in,
     column_of,
     columns_in,
     with_columns,
 )
-from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.types.logical.column_types import to_column_type
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from funke.engine.sql.binding.expressions import BoundExpression
-from funke.engine.sql.binding.relations import Relation
+from funke.engine.sql.binding import BoundExpression, Relation
 
 __all__ = ["WatermarkAssigner"]
 

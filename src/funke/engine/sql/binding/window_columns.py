@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from funke.engine.sql.binding.expressions import BoundColumn, BoundExpression, columns_in, with_columns
+from funke.engine.sql.binding import (
+    BoundColumn,
+    BoundExpression,
+    Calculation,
+    Expansion,
+    Relation,
+    columns_in,
+    with_columns,
+)
 from funke.engine.sql.binding.joins import Join, JoinKind, conditions_of, equal_sides
 from funke.engine.sql.binding.ranks import NumberedRows, RankedWindows
-from funke.engine.sql.binding.relations import Calculation, Expansion, Relation
 from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation, WindowTable
 
 __all__ = [

@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from funke.engine.sql.binding.expressions import (
+from funke.engine.sql.binding import (
+    Aggregation,
+    BoundAggregate,
     BoundColumn,
     BoundConstant,
     BoundExpression,
     BoundFunction,
     BoundSymbol,
+    Calculation,
+    Column,
+    Expansion,
+    Relation,
     time_of,
 )
-from funke.engine.sql.binding.relations import Aggregation, BoundAggregate, Calculation, Column, Expansion, Relation
 from funke.engine.sql.binding.window_columns import WindowColumns, origin_of, window_columns
 from funke.engine.sql.binding.window_relations import WindowAggregation, WindowTable
 

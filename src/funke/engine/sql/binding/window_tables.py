@@ -8,8 +8,7 @@ from dataclasses import replace
 from zoneinfo import ZoneInfo
 
 from funke.engine.errors import SqlValidationError
-from funke.engine.sql.binding.expressions import BoundColumn
-from funke.engine.sql.binding.relations import Column, Relation
+from funke.engine.sql.binding import BoundColumn, Column, Relation
 from funke.engine.sql.binding.scope import Scope, refused
 from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.binding.window_relations import WindowTable, WindowTime
@@ -17,10 +16,14 @@ from funke.engine.sql.functions.function import Session
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
 from funke.engine.sql.window_kinds import Windows
-from funke.engine.types.logical.families import with_nullable
-from funke.engine.types.logical.interval_types import DayTimeIntervalType, YearMonthIntervalType
-from funke.engine.types.logical.sql_text import to_sql_text
-from funke.engine.types.logical.time_types import LocalZonedTimestampType, TimestampType
+from funke.engine.types.logical import (
+    DayTimeIntervalType,
+    LocalZonedTimestampType,
+    TimestampType,
+    YearMonthIntervalType,
+    to_sql_text,
+    with_nullable,
+)
 
 __all__ = ["bind_window_table", "interval_ms", "window_table", "window_time", "windows_of", "with_time"]
 

@@ -21,8 +21,7 @@ from funke.engine.sql.catalog.catalog import Catalog
 from funke.engine.sql.catalog.objects import CatalogDatabase, CatalogTable, SchemaDefinition, TableObject
 from funke.engine.sql.syntax.path_text import format_path
 from funke.engine.sql.syntax.statements import ColumnDefinition
-from funke.engine.types.logical.column_types import from_column_type, to_column_type
-from funke.engine.types.logical.data_type import DataType
+from funke.engine.types.logical import DataType, from_column_type, to_column_type
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -22,10 +22,10 @@ from funke.engine.sql.connectors.table_sink import ALL_CHANGES, UPSERTS
 from funke.engine.sql.connectors.table_source import INSERTS, TableSource
 from funke.engine.sql.operators.batch_elements import unpack_batches, unpack_inserts
 from funke.engine.sql.stream_types import row_type_of
-from funke.engine.types.logical.row_type import RowField
+from funke.engine.types.logical import RowField
 
 if TYPE_CHECKING:
-    from funke.engine.types.logical.data_type import DataType
+    from funke.engine.types.logical import DataType
     from funke.engine.types.row import RowKind
 
 __all__ = [

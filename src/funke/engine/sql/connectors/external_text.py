@@ -7,21 +7,26 @@ from collections.abc import Callable
 from typing import Any
 
 from funke.engine.types import bitmap_bytes
-from funke.engine.types.logical.atomic_types import (
+from funke.engine.types.logical import (
+    ArrayType,
     BinaryType,
     BitmapType,
     BooleanType,
+    DataType,
+    DayTimeIntervalType,
     DecimalType,
     DoubleType,
     FloatType,
+    LocalZonedTimestampType,
+    MapType,
+    MultisetType,
+    RowType,
+    TimestampType,
+    TimeType,
     VarBinaryType,
     VariantType,
+    YearMonthIntervalType,
 )
-from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
-from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.interval_types import DayTimeIntervalType, YearMonthIntervalType
-from funke.engine.types.logical.row_type import RowType
-from funke.engine.types.logical.time_types import LocalZonedTimestampType, TimestampType, TimeType
 from funke.engine.types.number_text import double_text, float_text
 from funke.engine.types.variant_text import shown_text
 

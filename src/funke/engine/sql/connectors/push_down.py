@@ -11,16 +11,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from funke.engine.sql.binding.expressions import (
+from funke.engine.sql.binding import (
     BoundColumn,
     BoundExpression,
+    Calculation,
+    Limit,
+    Relation,
+    Scan,
     columns_in,
     conjuncts,
     is_deterministic,
     moved,
     with_columns,
+    with_inputs,
 )
-from funke.engine.sql.binding.relations import Calculation, Limit, Relation, Scan, with_inputs
 from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
 from funke.engine.sql.connectors.table_source import TableSource
 

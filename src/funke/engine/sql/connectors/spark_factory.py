@@ -20,8 +20,7 @@ from funke.engine.sql.operators.calculate import schema_of
 from funke.engine.sql.stream_types import row_type_of
 from funke.engine.types.columns.arrow_rows import ArrowRows
 from funke.engine.types.columns.column_batch import ColumnBatch
-from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.time_types import LocalZonedTimestampType, TimestampType
+from funke.engine.types.logical import DataType, LocalZonedTimestampType, TimestampType
 from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
@@ -98,15 +97,15 @@ class SparkLoad:
         frame: DataFrame = reader.table(self.table) if self.table is not None else reader.load(self.path)
         chosen = frame.select(*(f"`{each.name}`" for each in self.columns))
         casts = [
-            _other_moment(each.type, field.dataType.typeName()) for each, field in zip(self.columns, chosen.schema)
+            _other_timestamp(each.type, field.dataType.typeName()) for each, field in zip(self.columns, chosen.schema)
         ]
         if not any(casts):
             return chosen
         return chosen.select(*(chosen[place].cast(each) if each else chosen[place] for place, each in enumerate(casts)))
 
 
-def _other_moment(wanted: DataType, given: str) -> str | None:
-    """Moments with a zone where the table has none, or the other way round, change by the clock of Spark's session."""
+def _other_timestamp(wanted: DataType, given: str) -> str | None:
+    """Timestamps with a zone where the table has none, or without, change by the clock of Spark's session."""
     if isinstance(wanted, TimestampType) and given == "timestamp":
         return "timestamp_ntz"
     return "timestamp" if isinstance(wanted, LocalZonedTimestampType) and given == "timestamp_ntz" else None

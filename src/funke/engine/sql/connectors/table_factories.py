@@ -25,6 +25,7 @@ _BUILT_IN = (
     f"blackhole={_PACKAGE}.blackhole_factory:BlackholeFactory",
     f"datagen={_PACKAGE}.datagen.datagen_factory:DatagenFactory",
     f"filesystem={_PACKAGE}.filesystem.filesystem_factory:FileSystemFactory",
+    f"faker={_PACKAGE}.faker.faker_factory:FakerFactory",
     f"jdbc={_PACKAGE}.jdbc.jdbc_factory:JdbcFactory",
     f"mysql-cdc={_PACKAGE}.mysql_cdc.mysql_cdc_factory:MySqlCdcFactory",
     f"postgres-cdc={_PACKAGE}.postgres_cdc.postgres_cdc_factory:PostgresCdcFactory",
@@ -33,6 +34,14 @@ _BUILT_IN = (
     f"print={_PACKAGE}.print_factory:PrintFactory",
     f"spark={_PACKAGE}.spark_factory:SparkFactory",
 )
+# What programs write that name connectors which are not there.
+_ALTERNATIVES = {
+    "mongodb": "There is no connector 'mongodb' here; read and write it by 'spark' with Spark's MongoDB connector.",
+    "doris": "There is no connector 'doris' here; Doris speaks MySQL's protocol: use 'jdbc' with jdbc:mysql://….",
+    "elasticsearch": "There is no connector 'elasticsearch' here; write to 'kafka', 'filesystem' or 'jdbc' instead.",
+    "elasticsearch-6": "There is no connector 'elasticsearch-6' here; write to 'kafka', 'filesystem' or 'jdbc'.",
+    "elasticsearch-7": "There is no connector 'elasticsearch-7' here; write to 'kafka', 'filesystem' or 'jdbc'.",
+}
 CONNECTOR = TableOption("connector", description="Which connector reads and writes the table.")
 _PROPERTY_VERSION = TableOption("property-version", "Integer", "1", "Version of the options; only 1 exists.")
 COMMON_OPTIONS = (CONNECTOR, _PROPERTY_VERSION, *WATERMARK_OPTIONS)
@@ -71,7 +80,8 @@ def find_factory(options: Mapping[str, str]) -> TableFactory:
         found = table_factories().get(identifier)
         if found is None:
             available = "\n".join(sorted(table_factories()))
-            hint = did_you_mean(identifier, table_factories(), begin="\n\nDid")
+            other = _ALTERNATIVES.get(identifier)
+            hint = f"\n\n{other}" if other else did_you_mean(identifier, table_factories(), begin="\n\nDid")
             raise ValidationException(
                 f"Could not find any factory for identifier '{identifier}' that implements "
                 "'org.apache.flink.table.factories.DynamicTableFactory' in the classpath.\n\n"

@@ -7,9 +7,8 @@ from dataclasses import replace
 
 from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.flink_exceptions import ValidationException
+from funke.engine.sql.binding import Calculation, Column, Relation, Scan, time_of
 from funke.engine.sql.binding.expression_binder import ExpressionBinder
-from funke.engine.sql.binding.expressions import time_of
-from funke.engine.sql.binding.relations import Calculation, Column, Relation, Scan
 from funke.engine.sql.binding.scope import Scope, ScopeColumn
 from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
@@ -19,9 +18,7 @@ from funke.engine.sql.connectors.table_source import TableSource
 from funke.engine.sql.connectors.watermark_options import ALIGNMENT, EMIT_GAP, EMIT_STRATEGY, IDLE_TIMEOUT
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax.statements import ColumnDefinition
-from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.sql_text import to_sql_text
-from funke.engine.types.logical.time_types import LocalZonedTimestampType, TimestampType
+from funke.engine.types.logical import DataType, LocalZonedTimestampType, TimestampType, to_sql_text
 
 __all__ = ["BinderFactory", "physical_columns", "scan_relation", "table_relation", "with_computed", "with_event_time"]
 

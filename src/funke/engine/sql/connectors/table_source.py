@@ -12,8 +12,7 @@ from funke.engine.types.row import RowKind
 if TYPE_CHECKING:
     from funke.engine.connectors.source import Source
     from funke.engine.graph.builder import GraphBuilder, StreamRef
-    from funke.engine.sql.binding.expressions import BoundExpression
-    from funke.engine.sql.binding.relations import Column
+    from funke.engine.sql.binding import BoundExpression, Column
     from funke.engine.sql.connectors.lookup.lookup import LookupTable
     from funke.engine.types.logical.data_type import DataType
 

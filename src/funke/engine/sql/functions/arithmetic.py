@@ -15,12 +15,17 @@ from funke.engine.sql.functions.casting import cast_columns, cast_values
 from funke.engine.sql.functions.decimals import EXACT, QUOTIENT, fitted, wrapped
 from funke.engine.sql.functions.function import BoundCall
 from funke.engine.sql.functions.value_casts import BITS
+from funke.engine.types.logical import (
+    APPROXIMATE,
+    INTEGRAL,
+    DataType,
+    DecimalType,
+    FloatType,
+    common_type,
+    to_column_type,
+    to_decimal_type,
+)
 from funke.engine.types.logical.arithmetic_types import arithmetic_type
-from funke.engine.types.logical.atomic_types import DecimalType, FloatType
-from funke.engine.types.logical.column_types import to_column_type
-from funke.engine.types.logical.common_type import common_type, to_decimal_type
-from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.families import APPROXIMATE, INTEGRAL
 from funke.engine.types.scalar_coercion import round_to_float32
 
 if TYPE_CHECKING:

@@ -8,10 +8,19 @@ from typing import Any
 
 from funke.engine.sql.functions.function import Argument, Function
 from funke.engine.types.bitmap_bytes import from_numbers, opened, shown_text, stored, to_numbers
-from funke.engine.types.logical.atomic_types import BigIntType, BitmapType, IntType, VarBinaryType, VarCharType
-from funke.engine.types.logical.collection_types import ArrayType
-from funke.engine.types.logical.data_type import DataType, NullType
-from funke.engine.types.logical.families import INTEGRAL, LONGEST, is_nullable
+from funke.engine.types.logical import (
+    INTEGRAL,
+    LONGEST,
+    ArrayType,
+    BigIntType,
+    BitmapType,
+    DataType,
+    IntType,
+    NullType,
+    VarBinaryType,
+    VarCharType,
+    is_nullable,
+)
 
 __all__ = ["BITMAPS"]
 

@@ -14,24 +14,26 @@ from funke.engine.sql.functions.evaluation import mapped_body
 from funke.engine.sql.functions.function import Argument, BoundCall, Function
 from funke.engine.sql.functions.text_casts import text_cast
 from funke.engine.sql.functions.value_casts import CastError, interval_unit, value_cast
-from funke.engine.types.logical.atomic_types import BigIntType, VarCharType
-from funke.engine.types.logical.casts import can_cast
-from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.families import (
+from funke.engine.types.logical import (
     CHARACTER,
     INTERVAL,
     LONGEST,
     NUMERIC,
     TIMESTAMP,
+    BigIntType,
+    DataType,
+    VarCharType,
     is_nullable,
+    to_full_sql_text,
+    to_sql_text,
     with_nullable,
 )
-from funke.engine.types.logical.sql_text import to_full_sql_text, to_sql_text
+from funke.engine.types.logical.casts import can_cast
 
 if TYPE_CHECKING:
     from funke.engine.sql.functions.function import Body, Kernel
     from funke.engine.types.columns.arrays import Datum
-    from funke.engine.types.logical.sql_value import SqlValue
+    from funke.engine.types.logical import SqlValue
 
 __all__ = ["CASTING", "cast_columns", "cast_values"]
 

@@ -10,18 +10,32 @@ import pyarrow.compute as pc
 from funke.engine.sql.functions.function import Argument, BoundCall, Function
 from funke.engine.sql.functions.type_rules import like_argument
 from funke.engine.sql.functions.value_casts import value_cast
-from funke.engine.types.logical.atomic_types import BooleanType, IntType, VarCharType, VariantType
+from funke.engine.types.logical import (
+    CHARACTER,
+    INTEGRAL,
+    LONGEST,
+    ArrayType,
+    BooleanType,
+    DataType,
+    IntType,
+    MapType,
+    MultisetType,
+    NullType,
+    RowField,
+    RowType,
+    VarCharType,
+    VariantType,
+    any_nullable,
+    common_type,
+    is_nullable,
+    with_nullable,
+)
 from funke.engine.types.logical.casts import can_cast_implicitly
-from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
-from funke.engine.types.logical.common_type import common_type
-from funke.engine.types.logical.data_type import DataType, NullType
-from funke.engine.types.logical.families import CHARACTER, INTEGRAL, LONGEST, any_nullable, is_nullable, with_nullable
-from funke.engine.types.logical.row_type import RowField, RowType
 from funke.engine.types.variant_text import element_of, member_of
 
 if TYPE_CHECKING:
     from funke.engine.sql.functions.function import Body, Kernel
-    from funke.engine.types.logical.sql_value import SqlValue
+    from funke.engine.types.logical import SqlValue
 
 __all__ = ["COLLECTIONS"]
 

@@ -11,12 +11,22 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from funke.engine.types.logical.atomic_types import BooleanType, CharType, DecimalType, VarCharType
-from funke.engine.types.logical.column_types import to_column_type
-from funke.engine.types.logical.common_type import to_decimal_type
-from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.families import APPROXIMATE, CHARACTER, INTEGRAL, LONGEST, NUMERIC
-from funke.engine.types.logical.time_types import DateType, TimestampType
+from funke.engine.types.logical import (
+    APPROXIMATE,
+    CHARACTER,
+    INTEGRAL,
+    LONGEST,
+    NUMERIC,
+    BooleanType,
+    CharType,
+    DataType,
+    DateType,
+    DecimalType,
+    TimestampType,
+    VarCharType,
+    to_column_type,
+    to_decimal_type,
+)
 
 if TYPE_CHECKING:
     from funke.engine.types.columns.arrays import Datum
@@ -45,7 +55,7 @@ def column_cast(source: DataType, target: DataType) -> ColumnCast | None:
         return lambda column: pc.not_equal(column, zero)
     if isinstance(target, (CharType, VarCharType)):
         return _to_text(source, target)
-    return _to_moment(source, target, wanted)
+    return _to_timestamp(source, target, wanted)
 
 
 def _on_array(column: Datum, cast: ColumnCast) -> Datum:
@@ -152,13 +162,13 @@ def _writer(source: Any) -> ColumnCast | None:
     if isinstance(source, BooleanType):
         return lambda column: pc.if_else(column, "TRUE", "FALSE")
     is_plain_decimal = isinstance(source, DecimalType) and source.scale <= _PLAIN_DIGITS
-    is_plain_moment = isinstance(source, TimestampType) and source.precision in _UNIT_DIGITS
-    if isinstance(source, (*INTEGRAL, DateType)) or is_plain_decimal or is_plain_moment:
+    is_plain_timestamp = isinstance(source, TimestampType) and source.precision in _UNIT_DIGITS
+    if isinstance(source, (*INTEGRAL, DateType)) or is_plain_decimal or is_plain_timestamp:
         return lambda column: pc.cast(column, pa.utf8())
     return None
 
 
-def _to_moment(source: Any, target: Any, wanted: pa.DataType) -> ColumnCast | None:
+def _to_timestamp(source: Any, target: Any, wanted: pa.DataType) -> ColumnCast | None:
     if isinstance(source, DateType) and isinstance(target, TimestampType):
         return lambda column: pc.cast(pc.cast(column, pa.timestamp("s")), wanted, safe=False)
     if isinstance(source, TimestampType) and isinstance(target, DateType):

@@ -11,17 +11,25 @@ import pyarrow.compute as pc
 
 from funke.engine.sql.functions.casting import cast_columns, cast_values
 from funke.engine.sql.functions.function import Argument, BoundCall, Function
-from funke.engine.types.logical.atomic_types import BitmapType, BooleanType, VariantType
+from funke.engine.types.logical import (
+    CHARACTER,
+    CONSTRUCTED,
+    BitmapType,
+    BooleanType,
+    DataType,
+    NullType,
+    RowType,
+    VariantType,
+    common_type,
+    is_nullable,
+    with_nullable,
+)
 from funke.engine.types.logical.casts import are_comparable
-from funke.engine.types.logical.common_type import common_type
-from funke.engine.types.logical.data_type import DataType, NullType
-from funke.engine.types.logical.families import CHARACTER, CONSTRUCTED, is_nullable, with_nullable
-from funke.engine.types.logical.row_type import RowType
 
 if TYPE_CHECKING:
     from funke.engine.sql.functions.function import Body, Kernel
     from funke.engine.types.columns.arrays import Datum
-    from funke.engine.types.logical.sql_value import SqlValue
+    from funke.engine.types.logical import SqlValue
 
 __all__ = ["COMPARISON"]
 

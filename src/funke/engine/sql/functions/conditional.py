@@ -15,18 +15,24 @@ from funke.engine.sql.functions.comparison import compared_type
 from funke.engine.sql.functions.function import Argument, BoundCall, Function
 from funke.engine.sql.functions.type_rules import common
 from funke.engine.sql.functions.value_casts import value_cast
-from funke.engine.types.logical.atomic_types import BooleanType
+from funke.engine.types.logical import (
+    CONSTRUCTED,
+    BooleanType,
+    DataType,
+    NullType,
+    any_nullable,
+    common_type,
+    is_nullable,
+    to_column_type,
+    with_nullable,
+)
 from funke.engine.types.logical.casts import are_comparable
-from funke.engine.types.logical.column_types import to_column_type
-from funke.engine.types.logical.common_type import common_type
-from funke.engine.types.logical.data_type import DataType, NullType
-from funke.engine.types.logical.families import CONSTRUCTED, any_nullable, is_nullable, with_nullable
 
 if TYPE_CHECKING:
     from funke.engine.sql.functions.column_casts import ColumnCast
     from funke.engine.sql.functions.function import Body, Kernel
     from funke.engine.types.columns.arrays import Datum
-    from funke.engine.types.logical.sql_value import SqlValue
+    from funke.engine.types.logical import SqlValue
 
 __all__ = ["CONDITIONAL"]
 

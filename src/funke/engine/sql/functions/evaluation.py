@@ -12,12 +12,10 @@ from funke.engine.errors import TypeMismatchError
 from funke.engine.sql.functions.distinct_values import ColumnFunction, OverDistinct
 from funke.engine.sql.functions.function import BoundCall, SymbolType
 from funke.engine.sql.functions.values import from_values, to_value, to_values
-from funke.engine.types.logical.column_types import to_column_type
-from funke.engine.types.logical.sql_text import to_sql_text
+from funke.engine.types.logical import to_column_type, to_sql_text
 
 if TYPE_CHECKING:
-    from funke.engine.types.logical.data_type import DataType
-    from funke.engine.types.logical.sql_value import SqlValue
+    from funke.engine.types.logical import DataType, SqlValue
 
 __all__ = ["column_function", "mapped_body"]
 

@@ -14,10 +14,7 @@ from funke.engine.errors import TypeMismatchError
 from funke.engine.operators.clock import Clock, SystemClock
 from funke.engine.sql.functions.async_calls import AsyncCalls
 from funke.engine.sql.functions.refusals import call_refusal, type_text
-from funke.engine.types.logical.atomic_types import BitmapType, BooleanType, DecimalType, VariantType
-from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
-from funke.engine.types.logical.data_type import DataType, NullType
-from funke.engine.types.logical.families import (
+from funke.engine.types.logical import (
     APPROXIMATE,
     BINARY,
     CHARACTER,
@@ -25,22 +22,34 @@ from funke.engine.types.logical.families import (
     INTEGRAL,
     INTERVAL,
     NUMERIC,
+    ArrayType,
+    BitmapType,
+    BooleanType,
+    DataType,
+    DateType,
+    DecimalType,
     Kinds,
+    LocalZonedTimestampType,
+    MapType,
+    MultisetType,
+    NullType,
+    RowType,
+    TimestampType,
+    TimeType,
+    VariantType,
     any_nullable,
     with_nullable,
 )
-from funke.engine.types.logical.row_type import RowType
-from funke.engine.types.logical.time_types import DateType, LocalZonedTimestampType, TimestampType, TimeType
 
 if TYPE_CHECKING:
-    from funke.engine.types.logical.sql_value import SqlValue
+    from funke.engine.types.logical import SqlValue
 
 __all__ = [
     "NOT_CONSTANT",
     "Argument",
     "BoundCall",
     "Function",
-    "Moment",
+    "CurrentTime",
     "Session",
     "SymbolType",
     "bind",
@@ -95,8 +104,8 @@ def symbol(word: str | DataType) -> Argument:
     return Argument(SymbolType(), word)
 
 
-class Moment(Enum):
-    """Which moment a function asks for when it is called without arguments."""
+class CurrentTime(Enum):
+    """Which time a function asks for when it is called without arguments."""
 
     # As Flink has it: that of the start of the query in batch mode, and that of each row in streams.
     OF_QUERY = 1
@@ -125,8 +134,8 @@ class Session:
     # That of the task that computes the rows.
     clock: Clock = field(default_factory=SystemClock, compare=False, repr=False)
 
-    def now(self, moment: Moment) -> datetime.datetime:
-        started_ms = self.started_ms if moment is Moment.OF_QUERY else None
+    def now(self, current_time: CurrentTime) -> datetime.datetime:
+        started_ms = self.started_ms if current_time is CurrentTime.OF_QUERY else None
         return _EPOCH + datetime.timedelta(milliseconds=self.clock.now_ms() if started_ms is None else started_ms)
 
 
@@ -220,7 +229,7 @@ class Function:
     is_strict: bool = True
     is_deterministic: bool = True
     # What it asks the clock for, if it does.
-    moment: Moment | None = None
+    current_time: CurrentTime | None = None
     # Strict functions that give NULL for other reasons too.
     may_give_null: bool = False
     purpose: str = ""
@@ -272,8 +281,8 @@ class BoundCall:
 
     @property
     def asks_clock(self) -> bool:
-        """Whether its value is that of a moment: UNIX_TIMESTAMP() asks for it, UNIX_TIMESTAMP('…') does not."""
-        return self.function.moment is not None and not self.arguments
+        """Whether its value is the current time: UNIX_TIMESTAMP() asks for it, UNIX_TIMESTAMP('…') does not."""
+        return self.function.current_time is not None and not self.arguments
 
     def body(self) -> Body:
         """Return the function on Python values."""

@@ -7,8 +7,7 @@ import uuid
 from collections.abc import Callable
 
 from funke.engine.sql.functions.function import Function
-from funke.engine.types.logical.atomic_types import CharType, VarCharType
-from funke.engine.types.logical.data_type import DataType
+from funke.engine.types.logical import CharType, DataType, VarCharType
 
 __all__ = ["HASHES"]
 

@@ -15,11 +15,25 @@ from typing import TYPE_CHECKING, Any
 from funke.engine.sql.functions.function import Argument, BoundCall, Function
 from funke.engine.sql.functions.json_paths import PathError, parse_path
 from funke.engine.sql.functions.value_casts import value_cast, value_text
-from funke.engine.types.logical.atomic_types import BitmapType, BooleanType, DoubleType, VarCharType, VariantType
-from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
-from funke.engine.types.logical.data_type import DataType, NullType
-from funke.engine.types.logical.families import APPROXIMATE, BINARY, LONGEST, NUMERIC, is_nullable, with_nullable
-from funke.engine.types.logical.row_type import RowType
+from funke.engine.types.logical import (
+    APPROXIMATE,
+    BINARY,
+    LONGEST,
+    NUMERIC,
+    ArrayType,
+    BitmapType,
+    BooleanType,
+    DataType,
+    DoubleType,
+    MapType,
+    MultisetType,
+    NullType,
+    RowType,
+    VarCharType,
+    VariantType,
+    is_nullable,
+    with_nullable,
+)
 from funke.engine.types.variant_text import shown_text
 
 if TYPE_CHECKING:
@@ -249,9 +263,9 @@ def _json_form(data_type: Any, call: BoundCall) -> Callable[[Any], Any]:
     return lambda value: _iso_text(value) if isinstance(value, datetime.datetime) else text(value)
 
 
-def _iso_text(moment: datetime.datetime) -> str:
-    """A moment with as many digits of the second's fraction as it has."""
-    return re.sub(r"(\.\d*?)0+(?=[+-]|$)", r"\1", moment.isoformat())
+def _iso_text(timestamp: datetime.datetime) -> str:
+    """A timestamp with as many digits of the second's fraction as it has."""
+    return re.sub(r"(\.\d*?)0+(?=[+-]|$)", r"\1", timestamp.isoformat())
 
 
 def _part(data_type: DataType, call: BoundCall) -> Callable[[Any], Any]:

@@ -16,27 +16,25 @@ from funke.engine.sql.functions.function import Argument, BoundCall, Function
 from funke.engine.sql.functions.time_units import ceil_to, floor_to
 from funke.engine.sql.functions.type_rules import like_argument
 from funke.engine.sql.functions.value_casts import BITS
-from funke.engine.types.logical.arithmetic_types import round_type
-from funke.engine.types.logical.atomic_types import (
-    DecimalType,
-    DoubleType,
-    IntType,
-    VarCharType,
-)
-from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.families import (
+from funke.engine.types.logical import (
     APPROXIMATE,
     INTEGRAL,
     LONGEST,
+    DataType,
+    DecimalType,
+    DoubleType,
+    IntType,
+    LocalZonedTimestampType,
+    VarCharType,
     any_nullable,
     like_nullable,
     with_nullable,
 )
-from funke.engine.types.logical.time_types import LocalZonedTimestampType
+from funke.engine.types.logical.arithmetic_types import round_type
 
 if TYPE_CHECKING:
     from funke.engine.sql.functions.function import Body, Kernel
-    from funke.engine.types.logical.sql_value import SqlValue
+    from funke.engine.types.logical import SqlValue
 
 __all__ = ["MATHEMATICS"]
 
@@ -117,11 +115,11 @@ def _floor_body(
 def _time_body(call: BoundCall, of_time: Callable[[SqlValue, str], SqlValue]) -> Body:
     unit = str(call.arguments[1].value).upper()
     if not isinstance(call.types[0], LocalZonedTimestampType):
-        return lambda moment, _: of_time(moment, unit)
+        return lambda timestamp, _: of_time(timestamp, unit)
     zone = call.session.zone
     # Rounded as the session's clocks show it.
-    return lambda moment, _: (
-        of_time(moment.astimezone(zone).replace(tzinfo=None), unit).replace(tzinfo=zone).astimezone(datetime.UTC)
+    return lambda timestamp, _: (
+        of_time(timestamp.astimezone(zone).replace(tzinfo=None), unit).replace(tzinfo=zone).astimezone(datetime.UTC)
     )
 
 

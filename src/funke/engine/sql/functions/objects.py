@@ -8,14 +8,11 @@ from typing import TYPE_CHECKING
 
 from funke.engine.errors import TypeMismatchError
 from funke.engine.sql.functions.function import Argument, BoundCall, Function
-from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.families import CHARACTER
-from funke.engine.types.logical.row_type import RowField, StructuredType
-from funke.engine.types.logical.sql_text import to_sql_text
+from funke.engine.types.logical import CHARACTER, DataType, RowField, StructuredType, to_sql_text
 
 if TYPE_CHECKING:
     from funke.engine.sql.functions.function import Body
-    from funke.engine.types.logical.sql_value import SqlValue
+    from funke.engine.types.logical import SqlValue
 
 __all__ = ["OBJECTS"]
 

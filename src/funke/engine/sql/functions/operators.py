@@ -13,9 +13,7 @@ from funke.engine.sql.functions.decimals import EXACT, wrapped
 from funke.engine.sql.functions.function import Argument, BoundCall, Function
 from funke.engine.sql.functions.time_arithmetic import interval_body, interval_kernel, interval_type
 from funke.engine.sql.functions.value_casts import BITS
-from funke.engine.types.logical.atomic_types import DecimalType
-from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.families import NUMERIC
+from funke.engine.types.logical import NUMERIC, DataType, DecimalType
 
 if TYPE_CHECKING:
     from funke.engine.sql.functions.function import Body, Kernel

@@ -5,14 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import product
 
-from funke.engine.types.logical.atomic_types import BinaryType, BooleanType, IntType, VarBinaryType
-from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
-from funke.engine.types.logical.data_type import DataType, NullType
-from funke.engine.types.logical.families import CHARACTER, NUMERIC, with_nullable
-from funke.engine.types.logical.interval_types import DayTimeIntervalType, YearMonthIntervalType
-from funke.engine.types.logical.row_type import RowType
-from funke.engine.types.logical.sql_text import to_full_sql_text, to_sql_text
-from funke.engine.types.logical.time_types import DateType, LocalZonedTimestampType, TimestampType, TimeType
+from funke.engine.types.logical import (
+    CHARACTER,
+    NUMERIC,
+    ArrayType,
+    BinaryType,
+    BooleanType,
+    DataType,
+    DateType,
+    DayTimeIntervalType,
+    IntType,
+    LocalZonedTimestampType,
+    MapType,
+    MultisetType,
+    NullType,
+    RowType,
+    TimestampType,
+    TimeType,
+    VarBinaryType,
+    YearMonthIntervalType,
+    to_full_sql_text,
+    to_sql_text,
+    with_nullable,
+)
 
 __all__ = ["Signature", "call_refusal", "family_text", "type_text"]
 

@@ -11,9 +11,7 @@ import pyarrow.compute as pc
 
 from funke.engine.sql.functions.function import BoundCall, Function
 from funke.engine.sql.functions.regex_kernels import extract_kernel, match_kernel, replace_kernel
-from funke.engine.types.logical.atomic_types import BooleanType, IntType, VarCharType
-from funke.engine.types.logical.collection_types import ArrayType
-from funke.engine.types.logical.families import LONGEST
+from funke.engine.types.logical import LONGEST, ArrayType, BooleanType, IntType, VarCharType
 
 if TYPE_CHECKING:
     from funke.engine.sql.functions.function import Kernel

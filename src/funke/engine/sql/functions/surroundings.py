@@ -6,9 +6,7 @@ from collections.abc import Sequence
 
 from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.sql.functions.function import Argument, Body, BoundCall, Function
-from funke.engine.types.logical.atomic_types import VarCharType
-from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.families import with_nullable
+from funke.engine.types.logical import DataType, VarCharType, with_nullable
 
 __all__ = ["CURRENT_WATERMARK", "SURROUNDINGS"]
 

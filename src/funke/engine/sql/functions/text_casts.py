@@ -11,16 +11,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from funke.engine.types.logical.atomic_types import DecimalType
-from funke.engine.types.logical.column_types import to_column_type
-from funke.engine.types.logical.families import APPROXIMATE, INTEGRAL
-from funke.engine.types.logical.time_types import DateType, TimestampType
+from funke.engine.types.logical import APPROXIMATE, INTEGRAL, DateType, DecimalType, TimestampType, to_column_type
 
 __all__ = ["text_cast", "to_timestamps"]
 
 # Gives None where the texts of a column have to be read one by one.
 TextCast = Callable[[Any], Any]
-_FIRST_MOMENT = pa.scalar(-62_135_596_800_000_000, pa.timestamp("us"))
+_FIRST_TIMESTAMP = pa.scalar(-62_135_596_800_000_000, pa.timestamp("us"))
 # A date and an hour, without minutes, is no date and time.
 _LENGTH_TO_HOUR = 13
 
@@ -47,11 +44,11 @@ def to_timestamps(texts: pa.Array, target: TimestampType) -> pa.Array | None:
     """Return the date and time of each text, cut to the digits of a type; None if they have to be read one by one."""
     if target.precision not in (0, 3, 6) or pc.any(pc.equal(pc.binary_length(texts), _LENGTH_TO_HOUR)).as_py():
         return None
-    moments = _since_first(_cast_without(texts, "T", pa.timestamp("us")))
-    if moments is None or target.precision == 6:
-        return moments
+    timestamps = _since_first(_cast_without(texts, "T", pa.timestamp("us")))
+    if timestamps is None or target.precision == 6:
+        return timestamps
     unit = "second" if target.precision == 0 else "millisecond"
-    return pc.cast(pc.floor_temporal(moments, unit=unit), to_column_type(target), safe=False)
+    return pc.cast(pc.floor_temporal(timestamps, unit=unit), to_column_type(target), safe=False)
 
 
 def _cast_without(texts: pa.Array, letters: str, wanted: pa.DataType) -> pa.Array | None:
@@ -67,8 +64,8 @@ def _narrowed(numbers: pa.Array | None, wanted: pa.DataType) -> pa.Array | None:
     return None if numbers is None else pc.cast(numbers, wanted, safe=False)
 
 
-def _since_first(moments: pa.Array | None) -> pa.Array | None:
-    """The moments, unless there is one before the year 1, which Python does not have."""
-    if moments is None or pc.any(pc.less(pc.cast(moments, _FIRST_MOMENT.type), _FIRST_MOMENT)).as_py():
+def _since_first(timestamps: pa.Array | None) -> pa.Array | None:
+    """The timestamps, unless there is one before the year 1, which Python does not have."""
+    if timestamps is None or pc.any(pc.less(pc.cast(timestamps, _FIRST_TIMESTAMP.type), _FIRST_TIMESTAMP)).as_py():
         return None
-    return moments
+    return timestamps

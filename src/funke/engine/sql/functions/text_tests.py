@@ -7,12 +7,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from funke.engine.sql.functions.function import BoundCall, Function
-from funke.engine.types.logical.atomic_types import BooleanType
-from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.families import APPROXIMATE, CHARACTER, INTEGRAL, Kinds
+from funke.engine.types.logical import APPROXIMATE, CHARACTER, INTEGRAL, BooleanType, DataType, Kinds
 
 if TYPE_CHECKING:
-    from funke.engine.types.logical.sql_value import SqlValue
+    from funke.engine.types.logical import SqlValue
 
 __all__ = ["TEXT_TESTS"]
 

@@ -15,23 +15,27 @@ import pyarrow.compute as pc
 
 from funke.engine.sql.functions.function import Argument, BoundCall, Function
 from funke.engine.sql.functions.type_rules import like_argument, nullable_like
-from funke.engine.types.logical.atomic_types import (
+from funke.engine.types.logical import (
+    BINARY,
+    LONGEST,
+    ArrayType,
     BigIntType,
     BinaryType,
     BooleanType,
     CharType,
+    DataType,
     IntType,
+    MapType,
     VarBinaryType,
     VarCharType,
+    any_nullable,
+    with_nullable,
 )
-from funke.engine.types.logical.collection_types import ArrayType, MapType
-from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.families import BINARY, LONGEST, any_nullable, with_nullable
 
 if TYPE_CHECKING:
     from funke.engine.sql.functions.function import Body, Kernel
     from funke.engine.types.columns.arrays import Datum
-    from funke.engine.types.logical.sql_value import SqlValue
+    from funke.engine.types.logical import SqlValue
 
 __all__ = ["TEXTS"]
 

@@ -11,16 +11,24 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from funke.engine.sql.functions.function import BoundCall
-from funke.engine.types.logical.column_types import to_column_type
-from funke.engine.types.logical.common_type import common_type
-from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.families import DATETIME, INTEGRAL, INTERVAL, TIMESTAMP, like_nullable
-from funke.engine.types.logical.interval_types import DayTimeIntervalType
-from funke.engine.types.logical.time_types import DateType, LocalZonedTimestampType, TimeType
+from funke.engine.types.logical import (
+    DATETIME,
+    INTEGRAL,
+    INTERVAL,
+    TIMESTAMP,
+    DataType,
+    DateType,
+    DayTimeIntervalType,
+    LocalZonedTimestampType,
+    TimeType,
+    common_type,
+    like_nullable,
+    to_column_type,
+)
 
 if TYPE_CHECKING:
     from funke.engine.sql.functions.function import Kernel
-    from funke.engine.types.logical.sql_value import SqlValue
+    from funke.engine.types.logical import SqlValue
 
 __all__ = ["add_months", "interval_body", "interval_kernel", "interval_type", "plus_interval"]
 
@@ -52,17 +60,17 @@ def interval_body(operator: str, call: BoundCall) -> Callable[[SqlValue, SqlValu
         return (lambda a, b: a + b) if operator == "+" else lambda a, b: a - b
     if isinstance(left, INTERVAL):
         move = plus_interval(right, left, call)
-        return lambda interval, moment: move(moment, interval)
+        return lambda interval, timestamp: move(timestamp, interval)
     move = plus_interval(left, right, call)
-    return move if operator == "+" else lambda moment, interval: move(moment, -interval)
+    return move if operator == "+" else lambda timestamp, interval: move(timestamp, -interval)
 
 
-def plus_interval(moment: DataType, interval: DataType, call: BoundCall) -> Callable[[SqlValue, int], SqlValue]:
+def plus_interval(timestamp: DataType, interval: DataType, call: BoundCall) -> Callable[[SqlValue, int], SqlValue]:
     """Return what moves a date or time by an interval."""
     is_months = not isinstance(interval, DayTimeIntervalType)
-    if isinstance(moment, TimeType):
+    if isinstance(timestamp, TimeType):
         return (lambda time, months: time) if is_months else _plus_millis_of_day
-    if isinstance(moment, LocalZonedTimestampType):
+    if isinstance(timestamp, LocalZonedTimestampType):
         zone, utc = call.session.zone, datetime.UTC
         if is_months:
             return lambda value, months: add_months(value.astimezone(zone), months).astimezone(utc)
@@ -72,16 +80,16 @@ def plus_interval(moment: DataType, interval: DataType, call: BoundCall) -> Call
     if isinstance(call.result, DateType):
         # Hours that make no whole day do not count, in either direction.
         return lambda date, millis: date + datetime.timedelta(days=int(millis / _DAY_MS))
-    if isinstance(moment, DateType):
+    if isinstance(timestamp, DateType):
         return lambda date, millis: _midnight(date) + datetime.timedelta(milliseconds=millis)
     return lambda value, millis: value + datetime.timedelta(milliseconds=millis)
 
 
-def add_months(moment: SqlValue, months: int) -> SqlValue:
+def add_months(timestamp: SqlValue, months: int) -> SqlValue:
     """Return a date some months later, on the last day of the month if the month has no such day."""
-    years, month = divmod(moment.year * 12 + moment.month - 1 + months, 12)
-    day = min(moment.day, calendar.monthrange(years, month + 1)[1])
-    return moment.replace(year=years, month=month + 1, day=day)
+    years, month = divmod(timestamp.year * 12 + timestamp.month - 1 + months, 12)
+    day = min(timestamp.day, calendar.monthrange(years, month + 1)[1])
+    return timestamp.replace(year=years, month=month + 1, day=day)
 
 
 def _midnight(date: datetime.date) -> datetime.datetime:
@@ -102,4 +110,4 @@ def interval_kernel(operator: str, call: BoundCall) -> Kernel | None:
     if wanted.unit == "s":
         return None
     move = pc.add if operator == "+" else pc.subtract
-    return lambda moments, millis: pc.cast(move(moments, pc.cast(millis, pa.duration("ms"))), wanted)
+    return lambda timestamps, millis: pc.cast(move(timestamps, pc.cast(millis, pa.duration("ms"))), wanted)

@@ -57,9 +57,10 @@ def time_text(time: datetime.time, digits: int) -> str:
     return _clock(time) + (fraction + "0" if fraction == "." else fraction)
 
 
-def timestamp_text(moment: datetime.datetime, digits: int) -> str:
+def timestamp_text(timestamp: datetime.datetime, digits: int) -> str:
     """Return a date and time with so many digits behind the point."""
-    return f"{moment.year:04}-{moment.month:02}-{moment.day:02} {_clock(moment)}{_fraction(moment.microsecond, digits)}"
+    date = f"{timestamp.year:04}-{timestamp.month:02}-{timestamp.day:02}"
+    return f"{date} {_clock(timestamp)}{_fraction(timestamp.microsecond, digits)}"
 
 
 def _clock(time: datetime.time | datetime.datetime) -> str:
@@ -90,10 +91,11 @@ def _time(hour: str, minute: str, second: str | None, fraction: str | None) -> d
         return None
 
 
-def format_pattern(moment: datetime.datetime, pattern: str, zone_name: str = "") -> str:
+def format_pattern(timestamp: datetime.datetime, pattern: str, zone_name: str = "") -> str:
     """Return a date and time in a pattern of Java's formatters: `yyyy-MM-dd HH:mm:ss.SSS`."""
     return "".join(
-        text if letter is None else _written(moment, letter, len(text), zone_name) for letter, text in _parts(pattern)
+        text if letter is None else _written(timestamp, letter, len(text), zone_name)
+        for letter, text in _parts(pattern)
     )
 
 
@@ -102,7 +104,7 @@ _FINEST_FIRST = ("microsecond", "millisecond", "second", "minute", "hour")
 
 
 def finest_unit(pattern: str) -> str | None:
-    """Return the unit below which a pattern does not tell moments apart; None if it is no pattern."""
+    """Return the unit below which a pattern does not tell timestamps apart; None if it is no pattern."""
     try:
         parts = _parts(pattern)
     except ValueError:
@@ -121,7 +123,7 @@ _MILLISECONDS = (("s", "ss"), (None, "."), ("S", "SSS"))
 
 @lru_cache(maxsize=256)
 def strftime_pattern(pattern: str) -> str | None:
-    """Return the pattern by which Arrow writes the same for moments of the finest unit; None if it has none.
+    """Return the pattern by which Arrow writes the same for timestamps of the finest unit; None if it has none.
 
     >>> strftime_pattern("yyyy-MM-dd HH:mm:ss.SSS")
     '%Y-%m-%d %H:%M:%S'
@@ -152,7 +154,7 @@ def parse_formatted(text: str, pattern: str) -> datetime.datetime | None:
     match = compiled.fullmatch(text)
     fields = None if match is None else _fields(letters, match)
     if fields is None or not 1 <= fields[1] <= 12 or not 1 <= fields[2] <= 31:
-        return _jdbc_moment(text.strip())
+        return _jdbc_timestamp(text.strip())
     try:
         year, month, day, hour, minute, second, micros = fields
         last = calendar.monthrange(year, month)[1]
@@ -164,7 +166,7 @@ def parse_formatted(text: str, pattern: str) -> datetime.datetime | None:
 _JDBC = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?: (\d{1,2}):(\d{1,2}):(\d{1,2})(?:\.(\d{1,9}))?)?")
 
 
-def _jdbc_moment(text: str) -> datetime.datetime | None:
+def _jdbc_timestamp(text: str) -> datetime.datetime | None:
     match = _JDBC.fullmatch(text)
     if match is None or not 1 <= int(match[2]) <= 12 or not 1 <= int(match[3]) <= 31:
         return None
@@ -175,7 +177,7 @@ def _jdbc_moment(text: str) -> datetime.datetime | None:
 def _rolled(
     year: int, month: int, day: int, hour: int, minute: int, second: int, micros: int
 ) -> datetime.datetime | None:
-    """The moment of numbers that may be too large; None if Python has no such year."""
+    """The timestamp of numbers that may be too large; None if Python has no such year."""
     years, month = divmod(month - 1, 12)
     try:
         start = datetime.datetime(year + years, month + 1, 1)
@@ -204,36 +206,36 @@ def _parts(pattern: str) -> tuple[tuple[str | None, str], ...]:
 
 
 _WRITERS: dict[str, Callable[[datetime.datetime], int]] = {
-    "d": lambda moment: moment.day,
-    "H": lambda moment: moment.hour,
-    "h": lambda moment: moment.hour % 12 or 12,
-    "k": lambda moment: moment.hour or 24,
-    "K": lambda moment: moment.hour % 12,
-    "m": lambda moment: moment.minute,
-    "s": lambda moment: moment.second,
-    "D": lambda moment: moment.timetuple().tm_yday,
+    "d": lambda timestamp: timestamp.day,
+    "H": lambda timestamp: timestamp.hour,
+    "h": lambda timestamp: timestamp.hour % 12 or 12,
+    "k": lambda timestamp: timestamp.hour or 24,
+    "K": lambda timestamp: timestamp.hour % 12,
+    "m": lambda timestamp: timestamp.minute,
+    "s": lambda timestamp: timestamp.second,
+    "D": lambda timestamp: timestamp.timetuple().tm_yday,
 }
 
 
-def _written(moment: datetime.datetime, letter: str, width: int, zone_name: str) -> str:
+def _written(timestamp: datetime.datetime, letter: str, width: int, zone_name: str) -> str:
     if letter in "yu":
-        return f"{moment.year % 100:02}" if width == 2 else str(moment.year).zfill(width)
+        return f"{timestamp.year % 100:02}" if width == 2 else str(timestamp.year).zfill(width)
     if letter == "M":
-        names = calendar.month_name[moment.month]
-        return names if width >= 4 else names[:3] if width == 3 else str(moment.month).zfill(width)
+        names = calendar.month_name[timestamp.month]
+        return names if width >= 4 else names[:3] if width == 3 else str(timestamp.month).zfill(width)
     if letter == "E":
-        name = calendar.day_name[moment.weekday()]
+        name = calendar.day_name[timestamp.weekday()]
         return name if width >= 4 else name[:3]
     if letter == "S":
-        return f"{moment.microsecond:06}000"[:width].ljust(width, "0")
+        return f"{timestamp.microsecond:06}000"[:width].ljust(width, "0")
     if letter == "a":
-        return "AM" if moment.hour < 12 else "PM"
+        return "AM" if timestamp.hour < 12 else "PM"
     if letter == "n":
-        return str(moment.microsecond * 1000).zfill(width)
+        return str(timestamp.microsecond * 1000).zfill(width)
     if letter == "G":
         return "AD"
     if letter in _WRITERS:
-        return str(_WRITERS[letter](moment)).zfill(width)
+        return str(_WRITERS[letter](timestamp)).zfill(width)
     return zone_name
 
 

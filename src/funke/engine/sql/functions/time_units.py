@@ -28,31 +28,31 @@ _EPOCH = datetime.datetime(1970, 1, 1)
 _MILLISECOND = datetime.timedelta(milliseconds=1)
 
 _PARTS: dict[str, Callable[[Any], int]] = {
-    "MILLENNIUM": lambda moment: (moment.year + 999) // 1000,
-    "CENTURY": lambda moment: (moment.year + 99) // 100,
-    "DECADE": lambda moment: moment.year // 10,
-    "YEAR": lambda moment: moment.year,
-    "ISOYEAR": lambda moment: moment.isocalendar()[0],
-    "QUARTER": lambda moment: (moment.month + 2) // 3,
-    "MONTH": lambda moment: moment.month,
-    "WEEK": lambda moment: moment.isocalendar()[1],
-    "DOY": lambda moment: moment.timetuple().tm_yday,
-    "DAY": lambda moment: moment.day,
+    "MILLENNIUM": lambda timestamp: (timestamp.year + 999) // 1000,
+    "CENTURY": lambda timestamp: (timestamp.year + 99) // 100,
+    "DECADE": lambda timestamp: timestamp.year // 10,
+    "YEAR": lambda timestamp: timestamp.year,
+    "ISOYEAR": lambda timestamp: timestamp.isocalendar()[0],
+    "QUARTER": lambda timestamp: (timestamp.month + 2) // 3,
+    "MONTH": lambda timestamp: timestamp.month,
+    "WEEK": lambda timestamp: timestamp.isocalendar()[1],
+    "DOY": lambda timestamp: timestamp.timetuple().tm_yday,
+    "DAY": lambda timestamp: timestamp.day,
     # Sunday is 1.
-    "DOW": lambda moment: moment.isoweekday() % 7 + 1,
-    "ISODOW": lambda moment: moment.isoweekday(),
-    "HOUR": lambda moment: getattr(moment, "hour", 0),
-    "MINUTE": lambda moment: getattr(moment, "minute", 0),
-    "SECOND": lambda moment: getattr(moment, "second", 0),
-    "MILLISECOND": lambda moment: getattr(moment, "microsecond", 0) // 1000,
-    "MICROSECOND": lambda moment: getattr(moment, "second", 0) * 1_000_000 + getattr(moment, "microsecond", 0),
-    "EPOCH": lambda moment: (_moment(moment) - _EPOCH) // datetime.timedelta(seconds=1),
+    "DOW": lambda timestamp: timestamp.isoweekday() % 7 + 1,
+    "ISODOW": lambda timestamp: timestamp.isoweekday(),
+    "HOUR": lambda timestamp: getattr(timestamp, "hour", 0),
+    "MINUTE": lambda timestamp: getattr(timestamp, "minute", 0),
+    "SECOND": lambda timestamp: getattr(timestamp, "second", 0),
+    "MILLISECOND": lambda timestamp: getattr(timestamp, "microsecond", 0) // 1000,
+    "MICROSECOND": lambda timestamp: getattr(timestamp, "second", 0) * 1_000_000 + getattr(timestamp, "microsecond", 0),
+    "EPOCH": lambda timestamp: (_timestamp(timestamp) - _EPOCH) // datetime.timedelta(seconds=1),
 }
 
 
-def part_of(moment: SqlValue, unit: str) -> int:
+def part_of(timestamp: SqlValue, unit: str) -> int:
     """Return a part of a date or time that has no zone."""
-    return _PARTS[unit](moment)
+    return _PARTS[unit](timestamp)
 
 
 def part_of_months(months: int, unit: str) -> int:
@@ -70,47 +70,47 @@ def part_of_days(millis: int, unit: str) -> int:
     return truncated_quotient(rest, MILLIS[unit])
 
 
-def floor_to(moment: SqlValue, unit: str) -> SqlValue:
+def floor_to(timestamp: SqlValue, unit: str) -> SqlValue:
     """Return the start of the unit that a date or time lies in; weeks start on Sunday."""
-    if isinstance(moment, datetime.time):
-        return floor_to(datetime.datetime.combine(_EPOCH, moment), unit).time()
-    start = _floor(_moment(moment), unit)
-    return start if isinstance(moment, datetime.datetime) else start.date()
+    if isinstance(timestamp, datetime.time):
+        return floor_to(datetime.datetime.combine(_EPOCH, timestamp), unit).time()
+    start = _floor(_timestamp(timestamp), unit)
+    return start if isinstance(timestamp, datetime.datetime) else start.date()
 
 
-def ceil_to(moment: SqlValue, unit: str) -> SqlValue:
-    """Return the start of the next unit, or the moment itself if it is one."""
-    if isinstance(moment, datetime.time):
-        return ceil_to(datetime.datetime.combine(_EPOCH, moment), unit).time()
-    whole = _moment(moment)
+def ceil_to(timestamp: SqlValue, unit: str) -> SqlValue:
+    """Return the start of the next unit, or the timestamp itself if it is one."""
+    if isinstance(timestamp, datetime.time):
+        return ceil_to(datetime.datetime.combine(_EPOCH, timestamp), unit).time()
+    whole = _timestamp(timestamp)
     # What is less than a millisecond does not count.
     whole = whole.replace(microsecond=whole.microsecond // 1000 * 1000)
     start = _floor(whole, unit)
     if start != whole:
         is_long = unit in MONTHS
         start = add_months(start, MONTHS[unit]) if is_long else start + MILLIS[unit] * _MILLISECOND
-    return start if isinstance(moment, datetime.datetime) else start.date()
+    return start if isinstance(timestamp, datetime.datetime) else start.date()
 
 
-def _floor(moment: datetime.datetime, unit: str) -> datetime.datetime:
-    midnight = moment.replace(hour=0, minute=0, second=0, microsecond=0)
+def _floor(timestamp: datetime.datetime, unit: str) -> datetime.datetime:
+    midnight = timestamp.replace(hour=0, minute=0, second=0, microsecond=0)
     if unit == "WEEK":
-        return midnight - datetime.timedelta(days=moment.isoweekday() % 7)
+        return midnight - datetime.timedelta(days=timestamp.isoweekday() % 7)
     if unit in ("CENTURY", "MILLENNIUM"):
         years = MONTHS[unit] // 12
-        return midnight.replace(year=(moment.year - 1) // years * years + 1, month=1, day=1)
+        return midnight.replace(year=(timestamp.year - 1) // years * years + 1, month=1, day=1)
     if unit == "DECADE":
-        return midnight.replace(year=max(moment.year // 10 * 10, 1), month=1, day=1)
+        return midnight.replace(year=max(timestamp.year // 10 * 10, 1), month=1, day=1)
     if unit in MONTHS:
-        return midnight.replace(month=(moment.month - 1) // MONTHS[unit] * MONTHS[unit] + 1, day=1)
+        return midnight.replace(month=(timestamp.month - 1) // MONTHS[unit] * MONTHS[unit] + 1, day=1)
     if unit == "DAY":
         return midnight
-    return moment - (moment - midnight) % (MILLIS[unit] * _MILLISECOND)
+    return timestamp - (timestamp - midnight) % (MILLIS[unit] * _MILLISECOND)
 
 
 def difference(unit: str, first: SqlValue, second: SqlValue) -> int:
     """Return how many whole units lie between two dates or times, from the first to the second."""
-    start, end = _moment(first), _moment(second)
+    start, end = _timestamp(first), _timestamp(second)
     if unit in MONTHS:
         return truncated_quotient(_months_between(start, end), MONTHS[unit])
     return truncated_quotient((end - start) // _MILLISECOND, MILLIS[unit])
@@ -130,7 +130,7 @@ def _months_of_dates(start: datetime.date, end: datetime.date) -> int:
     return months - 1 if add_months(start, months) > end else months
 
 
-def _moment(value: SqlValue) -> datetime.datetime:
+def _timestamp(value: SqlValue) -> datetime.datetime:
     if isinstance(value, datetime.datetime):
         return value
     if isinstance(value, datetime.time):

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from funke.engine.sql.functions.decimals import to_whole, wrapped
 from funke.engine.sql.functions.distinct_values import ColumnFunction, OverDistinct
 from funke.engine.sql.functions.evaluation import mapped_body
-from funke.engine.sql.functions.function import Argument, BoundCall, Function, Moment
+from funke.engine.sql.functions.function import Argument, BoundCall, CurrentTime, Function
 from funke.engine.sql.functions.text_casts import to_timestamps
 from funke.engine.sql.functions.time_arithmetic import plus_interval
 from funke.engine.sql.functions.time_texts import (
@@ -36,16 +36,29 @@ from funke.engine.sql.functions.time_units import (
 )
 from funke.engine.sql.functions.time_zones import zone_of
 from funke.engine.sql.functions.values import from_values
-from funke.engine.types.logical.atomic_types import BigIntType, BooleanType, IntType, VarCharType
-from funke.engine.types.logical.data_type import DataType, NullType
-from funke.engine.types.logical.families import CHARACTER, LONGEST, any_nullable, with_nullable
-from funke.engine.types.logical.interval_types import DayTimeIntervalType, YearMonthIntervalType
-from funke.engine.types.logical.time_types import DateType, LocalZonedTimestampType, TimestampType, TimeType
+from funke.engine.types.logical import (
+    CHARACTER,
+    LONGEST,
+    BigIntType,
+    BooleanType,
+    DataType,
+    DateType,
+    DayTimeIntervalType,
+    IntType,
+    LocalZonedTimestampType,
+    NullType,
+    TimestampType,
+    TimeType,
+    VarCharType,
+    YearMonthIntervalType,
+    any_nullable,
+    with_nullable,
+)
 
 if TYPE_CHECKING:
     from funke.engine.sql.functions.function import Body, Kernel
     from funke.engine.types.columns.arrays import Datum
-    from funke.engine.types.logical.sql_value import SqlValue
+    from funke.engine.types.logical import SqlValue
 
 __all__ = ["TIMES"]
 
@@ -63,7 +76,7 @@ _FIRST, _LAST = -62_135_596_800_000, 253_402_300_799_999
 def _local(data_type: DataType, call: BoundCall) -> Callable[[SqlValue], SqlValue]:
     """Return what shows a value of a type in the session's zone, without a zone of its own."""
     if isinstance(data_type, LocalZonedTimestampType):
-        return lambda moment: moment.astimezone(call.session.zone).replace(tzinfo=None)
+        return lambda timestamp: timestamp.astimezone(call.session.zone).replace(tzinfo=None)
     if isinstance(data_type, CHARACTER):
         return parse_timestamp
     return lambda value: value
@@ -76,14 +89,16 @@ def _part(call: BoundCall, unit: str) -> Callable[[SqlValue], int]:
     if isinstance(data_type, DayTimeIntervalType):
         return lambda millis: part_of_days(millis, unit)
     if unit == "EPOCH":
-        return lambda moment: part_of(moment.replace(tzinfo=None) if hasattr(moment, "tzinfo") else moment, unit)
+        return lambda timestamp: part_of(
+            timestamp.replace(tzinfo=None) if hasattr(timestamp, "tzinfo") else timestamp, unit
+        )
     local = _local(data_type, call)
-    return lambda moment: part_of(local(moment), unit)
+    return lambda timestamp: part_of(local(timestamp), unit)
 
 
 def _extract_body(call: BoundCall) -> Body:
     part = _part(call, str(call.arguments[0].value).upper())
-    return lambda _, moment: part(moment)
+    return lambda _, timestamp: part(timestamp)
 
 
 _PART_KERNELS: dict[str, Kernel] = {
@@ -129,11 +144,13 @@ def _date_format_body(call: BoundCall) -> Body:
     local = (lambda text: parse_pattern(text, _SECOND)) if is_text else _local(call.types[0], call)
 
     def date_format(value: SqlValue, pattern: str) -> str | None:
-        moment = local(value)
-        if moment is None:
+        timestamp = local(value)
+        if timestamp is None:
             return None
         return format_pattern(
-            datetime.datetime(moment.year, moment.month, moment.day) if type(moment) is datetime.date else moment,
+            datetime.datetime(timestamp.year, timestamp.month, timestamp.day)
+            if type(timestamp) is datetime.date
+            else timestamp,
             pattern,
         )
 
@@ -141,26 +158,26 @@ def _date_format_body(call: BoundCall) -> Body:
 
 
 def _date_format_kernel(call: BoundCall) -> Kernel | None:
-    """Moments that the pattern does not tell apart are written once."""
-    moment, pattern = call.types[0], call.arguments[1].value
+    """Timestamps that the pattern does not tell apart are written once."""
+    timestamp, pattern = call.types[0], call.arguments[1].value
     unit = finest_unit(pattern) if isinstance(pattern, str) else None
-    if unit is None or not isinstance(moment, (TimestampType, LocalZonedTimestampType)):
+    if unit is None or not isinstance(timestamp, (TimestampType, LocalZonedTimestampType)):
         return None
-    write = _moment_writer(call, pattern)
-    if isinstance(moment, LocalZonedTimestampType) and unit in ("minute", "hour", "day"):
+    write = _timestamp_writer(call, pattern)
+    if isinstance(timestamp, LocalZonedTimestampType) and unit in ("minute", "hour", "day"):
         # Zones have been some seconds off.
         unit = "second"
     written = OverDistinct(write)
 
-    def date_format(moments: Datum, pattern: Datum) -> Datum:
-        if isinstance(moments, pa.Scalar):
-            return write([pa.repeat(moments, 1), pattern], 1)[0]
-        return written([pc.floor_temporal(moments, unit=unit), pattern], len(moments))
+    def date_format(timestamps: Datum, pattern: Datum) -> Datum:
+        if isinstance(timestamps, pa.Scalar):
+            return write([pa.repeat(timestamps, 1), pattern], 1)[0]
+        return written([pc.floor_temporal(timestamps, unit=unit), pattern], len(timestamps))
 
     return date_format
 
 
-def _moment_writer(call: BoundCall, pattern: str) -> ColumnFunction:
+def _timestamp_writer(call: BoundCall, pattern: str) -> ColumnFunction:
     strftime = strftime_pattern(pattern)
     if strftime is None or not isinstance(call.types[0], TimestampType):
         return mapped_body(call)
@@ -172,8 +189,8 @@ def _moment_writer(call: BoundCall, pattern: str) -> ColumnFunction:
 def _to_date(text: str, pattern: str | None = None) -> datetime.date | None:
     if pattern is None or pattern == "yyyy-MM-dd":
         return parse_date(text)
-    moment = parse_pattern(text, pattern)
-    return None if moment is None else moment.date()
+    timestamp = parse_pattern(text, pattern)
+    return None if timestamp is None else timestamp.date()
 
 
 def _to_timestamp(text: str, pattern: str | None = None) -> datetime.datetime | None:
@@ -218,10 +235,10 @@ def _to_timestamp_ltz(*arguments: SqlValue) -> datetime.datetime | None:
 
 
 def _instant_of_text(text: str, pattern: str | None = None, zone: str = "UTC") -> datetime.datetime | None:
-    moment = _to_timestamp(text, pattern)
-    if moment is None and pattern is None:
+    timestamp = _to_timestamp(text, pattern)
+    if timestamp is None and pattern is None:
         raise ValueError(f"Text '{text}' could not be parsed")
-    return None if moment is None else moment.replace(tzinfo=zone_of(zone)).astimezone(_UTC)
+    return None if timestamp is None else timestamp.replace(tzinfo=zone_of(zone)).astimezone(_UTC)
 
 
 def _to_timestamp_ltz_kernel(call: BoundCall) -> Kernel | None:
@@ -256,11 +273,11 @@ def _unix_timestamp_body(call: BoundCall) -> Body:
 
     def unix_timestamp(*arguments: str) -> int:
         if not arguments:
-            return int(session.now(Moment.OF_ROW).timestamp())
-        moment = _parsed_prefix(*arguments)
-        if moment is None:
+            return int(session.now(CurrentTime.OF_ROW).timestamp())
+        timestamp = _parsed_prefix(*arguments)
+        if timestamp is None:
             return -(2**63)
-        return int(moment.replace(tzinfo=session.zone, microsecond=0).timestamp())
+        return int(timestamp.replace(tzinfo=session.zone, microsecond=0).timestamp())
 
     return unix_timestamp
 
@@ -270,22 +287,22 @@ def _parsed_prefix(text: str, pattern: str = _SECOND) -> datetime.datetime | Non
 
 
 def _added_type(arguments: Sequence[Argument]) -> DataType | None:
-    unit, moment = str(arguments[0].value).upper(), arguments[2].type
+    unit, timestamp = str(arguments[0].value).upper(), arguments[2].type
     if unit not in MILLIS and unit not in MONTHS:
         return None
     has_nulls = any_nullable(each.type for each in arguments[1:])
-    if isinstance(moment, DateType) and unit in ("SECOND", "MINUTE", "HOUR", "MILLISECOND"):
+    if isinstance(timestamp, DateType) and unit in ("SECOND", "MINUTE", "HOUR", "MILLISECOND"):
         return TimestampType(3, has_nulls)
-    return with_nullable(moment, has_nulls)
+    return with_nullable(timestamp, has_nulls)
 
 
 def _timestampadd_body(call: BoundCall) -> Body:
-    unit, moment = str(call.arguments[0].value).upper(), call.types[2]
+    unit, timestamp = str(call.arguments[0].value).upper(), call.types[2]
     is_long = unit in MONTHS
     step = MONTHS[unit] if is_long else MILLIS[unit]
     resolution = DayTimeIntervalType.DayTimeResolution.DAY_TO_SECOND
     interval: DataType = YearMonthIntervalType(3) if is_long else DayTimeIntervalType(resolution)
-    move = plus_interval(moment, interval, call)
+    move = plus_interval(timestamp, interval, call)
     return lambda _, count, value: move(value, count * step)
 
 
@@ -318,18 +335,18 @@ def _interval_between_body(call: BoundCall) -> Body:
     return lambda end, start, _: difference(unit, _in_millis(first(start)), _in_millis(last(end)))
 
 
-def _in_millis(moment: SqlValue) -> SqlValue:
+def _in_millis(timestamp: SqlValue) -> SqlValue:
     """Without what is less than a millisecond, which Flink cuts off before it computes."""
-    if not isinstance(moment, (datetime.datetime, datetime.time)):
-        return moment
-    return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
+    if not isinstance(timestamp, (datetime.datetime, datetime.time)):
+        return timestamp
+    return timestamp.replace(microsecond=timestamp.microsecond // 1000 * 1000)
 
 
 def _convert_tz(text: str, source: str, target: str) -> str | None:
-    moment = parse_pattern(text, _SECOND)
-    if moment is None:
+    timestamp = parse_pattern(text, _SECOND)
+    if timestamp is None:
         return None
-    return format_pattern(moment.replace(tzinfo=zone_of(source)).astimezone(zone_of(target)), _SECOND)
+    return format_pattern(timestamp.replace(tzinfo=zone_of(source)).astimezone(zone_of(target)), _SECOND)
 
 
 def _overlaps_body(call: BoundCall) -> Body:
@@ -372,26 +389,32 @@ def _now(
     result: DataType,
     of: Callable[[datetime.datetime], SqlValue],
     purpose: str,
-    moment: Moment = Moment.OF_QUERY,
+    current_time: CurrentTime = CurrentTime.OF_QUERY,
 ) -> Function:
-    """A function of the moment."""
+    """A function of the current time."""
 
     def body(call: BoundCall) -> Body:
         session = call.session
 
         def now() -> SqlValue:
-            found = session.now(moment)
+            found = session.now(current_time)
             return of(found if isinstance(result, LocalZonedTimestampType) else found.astimezone(session.zone))
 
         return now
 
     def kernel(call: BoundCall) -> Kernel:
         now = body(call)
-        # The rows of a batch come at the same moment.
+        # The rows of a batch come at the same time.
         return lambda: from_values([now()], result)[0]
 
     return Function(
-        tuple(names.split("/")), "", result, body_for=body, kernel_for=kernel, moment=moment, purpose=purpose
+        tuple(names.split("/")),
+        "",
+        result,
+        body_for=body,
+        kernel_for=kernel,
+        current_time=current_time,
+        purpose=purpose,
     )
 
 
@@ -462,8 +485,8 @@ TIMES: tuple[Function, ...] = (
         "text?, text?",
         _BIGINT,
         body_for=_unix_timestamp_body,
-        moment=Moment.OF_ROW,
-        purpose="Seconds since 1970 of a text in the session's zone, or of this moment.",
+        current_time=CurrentTime.OF_ROW,
+        purpose="Seconds since 1970 of a text in the session's zone, or of now.",
     ),
     Function(
         ("timestampadd",),
@@ -502,27 +525,32 @@ TIMES: tuple[Function, ...] = (
         is_strict=False,
         purpose="Whether two spans of time meet.",
     ),
-    _now("current_date", DateType(False), lambda moment: moment.date(), "The date in the session's zone."),
+    _now("current_date", DateType(False), lambda timestamp: timestamp.date(), "The date in the session's zone."),
     _now(
         "current_time/localtime",
         TimeType(0, False),
-        lambda moment: moment.time().replace(microsecond=0),
+        lambda timestamp: timestamp.time().replace(microsecond=0),
         "The time of day.",
     ),
-    _now("localtimestamp", TimestampType(3, False), lambda moment: moment.replace(tzinfo=None), "The date and time."),
-    _now("current_timestamp/now", LocalZonedTimestampType(3, False), lambda moment: moment, "This instant."),
+    _now(
+        "localtimestamp",
+        TimestampType(3, False),
+        lambda timestamp: timestamp.replace(tzinfo=None),
+        "The date and time.",
+    ),
+    _now("current_timestamp/now", LocalZonedTimestampType(3, False), lambda timestamp: timestamp, "This instant."),
     _now(
         "current_row_timestamp",
         LocalZonedTimestampType(3, False),
-        lambda moment: moment,
+        lambda timestamp: timestamp,
         "The instant at which a row is processed.",
-        Moment.OF_ROW,
+        CurrentTime.OF_ROW,
     ),
     _now(
         "proctime",
         LocalZonedTimestampType(3, False),
-        lambda moment: moment,
+        lambda timestamp: timestamp,
         "The processing time.",
-        Moment.OF_ROW,
+        CurrentTime.OF_ROW,
     ),
 )

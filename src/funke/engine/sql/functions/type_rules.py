@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from funke.engine.sql.functions.function import Argument, SymbolType, TypeRule
-from funke.engine.types.logical.common_type import common_type
-from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.families import any_nullable, with_nullable
+from funke.engine.types.logical import DataType, any_nullable, common_type, with_nullable
 
 __all__ = ["always", "common", "like_argument", "nullable_like", "types_of"]
 

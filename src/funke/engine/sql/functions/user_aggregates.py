@@ -12,12 +12,10 @@ from funke.engine.sql.functions.aggregates.aggregate import AggregateBody, Aggre
 from funke.engine.sql.functions.type_rules import always
 from funke.engine.sql.syntax.user_function import UserFunction
 from funke.engine.sql.user_values import from_user_value, to_user_value
-from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.row_type import RowType
-from funke.engine.types.logical.sql_text import from_sql_text
+from funke.engine.types.logical import DataType, RowType, from_sql_text
 
 if TYPE_CHECKING:
-    from funke.engine.types.logical.sql_value import SqlValue
+    from funke.engine.types.logical import SqlValue
 
 __all__ = ["UserAggregate", "as_aggregate", "declared_types", "result_fields"]
 

@@ -14,13 +14,11 @@ from funke.engine.sql.functions.type_rules import always
 from funke.engine.sql.functions.values import from_values, to_value, to_values
 from funke.engine.sql.syntax.user_function import UserFunction
 from funke.engine.sql.user_values import from_user_value, to_user_value
-from funke.engine.types.logical.column_types import to_column_type
-from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.sql_text import from_sql_text
+from funke.engine.types.logical import DataType, from_sql_text, to_column_type
 
 if TYPE_CHECKING:
     from funke.engine.types.columns.arrays import Datum
-    from funke.engine.types.logical.sql_value import SqlValue
+    from funke.engine.types.logical import SqlValue
 
 __all__ = ["UserScalar", "as_scalar", "pandas_argument"]
 

@@ -20,33 +20,46 @@ from funke.engine.sql.functions.time_texts import (
     timestamp_text,
 )
 from funke.engine.types.bitmap_bytes import shown_text
-from funke.engine.types.logical.atomic_types import (
+from funke.engine.types.logical import (
+    APPROXIMATE,
+    BINARY,
+    CHARACTER,
+    INTEGRAL,
+    INTERVAL,
+    NUMERIC,
+    ArrayType,
     BigIntType,
     BinaryType,
     BitmapType,
     BooleanType,
     CharType,
+    DataType,
+    DateType,
+    DayTimeIntervalType,
     DecimalType,
     DoubleType,
     FloatType,
     IntType,
+    LocalZonedTimestampType,
+    MapType,
+    MultisetType,
+    NullType,
+    RowType,
     SmallIntType,
+    StructuredType,
+    TimestampType,
+    TimeType,
     TinyIntType,
     VarBinaryType,
     VarCharType,
+    YearMonthIntervalType,
+    to_sql_text,
 )
-from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
-from funke.engine.types.logical.data_type import DataType, NullType
-from funke.engine.types.logical.families import APPROXIMATE, BINARY, CHARACTER, INTEGRAL, INTERVAL, NUMERIC
-from funke.engine.types.logical.interval_types import DayTimeIntervalType, YearMonthIntervalType
-from funke.engine.types.logical.row_type import RowType, StructuredType
-from funke.engine.types.logical.sql_text import to_sql_text
-from funke.engine.types.logical.time_types import DateType, LocalZonedTimestampType, TimestampType, TimeType
 from funke.engine.types.number_text import double_text, float_text
 from funke.engine.types.scalar_coercion import round_to_float32
 
 if TYPE_CHECKING:
-    from funke.engine.types.logical.sql_value import SqlValue
+    from funke.engine.types.logical import SqlValue
 
 __all__ = ["BITS", "CastError", "interval_unit", "rounded_units", "value_cast", "value_text"]
 
@@ -87,9 +100,9 @@ def value_text(data_type: Any, session: Session) -> Callable[[SqlValue], str]:
     if isinstance(data_type, TimeType):
         return lambda time: time_text(time, data_type.precision)
     if isinstance(data_type, TimestampType):
-        return lambda moment: timestamp_text(moment, data_type.precision)
+        return lambda timestamp: timestamp_text(timestamp, data_type.precision)
     if isinstance(data_type, LocalZonedTimestampType):
-        return lambda moment: timestamp_text(moment.astimezone(session.zone), data_type.precision)
+        return lambda timestamp: timestamp_text(timestamp.astimezone(session.zone), data_type.precision)
     if isinstance(data_type, StructuredType):
         named = [(each.name, _part_text(each.data_type, session)) for each in data_type]
         return lambda row: "(" + ", ".join(f"{name}={write(each)}" for (name, write), each in zip(named, row)) + ")"
@@ -263,9 +276,11 @@ def _to_date(source: DataType, target: DataType, session: Session) -> Cast | Non
     if isinstance(source, CHARACTER):
         return lambda text: _or_refused(parse_date(text), text)
     if isinstance(source, TimestampType):
-        return lambda moment: moment.date()
+        return lambda timestamp: timestamp.date()
     return (
-        (lambda moment: moment.astimezone(session.zone).date()) if isinstance(source, LocalZonedTimestampType) else None
+        (lambda timestamp: timestamp.astimezone(session.zone).date())
+        if isinstance(source, LocalZonedTimestampType)
+        else None
     )
 
 
@@ -276,9 +291,9 @@ def _to_time(source: DataType, target: Any, session: Session) -> Cast | None:
     if isinstance(source, TimeType):
         return lambda time: _cut(time, digits)
     if isinstance(source, TimestampType):
-        return lambda moment: _cut(moment.time(), digits)
+        return lambda timestamp: _cut(timestamp.time(), digits)
     if isinstance(source, LocalZonedTimestampType):
-        return lambda moment: _cut(moment.astimezone(session.zone).time(), digits)
+        return lambda timestamp: _cut(timestamp.astimezone(session.zone).time(), digits)
     return None
 
 
@@ -304,9 +319,9 @@ def _to_local(source: DataType, session: Session) -> Cast | None:
     if isinstance(source, TimeType):
         return lambda time: datetime.datetime.combine(datetime.date(1970, 1, 1), time)
     if isinstance(source, TimestampType):
-        return lambda moment: moment
+        return lambda timestamp: timestamp
     if isinstance(source, LocalZonedTimestampType):
-        return lambda moment: moment.astimezone(session.zone).replace(tzinfo=None)
+        return lambda timestamp: timestamp.astimezone(session.zone).replace(tzinfo=None)
     return None
 
 
@@ -316,12 +331,12 @@ def _or_refused(value: SqlValue, text: str) -> SqlValue:
     return value
 
 
-def _cut(moment: SqlValue, digits: int) -> SqlValue:
+def _cut(timestamp: SqlValue, digits: int) -> SqlValue:
     """Return a time with at most so many digits behind the point."""
     if digits >= 6:
-        return moment
+        return timestamp
     step = 10 ** (6 - digits)
-    return moment.replace(microsecond=moment.microsecond // step * step)
+    return timestamp.replace(microsecond=timestamp.microsecond // step * step)
 
 
 _UNITS = {"YEAR": 12, "MONTH": 1, "DAY": 86_400_000, "HOUR": 3_600_000, "MINUTE": 60_000, "SECOND": 1000}

@@ -8,14 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
-from funke.engine.types.logical.column_types import to_column_type
-from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.families import TIMESTAMP
-from funke.engine.types.logical.row_type import RowType
+from funke.engine.types.logical import TIMESTAMP, ArrayType, DataType, MapType, MultisetType, RowType, to_column_type
 
 if TYPE_CHECKING:
-    from funke.engine.types.logical.sql_value import SqlValue
+    from funke.engine.types.logical import SqlValue
 
 __all__ = ["from_values", "to_value", "to_values"]
 
@@ -70,12 +66,12 @@ def _to_arrow(data_type: DataType) -> Convert | None:
         key, value = _map_parts(data_type, _to_arrow)
         return lambda items: [(_applied(key, first), _applied(value, second)) for first, second in items.items()]
     if isinstance(data_type, TIMESTAMP) and data_type.precision == 0:  # type: ignore[attr-defined]
-        return lambda moment: moment.replace(microsecond=0)
+        return lambda timestamp: timestamp.replace(microsecond=0)
     return _to_milliseconds if isinstance(data_type, TIMESTAMP) and data_type.precision <= 3 else None  # type: ignore[attr-defined]
 
 
-def _to_milliseconds(moment: datetime.datetime) -> datetime.datetime:
-    return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
+def _to_milliseconds(timestamp: datetime.datetime) -> datetime.datetime:
+    return timestamp.replace(microsecond=timestamp.microsecond // 1000 * 1000)
 
 
 def _map_parts(data_type: Any, convert: Callable[[DataType], Convert | None]) -> tuple[Convert | None, Convert | None]:

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from funke.engine.sql.functions.function import Argument, Function
-from funke.engine.types.logical.atomic_types import VariantType
-from funke.engine.types.logical.data_type import DataType
+from funke.engine.types.logical import DataType, VariantType
 from funke.engine.types.variant_text import parsed
 
 __all__ = ["VARIANTS"]

@@ -1,1 +1,32 @@
 """What columns and state of queries mean, as texts that stay the same when a query is written otherwise."""
+
+from __future__ import annotations
+
+from funke.engine.sql.meaning.column_texts import ColumnTexts, user_function_text
+from funke.engine.sql.meaning.state_parts import (
+    ACCUMULATORS,
+    COLUMNS,
+    LEFT_COLUMNS,
+    VERSION_COLUMNS,
+    accumulators,
+    columns_of,
+    input_facts,
+    key_fact,
+    rows_fact,
+    window_fact,
+)
+
+__all__ = [
+    "ACCUMULATORS",
+    "COLUMNS",
+    "LEFT_COLUMNS",
+    "VERSION_COLUMNS",
+    "ColumnTexts",
+    "accumulators",
+    "columns_of",
+    "input_facts",
+    "key_fact",
+    "rows_fact",
+    "user_function_text",
+    "window_fact",
+]

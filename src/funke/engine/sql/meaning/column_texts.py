@@ -19,9 +19,13 @@ from funke.engine.operators.functions.table_functions import (
     DelegationTableFunction,
     UserDefinedFunction,
 )
-from funke.engine.sql.binding.expressions import BoundColumn, BoundConstant, BoundExpression, BoundFunction, BoundSymbol
-from funke.engine.sql.binding.relations import (
+from funke.engine.sql.binding import (
     BoundAggregate,
+    BoundColumn,
+    BoundConstant,
+    BoundExpression,
+    BoundFunction,
+    BoundSymbol,
     Relation,
     SortKey,
     inputs_of,
@@ -32,10 +36,7 @@ from funke.engine.sql.functions.user_scalars import UserScalar
 from funke.engine.sql.plan.node import as_node
 from funke.engine.sql.syntax.user_function import UserFunction
 from funke.engine.sql.window_kinds import Windows
-from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.families import with_nullable
-from funke.engine.types.logical.sql_text import to_sql_text
-from funke.engine.types.logical.time_types import LocalZonedTimestampType
+from funke.engine.types.logical import DataType, LocalZonedTimestampType, to_sql_text, with_nullable
 
 __all__ = ["ColumnTexts", "type_text", "user_function_text"]
 

@@ -10,14 +10,14 @@ import pyarrow as pa
 
 from funke.engine.operators.clock import Clock
 from funke.engine.operators.operator import MAX_WATERMARK, Operator, OperatorContext
+from funke.engine.sql.binding.current_time import with_clock
 from funke.engine.sql.binding.expressions import column_of
-from funke.engine.sql.binding.moments import with_clock
 from funke.engine.sql.operators.calculate import as_schema, schema_of
-from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.columns import ColumnBatch
 
 if TYPE_CHECKING:
     from funke.engine.sql.plan.assign_watermarks import AssignWatermarks
-    from funke.engine.types.columns.arrays import Array
+    from funke.engine.types.columns import Array
 
 __all__ = ["AssignWatermarksOperator", "event_times"]
 
@@ -191,5 +191,5 @@ def event_times(column: pa.Array) -> Array:
 
 def _milliseconds(column: pa.Array) -> Array:
     """Milliseconds since the epoch, rounded down; of nulls anything."""
-    moments = np.asarray(column.fill_null(0).view(pa.int64()) if column.null_count else column.view(pa.int64()))
-    return moments * 1000 if column.type.unit == "s" else moments // _PER_MILLISECOND[column.type.unit]
+    timestamps = np.asarray(column.fill_null(0).view(pa.int64()) if column.null_count else column.view(pa.int64()))
+    return timestamps * 1000 if column.type.unit == "s" else timestamps // _PER_MILLISECOND[column.type.unit]

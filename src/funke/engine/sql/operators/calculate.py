@@ -10,24 +10,24 @@ import pyarrow as pa
 
 from funke.engine.operators.clock import Clock
 from funke.engine.operators.operator import MIN_WATERMARK
-from funke.engine.sql.binding.expressions import (
+from funke.engine.sql.binding import (
     BoundColumn,
     BoundExpression,
     BoundFunction,
+    Column,
     RepeatedExpressions,
     calls_in,
     column_of,
 )
-from funke.engine.sql.binding.moments import BatchMoment, with_clock
-from funke.engine.sql.binding.relations import Column
+from funke.engine.sql.binding.current_time import BatchTime, with_clock
 from funke.engine.sql.functions.surroundings import CURRENT_WATERMARK
 from funke.engine.sql.operators.opened_functions import FunctionsOperator, OpenedFunctions
-from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.columns import ColumnBatch
 from funke.engine.types.logical.column_types import column_schema, to_column_type
 
 if TYPE_CHECKING:
     from funke.engine.sql.plan.calc import Calc
-    from funke.engine.types.columns.arrays import Datum
+    from funke.engine.types.columns import Datum
 
 __all__ = ["CalculateOperator", "as_schema", "schema_of"]
 
@@ -70,7 +70,7 @@ class CalculateOperator(FunctionsOperator):
         self._output_schema = schema_of(calculation.columns)
         condition = calculation.condition
         self._watermarks = _Watermarks((*calculation.expressions, condition), len(calculation.input.columns))
-        self._moment = BatchMoment(clock)
+        self._batch_time = BatchTime(clock)
         expressions = list(map(self._placed, calculation.expressions))
         condition = None if condition is None else self._placed(condition)
         self._repeated = RepeatedExpressions((*expressions, condition))
@@ -79,14 +79,14 @@ class CalculateOperator(FunctionsOperator):
         self.functions = OpenedFunctions((*calculation.expressions, calculation.condition))
 
     def _placed(self, expression: BoundExpression) -> BoundExpression:
-        return with_clock(self._watermarks.placed(expression), self._moment)
+        return with_clock(self._watermarks.placed(expression), self._batch_time)
 
     def process_columns(self, batch: ColumnBatch) -> None:
         """Sends on what is computed of the rows that are kept."""
         self.records_in += len(batch)
         batch = self._watermarks.with_columns(as_schema(batch, self._input))
         self._repeated.begin()
-        self._moment.begin()
+        self._batch_time.begin()
         if self._condition is not None:
             batch = self._kept(batch, self._condition(batch.data))
         if len(batch):

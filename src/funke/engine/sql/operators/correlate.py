@@ -10,21 +10,20 @@ import numpy as np
 import pyarrow as pa
 
 from funke.engine.operators.clock import Clock
+from funke.engine.sql.binding.current_time import BatchTime, with_clock
 from funke.engine.sql.binding.expressions import column_of
-from funke.engine.sql.binding.moments import BatchMoment, with_clock
 from funke.engine.sql.functions.values import from_values, to_value, to_values
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.opened_functions import FunctionsOperator, OpenedFunctions
 from funke.engine.sql.user_values import from_user_value, to_user_value
-from funke.engine.types.columns.column_batch import ColumnBatch
-from funke.engine.types.logical.collection_types import MapType, MultisetType
-from funke.engine.types.logical.row_type import RowType
+from funke.engine.types.columns import ColumnBatch
+from funke.engine.types.logical import MapType, MultisetType, RowType
 from funke.engine.types.row import Row
 
 if TYPE_CHECKING:
     from funke.engine.sql.plan.correlate import Correlate
-    from funke.engine.types.columns.arrays import Datum
-    from funke.engine.types.logical.sql_value import SqlValue
+    from funke.engine.types.columns import Datum
+    from funke.engine.types.logical import SqlValue
 
 __all__ = ["CorrelateOperator"]
 
@@ -40,8 +39,8 @@ class CorrelateOperator(FunctionsOperator):
         self._output_schema = schema_of(made.columns)
         self._made = made.columns[len(made.input.columns) :]
         self._keeps_all = made.keeps_all
-        self._moment = BatchMoment(clock)
-        self._getters = [column_of(with_clock(each, self._moment)) for each in made.arguments]
+        self._batch_time = BatchTime(clock)
+        self._getters = [column_of(with_clock(each, self._batch_time)) for each in made.arguments]
         self._types = [each.type for each in made.arguments]
         own = () if made.function is None else (made.function.function,)
         self.functions = OpenedFunctions(made.arguments, others=own)
@@ -50,7 +49,7 @@ class CorrelateOperator(FunctionsOperator):
     def process_columns(self, batch: ColumnBatch) -> None:
         """Sends on the rows that are made of each row, behind its columns."""
         self.records_in += len(batch)
-        self._moment.begin()
+        self._batch_time.begin()
         batch = as_schema(batch, self._input)
         arguments = [self._values(get(batch.data), place, len(batch)) for place, get in enumerate(self._getters)]
         places: list[int] = []

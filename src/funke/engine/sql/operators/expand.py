@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from funke.engine.operators.clock import Clock
 from funke.engine.operators.operator import Operator
+from funke.engine.sql.binding.current_time import BatchTime, with_clock
 from funke.engine.sql.binding.expressions import column_of
-from funke.engine.sql.binding.moments import BatchMoment, with_clock
 from funke.engine.sql.operators.calculate import schema_of
 from funke.engine.types.columns.column_batch import ColumnBatch
 
@@ -28,15 +28,16 @@ class ExpandOperator(Operator):
 
     def __init__(self, expand: Expand, clock: Clock) -> None:
         self._schema = schema_of(expand.columns)
-        self._moment = BatchMoment(clock)
+        self._batch_time = BatchTime(clock)
         self._projections = [
-            [column_of(with_clock(each, self._moment)) for each in expressions] for expressions in expand.projections
+            [column_of(with_clock(each, self._batch_time)) for each in expressions]
+            for expressions in expand.projections
         ]
 
     def process_columns(self, batch: ColumnBatch) -> None:
         """Sends on the rows that are made of those of a batch."""
         self.records_in += len(batch)
-        self._moment.begin()
+        self._batch_time.begin()
         length = len(batch)
         made = []
         for getters in self._projections:

@@ -11,12 +11,12 @@ import pyarrow as pa
 
 from funke.engine.sql.operators.gathering_operator import GatheringOperator
 from funke.engine.sql.table_rows import to_batches
-from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.columns import ColumnBatch
 from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
     from funke.engine.sql.plan.final_rows import FinalRows
-    from funke.engine.types.columns.arrays import Array
+    from funke.engine.types.columns import Array
 
 __all__ = ["FinalRowsOperator"]
 

@@ -6,23 +6,21 @@ that have expired never match, while Flink may still have them if they came afte
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from funke.engine.formats.column_types import to_type_info
 from funke.engine.operators.clock import Clock
 from funke.engine.operators.operator import MAX_WATERMARK, MIN_WATERMARK
 from funke.engine.sql.operators.calculate import as_schema, schema_of
-from funke.engine.sql.operators.opened_functions import FunctionsOperator, OpenedFunctions
 from funke.engine.sql.operators.pair_condition import PairCondition, slices
-from funke.engine.sql.operators.windows.row_buffer import RowBuffer
-from funke.engine.sql.state.key_numbers import KeyNumbers
+from funke.engine.sql.operators.timed_rows import TimedInput
+from funke.engine.sql.operators.timed_rows_operator import TimedRowsOperator
+from funke.engine.sql.state.join_side import SideSpec
 from funke.engine.sql.state.timed_side import TimedSide
 from funke.engine.state.operator_state import OperatorStateSnapshot
-from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.types.columns.column_batch import ColumnBatch
 
 if TYPE_CHECKING:
@@ -32,43 +30,40 @@ if TYPE_CHECKING:
 __all__ = ["IntervalJoinOperator"]
 
 _NAMES = ("left-rows", "right-rows")
-# Fewer rows that are gone are not worth packing.
-_FEW_ROWS = 1 << 12
+_WATERMARK = "watermark"
 
 
-class IntervalJoinOperator(FunctionsOperator):
-    """The rows of both inputs stand in memory with any backend; both share the numbers of keys."""
-
-    takes_rows = False
-    takes_columns = True
+class IntervalJoinOperator(TimedRowsOperator):
+    """The rows of both inputs share the numbers of keys; those of an outer side are kept if their key is NULL, too."""
 
     def __init__(self, join: IntervalJoin, clock: Clock) -> None:
-        self._join, self._clock = join, clock
+        self._join = join
         self._bounds = join.bounds
-        self._schemas = [schema_of(each.columns) for each in join.inputs]
-        self._output_schema = schema_of(join.columns)
-        self._keys = (join.left_keys, join.right_keys)
         self._times = (join.bounds.left_time, join.bounds.right_time)
         self._reaches_ms = (join.left_reach_ms, join.right_reach_ms)
         # How long behind its time a row is kept.
         self._lives_ms = tuple(each + join.cleanup_ms for each in self._reaches_ms)
         self._keeps = (join.keeps_left, join.keeps_right)
         self._condition = PairCondition(join.condition, len(join.left.columns), clock)
-        self.functions = OpenedFunctions((join.condition,))
         self._watermark = MIN_WATERMARK
         self._without_time = 0
-        self._clear()
+        self._output_schema = schema_of(join.columns)
+        super().__init__([self._input(side) for side in range(2)], (join.condition,), clock)
 
-    def _clear(self) -> None:
-        self._numbers = KeyNumbers([self._schemas[0].types[key] for key in self._keys[0]])
-        self._sides = [TimedSide(schema, keys) for schema, keys in zip(self._schemas, self._keys)]
+    def _input(self, side: int) -> TimedInput:
+        source, keys = self._join.inputs[side], (self._join.left_keys, self._join.right_keys)[side]
+        # No row meets another one by NULL; but a number is what rows are kept by.
+        equal_nulls = tuple(range(len(keys))) if any(self._keeps) else ()
+        spec = SideSpec(schema_of(source.columns), keys, None, False, equal_nulls=equal_nulls, is_timed=True)
+        return TimedInput(_NAMES[side], spec, tuple(source.columns[key].type for key in keys), self._keeps[side])
 
-    def columns_handler(self, input_index: int) -> Callable[[ColumnBatch], None]:
-        return lambda batch: self._process(batch, input_index)
+    @property
+    def _life_ms(self) -> int:
+        return sum(self._lives_ms)
 
     def _process(self, batch: ColumnBatch, side: int) -> None:
         self.records_in += len(batch)
-        batch = as_schema(batch, self._schemas[side])
+        batch = as_schema(batch, self._inputs[side].spec.schema)
         if self._bounds.is_event_time:
             batch, times = self._timed(batch, self._times[side])
         else:
@@ -77,22 +72,39 @@ class IntervalJoinOperator(FunctionsOperator):
             times = np.full(len(batch), now_ms, np.int64)
         if not len(batch):
             return
-        numbers = self._numbers.numbers([batch.data.column(key) for key in self._keys[side]], len(batch))
+        numbers = self._rows.numbers(side, batch.data, 0)
+        probes = self._without_nulls(batch, numbers, side)
         # Rows for which rows to come can be near enough; of an empty interval none are.
         is_kept = (self._reached_ms < times + self._reaches_ms[side]) & (not self._bounds.is_empty)
-        has_match = self._meet(batch, numbers, times, is_kept, side)
-        kept = np.flatnonzero(is_kept)
+        has_match = self._meet(batch, probes, times, is_kept, side)
+        kept = np.flatnonzero(is_kept & ((numbers if self._keeps[side] else probes) >= 0))
         if len(kept):
             data = batch.data if len(kept) == len(batch) else batch.data.take(pa.array(kept))
-            self._sides[side].add(data, numbers[kept], times[kept], has_match[kept])
+            matches = has_match[kept].astype(np.int64)
+            self._sides[side].add(data, numbers[kept], np.ones(len(kept), np.uint8), matches, times[kept])
+            self._rows.changed(side, numbers[kept])
+        self._rows.end_batch()
 
-    def _timed(self, batch: ColumnBatch, place: int) -> tuple[ColumnBatch, Array]:
+    def _without_nulls(self, batch: ColumnBatch, numbers: Array, side: int) -> Array:
+        """The numbers of keys; -1 where a part of one is NULL, and so equal to nothing."""
+        spec = self._inputs[side].spec
+        columns = [batch.data.column(spec.keys[index]) for index in spec.equal_nulls]
+        for each in columns:
+            if each.null_count:
+                numbers = np.where(each.is_valid().to_numpy(zero_copy_only=False), numbers, -1)
+        return numbers
+
+    @property
+    def _sides(self) -> list[TimedSide]:
+        return self._rows.timed_sides
+
+    def _timed(self, batch: ColumnBatch, index: int) -> tuple[ColumnBatch, Array]:
         """The rows that have a time, and their times."""
-        column = batch.data.column(place)
+        column = batch.data.column(index)
         if column.null_count:
             self._without_time += column.null_count
             batch = batch.filter(column.is_valid())
-            column = batch.data.column(place)
+            column = batch.data.column(index)
         if column.type.unit != "ms":
             column = column.cast(pa.timestamp("ms", column.type.tz), safe=False)
         return batch, np.asarray(column.view(pa.int64()))
@@ -116,6 +128,8 @@ class IntervalJoinOperator(FunctionsOperator):
             given, others = self._pairs(part, numbers[rows], counts[rows], times[rows], side)
             has_match[begin + given] = True
             other.match(others)
+            if self._keeps[1 - side]:
+                self._rows.changed(1 - side, other.keys_of(others))
             if self._keeps[side]:
                 alone = np.flatnonzero(~has_match[rows] & ~is_kept[rows])
                 order = np.argsort(np.concatenate([given, alone]), kind="stable")
@@ -156,22 +170,31 @@ class IntervalJoinOperator(FunctionsOperator):
 
     def _expire(self, reached_ms: int) -> None:
         """Forgets rows, and sends those of outer sides that have found no match, in the order in which they expire."""
+        is_end = reached_ms == MAX_WATERMARK
+        last_ms = [reached_ms if is_end else reached_ms - life_ms - 1 for life_ms in self._lives_ms]
+        for each in self._rows.load_expired(last_ms):
+            self._forget(each)
+            self._rows.end_batch()
+
+    def _forget(self, last_ms: Sequence[int]) -> None:
+        """Forgets the rows until a time of each side."""
         alone: list[tuple[int, Any, Any]] = []
         for side, rows in enumerate(self._sides):
-            last_ms = reached_ms if reached_ms == MAX_WATERMARK else reached_ms - self._lives_ms[side] - 1
-            expired = rows.expired(last_ms)
+            expired = rows.expired(last_ms[side])
+            if not len(expired):
+                continue
             unmatched = expired[~rows.has_match(expired)] if self._keeps[side] else expired[:0]
             if len(unmatched):
                 alone.append((side, rows.take(unmatched), rows.times(unmatched) + self._lives_ms[side]))
+            self._rows.changed(side, rows.keys_of(expired))
             rows.remove(expired)
         if alone:
             self._send_alone(alone)
-        self._pack_if_worth()
 
     def _send_alone(self, alone: Sequence[tuple[int, Any, Any]]) -> None:
         batches = []
         for side, columns, times in alone:
-            nothing = [pa.nulls(len(times), kind) for kind in self._schemas[1 - side].types]
+            nothing = [pa.nulls(len(times), kind) for kind in self._inputs[1 - side].spec.schema.types]
             both = [*columns, *nothing] if side == 0 else [*nothing, *columns]
             batches.append(pa.RecordBatch.from_arrays(both, schema=self._output_schema))
         order = np.argsort(np.concatenate([times for _, _, times in alone]), kind="stable")
@@ -185,71 +208,22 @@ class IntervalJoinOperator(FunctionsOperator):
     def next_wakeup_ms(self) -> int | None:
         if self._bounds.is_event_time:
             return None
-        firsts = [(each.earliest, life_ms) for each, life_ms in zip(self._sides, self._lives_ms)]
+        firsts = [(self._rows.earliest(side), life_ms) for side, life_ms in enumerate(self._lives_ms)]
         return min((first + life_ms + 1 for first, life_ms in firsts if first is not None), default=None)
 
     def end_input(self) -> None:
         """As in Flink rows that the clock has not passed send nothing any more."""
         self.on_processing_time(self._clock.now_ms())
 
-    def _pack_if_worth(self) -> None:
-        """Makes room where many rows are gone, or many keys: rows that are not kept have numbers too."""
-        live = sum(map(len, self._sides))
-        spare = max(sum(each.gone for each in self._sides), len(self._numbers) - live)
-        if spare > _FEW_ROWS and spare > live:
-            kept = [each.live_rows() for each in self._sides]
-            self._clear()
-            for side, rows in enumerate(kept):
-                self._put(side, *rows)
-
-    def _put(self, side: int, data: pa.RecordBatch, times: Array, has_match: Array) -> None:
-        numbers = self._numbers.numbers([data.column(key) for key in self._keys[side]], data.num_rows)
-        self._sides[side].add(data, numbers, times, has_match)
-
     # Snapshots
 
     def snapshot(self) -> OperatorStateSnapshot:
         """How far event time is: what is late stays late after a restart."""
-        return OperatorStateSnapshot(unions={"watermark": [self._watermark]})
+        return OperatorStateSnapshot(unions={_WATERMARK: [self._watermark], **self._rows.marks()})
 
     def restore(self, state: OperatorStateSnapshot) -> None:
-        self._watermark = min(state.unions["watermark"])
-
-    def snapshot_keyed(self) -> Iterator[tuple[int, GroupPart]]:
-        """The rows of both sides, with their times, and of outer sides whether they have a match."""
-        for side, own in enumerate(self._sides):
-            data, times, has_match = own.live_rows()
-            buffer = self._buffer(side)
-            if self._keeps[side]:
-                columns = [*data.columns, pa.array(has_match)]
-                data = pa.RecordBatch.from_arrays(columns, schema=self._kept_schema(side))
-            buffer.add(ColumnBatch(data, times))
-            yield from buffer.snapshot_parts(self.context.task.key_groups)
-
-    def restore_keyed(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
-        every = list(parts)
-        for side in range(2):
-            buffer = self._buffer(side)
-            buffer.restore(every)
-            rows = buffer.all()
-            if rows is None:
-                continue
-            data = rows.data
-            has_match: Array = np.zeros(len(rows), bool)
-            if self._keeps[side]:
-                *columns, matched = data.columns
-                data = pa.RecordBatch.from_arrays(columns, schema=self._schemas[side])
-                has_match = matched.to_numpy(zero_copy_only=False)
-            self._put(side, data, rows.timestamps, has_match)
-
-    def _kept_schema(self, side: int) -> pa.Schema:
-        schema = self._schemas[side]
-        return schema.append(pa.field("$has_match", pa.bool_())) if self._keeps[side] else schema
-
-    def _buffer(self, side: int) -> RowBuffer:
-        source = self._join.inputs[side]
-        key_types = [to_type_info(source.columns[key].type) for key in self._keys[side]]
-        return RowBuffer(_NAMES[side], self._keys[side], key_types, self._kept_schema(side))
+        self._watermark = min(state.unions[_WATERMARK])
+        super().restore(state)
 
     def metrics(self) -> dict[str, Any]:
         return super().metrics() | {"numNullRowTimeRecordsDropped": self._without_time}

@@ -1,18 +1,20 @@
-"""The state of a join: the rows of both inputs, which share the numbers of keys, in the memory of the slot."""
+"""The state of a join: the rows of its inputs, which share the numbers of keys, in the memory of the slot."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from funke.engine.formats.column_types import to_type_info
+from funke.engine.kernels.join_rows import KEEP_ALL
 from funke.engine.sql.operators.windows.row_buffer import RowBuffer
 from funke.engine.sql.state.join_side import JoinSide, SideSpec
 from funke.engine.sql.state.key_numbers import KeyNumbers
+from funke.engine.sql.state.native_rows import packed_by_key
 from funke.engine.sql.state.packed_rows import PackedRows
 from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.state.snapshot.native_files import LocalFile
@@ -42,6 +44,17 @@ class JoinInput:
     key_types: tuple[DataType, ...]
     # Whether rows know how many matches they have.
     counts_matches: bool
+    # Whether a batch of this input looks at the rows that the input has already.
+    meets_itself: bool = False
+
+    def create_side(self) -> JoinSide:
+        """Its rows in memory."""
+        return JoinSide(self.spec, self.counts_matches)
+
+    @property
+    def loads_itself(self) -> bool:
+        """Whether a batch needs the rows of its keys that the input has already: to find, replace or count them."""
+        return self.meets_itself or self.spec.way != KEEP_ALL
 
     @property
     def kept_schema(self) -> pa.Schema:
@@ -51,13 +64,18 @@ class JoinInput:
 
     @property
     def packed(self) -> PackedRows:
-        """How a key's rows stand in a backend: with their matches, and the times at which they were written."""
-        return PackedRows(self.kept_schema.append(_TIME))
+        """How a key's rows stand in a backend."""
+        return PackedRows(self.packed_schema)
+
+    @property
+    def packed_schema(self) -> pa.Schema:
+        """The columns of packed rows: with their matches, and the times at which they were written."""
+        return self.kept_schema.append(_TIME)
 
     @property
     def table(self) -> str:
         """The name of the state that has an entry for each key."""
-        return f"{self.name}-by-key"
+        return packed_by_key(self.name)
 
     def kept(self, data: pa.RecordBatch, matches: Array) -> pa.RecordBatch:
         """Rows with their matches."""
@@ -94,14 +112,18 @@ class JoinRows:
     def _clear(self) -> None:
         spec = self.inputs[0].spec
         self._numbers = KeyNumbers([spec.schema.types[key] for key in spec.keys], spec.equal_nulls)
-        self.sides = [JoinSide(each.spec) for each in self.inputs]
+        self.sides = [each.create_side() for each in self.inputs]
 
     def numbers(self, side: int, data: pa.RecordBatch, now_ms: int) -> Array:
-        """The numbers of the keys of a batch, whose rows and those of the other side are looked at or changed next."""
+        """The numbers of the keys of a batch, whose rows in all inputs are looked at or changed next."""
         return self._numbers.numbers([data.column(key) for key in self.inputs[side].spec.keys], data.num_rows)
 
     def changed(self, side: int, numbers: Array) -> None:
         """Rows of these keys have changed."""
+
+    def state_bytes(self, side: int) -> int:
+        """About how large the rows of an input are."""
+        return self.sides[side].memory_bytes
 
     def end_batch(self) -> None:
         """A batch is done."""
@@ -113,8 +135,10 @@ class JoinRows:
             for each in self.sides:
                 each.expire(now_ms)
             self.next_expiry_ms = now_ms + min(ttls) // 4
-        gone = sum(each.gone for each in self.sides)
-        if gone > _FEW_ROWS and gone > sum(map(len, self.sides)):
+        live = sum(map(len, self.sides))
+        # Rows that meet others without being kept have left numbers, too.
+        spare = max(sum(each.gone for each in self.sides), len(self._numbers) - live)
+        if spare > _FEW_ROWS and spare > live:
             self._pack()
 
     def _pack(self) -> None:
@@ -129,11 +153,18 @@ class JoinRows:
 
     # Snapshots
 
+    def marks(self) -> dict[str, list[Any]]:
+        """What all subtasks together have to know after a restart, or one who reads the files of a backend."""
+        return {}
+
+    def restore_marks(self, marks: Mapping[str, Sequence[Any]]) -> None:
+        """Takes back what `marks` gave."""
+
     def prepare_snapshot(self, checkpoint_id: int) -> None:
         """A checkpoint begins."""
 
     def snapshot_parts(self) -> Iterator[tuple[int, GroupPart]]:
-        """The rows of both sides by key group."""
+        """The rows of all inputs by key group."""
         for own, side in zip(self.inputs, self.sides):
             data, matches, times = side.live_rows()
             buffer = self._buffer(own)

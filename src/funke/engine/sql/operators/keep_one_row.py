@@ -13,7 +13,7 @@ import numpy as np
 from funke.engine.errors import StateError
 from funke.engine.graph.state_meaning import MeaningPart, StateMoves
 from funke.engine.sql.binding.relations import Relation, SortKey
-from funke.engine.sql.meaning.state_parts import COLUMNS, columns_of
+from funke.engine.sql.meaning import COLUMNS, columns_of
 from funke.engine.sql.operators.aggregate import differ, signs_of
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.key_columns import KeyColumns
@@ -23,17 +23,17 @@ from funke.engine.sql.state.keyed_columns import ColumnLayout, Columns
 from funke.engine.sql.state.moved_state import moved_part
 from funke.engine.sql.state.stored_rows import StoredRows
 from funke.engine.state.snapshot.file_format import GroupPart
-from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.columns import ColumnBatch
 from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from funke.engine.sql.meaning.column_texts import ColumnTexts
+    from funke.engine.sql.meaning import ColumnTexts
     from funke.engine.sql.plan.changelog_normalize import ChangelogNormalize
     from funke.engine.sql.plan.deduplicate import Deduplicate
     from funke.engine.sql.plan.rank import Rank
-    from funke.engine.types.columns.arrays import Array
+    from funke.engine.types.columns import Array
 
 __all__ = ["KeepOneRowOperator", "KeptRow", "stored_row_parts"]
 

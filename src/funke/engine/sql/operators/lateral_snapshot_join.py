@@ -7,7 +7,7 @@ of equal times those that take rows back first: no row sees half of an update.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,38 +15,35 @@ import pyarrow as pa
 
 from funke.engine.formats.column_types import to_type_info
 from funke.engine.operators.clock import Clock
-from funke.engine.operators.operator import MIN_WATERMARK
+from funke.engine.operators.operator import MIN_WATERMARK, OperatorContext
 from funke.engine.sql.operators.calculate import as_schema, schema_of
-from funke.engine.sql.operators.opened_functions import FunctionsOperator, OpenedFunctions
+from funke.engine.sql.operators.input_metrics import input_metrics
 from funke.engine.sql.operators.pair_condition import PairCondition, slices
+from funke.engine.sql.operators.timed_rows import TimedInput, TimedRows
+from funke.engine.sql.operators.timed_rows_operator import TimedRowsOperator
 from funke.engine.sql.operators.windows.row_buffer import RowBuffer
-from funke.engine.sql.state.join_side import JoinSide, SideSpec
-from funke.engine.sql.state.key_numbers import KeyNumbers
+from funke.engine.sql.state.join_side import SideSpec
+from funke.engine.sql.state.timed_side import TimedSide
 from funke.engine.state.operator_state import OperatorStateSnapshot
-from funke.engine.state.snapshot.file_format import GroupPart
-from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.columns import ColumnBatch
 
 if TYPE_CHECKING:
     from funke.engine.sql.plan.lateral_snapshot_join import LateralSnapshotJoin
-    from funke.engine.types.columns.arrays import Array
+    from funke.engine.types.columns import Array
 
 __all__ = ["LateralSnapshotJoinOperator"]
 
 _LOADING, _JOINING = 0, 1
-# Fewer rows that are gone are not worth packing.
-_FEW_ROWS = 1 << 12
 _PHASE = "phase"
 
 
-class LateralSnapshotJoinOperator(FunctionsOperator):
-    """The rows of the right input stand in memory with any backend."""
+class LateralSnapshotJoinOperator(TimedRowsOperator):
+    """The rows of the right input have a time: the last one at which somebody asked for their key, or changed it."""
 
-    takes_rows = False
-    takes_columns = True
     has_input_watermarks = True
 
     def __init__(self, join: LateralSnapshotJoin, clock: Clock) -> None:
-        self._join, self._clock = join, clock
+        self._join = join
         self._left, self._right = (schema_of(each.columns) for each in join.inputs)
         self._output_schema = schema_of(join.columns)
         self._keeps_left = join.keeps_left
@@ -54,28 +51,43 @@ class LateralSnapshotJoinOperator(FunctionsOperator):
         self._left_watermark = self._right_watermark = MIN_WATERMARK
         self._is_left_idle = False
         self._idle_since_ms = clock.now_ms()
-        self._clear()
-        # Rows of the left input that wait for the end of the load phase; changes that wait for a watermark.
-        self._waiting = self._buffer("left-rows", 0)
-        self._changes = self._buffer("changes", 1)
         self._condition = PairCondition(join.condition, len(join.left.columns), clock)
+        # Since then keys live: after the load phase, and after a restart, they are as good as new.
+        self._alive_since_ms = clock.now_ms()
         self._next_expiry_ms = 0
         self._unmatched = self._evicted = 0
-        self.functions = OpenedFunctions((join.condition,))
+        inputs = [self._input("left-side", 0), self._input("right-rows", 1)]
+        super().__init__(inputs, (join.condition,), clock)
 
-    def _clear(self) -> None:
-        self._numbers = KeyNumbers([self._right.types[key] for key in self._join.right_keys])
-        has_retractions = self._join.right.has_retractions
-        self._side = JoinSide(SideSpec(self._right, self._join.right_keys, None, has_retractions, self._join.ttl_ms))
+    def _input(self, name: str, side: int) -> TimedInput:
+        source, keys = self._join.inputs[side], self._keys(side)
+        spec = SideSpec(schema_of(source.columns), keys, None, source.has_retractions, is_timed=True)
+        return TimedInput(name, spec, tuple(source.columns[key].type for key in keys), False, bool(self._join.ttl_ms))
 
-    def _buffer(self, name: str, side: int) -> RowBuffer:
-        source = self._join.inputs[side]
-        keys = (self._join.left_keys, self._join.right_keys)[side]
-        key_types = [to_type_info(source.columns[key].type) for key in keys]
-        return RowBuffer(name, keys, key_types, (self._left, self._right)[side])
+    def _keys(self, side: int) -> tuple[int, ...]:
+        return (self._join.left_keys, self._join.right_keys)[side]
 
-    def columns_handler(self, input_index: int) -> Callable[[ColumnBatch], None]:
-        return self.process_right if input_index else self.process_left
+    @property
+    def _life_ms(self) -> int | None:
+        return self._join.ttl_ms or None
+
+    def _create_rows(self, context: OperatorContext) -> TimedRows:
+        rows = super()._create_rows(context)
+        # Rows of the left input that wait for the end of the load phase; changes that wait for a watermark.
+        self._waiting = self._buffer(rows, "left-rows", 0)
+        self._changes = self._buffer(rows, "changes", 1)
+        return rows
+
+    def _buffer(self, rows: TimedRows, name: str, side: int) -> RowBuffer:
+        key_types = [to_type_info(each) for each in self._timed_inputs[side].key_types]
+        return rows.logs.create(name, self._keys(side), key_types, (self._left, self._right)[side], by_time=False)
+
+    @property
+    def _side(self) -> TimedSide:
+        return self._rows.timed_sides[1]
+
+    def _process(self, batch: ColumnBatch, side: int) -> None:
+        (self.process_right if side else self.process_left)(batch)
 
     def process_left(self, batch: ColumnBatch) -> None:
         """Joins rows, or lets them wait."""
@@ -130,11 +142,8 @@ class LateralSnapshotJoinOperator(FunctionsOperator):
         """Joins the rows that have waited; what was held back follows them."""
         self._apply()
         self._phase = _JOINING
-        # Keys that nobody asked for while they were loaded are as good as new.
-        self._touch(np.arange(len(self._numbers)))
-        rows = self._waiting.all()
-        self._waiting = self._buffer("left-rows", 0)
-        if rows is not None:
+        self._alive_since_ms = self._clock.now_ms()
+        for rows in self._waiting.take_parts():
             self._send(rows)
         if self._left_watermark > MIN_WATERMARK:
             self.output.emit_watermark(self._left_watermark)
@@ -145,18 +154,19 @@ class LateralSnapshotJoinOperator(FunctionsOperator):
 
     def _apply(self) -> None:
         """Takes in the changes that have waited."""
-        changes = self._changes.all()
+        changes = self._changes.take_all()
         if changes is None:
             return
-        self._changes = self._buffer("changes", 1)
         assert changes.kinds is not None
         takes_in = (changes.kinds == 0) | (changes.kinds == 2)
         order = np.lexsort((takes_in, self._times_of(changes.data)))
         data, takes_in = changes.data.take(pa.array(order)), takes_in[order].astype(np.uint8)
-        numbers = self._numbers.numbers([data.column(key) for key in self._join.right_keys], data.num_rows)
+        numbers = self._rows.numbers(1, data, 0)
         self._side.add(data, numbers, takes_in, np.zeros(data.num_rows, np.int64), self._now_ms)
+        self._rows.changed(1, numbers)
         if self._phase == _JOINING:
             self._touch(np.unique(numbers[numbers >= 0]))
+        self._rows.end_batch()
 
     def _times_of(self, data: pa.RecordBatch) -> Array:
         time = self._join.right_time
@@ -169,23 +179,27 @@ class LateralSnapshotJoinOperator(FunctionsOperator):
         if self._join.ttl_ms and len(numbers):
             counts = self._side.counts(numbers)
             self._side.touch(self._side.matching(numbers, int(counts.sum())), self._now_ms)
+            self._rows.changed(1, numbers)
 
     # Joining
 
     def _send(self, batch: ColumnBatch) -> None:
-        columns = [batch.data.column(key) for key in self._join.left_keys]
-        numbers = self._numbers.find(columns, len(batch))
+        numbers = self._rows.numbers(0, batch.data, 0)
         counts = self._side.counts(numbers)
         for begin, end in slices(counts):
             self._meet(batch.slice(begin, end - begin), numbers[begin:end], counts[begin:end])
+        self._rows.end_batch()
 
     def _meet(self, batch: ColumnBatch, numbers: Array, counts: Array) -> None:
         rows = self._side.matching(numbers, int(counts.sum()))
         given: Array = np.repeat(np.arange(len(batch)), counts)
-        is_live = self._side.is_live(rows, self._now_ms)
-        if is_live is not None:
+        last_ms = self._last_expired_ms
+        if last_ms is not None:
+            is_live = self._side.times(rows) > last_ms
             rows, given = rows[is_live], given[is_live]
+        if self._join.ttl_ms:
             self._side.touch(rows, self._now_ms)
+            self._rows.changed(1, numbers[given])
         fulfils = self._fulfilling(batch, given, rows)
         if fulfils is not None:
             rows, given = rows[fulfils], given[fulfils]
@@ -216,53 +230,44 @@ class LateralSnapshotJoinOperator(FunctionsOperator):
     def _now_ms(self) -> int:
         return self._clock.now_ms() if self._join.ttl_ms else 0
 
+    @property
+    def _last_expired_ms(self) -> int | None:
+        """Keys that were asked for until then have expired; None if no key can have."""
+        last_ms = self._now_ms - self._join.ttl_ms
+        is_expiring = self._join.ttl_ms and self._phase == _JOINING and last_ms >= self._alive_since_ms
+        return last_ms if is_expiring else None
+
     def end_epoch(self) -> None:
         """Forgets keys that nobody has asked for, and makes room where many rows are gone."""
-        ttl_ms = self._join.ttl_ms
-        if ttl_ms and self._phase == _JOINING and self._now_ms >= self._next_expiry_ms:
-            before = len(self._side)
-            self._side.expire(self._now_ms)
-            self._evicted += before - len(self._side)
-            self._next_expiry_ms = self._now_ms + ttl_ms // 4
-        if self._side.gone > max(_FEW_ROWS, len(self._side)):
-            data, _, times = self._side.live_rows()
-            self._clear()
-            self._put(data, times)
+        last_ms = self._last_expired_ms
+        if last_ms is not None and self._now_ms >= self._next_expiry_ms:
+            self._expire(last_ms)
+            self._next_expiry_ms = self._now_ms + self._join.ttl_ms // 4
+        super().end_epoch()
 
-    def _put(self, data: pa.RecordBatch, times: Array) -> None:
-        numbers = self._numbers.numbers([data.column(key) for key in self._join.right_keys], data.num_rows)
-        self._side.put(data, numbers, np.zeros(data.num_rows, np.int64), times)
+    def _expire(self, last_ms: int) -> None:
+        for _, until_ms in self._rows.load_expired([MIN_WATERMARK, last_ms]):
+            expired = self._side.expired(until_ms)
+            self._rows.changed(1, self._side.keys_of(expired))
+            self._side.remove(expired)
+            self._evicted += len(expired)
+            self._rows.end_batch()
 
     # Snapshots
 
     def snapshot(self) -> OperatorStateSnapshot:
-        return OperatorStateSnapshot(unions={_PHASE: [self._phase]})
+        return OperatorStateSnapshot(unions={_PHASE: [self._phase], **self._rows.marks()})
 
     def restore(self, state: OperatorStateSnapshot) -> None:
         """A subtask that was still loading has the others load, too: keys may have come from it."""
         self._phase = min(state.unions.get(_PHASE, [_LOADING]), default=_LOADING)
-
-    def snapshot_keyed(self) -> Iterator[tuple[int, GroupPart]]:
-        data, _, _ = self._side.live_rows()
-        rows = self._buffer("right-rows", 1)
-        rows.add(ColumnBatch(data))
-        for buffer in (rows, self._changes, self._waiting):
-            yield from buffer.snapshot_parts(self.context.task.key_groups)
-
-    def restore_keyed(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
-        every = list(parts)
-        self._changes.restore(every)
-        self._waiting.restore(every)
-        kept = self._buffer("right-rows", 1)
-        kept.restore(every)
-        rows = kept.all()
-        if rows is not None:
-            # As in Flink keys live as long again after a restart.
-            self._put(rows.data, np.full(len(rows), self._now_ms, np.int64))
+        super().restore(state)
 
     def metrics(self) -> dict[str, Any]:
         return {
             **super().metrics(),
+            # Of the left input there is nothing else.
+            **input_metrics(0, self._waiting.rows_in_memory, self._waiting.state_bytes),
             "currentPhase": self._phase,
             "currentBuildSideWatermark": self._right_watermark,
             "currentProbeSideWatermark": self._left_watermark,

@@ -1,4 +1,4 @@
-"""Loads every operator of plan nodes: slots are forked from a process that has loaded them.
+"""Loads every operator of plan nodes: the fork server of slots imports this once the driver works with tables.
 
 Nodes import their operators when a subtask is made. Without this, each slot of each job would load them anew (40 ms).
 """

@@ -12,8 +12,8 @@ import pyarrow as pa
 from funke.engine.formats.column_types import to_type_info
 from funke.engine.operators.async_io.element_queue import HeldStatus, HeldWatermark
 from funke.engine.operators.operator import TaskInfo
+from funke.engine.sql.binding.current_time import BatchTime, with_clock
 from funke.engine.sql.binding.expressions import BoundColumn, column_of
-from funke.engine.sql.binding.moments import BatchMoment, with_clock
 from funke.engine.sql.connectors.lookup.lookup import FoundRows
 from funke.engine.sql.functions.values import from_values
 from funke.engine.sql.operators.calculate import as_schema, schema_of
@@ -24,13 +24,13 @@ from funke.engine.sql.state.kept_lookups import KeptLookups
 from funke.engine.sql.state.key_numbers import KeyNumbers
 from funke.engine.state.operator_state import OperatorStateSnapshot
 from funke.engine.state.snapshot.file_format import GroupPart
-from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.columns import ColumnBatch
 from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
     from funke.engine.sql.connectors.lookup.lookup import Lookup
     from funke.engine.sql.plan.lookup_join import LookupJoin, LookupKey
-    from funke.engine.types.columns.arrays import Array
+    from funke.engine.types.columns import Array
 
 __all__ = ["LookupJoinOperator", "MaterializedLookupJoinOperator"]
 
@@ -54,11 +54,11 @@ class LookupJoinOperator(FunctionsOperator):
         table_schema = schema_of(node.table_columns)
         self._key_schema = pa.schema([table_schema.field(each.column) for each in node.keys])
         self._keys = [self._key_source(each, node) for each in node.keys]
-        self._moment = BatchMoment(task.clock)
+        self._batch_time = BatchTime(task.clock)
         expressions = (*node.expressions, *(each for each in (node.where, node.condition) if each is not None))
-        self._getters = [column_of(with_clock(each, self._moment)) for each in node.expressions]
-        self._where = None if node.where is None else column_of(with_clock(node.where, self._moment))
-        self._condition = None if node.condition is None else column_of(with_clock(node.condition, self._moment))
+        self._getters = [column_of(with_clock(each, self._batch_time)) for each in node.expressions]
+        self._where = None if node.where is None else column_of(with_clock(node.where, self._batch_time))
+        self._condition = None if node.condition is None else column_of(with_clock(node.condition, self._batch_time))
         self._lookup: Lookup = node.table.lookup_table().create_lookup([each.column for each in node.keys], task.clock)
         self.functions = OpenedFunctions(expressions)
         requests = node.settings.requests
@@ -147,7 +147,7 @@ class LookupJoinOperator(FunctionsOperator):
         self, batch: ColumnBatch, looked_up: tuple[Array, FoundRows | None]
     ) -> tuple[Array, Array, list[pa.Array]]:
         """The places of rows that belong together, and the columns of those that were found."""
-        self._moment.begin()
+        self._batch_time.begin()
         numbers, found = looked_up
         left, right, columns = _NOWHERE, _NOWHERE, self._nothing()
         if found is not None:

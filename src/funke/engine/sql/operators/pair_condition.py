@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from funke.engine.operators.clock import Clock
+from funke.engine.sql.binding.current_time import with_clock
 from funke.engine.sql.binding.expressions import BoundExpression, column_of, columns_in, moved
-from funke.engine.sql.binding.moments import with_clock
 
 if TYPE_CHECKING:
     from funke.engine.types.columns.arrays import Array

@@ -25,11 +25,11 @@ from funke.engine.sql.plan.rank_strategy import RankStrategy
 from funke.engine.sql.state.keyed_columns import ColumnLayout, Columns
 from funke.engine.sql.state.ranked_rows import APPEND, RETRACT, UPDATE, RankChanges, RankedRows, RankRules
 from funke.engine.state.snapshot.file_format import GroupPart
-from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.columns import ColumnBatch
 
 if TYPE_CHECKING:
     from funke.engine.sql.plan.rank import Rank
-    from funke.engine.types.columns.arrays import Array
+    from funke.engine.types.columns import Array
 
 __all__ = ["RankRowsOperator"]
 

@@ -18,12 +18,12 @@ from funke.engine.sql.operators.key_columns import KeyColumns
 from funke.engine.sql.state.key_index import Keys
 from funke.engine.sql.state.keyed_columns import ColumnLayout, Fetched
 from funke.engine.sql.state.keyed_columns_operator import KeyedColumnsOperator
-from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.columns import ColumnBatch
 from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
     from funke.engine.sql.plan.semi_join import SemiJoin
-    from funke.engine.types.columns.arrays import Array
+    from funke.engine.types.columns import Array
 
 __all__ = ["SemiJoinOperator"]
 

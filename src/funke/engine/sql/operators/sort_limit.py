@@ -13,12 +13,12 @@ from funke.engine.operators.operator import Operator
 from funke.engine.sql.binding.relations import SortKey
 from funke.engine.sql.operators.calculate import schema_of
 from funke.engine.sql.operators.gathering_operator import GatheringOperator
-from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.columns import ColumnBatch
 
 if TYPE_CHECKING:
     from funke.engine.sql.plan.limit import ExecLimit
     from funke.engine.sql.plan.sort import BatchSort
-    from funke.engine.types.columns.arrays import Array
+    from funke.engine.types.columns import Array
 
 __all__ = ["LimitOperator", "SortOperator", "order_of"]
 

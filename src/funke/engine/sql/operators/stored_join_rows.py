@@ -10,27 +10,27 @@ would have cost that for each of them, and a scan of 10 µs for each key.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from funke.engine.kernels.join_rows import KEEP_ALL
+from funke.engine.operators.operator import TaskInfo
 from funke.engine.sql.operators.join_rows import JoinInput, JoinRows
 from funke.engine.sql.operators.key_columns import KeyColumns
 from funke.engine.sql.state.growing_columns import GrowingColumns
 from funke.engine.sql.state.join_side import JoinSide
 from funke.engine.sql.state.key_index import TextKeys
+from funke.engine.sql.state.native_rows import columns_mark
 from funke.engine.state.descriptors import ValueStateDescriptor
 from funke.engine.state.rocksdb.backend import RocksDBBackend
-from funke.engine.state.rocksdb.entry_memory import EntryMemory
+from funke.engine.state.rocksdb.entry_memory import entry_memory
 from funke.engine.state.rocksdb.tables import ABSENT, RocksDBTable
 from funke.engine.state.snapshot.file_format import GroupPart, TableId
 from funke.engine.state.snapshot.native_files import LocalFile
 from funke.engine.state.ttl.config import StateTtlConfig
 from funke.engine.types.columns.column_batch import ColumnBatch
-from funke.engine.types.key_groups import KeyGroups
 from funke.engine.types.time import Time
 from funke.engine.types.type_catalog import Types
 
@@ -53,26 +53,20 @@ _FEW_ROWS = 1 << 12
 class StoredJoinRows(JoinRows):
     """A key is known as long as it has a number; of a known key the rows of a side are loaded, or not yet asked for."""
 
-    def __init__(
-        self,
-        inputs: Sequence[JoinInput],
-        key_groups: KeyGroups,
-        backend: RocksDBBackend,
-        memory: EntryMemory,
-        now_ms: Callable[[], int],
-    ) -> None:
-        self._backend, self._memory, self._now_ms = backend, memory, now_ms
+    def __init__(self, inputs: Sequence[JoinInput], task: TaskInfo, backend: RocksDBBackend) -> None:
+        self._backend, self._now_ms = backend, task.clock.now_ms
+        self._memory = entry_memory(task.backend.rocksdb.entry_bytes)
         self._packed = [each.packed for each in inputs]
         self._descriptors = [_descriptor(each) for each in inputs]
         keys = inputs[0].spec.keys
         self._key_columns = KeyColumns(range(len(keys)), inputs[0].key_types)
         self._key_schema = pa.schema([inputs[0].spec.schema.field(key) for key in keys])
         # Whether there may be entries at all.
-        self._has_entries = [False, False]
+        self._has_entries = [False] * len(inputs)
         self._tick = self._rows_since_look = self.kept_bytes = self._enough_bytes = 0
         self._is_asked = False
-        super().__init__(inputs, key_groups)
-        memory.keepers.add(self)
+        super().__init__(inputs, task.key_groups)
+        self._memory.caches.add(self)
 
     def _clear(self) -> None:
         super()._clear()
@@ -80,8 +74,8 @@ class StoredJoinRows(JoinRows):
         # loaded, and whether they differ from those of the backend. There is always a place behind the last number.
         self._keys = GrowingColumns(self._key_schema)
         self._used: Array = np.zeros(_FIRST_KEYS, np.int64)
-        self._is_loaded: list[Array] = [np.zeros(_FIRST_KEYS, np.bool_) for _ in range(2)]
-        self._is_changed: list[Array] = [np.zeros(_FIRST_KEYS, np.bool_) for _ in range(2)]
+        self._is_loaded: list[Array] = [np.zeros(_FIRST_KEYS, np.bool_) for _ in self.inputs]
+        self._is_changed: list[Array] = [np.zeros(_FIRST_KEYS, np.bool_) for _ in self.inputs]
 
     @property
     def _tables(self) -> list[RocksDBTable]:
@@ -91,17 +85,19 @@ class StoredJoinRows(JoinRows):
         numbers = self._numbers_of(side, data)
         self._tick += 1
         self._used[numbers] = self._tick
-        self._load(1 - side, numbers, now_ms)
-        if self.inputs[side].spec.way != KEEP_ALL:
-            self._load(side, numbers, now_ms)
+        for other, own in enumerate(self.inputs):
+            if other != side or own.loads_itself:
+                self._load(other, numbers, now_ms)
         self._rows_since_look += data.num_rows
         return numbers
 
     def _numbers_of(self, side: int, data: pa.RecordBatch) -> Array:
+        return self._numbers_of_keys([data.column(key) for key in self.inputs[side].spec.keys], data.num_rows)
+
+    def _numbers_of_keys(self, columns: Sequence[pa.Array], count: int) -> Array:
         """The numbers of keys; those that are new are written down."""
-        columns = [data.column(key) for key in self.inputs[side].spec.keys]
         known = self._keys.count if columns else 1
-        numbers = self._numbers.numbers(columns, data.num_rows)
+        numbers = self._numbers.numbers(columns, count)
         if len(self._numbers) > known:
             is_new = np.flatnonzero(numbers >= known)
             _, first = np.unique(numbers[is_new], return_index=True)
@@ -169,8 +165,9 @@ class StoredJoinRows(JoinRows):
         columns = [*kept.columns, pa.array(written)]
         is_there = counts > 0
         starts = (np.cumsum(counts) - counts)[is_there]
-        schema = own.kept_schema.append(pa.field("$time", pa.int64()))
-        values: list[Any] = self._packed[side].pack(pa.RecordBatch.from_arrays(columns, schema=schema), starts)
+        self._note_written(side, numbers[is_there], written, starts)
+        rows = pa.RecordBatch.from_arrays(columns, schema=own.packed_schema)
+        values: list[Any] = self._packed[side].pack(rows, starts)
         if own.spec.ttl_ms and values:
             values = list(zip(values, np.maximum.reduceat(written, starts).tolist()))
         if len(values) < len(numbers):
@@ -178,7 +175,14 @@ class StoredJoinRows(JoinRows):
             values = [next(found) if each else ABSENT for each in is_there.tolist()]
         self._tables[side].write_all(self._stored_keys(numbers), values)
 
+    def _note_written(self, side: int, numbers: Array, times: Array, starts: Array) -> None:
+        """Entries of these keys are written, whose rows have times from each start on."""
+
     # Memory
+
+    def state_bytes(self, side: int) -> int:
+        """The backend has what is in memory as of its last checkpoint; what is new since may be larger."""
+        return max(super().state_bytes(side), self._backend.held_bytes(self.inputs[side].table))
 
     def let_go(self) -> None:
         """Rows leave memory when the batch is done that may be using them now."""
@@ -202,24 +206,29 @@ class StoredJoinRows(JoinRows):
         """Keeps the keys that were used last, with half of all rows."""
         count = len(self._numbers)
         every = np.arange(count)
-        rows = self.sides[0].counts(every) + self.sides[1].counts(every)
+        rows = self._row_counts(every)
         if rows.sum() <= _FEW_ROWS:
             return
         order = np.argsort(-self._used[:count], kind="stable")
         is_kept: Array = np.zeros(count, np.bool_)
         is_kept[order[np.cumsum(rows[order]) <= rows.sum() // 2]] = True
         is_kept &= rows > 0
-        for side in range(2):
+        for side in range(len(self.inputs)):
             self._write(side, np.flatnonzero(self._is_changed[side][:count] & ~is_kept))
         self._keep(np.flatnonzero(is_kept))
         self.kept_bytes = self._bytes()
         # A few keys that are all in use may be too large: they are not written again and again.
         self._enough_bytes = self.kept_bytes * 3 // 2
 
+    def _row_counts(self, numbers: Array) -> Array:
+        """How many rows all inputs together have in memory of each key."""
+        counts: Array = np.sum([each.counts(numbers) for each in self.sides], axis=0)
+        return counts
+
     def _pack(self) -> None:
         count = len(self._numbers)
         every = np.arange(count)
-        is_kept = (self.sides[0].counts(every) + self.sides[1].counts(every)) > 0
+        is_kept = self._row_counts(every) > 0
         for each in self._is_changed:
             is_kept |= each[:count]
         self._keep(np.flatnonzero(is_kept))
@@ -262,7 +271,7 @@ class StoredJoinRows(JoinRows):
 
     def end_epoch(self, now_ms: int) -> None:
         super().end_epoch(now_ms)
-        for side in range(2):
+        for side in range(len(self.inputs)):
             changed = np.flatnonzero(self._is_changed[side][: len(self._numbers)])
             if len(changed) > 2 * _MOST_CHANGED:
                 # Those that were not used for the longest time are not likely to change again.
@@ -271,22 +280,30 @@ class StoredJoinRows(JoinRows):
         self._backend.prune()
 
     def prepare_snapshot(self, checkpoint_id: int) -> None:
-        for side in range(2):
+        for side in range(len(self.inputs)):
             self._write(side, np.flatnonzero(self._is_changed[side][: len(self._numbers)]))
         self._backend.prepare_snapshot(checkpoint_id)
+
+    def marks(self) -> dict[str, list[Any]]:
+        columns = {columns_mark(own.name): [own.packed_schema.serialize().to_pybytes()] for own in self.inputs}
+        return super().marks() | columns
 
     def snapshot_parts(self) -> Iterator[tuple[int, GroupPart]]:
         """As columns: a savepoint has the same form with every backend."""
         for group, part in self._backend.snapshot_parts():
-            tables = [self._columns_of(*each) for each in part.tables.items()]
-            yield group, GroupPart(dict(tables), [], [])
+            yield group, GroupPart(dict(self._in_columns(part.tables)), [], [])
 
-    def _columns_of(self, table: TableId, entries: dict[Any, Any]) -> tuple[TableId, dict[Any, Any]]:
-        side = next(side for side, each in enumerate(self.inputs) if each.table == table.name)
+    def _in_columns(self, tables: Mapping[TableId, dict[Any, Any]]) -> Iterator[tuple[TableId, dict[Any, Any]]]:
+        sides = {each.table: side for side, each in enumerate(self.inputs)}
+        for table, entries in tables.items():
+            if table.name in sides:
+                yield self._columns_of(sides[table.name], table, entries)
+
+    def _columns_of(self, side: int, table: TableId, entries: dict[Any, Any]) -> tuple[TableId, dict[Any, Any]]:
         values = [each[0] for each in entries.values()] if table.has_ttl else list(entries.values())
         own = self.inputs[side]
         kept, times, _ = own.unpacked(self._packed[side], values, self._now_ms())
-        batch = ColumnBatch(kept, times if own.spec.ttl_ms else None)
+        batch = ColumnBatch(kept, times if own.spec.has_times else None)
         return TableId(own.name, None, False, "value"), {0: batch}
 
     def native_files(self) -> tuple[LocalFile, ...]:
@@ -294,7 +311,7 @@ class StoredJoinRows(JoinRows):
 
     def restore_native(self, folders: Sequence[str], groups: Container[int]) -> None:
         self._backend.restore_native(folders, groups)
-        self._has_entries = [True, True]
+        self._has_entries = [True] * len(self.inputs)
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
         self._backend.notify_checkpoint_complete(checkpoint_id)
@@ -303,7 +320,7 @@ class StoredJoinRows(JoinRows):
         self._backend.notify_checkpoint_aborted(checkpoint_id)
 
     def close(self) -> None:
-        self._memory.keepers.discard(self)
+        self._memory.caches.discard(self)
         self._backend.close()
 
 

@@ -13,13 +13,13 @@ from funke.engine.operators.operator import MIN_WATERMARK, Operator
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.sort_limit import order_of
 from funke.engine.sql.operators.windows.row_buffer import restored_rows
-from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.columns import ColumnBatch
 from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
     from funke.engine.sql.plan.rank import Rank
     from funke.engine.sql.plan.sort import TemporalSort
-    from funke.engine.types.columns.arrays import Array
+    from funke.engine.types.columns import Array
 
 __all__ = ["KeepTopRowsOperator", "TemporalSortOperator"]
 

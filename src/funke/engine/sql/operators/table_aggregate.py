@@ -17,12 +17,12 @@ from funke.engine.sql.operators.opened_functions import FunctionsOperator, Opene
 from funke.engine.sql.state.keyed_columns import ColumnLayout
 from funke.engine.sql.state.keyed_columns_operator import KeyedColumnsOperator
 from funke.engine.sql.user_values import from_user_value, to_user_value
-from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.columns import ColumnBatch
 from funke.engine.types.row import Row, RowKind
 
 if TYPE_CHECKING:
     from funke.engine.sql.plan.group_table_aggregate import GroupTableAggregate
-    from funke.engine.types.columns.arrays import Array
+    from funke.engine.types.columns import Array
     from funke.engine.types.logical.sql_value import SqlValue
 
 __all__ = ["TableAggregateOperator"]

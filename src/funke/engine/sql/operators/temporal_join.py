@@ -13,8 +13,8 @@ from funke.engine.formats.column_types import to_type_info
 from funke.engine.graph.state_meaning import StateMoves
 from funke.engine.operators.clock import Clock
 from funke.engine.operators.operator import MIN_WATERMARK
+from funke.engine.sql.binding.current_time import with_clock
 from funke.engine.sql.binding.expressions import column_of
-from funke.engine.sql.binding.moments import with_clock
 from funke.engine.sql.meaning.state_parts import LEFT_COLUMNS, VERSION_COLUMNS
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.key_columns import KeyColumns
@@ -22,12 +22,12 @@ from funke.engine.sql.operators.opened_functions import FunctionsOperator, Opene
 from funke.engine.sql.operators.windows.row_buffer import RowBuffer
 from funke.engine.state.operator_state import OperatorStateSnapshot
 from funke.engine.state.snapshot.file_format import GroupPart
-from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.columns import ColumnBatch
 from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
     from funke.engine.sql.plan.temporal_join import TemporalJoin
-    from funke.engine.types.columns.arrays import Array
+    from funke.engine.types.columns import Array
 
 __all__ = ["TemporalJoinOperator"]
 

@@ -25,8 +25,7 @@ from funke.engine.sql.syntax.expressions import (
 )
 from funke.engine.sql.syntax.position import Position
 from funke.engine.sql.syntax.queries import Relation, SubQuery
-from funke.engine.types.logical.atomic_types import VarCharType
-from funke.engine.types.logical.families import LONGEST
+from funke.engine.types.logical import LONGEST, VarCharType
 
 __all__ = ["CallGrammar"]
 

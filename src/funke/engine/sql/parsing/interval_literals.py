@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.interval_types import DayTimeIntervalType, YearMonthIntervalType
+from funke.engine.types.logical import DataType, DayTimeIntervalType, YearMonthIntervalType
 
-__all__ = ["IntervalUnits", "UNITS", "to_interval", "to_interval_type"]
+__all__ = ["UNITS", "IntervalUnits", "to_interval", "to_interval_type"]
 
 # Singular and plural.
 UNITS = {

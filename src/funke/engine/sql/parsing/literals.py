@@ -8,17 +8,19 @@ from decimal import Decimal
 
 from funke.engine.sql.syntax.expressions import Literal
 from funke.engine.sql.syntax.position import Position
-from funke.engine.types.logical.atomic_types import (
+from funke.engine.types.logical import (
     BigIntType,
     BinaryType,
     BooleanType,
     CharType,
+    DateType,
     DecimalType,
     DoubleType,
     IntType,
+    NullType,
+    TimestampType,
+    TimeType,
 )
-from funke.engine.types.logical.data_type import NullType
-from funke.engine.types.logical.time_types import DateType, TimestampType, TimeType
 
 __all__ = ["bytes_literal", "number_literal", "string_literal", "time_literal", "unescape_unicode", "word_literal"]
 

@@ -8,31 +8,34 @@ from typing import NoReturn
 from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.sql.parsing.cursor import Cursor
 from funke.engine.sql.parsing.interval_literals import UNITS, IntervalUnits, to_interval_type
-from funke.engine.types.logical.atomic_types import (
+from funke.engine.types.logical import (
+    LONGEST,
+    ArrayType,
     BigIntType,
     BinaryType,
     BitmapType,
     BooleanType,
     CharType,
+    DataType,
+    DateType,
     DecimalType,
     DoubleType,
     FloatType,
     IntType,
+    LocalZonedTimestampType,
+    MapType,
+    MultisetType,
+    RowField,
+    RowType,
     SmallIntType,
+    StructuredType,
+    TimestampType,
+    TimeType,
     TinyIntType,
     VarBinaryType,
     VarCharType,
     VariantType,
-)
-from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
-from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.families import LONGEST
-from funke.engine.types.logical.row_type import RowField, RowType, StructuredType, repeated_names
-from funke.engine.types.logical.time_types import (
-    DateType,
-    LocalZonedTimestampType,
-    TimestampType,
-    TimeType,
+    repeated_names,
 )
 
 __all__ = ["TypeGrammar"]

@@ -6,9 +6,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
-from funke.engine.sql.plan.explain_text import ExplainStyle, expression_text
-from funke.engine.sql.plan.node import PassThrough, PlanNode, Pruned, same_columns
-from funke.engine.sql.plan.watermarks import EVERY_WATERMARK, WatermarkStep
+from funke.engine.sql.plan import (
+    EVERY_WATERMARK,
+    ExplainStyle,
+    PassThrough,
+    PlanNode,
+    Pruned,
+    WatermarkStep,
+    expression_text,
+    same_columns,
+)
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo

@@ -7,12 +7,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from funke.engine.sql.binding.window_relations import Frame, PartitionAggregation
-from funke.engine.sql.plan.changes import Kinds
-from funke.engine.sql.plan.explain_text import ExplainStyle, call_text, column_name
-from funke.engine.sql.plan.node import Moves, PlanNode
+from funke.engine.sql.plan import (
+    ExplainStyle,
+    Kinds,
+    Moves,
+    PlanNode,
+    WatermarkStep,
+    call_text,
+    column_name,
+    moved_aggregate,
+)
 from funke.engine.sql.plan.over_node import OverNode, frame_unit
-from funke.engine.sql.plan.pruned_columns import moved_aggregate
-from funke.engine.sql.plan.watermarks import WatermarkStep
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo

@@ -7,23 +7,30 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, ClassVar
 
-from funke.engine.sql.binding.expressions import (
+from funke.engine.sql.binding import (
     BoundColumn,
     BoundExpression,
     BoundFunction,
+    Calculation,
     calls_in,
     columns_in,
     moved,
     with_columns,
 )
-from funke.engine.sql.binding.relations import Calculation
 from funke.engine.sql.functions.surroundings import CURRENT_WATERMARK
-from funke.engine.sql.plan.changes import Kinds
-from funke.engine.sql.plan.explain_text import ExplainStyle, expression_text, kind_text, named_text
-from funke.engine.sql.plan.node import PlanNode, Pruned
-from funke.engine.sql.plan.pruned_columns import kept_columns
-from funke.engine.sql.plan.upsert_keys import UpsertKeys
-from funke.engine.sql.plan.watermarks import EVERY_WATERMARK, WatermarkStep
+from funke.engine.sql.plan import (
+    EVERY_WATERMARK,
+    ExplainStyle,
+    Kinds,
+    PlanNode,
+    Pruned,
+    UpsertKeys,
+    WatermarkStep,
+    expression_text,
+    kept_columns,
+    kind_text,
+    named_text,
+)
 from funke.engine.types.logical.casts import is_injective_cast
 
 if TYPE_CHECKING:

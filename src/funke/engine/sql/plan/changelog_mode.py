@@ -6,9 +6,7 @@ from funke.engine.flink_exceptions import TableException
 from funke.engine.sql.binding.relations import Calculation, Expansion, Relation, UnionAll
 from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
 from funke.engine.sql.binding.window_relations import WindowTable
-from funke.engine.sql.plan.changes import ChangeSettings, Kinds
-from funke.engine.sql.plan.explain_text import ExplainStyle
-from funke.engine.sql.plan.node import PlanNode, as_node
+from funke.engine.sql.plan import ChangeSettings, ExplainStyle, Kinds, PlanNode, as_node
 from funke.engine.sql.plan.pruning import without_unused
 from funke.engine.types.row import RowKind
 

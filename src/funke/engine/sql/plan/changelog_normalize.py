@@ -7,16 +7,27 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from funke.engine.graph.state_meaning import StateMeaning
-from funke.engine.sql.plan.changes import ChangeSettings, Kinds, updates
-from funke.engine.sql.plan.explain_text import ExplainStyle, field_names
-from funke.engine.sql.plan.node import Distribution, Hash, PassThrough, PlanNode, Pruned, same_columns
+from funke.engine.sql.plan import (
+    ChangeSettings,
+    Distribution,
+    ExplainStyle,
+    Hash,
+    Kinds,
+    PassThrough,
+    PlanNode,
+    Pruned,
+    UpsertKeys,
+    field_names,
+    one_key,
+    same_columns,
+    updates,
+)
 from funke.engine.sql.plan.pruning import without_unused
-from funke.engine.sql.plan.upsert_keys import UpsertKeys, one_key
 from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
-    from funke.engine.sql.meaning.column_texts import ColumnTexts
+    from funke.engine.sql.meaning import ColumnTexts
 
 __all__ = ["ChangelogNormalize"]
 
@@ -57,7 +68,7 @@ class ChangelogNormalize(PassThrough):
         return f"ChangelogNormalize(key=[{field_names(self.columns, self.keys)}])"
 
     def state_meaning(self, texts: ColumnTexts) -> StateMeaning:
-        from funke.engine.sql.meaning.state_parts import COLUMNS, key_fact
+        from funke.engine.sql.meaning import COLUMNS, key_fact
         from funke.engine.sql.operators.keep_one_row import stored_row_parts
 
         condition = ("the condition", texts.rows(self.input))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from funke.engine.sql.plan.explain_text import ExplainStyle, field_names
-from funke.engine.sql.plan.node import PassThrough, Pruned
+from funke.engine.sql.plan import ExplainStyle, PassThrough, Pruned, field_names
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo

@@ -6,10 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from funke.engine.sql.binding.correlations import Correlation
-from funke.engine.sql.plan.changes import Kinds
-from funke.engine.sql.plan.explain_text import ExplainStyle, expression_text, field_names
-from funke.engine.sql.plan.node import PlanNode, Pruned, same_columns
-from funke.engine.sql.plan.watermarks import WatermarkStep
+from funke.engine.sql.plan import (
+    ExplainStyle,
+    Kinds,
+    PlanNode,
+    Pruned,
+    WatermarkStep,
+    expression_text,
+    field_names,
+    same_columns,
+)
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo

@@ -8,15 +8,28 @@ from typing import TYPE_CHECKING, ClassVar
 
 from funke.engine.graph.state_meaning import StateMeaning
 from funke.engine.sql.binding.relations import SortKey
-from funke.engine.sql.plan.changes import INSERTS, ChangeSettings, Kinds, updates
-from funke.engine.sql.plan.explain_text import ExplainStyle, field_names
-from funke.engine.sql.plan.node import Distribution, Hash, PassThrough, PlanNode, Pruned
-from funke.engine.sql.plan.upsert_keys import UpsertKeys, one_key
-from funke.engine.sql.plan.watermarks import FOR_LATE_ROWS, WatermarkStep, finer
+from funke.engine.sql.plan import (
+    FOR_LATE_ROWS,
+    INSERTS,
+    ChangeSettings,
+    Distribution,
+    ExplainStyle,
+    Hash,
+    Kinds,
+    PassThrough,
+    PlanNode,
+    Pruned,
+    UpsertKeys,
+    WatermarkStep,
+    field_names,
+    finer,
+    one_key,
+    updates,
+)
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
-    from funke.engine.sql.meaning.column_texts import ColumnTexts
+    from funke.engine.sql.meaning import ColumnTexts
 
 __all__ = ["Deduplicate"]
 
@@ -91,7 +104,7 @@ class Deduplicate(PassThrough):
         return "last" if self.keeps_last else "first"
 
     def state_meaning(self, texts: ColumnTexts) -> StateMeaning:
-        from funke.engine.sql.meaning.state_parts import COLUMNS, columns_of, key_fact
+        from funke.engine.sql.meaning import COLUMNS, columns_of, key_fact
         from funke.engine.sql.operators.keep_one_row import stored_row_parts
 
         order = "coming" if self.rowtime is None else texts.typed(self.input, self.rowtime)

@@ -5,13 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from funke.engine.sql.binding.expressions import columns_in, moved
-from funke.engine.sql.binding.relations import Expansion
-from funke.engine.sql.plan.changes import Kinds
-from funke.engine.sql.plan.explain_text import ExplainStyle, field_names
-from funke.engine.sql.plan.node import PlanNode, Pruned
-from funke.engine.sql.plan.pruned_columns import kept_columns
-from funke.engine.sql.plan.watermarks import WatermarkStep
+from funke.engine.sql.binding import Expansion, columns_in, moved
+from funke.engine.sql.plan import ExplainStyle, Kinds, PlanNode, Pruned, WatermarkStep, field_names, kept_columns
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo

@@ -6,22 +6,27 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from funke.engine.sql.binding.expressions import (
+from funke.engine.sql.binding import (
+    BoundAggregate,
     BoundColumn,
     BoundConstant,
     BoundExpression,
     BoundFunction,
     BoundSymbol,
+    Column,
+    SortKey,
 )
-from funke.engine.sql.binding.relations import BoundAggregate, Column, SortKey
 from funke.engine.sql.functions.aggregates.aggregate import AggregateFunction
 from funke.engine.sql.functions.function import Function
 from funke.engine.sql.functions.user_aggregates import UserAggregate
 from funke.engine.sql.functions.user_scalars import UserScalar
-from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.families import with_nullable
-from funke.engine.types.logical.interval_types import DayTimeIntervalType, YearMonthIntervalType
-from funke.engine.types.logical.sql_text import to_full_sql_text
+from funke.engine.types.logical import (
+    DataType,
+    DayTimeIntervalType,
+    YearMonthIntervalType,
+    to_full_sql_text,
+    with_nullable,
+)
 
 __all__ = [
     "PREFIX",

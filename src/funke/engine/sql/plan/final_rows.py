@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from funke.engine.graph.state_meaning import StateMeaning
-from funke.engine.sql.plan.changes import INSERTS, Kinds
-from funke.engine.sql.plan.explain_text import ExplainStyle, field_names
-from funke.engine.sql.plan.node import PassThrough, Pruned, same_columns
+from funke.engine.sql.plan import INSERTS, ExplainStyle, Kinds, PassThrough, Pruned, field_names, same_columns
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
-    from funke.engine.sql.meaning.column_texts import ColumnTexts
+    from funke.engine.sql.meaning import ColumnTexts
 
 __all__ = ["FinalRows"]
 
@@ -41,7 +39,7 @@ class FinalRows(PassThrough):
         return f"FinalRows(select=[{field_names(self.columns)}])"
 
     def state_meaning(self, texts: ColumnTexts) -> StateMeaning:
-        from funke.engine.sql.meaning.state_parts import rows_fact
+        from funke.engine.sql.meaning import rows_fact
 
         # All changes that have come.
         return StateMeaning("FinalRows", (rows_fact(texts, self.input), ("the condition", texts.rows(self.input))))

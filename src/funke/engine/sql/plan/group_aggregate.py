@@ -7,17 +7,33 @@ from typing import TYPE_CHECKING, ClassVar
 
 from funke.engine.graph.state_meaning import StateMeaning
 from funke.engine.sql.binding.relations import Aggregation, BoundAggregate
-from funke.engine.sql.plan.changes import ChangeSettings, Kinds, MiniBatch, ttl_of, updates
-from funke.engine.sql.plan.explain_text import PREFIX, ExplainStyle, call_text, column_name, kind_text
-from funke.engine.sql.plan.node import Distribution, Hash, LocalPhase, PlanNode, Pruned
-from funke.engine.sql.plan.pruned_columns import moved_aggregate, used_by
-from funke.engine.sql.plan.upsert_keys import UpsertKeys, one_key
-from funke.engine.sql.plan.watermarks import WatermarkStep
+from funke.engine.sql.plan import (
+    PREFIX,
+    ChangeSettings,
+    Distribution,
+    ExplainStyle,
+    Hash,
+    Kinds,
+    LocalPhase,
+    MiniBatch,
+    PlanNode,
+    Pruned,
+    UpsertKeys,
+    WatermarkStep,
+    call_text,
+    column_name,
+    kind_text,
+    moved_aggregate,
+    one_key,
+    ttl_of,
+    updates,
+    used_by,
+)
 from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
-    from funke.engine.sql.meaning.column_texts import ColumnTexts
+    from funke.engine.sql.meaning import ColumnTexts
 
 __all__ = ["GroupAggregate", "LocalGroupAggregate"]
 
@@ -120,7 +136,7 @@ class GroupAggregate(Aggregation, PlanNode):
         return f"({call}{texts.group_by(self.input, self.keys)})"
 
     def state_meaning(self, texts: ColumnTexts) -> StateMeaning | None:
-        from funke.engine.sql.meaning.state_parts import ACCUMULATORS, input_facts, key_fact
+        from funke.engine.sql.meaning import ACCUMULATORS, input_facts, key_fact
         from funke.engine.sql.operators.aggregate import accumulator_parts
 
         calls = [texts.call(self.input, each) for each in self.aggregates]

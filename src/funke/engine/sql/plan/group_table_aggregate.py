@@ -7,15 +7,23 @@ from typing import TYPE_CHECKING, ClassVar
 
 from funke.engine.graph.state_meaning import StateMeaning
 from funke.engine.sql.binding.table_aggregations import TableAggregation
-from funke.engine.sql.plan.changes import ChangeSettings, Kinds
-from funke.engine.sql.plan.explain_text import ExplainStyle, field_names
-from funke.engine.sql.plan.node import Distribution, Hash, PlanNode, Pruned, same_columns
-from funke.engine.sql.plan.watermarks import WatermarkStep
+from funke.engine.sql.plan import (
+    ChangeSettings,
+    Distribution,
+    ExplainStyle,
+    Hash,
+    Kinds,
+    PlanNode,
+    Pruned,
+    WatermarkStep,
+    field_names,
+    same_columns,
+)
 from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
-    from funke.engine.sql.meaning.column_texts import ColumnTexts
+    from funke.engine.sql.meaning import ColumnTexts
 
 __all__ = ["GroupTableAggregate"]
 
@@ -55,7 +63,7 @@ class GroupTableAggregate(TableAggregation, PlanNode):
         return f"TableAggregation(select=[{field_names(self.columns)}])"
 
     def column_text(self, texts: ColumnTexts, index: int) -> str:
-        from funke.engine.sql.meaning.column_texts import user_function_text
+        from funke.engine.sql.meaning import user_function_text
 
         number = index - len(self.keys)
         if number < 0:
@@ -64,8 +72,7 @@ class GroupTableAggregate(TableAggregation, PlanNode):
         return f"({call}{texts.group_by(self.input, self.keys)}).{number}"
 
     def state_meaning(self, texts: ColumnTexts) -> StateMeaning | None:
-        from funke.engine.sql.meaning.column_texts import user_function_text
-        from funke.engine.sql.meaning.state_parts import input_facts, key_fact
+        from funke.engine.sql.meaning import input_facts, key_fact, user_function_text
 
         call = f"{user_function_text(self.function)}({texts.typed_columns(self.input, self.arguments)})"
         facts = (key_fact(texts, self.input, self.keys), ("the function", call), *input_facts(texts, self.input))

@@ -9,16 +9,14 @@ from funke.engine.config.option_values import parse_boolean, parse_duration
 from funke.engine.flink_exceptions import TableException
 from funke.engine.graph.state_meaning import StateMeaning
 from funke.engine.sql.binding.window_relations import WindowAggregation
-from funke.engine.sql.plan.changes import ChangeSettings, Kinds, updates
-from funke.engine.sql.plan.node import PlanNode
-from funke.engine.sql.plan.watermarks import EVERY_WATERMARK, WatermarkStep, finer
+from funke.engine.sql.plan import EVERY_WATERMARK, ChangeSettings, Kinds, PlanNode, WatermarkStep, finer, updates
 from funke.engine.sql.plan.window_aggregate import WindowAggregate
 from funke.engine.sql.window_kinds import SessionWindows
 from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
-    from funke.engine.sql.meaning.column_texts import ColumnTexts
+    from funke.engine.sql.meaning import ColumnTexts
 
 __all__ = ["Firing", "GroupWindowAggregate", "Settings", "firing_of"]
 
@@ -76,7 +74,7 @@ class GroupWindowAggregate(WindowAggregate):
         return (self,)
 
     def state_meaning(self, texts: ColumnTexts) -> StateMeaning | None:
-        from funke.engine.sql.meaning.state_parts import ACCUMULATORS, input_facts, key_fact, window_fact
+        from funke.engine.sql.meaning import ACCUMULATORS, input_facts, key_fact, window_fact
 
         source, firing = self.input, self.firing
         # Results stand in the state as they were emitted, so that none of the calls may move.

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from funke.engine.sql.meaning.column_texts import ColumnTexts
     from funke.engine.sql.plan.state_growth import StateGrowth
 
-__all__ = ["KIND_NAMES", "Join", "TwoSidedNode", "joined_conditions"]
+__all__ = ["KIND_NAMES", "Join", "TwoSidedNode", "is_within", "joined_conditions", "row_growth"]
 
 KIND_NAMES: dict[JoinKind, str] = {
     "inner": "InnerJoin",
@@ -214,12 +214,12 @@ class Join(TwoSidedNode):
     @property
     def left_is_unique(self) -> bool:
         """Whether the left input has one row for a key at the most."""
-        return _is_within(self.left.unique_keys(), self.left_keys)
+        return is_within(self.left.unique_keys(), self.left_keys)
 
     @property
     def right_is_unique(self) -> bool:
         """Whether the right input has one row for a key at the most."""
-        return _is_within(self.right.unique_keys(), self.right_keys)
+        return is_within(self.right.unique_keys(), self.right_keys)
 
     def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
         return wanted
@@ -266,7 +266,7 @@ class Join(TwoSidedNode):
     def state_growth(self) -> tuple[StateGrowth, ...]:
         owner = f"Join(where=[{self.where_text(ExplainStyle())}])"
         ttls = (self.left_ttl_ms, self.right_ttl_ms)
-        return tuple(_growth(owner, *each) for each in zip(self.inputs, (self.left_keys, self.right_keys), ttls))
+        return tuple(row_growth(owner, *each) for each in zip(self.inputs, (self.left_keys, self.right_keys), ttls))
 
     def create(self, task: TaskInfo) -> Operator:
         from funke.engine.sql.operators.join import JoinOperator
@@ -283,16 +283,18 @@ def joined_conditions(parts: Sequence[str], style: ExplainStyle) -> str:
 
 def _input_spec(upsert_keys: UpsertKeys, keys: Sequence[int]) -> str:
     """What Flink says of an input of a join."""
-    if _is_within(upsert_keys, keys):
+    if is_within(upsert_keys, keys):
         return "JoinKeyContainsUniqueKey"
     return "HasUniqueKey" if upsert_keys else "NoUniqueKey"
 
 
-def _is_within(unique_keys: UpsertKeys, keys: Sequence[int]) -> bool:
+def is_within(unique_keys: UpsertKeys, keys: Sequence[int]) -> bool:
+    """Whether there is one row at the most for these columns."""
     return any(each <= {*keys} for each in unique_keys)
 
 
-def _growth(owner: str, source: PlanNode, keys: Sequence[int], ttl_ms: int) -> StateGrowth:
+def row_growth(owner: str, source: PlanNode, keys: Sequence[int], ttl_ms: int) -> StateGrowth:
+    """What a join keeps of an input, and what makes that grow."""
     from funke.engine.sql.plan.state_growth import StateGrowth, read_tables
 
     tables, unique_key = read_tables(source), identifying_key(source.upsert_keys(), keys)

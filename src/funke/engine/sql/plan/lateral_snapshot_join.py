@@ -11,17 +11,24 @@ from funke.engine.graph.state_meaning import StateMeaning
 from funke.engine.sql.binding.joins import Join as LogicalJoin
 from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.binding.snapshot_joins import LoadPhase, SnapshotJoin
-from funke.engine.sql.plan.changes import INSERTS, ChangeSettings, Kinds
-from funke.engine.sql.plan.explain_text import ExplainStyle
+from funke.engine.sql.plan import (
+    FOR_LATE_ROWS,
+    INSERTS,
+    NO_KEYS,
+    ChangeSettings,
+    ExplainStyle,
+    Kinds,
+    Moves,
+    PlanNode,
+    UpsertKeys,
+    WatermarkStep,
+)
 from funke.engine.sql.plan.join import KIND_NAMES, TwoSidedNode
 from funke.engine.sql.plan.join_keys import keyed_sides
-from funke.engine.sql.plan.node import Moves, PlanNode
-from funke.engine.sql.plan.upsert_keys import NO_KEYS, UpsertKeys
-from funke.engine.sql.plan.watermarks import FOR_LATE_ROWS, WatermarkStep
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
-    from funke.engine.sql.meaning.column_texts import ColumnTexts
+    from funke.engine.sql.meaning import ColumnTexts
 
 __all__ = ["LateralSnapshotJoin", "lateral_snapshot_join_of"]
 
@@ -87,7 +94,7 @@ class LateralSnapshotJoin(TwoSidedNode):
 
     def state_meaning(self, texts: ColumnTexts) -> StateMeaning | None:
         """The rows of the right input, changes that wait for its watermark, and rows of the left one that wait."""
-        from funke.engine.sql.meaning.state_parts import input_facts, key_fact
+        from funke.engine.sql.meaning import input_facts, key_fact
 
         sides = [texts.typed_columns(each, range(len(each.columns))) for each in self.inputs]
         facts = (

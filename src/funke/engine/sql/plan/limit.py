@@ -8,8 +8,16 @@ from typing import TYPE_CHECKING, ClassVar
 
 from funke.engine.graph.state_meaning import StateMeaning
 from funke.engine.sql.binding.relations import Limit
-from funke.engine.sql.plan.explain_text import ExplainStyle, limit_parts
-from funke.engine.sql.plan.node import SINGLE, Distribution, PassThrough, PlanNode, Pruned, same_columns
+from funke.engine.sql.plan import (
+    SINGLE,
+    Distribution,
+    ExplainStyle,
+    PassThrough,
+    PlanNode,
+    Pruned,
+    limit_parts,
+    same_columns,
+)
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from funke.engine.graph.state_meaning import StateMeaning
-from funke.engine.sql.binding.expressions import (
+from funke.engine.sql.binding import (
     BoundColumn,
     BoundConstant,
     BoundExpression,
+    Column,
     columns_in,
     conjuncts,
     moved,
@@ -18,18 +19,30 @@ from funke.engine.sql.binding.expressions import (
 )
 from funke.engine.sql.binding.joins import distinct_names
 from funke.engine.sql.binding.lookup_joins import LookupSettings
-from funke.engine.sql.binding.relations import Column
-from funke.engine.sql.plan.changes import INSERTS, ChangeSettings, Kinds
-from funke.engine.sql.plan.explain_text import ExplainStyle, expression_text, named_text, value_text
+from funke.engine.sql.plan import (
+    FORWARD,
+    INSERTS,
+    NO_KEYS,
+    ChangeSettings,
+    Distribution,
+    ExplainStyle,
+    Hash,
+    Kinds,
+    PlanNode,
+    Pruned,
+    UpsertKeys,
+    WatermarkStep,
+    expression_text,
+    named_text,
+    smallest_key,
+    value_text,
+)
 from funke.engine.sql.plan.join import joined_conditions
-from funke.engine.sql.plan.node import FORWARD, Distribution, Hash, PlanNode, Pruned
 from funke.engine.sql.plan.pruning import only
-from funke.engine.sql.plan.upsert_keys import NO_KEYS, UpsertKeys, smallest_key
-from funke.engine.sql.plan.watermarks import WatermarkStep
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
-    from funke.engine.sql.meaning.column_texts import ColumnTexts
+    from funke.engine.sql.meaning import ColumnTexts
 
 __all__ = ["LookupJoin", "LookupKey"]
 
@@ -240,7 +253,7 @@ class LookupJoin(PlanNode):
         """What was found for each row."""
         if not self.is_materialized:
             return None
-        from funke.engine.sql.meaning.state_parts import key_fact
+        from funke.engine.sql.meaning import key_fact
 
         facts = (
             ("the rows", texts.typed_columns(self.input, range(len(self.input.columns)))),

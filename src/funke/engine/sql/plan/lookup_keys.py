@@ -8,11 +8,13 @@ from typing import Any
 
 from funke.engine.flink_exceptions import TableException
 from funke.engine.operators.operator import MAX_WATERMARK
-from funke.engine.sql.binding.expressions import (
+from funke.engine.sql.binding import (
     BoundColumn,
     BoundConstant,
     BoundExpression,
     BoundFunction,
+    Column,
+    Relation,
     columns_in,
     conjuncts,
     is_deterministic,
@@ -22,7 +24,6 @@ from funke.engine.sql.binding.expressions import (
 )
 from funke.engine.sql.binding.joins import JoinKind, all_true, distinct_names
 from funke.engine.sql.binding.lookup_joins import LookupJoin as LogicalLookupJoin
-from funke.engine.sql.binding.relations import Column, Relation
 from funke.engine.sql.binding.snapshot_joins import LoadPhase, SnapshotJoin
 from funke.engine.sql.functions.catalog import FUNCTIONS
 from funke.engine.sql.functions.function import bind
@@ -32,10 +33,8 @@ from funke.engine.sql.plan.lateral_snapshot_join import lateral_snapshot_join_of
 from funke.engine.sql.plan.lookup_join import LookupJoin, LookupKey
 from funke.engine.sql.plan.node import PlanNode, as_node
 from funke.engine.sql.plan.table_scan import TableScan
+from funke.engine.types.logical import DataType, to_column_type, with_nullable
 from funke.engine.types.logical.casts import is_injective_cast
-from funke.engine.types.logical.column_types import to_column_type
-from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.families import with_nullable
 
 __all__ = ["lookup_join_of"]
 

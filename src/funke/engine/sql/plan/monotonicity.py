@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from enum import Enum
 
-from funke.engine.sql.binding.expressions import BoundColumn, BoundConstant, BoundExpression, BoundFunction, conjuncts
-from funke.engine.sql.binding.relations import Aggregation, BoundAggregate, Calculation, Relation
-from funke.engine.sql.plan.changes import INSERTS
-from funke.engine.sql.plan.node import as_node
+from funke.engine.sql.binding import (
+    Aggregation,
+    BoundAggregate,
+    BoundColumn,
+    BoundConstant,
+    BoundExpression,
+    BoundFunction,
+    Calculation,
+    Relation,
+    conjuncts,
+)
+from funke.engine.sql.plan import INSERTS, as_node
 
 __all__ = ["Direction", "directions_of"]
 

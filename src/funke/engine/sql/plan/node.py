@@ -98,6 +98,11 @@ class PlanNode(Relation, ABC):
         """What savepoints know its state by: never derived from the name of a class. Empty: it keeps no state."""
         return ""
 
+    @classmethod
+    def from_relation(cls: type[N], relation: Relation) -> N:
+        """The node that means what a relation means: it has its fields."""
+        return cls(**vars(relation))
+
     @property
     def inputs(self) -> tuple[PlanNode, ...]:
         """The nodes that it reads."""

@@ -6,10 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from funke.engine.sql.binding.ranks import NumberedRows
-from funke.engine.sql.plan.changes import Kinds
-from funke.engine.sql.plan.explain_text import ExplainStyle, field_names
-from funke.engine.sql.plan.node import PlanNode, Pruned, same_columns
-from funke.engine.sql.plan.watermarks import EVERY_WATERMARK, WatermarkStep
+from funke.engine.sql.plan import (
+    EVERY_WATERMARK,
+    ExplainStyle,
+    Kinds,
+    PlanNode,
+    Pruned,
+    WatermarkStep,
+    field_names,
+    same_columns,
+)
 
 if TYPE_CHECKING:
     from funke.engine.sql.meaning.column_texts import ColumnTexts

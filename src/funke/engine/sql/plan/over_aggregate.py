@@ -8,17 +8,27 @@ from typing import TYPE_CHECKING, ClassVar
 
 from funke.engine.graph.state_meaning import StateMeaning
 from funke.engine.sql.binding.window_relations import OverAggregation
-from funke.engine.sql.plan.changes import INSERTS, ChangeSettings, Kinds
-from funke.engine.sql.plan.explain_text import ExplainStyle, call_text, column_name
-from funke.engine.sql.plan.node import Moves, PlanNode
+from funke.engine.sql.plan import (
+    FOR_LATE_ROWS,
+    INSERTS,
+    ChangeSettings,
+    ExplainStyle,
+    Kinds,
+    Moves,
+    PlanNode,
+    UpsertKeys,
+    WatermarkStep,
+    call_text,
+    column_name,
+    containing,
+    finer,
+    moved_aggregate,
+)
 from funke.engine.sql.plan.over_node import OverNode, frame_unit
-from funke.engine.sql.plan.pruned_columns import moved_aggregate
-from funke.engine.sql.plan.upsert_keys import UpsertKeys, containing
-from funke.engine.sql.plan.watermarks import FOR_LATE_ROWS, WatermarkStep, finer
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
-    from funke.engine.sql.meaning.column_texts import ColumnTexts
+    from funke.engine.sql.meaning import ColumnTexts
 
 __all__ = ["OverAggregate"]
 
@@ -64,7 +74,7 @@ class OverAggregate(OverAggregation, OverNode):
         return f"{texts.time(self.input, self.time)} {frame_unit(self.is_rows)} {self.preceding} PRECEDING"
 
     def state_meaning(self, texts: ColumnTexts) -> StateMeaning | None:
-        from funke.engine.sql.meaning.state_parts import ACCUMULATORS, COLUMNS, accumulators, columns_of, key_fact
+        from funke.engine.sql.meaning import ACCUMULATORS, COLUMNS, accumulators, columns_of, key_fact
         from funke.engine.sql.operators.windows.gathered_rows import window_kernel
 
         source, is_bounded = self.input, self.preceding is not None

@@ -8,9 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from funke.engine.sql.binding.relations import BoundAggregate
-from funke.engine.sql.plan.explain_text import column_name, kind_text
-from funke.engine.sql.plan.node import Distribution, Hash, Moves, PlanNode, Pruned
-from funke.engine.sql.plan.pruned_columns import used_by
+from funke.engine.sql.plan import Distribution, Hash, Moves, PlanNode, Pruned, column_name, kind_text, used_by
 
 if TYPE_CHECKING:
     from funke.engine.sql.meaning.column_texts import ColumnTexts

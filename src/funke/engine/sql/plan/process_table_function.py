@@ -7,10 +7,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from funke.engine.sql.binding.changelog_functions import FromChangelog, ToChangelog
-from funke.engine.sql.plan.changes import ALL_KINDS, INSERTS, Kinds
-from funke.engine.sql.plan.explain_text import ExplainStyle, column_name
-from funke.engine.sql.plan.node import PlanNode, Pruned, same_columns
-from funke.engine.sql.plan.watermarks import WatermarkStep
+from funke.engine.sql.plan import (
+    ALL_KINDS,
+    INSERTS,
+    ExplainStyle,
+    Kinds,
+    PlanNode,
+    Pruned,
+    WatermarkStep,
+    column_name,
+    same_columns,
+)
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo

@@ -8,19 +8,32 @@ from typing import TYPE_CHECKING
 
 from funke.engine.graph.state_meaning import StateMeaning
 from funke.engine.sql.binding.relations import SortKey
-from funke.engine.sql.plan.changes import ChangeSettings, Kinds, updates
-from funke.engine.sql.plan.explain_text import ExplainStyle, field_names, order_text
-from funke.engine.sql.plan.node import Distribution, Hash, PlanNode, Pruned, same_columns
-from funke.engine.sql.plan.pruned_columns import kept_columns
+from funke.engine.sql.plan import (
+    NO_KEYS,
+    ChangeSettings,
+    Distribution,
+    ExplainStyle,
+    Hash,
+    Kinds,
+    PlanNode,
+    Pruned,
+    UpsertKeys,
+    WatermarkStep,
+    containing,
+    field_names,
+    kept_columns,
+    one_key,
+    order_text,
+    same_columns,
+    updates,
+)
 from funke.engine.sql.plan.pruning import without_unused
 from funke.engine.sql.plan.rank_strategy import RankStrategy
-from funke.engine.sql.plan.upsert_keys import NO_KEYS, UpsertKeys, containing, one_key
-from funke.engine.sql.plan.watermarks import WatermarkStep
 from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
-    from funke.engine.sql.meaning.column_texts import ColumnTexts
+    from funke.engine.sql.meaning import ColumnTexts
 
 __all__ = ["Rank"]
 
@@ -140,7 +153,7 @@ class Rank(PlanNode):
         return texts.row_number(self.input, self.keys, self.order)
 
     def state_meaning(self, texts: ColumnTexts) -> StateMeaning:
-        from funke.engine.sql.meaning.state_parts import COLUMNS, columns_of, input_facts, key_fact, rows_fact
+        from funke.engine.sql.meaning import COLUMNS, columns_of, input_facts, key_fact, rows_fact
         from funke.engine.sql.operators.keep_one_row import stored_row_parts
 
         source = self.input

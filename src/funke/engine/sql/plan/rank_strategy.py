@@ -5,10 +5,8 @@ from __future__ import annotations
 from enum import Enum
 
 from funke.engine.sql.binding.relations import SortKey
-from funke.engine.sql.plan.changes import INSERTS
+from funke.engine.sql.plan import INSERTS, PlanNode, containing, smallest_key
 from funke.engine.sql.plan.monotonicity import Direction, directions_of
-from funke.engine.sql.plan.node import PlanNode
-from funke.engine.sql.plan.upsert_keys import containing, smallest_key
 
 __all__ = ["RankStrategy", "rank_strategy"]
 

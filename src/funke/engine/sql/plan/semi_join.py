@@ -7,16 +7,28 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from funke.engine.graph.state_meaning import StateMeaning
-from funke.engine.sql.plan.changes import ALL_KINDS, INSERTS, ChangeSettings, Kinds
-from funke.engine.sql.plan.explain_text import ExplainStyle, column_name, right_names
-from funke.engine.sql.plan.node import Distribution, Hash, PlanNode, Pruned, same_columns
+from funke.engine.sql.plan import (
+    ALL_KINDS,
+    INSERTS,
+    ChangeSettings,
+    Distribution,
+    ExplainStyle,
+    Hash,
+    Kinds,
+    PlanNode,
+    Pruned,
+    UpsertKeys,
+    WatermarkStep,
+    column_name,
+    containing,
+    right_names,
+    same_columns,
+)
 from funke.engine.sql.plan.pruning import without_unused
-from funke.engine.sql.plan.upsert_keys import UpsertKeys, containing
-from funke.engine.sql.plan.watermarks import WatermarkStep
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
-    from funke.engine.sql.meaning.column_texts import ColumnTexts
+    from funke.engine.sql.meaning import ColumnTexts
 
 __all__ = ["SemiJoin"]
 
@@ -91,7 +103,7 @@ class SemiJoin(PlanNode):
 
     def state_meaning(self, texts: ColumnTexts) -> StateMeaning | None:
         """How many equal rows each side has; the left ones were sent, or were not."""
-        from funke.engine.sql.meaning.state_parts import input_facts
+        from funke.engine.sql.meaning import input_facts
 
         left, right = (texts.typed_columns(each, self.keys) for each in self.inputs)
         kind = ("rows sent", "that are not on the right side" if self.is_anti else "that are on the right side")

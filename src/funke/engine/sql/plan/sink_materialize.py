@@ -6,17 +6,28 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from funke.engine.graph.state_meaning import StateMeaning
-from funke.engine.sql.plan.changes import ALL_KINDS, Kinds
-from funke.engine.sql.plan.explain_text import ExplainStyle, field_names
-from funke.engine.sql.plan.node import Distribution, Hash, PassThrough, PlanNode, Pruned, same_columns
+from funke.engine.sql.plan import (
+    ALL_KINDS,
+    EVERY_WATERMARK,
+    Distribution,
+    ExplainStyle,
+    Hash,
+    Kinds,
+    PassThrough,
+    PlanNode,
+    Pruned,
+    UpsertKeys,
+    WatermarkStep,
+    field_names,
+    one_key,
+    same_columns,
+)
 from funke.engine.sql.plan.pruning import without_unused
-from funke.engine.sql.plan.upsert_keys import UpsertKeys, one_key
-from funke.engine.sql.plan.watermarks import EVERY_WATERMARK, WatermarkStep
 from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
-    from funke.engine.sql.meaning.column_texts import ColumnTexts
+    from funke.engine.sql.meaning import ColumnTexts
 
 __all__ = ["SinkMaterialize", "WatermarkTimestampAssigner"]
 
@@ -74,7 +85,7 @@ class SinkMaterialize(PassThrough):
         return assigner, replace(self, input=assigner)
 
     def state_meaning(self, texts: ColumnTexts) -> StateMeaning:
-        from funke.engine.sql.meaning.state_parts import COLUMNS, columns_of, input_facts, key_fact
+        from funke.engine.sql.meaning import COLUMNS, columns_of, input_facts, key_fact
 
         source = self.input
         replaced = "none" if self.upsert_key is None else texts.typed_columns(source, self.upsert_key)

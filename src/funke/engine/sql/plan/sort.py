@@ -7,13 +7,24 @@ from typing import TYPE_CHECKING, ClassVar
 
 from funke.engine.graph.state_meaning import StateMeaning
 from funke.engine.sql.binding.relations import Sort, SortKey
-from funke.engine.sql.plan.explain_text import ExplainStyle, limit_parts, order_text
-from funke.engine.sql.plan.node import SINGLE, Distribution, PassThrough, PlanNode, Pruned, same_columns
-from funke.engine.sql.plan.watermarks import FOR_LATE_ROWS, WatermarkStep, finer
+from funke.engine.sql.plan import (
+    FOR_LATE_ROWS,
+    SINGLE,
+    Distribution,
+    ExplainStyle,
+    PassThrough,
+    PlanNode,
+    Pruned,
+    WatermarkStep,
+    finer,
+    limit_parts,
+    order_text,
+    same_columns,
+)
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
-    from funke.engine.sql.meaning.column_texts import ColumnTexts
+    from funke.engine.sql.meaning import ColumnTexts
 
 __all__ = ["BatchSort", "TemporalSort"]
 
@@ -49,7 +60,7 @@ class BatchSort(Sort, _OrderedRows):
         return f"{'SortLimit' if limit else 'Sort'}({', '.join((order, *limit))})"
 
     def state_meaning(self, texts: ColumnTexts) -> StateMeaning:
-        from funke.engine.sql.meaning.state_parts import rows_fact
+        from funke.engine.sql.meaning import rows_fact
 
         # All rows that have come; they are sorted at the end.
         return StateMeaning("Sort", (rows_fact(texts, self.input),))
@@ -76,7 +87,7 @@ class TemporalSort(_OrderedRows):
         return f"TemporalSort(orderBy=[{order_text(self.columns, self.keys)}])"
 
     def state_meaning(self, texts: ColumnTexts) -> StateMeaning:
-        from funke.engine.sql.meaning.state_parts import rows_fact
+        from funke.engine.sql.meaning import rows_fact
 
         # Rows that wait, with all their columns.
         order = ("ORDER BY", texts.order(self.input, self.keys))

@@ -8,18 +8,27 @@ from typing import TYPE_CHECKING, ClassVar
 
 from funke.engine.graph.state_meaning import MeaningPart, StateMeaning
 from funke.engine.sql.binding.window_relations import SortedAggregation
-from funke.engine.sql.plan.changes import ChangeSettings, Kinds, updates
-from funke.engine.sql.plan.explain_text import ExplainStyle, call_text, column_name
-from funke.engine.sql.plan.node import Moves, PlanNode
+from funke.engine.sql.plan import (
+    ChangeSettings,
+    ExplainStyle,
+    Kinds,
+    Moves,
+    PlanNode,
+    UpsertKeys,
+    WatermarkStep,
+    call_text,
+    column_name,
+    containing,
+    moved_aggregate,
+    smallest_key,
+    updates,
+)
 from funke.engine.sql.plan.over_node import OverNode, frame_unit
-from funke.engine.sql.plan.pruned_columns import moved_aggregate
-from funke.engine.sql.plan.upsert_keys import UpsertKeys, containing, smallest_key
-from funke.engine.sql.plan.watermarks import WatermarkStep
 from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
-    from funke.engine.sql.meaning.column_texts import ColumnTexts
+    from funke.engine.sql.meaning import ColumnTexts
 
 __all__ = ["SortedOverAggregate"]
 
@@ -80,7 +89,7 @@ class SortedOverAggregate(SortedAggregation, OverNode):
         return f"{texts.order(self.input, (self.order,))} {self._frame}"
 
     def state_meaning(self, texts: ColumnTexts) -> StateMeaning | None:
-        from funke.engine.sql.meaning.state_parts import ACCUMULATORS, COLUMNS, columns_of, input_facts, key_fact
+        from funke.engine.sql.meaning import ACCUMULATORS, COLUMNS, columns_of, input_facts, key_fact
 
         source = self.input
         facts = (

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from funke.engine.sql.binding.relations import Sort
-from funke.engine.sql.plan.explain_text import ExplainStyle, field_names
-from funke.engine.sql.plan.node import PassThrough
+from funke.engine.sql.plan import ExplainStyle, PassThrough, field_names
 
 __all__ = ["SparkRows"]
 

@@ -7,12 +7,20 @@ from typing import TYPE_CHECKING
 
 from funke.engine.flink_exceptions import TableException
 from funke.engine.sql.binding.relations import Scan
+from funke.engine.sql.plan import (
+    NO_KEYS,
+    ChangeSettings,
+    ExplainStyle,
+    Kinds,
+    PlanNode,
+    Pruned,
+    UpsertKeys,
+    WatermarkStep,
+    field_names,
+    one_key,
+    same_columns,
+)
 from funke.engine.sql.plan.changelog_normalize import ChangelogNormalize
-from funke.engine.sql.plan.changes import ChangeSettings, Kinds
-from funke.engine.sql.plan.explain_text import ExplainStyle, field_names
-from funke.engine.sql.plan.node import PlanNode, Pruned, same_columns
-from funke.engine.sql.plan.upsert_keys import NO_KEYS, UpsertKeys, one_key
-from funke.engine.sql.plan.watermarks import WatermarkStep
 from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:

@@ -6,16 +6,22 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from funke.engine.graph.state_meaning import StateMeaning
-from funke.engine.sql.plan.changes import Kinds
-from funke.engine.sql.plan.explain_text import ExplainStyle
+from funke.engine.sql.plan import (
+    FOR_LATE_ROWS,
+    ExplainStyle,
+    Kinds,
+    Moves,
+    PlanNode,
+    UpsertKeys,
+    WatermarkStep,
+    containing,
+    finer,
+)
 from funke.engine.sql.plan.join import KIND_NAMES, TwoSidedNode, joined_conditions
-from funke.engine.sql.plan.node import Moves, PlanNode
-from funke.engine.sql.plan.upsert_keys import UpsertKeys, containing
-from funke.engine.sql.plan.watermarks import FOR_LATE_ROWS, WatermarkStep, finer
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
-    from funke.engine.sql.meaning.column_texts import ColumnTexts
+    from funke.engine.sql.meaning import ColumnTexts
 
 __all__ = ["TemporalJoin"]
 
@@ -73,7 +79,7 @@ class TemporalJoin(TwoSidedNode):
 
     def state_meaning(self, texts: ColumnTexts) -> StateMeaning | None:
         """Rows of the left input that wait, and versions; a condition is looked at later."""
-        from funke.engine.sql.meaning.state_parts import LEFT_COLUMNS, VERSION_COLUMNS, columns_of, key_fact
+        from funke.engine.sql.meaning import LEFT_COLUMNS, VERSION_COLUMNS, columns_of, key_fact
 
         assert self.right_time is not None
         facts = (

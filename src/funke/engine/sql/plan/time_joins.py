@@ -7,18 +7,16 @@ from typing import Any
 
 from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.flink_exceptions import TableException, ValidationException
-from funke.engine.sql.binding.expressions import BoundExpression
+from funke.engine.sql.binding import BoundExpression, Column
 from funke.engine.sql.binding.joins import Join as LogicalJoin
 from funke.engine.sql.binding.joins import all_true, columns_of_join, conditions_of
-from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.binding.time_bounds import TimeBounds, time_bounds
 from funke.engine.sql.binding.window_columns import WindowEquality, window_columns, window_equality
 from funke.engine.sql.plan.interval_join import IntervalJoin
 from funke.engine.sql.plan.join_keys import KeyedSides, keyed_sides
 from funke.engine.sql.plan.node import PlanNode
 from funke.engine.sql.plan.window_join import WindowJoin
-from funke.engine.types.logical.families import with_nullable
-from funke.engine.types.logical.sql_text import to_sql_text
+from funke.engine.types.logical import to_sql_text, with_nullable
 
 __all__ = ["time_join_of", "without_times"]
 

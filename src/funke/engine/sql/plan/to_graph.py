@@ -17,11 +17,9 @@ from funke.engine.graph.operations import ColumnOperator, CustomOperator
 from funke.engine.graph.partitioners import Global, Hash
 from funke.engine.sql.binding.relations import Column, Relation
 from funke.engine.sql.meaning.column_texts import ColumnTexts
-from funke.engine.sql.operators import loaded
 from funke.engine.sql.operators.batch_elements import unpack_batches
-from funke.engine.sql.plan.changes import INSERTS
-from funke.engine.sql.plan.node import SINGLE, Distribution, PlanNode, as_node
-from funke.engine.sql.plan.node import Hash as HashKeys
+from funke.engine.sql.plan import INSERTS, SINGLE, Distribution, PlanNode, as_node
+from funke.engine.sql.plan import Hash as HashKeys
 from funke.engine.sql.plan.spark_rows import SparkRows
 from funke.engine.sql.plan.table_scan import TableScan
 from funke.engine.sql.plan.union import Union
@@ -32,11 +30,7 @@ from funke.engine.sql.spark_plans.task_code import PlanSettings
 from funke.engine.sql.stream_types import row_type_of
 from funke.engine.sql.table_rows import to_batches
 
-__all__ = ["OPERATOR_MODULES", "shared_streams", "stream_of", "written_stream"]
-
-# Whoever can make a graph has loaded the operators: the fork server of slots among them.
-OPERATOR_MODULES = loaded.MODULES
-
+__all__ = ["shared_streams", "stream_of", "written_stream"]
 
 _shared: ContextVar[SharedRelations[StreamRef] | None] = ContextVar("streams of the job under way", default=None)
 

@@ -6,12 +6,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from funke.engine.sql.binding.relations import UnionAll
-from funke.engine.sql.plan.changes import INSERTS, Kinds
-from funke.engine.sql.plan.explain_text import ExplainStyle, field_names
-from funke.engine.sql.plan.node import PlanNode, Pruned
-from funke.engine.sql.plan.pruned_columns import kept_columns
+from funke.engine.sql.plan import (
+    INSERTS,
+    ExplainStyle,
+    Kinds,
+    PlanNode,
+    Pruned,
+    WatermarkStep,
+    field_names,
+    kept_columns,
+)
 from funke.engine.sql.plan.pruning import only
-from funke.engine.sql.plan.watermarks import WatermarkStep
 
 if TYPE_CHECKING:
     from funke.engine.sql.meaning.column_texts import ColumnTexts

@@ -6,10 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from funke.engine.sql.binding.relations import Constants
-from funke.engine.sql.plan.changes import INSERTS, Kinds
-from funke.engine.sql.plan.explain_text import ExplainStyle, value_text
-from funke.engine.sql.plan.node import PlanNode, Pruned, same_columns
-from funke.engine.sql.plan.watermarks import WatermarkStep
+from funke.engine.sql.plan import (
+    INSERTS,
+    ExplainStyle,
+    Kinds,
+    PlanNode,
+    Pruned,
+    WatermarkStep,
+    same_columns,
+    value_text,
+)
 
 if TYPE_CHECKING:
     from funke.engine.sql.meaning.column_texts import ColumnTexts

@@ -8,18 +8,31 @@ from typing import TYPE_CHECKING, ClassVar
 from funke.engine.graph.state_meaning import StateMeaning
 from funke.engine.sql.binding.relations import BoundAggregate
 from funke.engine.sql.binding.window_relations import WindowAggregation, WindowTime
-from funke.engine.sql.plan.changes import INSERTS, Kinds
-from funke.engine.sql.plan.explain_text import PREFIX, ExplainStyle, call_text, column_name
-from funke.engine.sql.plan.node import Distribution, Hash, LocalPhase, PlanNode, Pruned
-from funke.engine.sql.plan.pruned_columns import moved_aggregate, used_by
-from funke.engine.sql.plan.upsert_keys import UpsertKeys, one_key
-from funke.engine.sql.plan.watermarks import WatermarkStep, finer
+from funke.engine.sql.plan import (
+    INSERTS,
+    PREFIX,
+    Distribution,
+    ExplainStyle,
+    Hash,
+    Kinds,
+    LocalPhase,
+    PlanNode,
+    Pruned,
+    UpsertKeys,
+    WatermarkStep,
+    call_text,
+    column_name,
+    finer,
+    moved_aggregate,
+    one_key,
+    used_by,
+)
 from funke.engine.sql.plan.windows import WINDOW_COLUMNS, window_step, windows_text
 from funke.engine.sql.window_kinds import SessionWindows, SlicedWindows
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
-    from funke.engine.sql.meaning.column_texts import ColumnTexts
+    from funke.engine.sql.meaning import ColumnTexts
 
 __all__ = ["LocalWindowAggregate", "WindowAggregate"]
 
@@ -122,7 +135,7 @@ class WindowAggregate(WindowAggregation, PlanNode):
         return f"({call}{texts.group_by(self.input, self.keys)} IN {windows})"
 
     def state_meaning(self, texts: ColumnTexts) -> StateMeaning | None:
-        from funke.engine.sql.meaning.state_parts import ACCUMULATORS, accumulators, input_facts, key_fact, window_fact
+        from funke.engine.sql.meaning import ACCUMULATORS, accumulators, input_facts, key_fact, window_fact
         from funke.engine.sql.operators.windows.gathered_rows import window_kernel
 
         source, takes_back = self.input, self.input.has_retractions
@@ -133,13 +146,14 @@ class WindowAggregate(WindowAggregation, PlanNode):
 
     def create(self, task: TaskInfo) -> Operator:
         from funke.engine.sql.operators.windows import window_aggregate as operators
+        from funke.engine.sql.operators.windows.session_window_aggregate import SessionWindowOperator
 
         if self.windows is None:
             return operators.AttachedWindowOperator(self)
         if isinstance(self.windows, SlicedWindows):
             return operators.SliceWindowOperator(self, self.windows)
         assert isinstance(self.windows, SessionWindows)
-        return operators.SessionWindowOperator(self, self.windows)
+        return SessionWindowOperator(self, self.windows)
 
 
 @dataclass(frozen=True)
@@ -178,7 +192,7 @@ class GlobalWindowAggregate(WindowAggregate):
         return f"Global{self.input.whole}"
 
     def create(self, task: TaskInfo) -> Operator:
-        from funke.engine.sql.operators.windows.window_aggregate import EntryWindowOperator
+        from funke.engine.sql.operators.windows.global_window_aggregate import EntryWindowOperator
 
         assert isinstance(self.windows, SlicedWindows)
         return EntryWindowOperator(self, self.windows)

@@ -9,16 +9,13 @@ from typing import TYPE_CHECKING, ClassVar
 from funke.engine.graph.state_meaning import StateMeaning
 from funke.engine.sql.binding.window_columns import JoinedWindows, window_columns
 from funke.engine.sql.binding.window_relations import WindowTime
-from funke.engine.sql.plan.changes import INSERTS, Kinds
-from funke.engine.sql.plan.explain_text import ExplainStyle, column_name
+from funke.engine.sql.plan import INSERTS, ExplainStyle, Kinds, Moves, PlanNode, WatermarkStep, column_name, finer
 from funke.engine.sql.plan.join import KIND_NAMES, TwoSidedNode
-from funke.engine.sql.plan.node import Moves, PlanNode
-from funke.engine.sql.plan.watermarks import WatermarkStep, finer
 from funke.engine.sql.plan.windows import session_keys, window_step, windows_text
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
-    from funke.engine.sql.meaning.column_texts import ColumnTexts
+    from funke.engine.sql.meaning import ColumnTexts
 
 __all__ = ["WindowJoin"]
 
@@ -71,7 +68,7 @@ class WindowJoin(TwoSidedNode, JoinedWindows):
 
     def state_meaning(self, texts: ColumnTexts) -> StateMeaning | None:
         """The rows of windows that have not ended; what a pair must fulfil is looked at later."""
-        from funke.engine.sql.meaning.state_parts import key_fact
+        from funke.engine.sql.meaning import key_fact
 
         sides = [texts.typed_columns(each, range(len(each.columns))) for each in self.inputs]
         facts = (

@@ -10,16 +10,27 @@ from funke.engine.graph.state_meaning import StateMeaning
 from funke.engine.sql.binding.ranks import RankedWindows
 from funke.engine.sql.binding.window_columns import window_columns
 from funke.engine.sql.binding.window_relations import WindowAggregation, WindowTable
-from funke.engine.sql.plan.changes import INSERTS, Kinds
-from funke.engine.sql.plan.explain_text import ExplainStyle, column_name
-from funke.engine.sql.plan.node import Distribution, Hash, PlanNode, Pruned
-from funke.engine.sql.plan.upsert_keys import NO_KEYS, UpsertKeys, containing, one_key
-from funke.engine.sql.plan.watermarks import WatermarkStep, finer
+from funke.engine.sql.plan import (
+    INSERTS,
+    NO_KEYS,
+    Distribution,
+    ExplainStyle,
+    Hash,
+    Kinds,
+    PlanNode,
+    Pruned,
+    UpsertKeys,
+    WatermarkStep,
+    column_name,
+    containing,
+    finer,
+    one_key,
+)
 from funke.engine.sql.plan.windows import session_keys, window_step, windows_text
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
-    from funke.engine.sql.meaning.column_texts import ColumnTexts
+    from funke.engine.sql.meaning import ColumnTexts
 
 __all__ = ["WindowDeduplicate", "WindowRank"]
 
@@ -102,7 +113,7 @@ class WindowRank(RankedWindows, PlanNode):
         return texts.row_number(self.input, (*self.keys, *self.window_columns), self.order)
 
     def state_meaning(self, texts: ColumnTexts) -> StateMeaning | None:
-        from funke.engine.sql.meaning.state_parts import COLUMNS, columns_of, key_fact, window_fact
+        from funke.engine.sql.meaning import COLUMNS, columns_of, key_fact, window_fact
 
         source = self.input
         facts = (

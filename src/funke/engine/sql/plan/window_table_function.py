@@ -9,15 +9,22 @@ from typing import TYPE_CHECKING, ClassVar
 from funke.engine.graph.state_meaning import StateMeaning
 from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.binding.window_relations import WindowTable
-from funke.engine.sql.plan.changes import Kinds
-from funke.engine.sql.plan.explain_text import ExplainStyle, column_name
-from funke.engine.sql.plan.node import Distribution, Hash, PlanNode, Pruned
-from funke.engine.sql.plan.watermarks import WatermarkStep, finer
+from funke.engine.sql.plan import (
+    Distribution,
+    ExplainStyle,
+    Hash,
+    Kinds,
+    PlanNode,
+    Pruned,
+    WatermarkStep,
+    column_name,
+    finer,
+)
 from funke.engine.sql.plan.windows import WINDOW_COLUMNS, window_step, windows_text
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
-    from funke.engine.sql.meaning.column_texts import ColumnTexts
+    from funke.engine.sql.meaning import ColumnTexts
 
 __all__ = ["SessionWindowTableFunction", "WindowTableFunction"]
 
@@ -88,7 +95,7 @@ class SessionWindowTableFunction(WindowTableFunction):
         return finer(wanted, window_step(self.time, self.windows))
 
     def state_meaning(self, texts: ColumnTexts) -> StateMeaning | None:
-        from funke.engine.sql.meaning.state_parts import COLUMNS, columns_of, input_facts, key_fact, window_fact
+        from funke.engine.sql.meaning import COLUMNS, columns_of, input_facts, key_fact, window_fact
 
         source = self.input
         facts = (

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.binding.window_relations import WindowAggregation, WindowTable, WindowTime
-from funke.engine.sql.plan.explain_text import column_name
-from funke.engine.sql.plan.watermarks import EVERY_WATERMARK, FOR_LATE_ROWS, WatermarkStep
+from funke.engine.sql.plan import EVERY_WATERMARK, FOR_LATE_ROWS, WatermarkStep, column_name
 from funke.engine.sql.window_kinds import SlicedWindows, Windows
 
 __all__ = ["WINDOW_COLUMNS", "session_keys", "window_step", "windows_text"]

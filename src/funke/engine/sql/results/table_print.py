@@ -9,20 +9,23 @@ from typing import TYPE_CHECKING
 
 from funke.engine.sql.results.display_width import cut, display_width, right_aligned
 from funke.engine.sql.results.value_text import value_text
-from funke.engine.types.logical.atomic_types import (
+from funke.engine.types.logical import (
     BigIntType,
     BooleanType,
+    DataType,
+    DateType,
     DecimalType,
     IntType,
+    LocalZonedTimestampType,
     SmallIntType,
+    TimestampType,
+    TimeType,
     TinyIntType,
 )
-from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.time_types import DateType, LocalZonedTimestampType, TimestampType, TimeType
 from funke.engine.types.row import Row
 
 if TYPE_CHECKING:
-    from funke.engine.types.logical.sql_value import SqlValue
+    from funke.engine.types.logical import SqlValue
 
 __all__ = ["ResultColumns", "listing_lines", "query_lines"]
 

@@ -8,24 +8,30 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING, Any
 
 from funke.engine.types.bitmap_bytes import shown_text
-from funke.engine.types.logical.atomic_types import (
+from funke.engine.types.logical import (
+    ArrayType,
     BinaryType,
     BitmapType,
     BooleanType,
+    DataType,
+    DayTimeIntervalType,
     DecimalType,
     DoubleType,
     FloatType,
+    LocalZonedTimestampType,
+    MapType,
+    MultisetType,
+    RowType,
+    StructuredType,
+    TimestampType,
+    TimeType,
     VarBinaryType,
+    YearMonthIntervalType,
 )
-from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
-from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.interval_types import DayTimeIntervalType, YearMonthIntervalType
-from funke.engine.types.logical.row_type import RowType, StructuredType
-from funke.engine.types.logical.time_types import LocalZonedTimestampType, TimestampType, TimeType
 from funke.engine.types.number_text import double_text, float_text
 
 if TYPE_CHECKING:
-    from funke.engine.types.logical.sql_value import SqlValue
+    from funke.engine.types.logical import SqlValue
 
 __all__ = ["value_text"]
 

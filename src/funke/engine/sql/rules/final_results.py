@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from funke.engine.sql.binding.relations import Aggregation, with_inputs
+from funke.engine.sql.plan import INSERTS, PlanNode
 from funke.engine.sql.plan.batch_join import BatchJoin
-from funke.engine.sql.plan.changes import INSERTS
 from funke.engine.sql.plan.deduplicate import Deduplicate
 from funke.engine.sql.plan.final_rows import FinalRows
 from funke.engine.sql.plan.group_aggregate import GroupAggregate
 from funke.engine.sql.plan.join import Join
-from funke.engine.sql.plan.node import PlanNode
 from funke.engine.sql.plan.rank import Rank
 from funke.engine.sql.rules.stream_refusals import has_pandas
 

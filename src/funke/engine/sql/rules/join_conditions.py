@@ -8,19 +8,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from funke.engine.sql.binding.expressions import (
+from funke.engine.sql.binding import (
     BoundColumn,
     BoundExpression,
     BoundFunction,
+    Calculation,
+    Relation,
     columns_in,
     conjuncts,
+    inputs_of,
     is_deterministic,
     with_columns,
+    with_inputs,
 )
 from funke.engine.sql.binding.join_times import has_join
 from funke.engine.sql.binding.joins import Join, JoinKind, all_true, columns_of_join
 from funke.engine.sql.binding.merged_calculations import merged_pair
-from funke.engine.sql.binding.relations import Calculation, Relation, inputs_of, with_inputs
 from funke.engine.sql.binding.window_columns import looks_at_columns
 from funke.engine.sql.rules.plain_conditions import disjuncts, plain_conditions, with_constants
 

@@ -10,17 +10,21 @@ from dataclasses import replace
 
 from funke.engine.config.option_values import parse_boolean, parse_duration, parse_integer
 from funke.engine.errors import ConfigurationError
-from funke.engine.sql.binding.expressions import (
+from funke.engine.sql.binding import (
     BoundColumn,
     BoundExpression,
+    Calculation,
+    Column,
+    Relation,
     conjuncts,
+    inputs_of,
     is_deterministic,
     with_columns,
+    with_inputs,
 )
 from funke.engine.sql.binding.joins import Join, all_true, columns_of_join
 from funke.engine.sql.binding.lookup_joins import AsyncLookups, LookupJoin, LookupSettings
 from funke.engine.sql.binding.merged_calculations import merged_pair
-from funke.engine.sql.binding.relations import Calculation, Column, Relation, inputs_of, with_inputs
 from funke.engine.sql.binding.snapshot_joins import SnapshotJoin
 from funke.engine.sql.plan.group_window_aggregate import Settings
 from funke.engine.sql.rules.join_conditions import filtered, rejecting_null, side_of

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from funke.engine.sql.binding.expressions import BoundColumn, BoundExpression, BoundFunction, symbol_of
-from funke.engine.sql.binding.relations import Aggregation, Calculation, Column, Relation, with_inputs
+from funke.engine.sql.binding import (
+    Aggregation,
+    BoundColumn,
+    BoundExpression,
+    BoundFunction,
+    Calculation,
+    Column,
+    Relation,
+    symbol_of,
+    with_inputs,
+)
 from funke.engine.sql.functions.catalog import FUNCTIONS
 from funke.engine.sql.functions.function import bind
 from funke.engine.sql.plan.calc import Calc

@@ -5,9 +5,8 @@ What are updates below stay updates, and rows that are only added stay so.
 
 from __future__ import annotations
 
-from funke.engine.sql.binding.expressions import columns_in, moved
+from funke.engine.sql.binding import Calculation, Relation, columns_in, moved, with_inputs
 from funke.engine.sql.binding.merged_calculations import merged_pair
-from funke.engine.sql.binding.relations import Calculation, Relation, with_inputs
 from funke.engine.sql.plan.calc import Calc
 from funke.engine.sql.plan.join import Join
 

@@ -6,35 +6,32 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from funke.engine.flink_exceptions import TableException
-from funke.engine.sql.binding.expressions import (
+from funke.engine.sql.binding import (
+    Aggregation,
     BoundColumn,
     BoundConstant,
     BoundExpression,
     BoundFunction,
-    columns_in,
-    conjuncts,
-    with_columns,
-)
-from funke.engine.sql.binding.merged_calculations import merged_pair
-from funke.engine.sql.binding.ranks import NumberedRows, RankedWindows
-from funke.engine.sql.binding.relations import (
-    Aggregation,
     Calculation,
     Column,
     Expansion,
     Relation,
     SortKey,
+    columns_in,
+    conjuncts,
+    with_columns,
     with_inputs,
 )
+from funke.engine.sql.binding.merged_calculations import merged_pair
+from funke.engine.sql.binding.ranks import NumberedRows, RankedWindows
 from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.binding.window_columns import window_columns
 from funke.engine.sql.binding.window_grouping import with_windows
 from funke.engine.sql.binding.window_relations import OverAggregation, SortedAggregation
+from funke.engine.sql.plan import INSERTS, as_node
 from funke.engine.sql.plan.calc import Calc
-from funke.engine.sql.plan.changes import INSERTS
 from funke.engine.sql.plan.deduplicate import Deduplicate
 from funke.engine.sql.plan.lower import lower
-from funke.engine.sql.plan.node import as_node
 from funke.engine.sql.plan.rank import Rank
 from funke.engine.sql.plan.rank_strategy import rank_strategy
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from funke.engine.sql.binding.correlations import Correlation
-from funke.engine.sql.binding.expressions import BoundColumn, BoundConstant, BoundExpression, BoundFunction
-from funke.engine.sql.binding.grouped_queries import distinct_rows
-from funke.engine.sql.binding.relations import (
+from funke.engine.sql.binding import (
     Aggregation,
     BoundAggregate,
+    BoundColumn,
+    BoundConstant,
+    BoundExpression,
+    BoundFunction,
     Calculation,
     Column,
     Relation,
     UnionAll,
     with_inputs,
 )
+from funke.engine.sql.binding.correlations import Correlation
+from funke.engine.sql.binding.grouped_queries import distinct_rows
 from funke.engine.sql.binding.set_operations import SetComparison
 from funke.engine.sql.functions.aggregates.aggregate import AggregateFunction, bind_aggregate
 from funke.engine.sql.functions.aggregates.counting import COUNT
@@ -24,9 +27,7 @@ from funke.engine.sql.functions.function import Argument, Function, bind
 from funke.engine.sql.plan.correlate import REPEATED
 from funke.engine.sql.plan.lower import lower
 from funke.engine.sql.plan.semi_join import SemiJoin
-from funke.engine.types.logical.atomic_types import BigIntType, BooleanType
-from funke.engine.types.logical.collection_types import ArrayType
-from funke.engine.types.logical.data_type import DataType
+from funke.engine.types.logical import ArrayType, BigIntType, BooleanType, DataType
 
 __all__ = ["with_set_comparisons"]
 

@@ -6,14 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TypeGuard
 
-from funke.engine.sql.binding.expressions import BoundColumn
+from funke.engine.sql.binding import BoundColumn, Calculation, Relation, Scan, inputs_of, with_inputs
 from funke.engine.sql.binding.merged_calculations import merged_pair
-from funke.engine.sql.binding.relations import Calculation, Relation, Scan, inputs_of, with_inputs
 from funke.engine.sql.connectors.table_source import TableSource
+from funke.engine.sql.plan import WatermarkStep, as_node, finer
 from funke.engine.sql.plan.assign_watermarks import AssignWatermarks
 from funke.engine.sql.plan.calc import Calc
-from funke.engine.sql.plan.node import as_node
-from funke.engine.sql.plan.watermarks import WatermarkStep, finer
 
 __all__ = ["with_shared_scans", "with_shared_watermarks"]
 

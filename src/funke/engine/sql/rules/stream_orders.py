@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from funke.engine.flink_exceptions import TableException
-from funke.engine.sql.binding.expressions import BoundColumn
-from funke.engine.sql.binding.relations import Calculation, Limit, Relation, Sort, SortKey, with_inputs
+from funke.engine.sql.binding import BoundColumn, Calculation, Limit, Relation, Sort, SortKey, with_inputs
 from funke.engine.sql.binding.time_attributes import TimeAttribute
+from funke.engine.sql.plan import INSERTS, as_node
 from funke.engine.sql.plan.calc import Calc
 from funke.engine.sql.plan.changelog_mode import require_kinds
-from funke.engine.sql.plan.changes import INSERTS
 from funke.engine.sql.plan.lower import lower
-from funke.engine.sql.plan.node import as_node
 from funke.engine.sql.plan.sort import TemporalSort
 from funke.engine.sql.rules.ranks import ranked
 

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from funke.engine.flink_exceptions import TableException
 from funke.engine.sql.binding.changelog_functions import FromChangelog, ToChangelog
+from funke.engine.sql.binding.match_relations import Matches
 from funke.engine.sql.binding.relations import Aggregation, Relation, inputs_of
 from funke.engine.sql.binding.window_relations import OverAggregation
 from funke.engine.sql.functions.user_aggregates import UserAggregate
+from funke.engine.sql.plan import INSERTS, PREFIX, as_node
 from funke.engine.sql.plan.changelog_mode import require_kinds
-from funke.engine.sql.plan.changes import INSERTS
-from funke.engine.sql.plan.explain_text import PREFIX
 from funke.engine.sql.plan.interval_join import IntervalJoin
 from funke.engine.sql.plan.lateral_snapshot_join import LateralSnapshotJoin
-from funke.engine.sql.plan.node import as_node
 from funke.engine.sql.plan.window_join import WindowJoin
 
 __all__ = ["has_pandas", "refuse_changes", "refuse_in_batches", "refuse_in_streams"]
 
 _OF_ROWS_THAT_STAY: dict[type[Relation], str] = {
     IntervalJoin: "StreamPhysicalIntervalJoin",
+    Matches: "Match Recognize",
     OverAggregation: "StreamPhysicalOverAggregate",
     WindowJoin: "StreamPhysicalWindowJoin",
 }

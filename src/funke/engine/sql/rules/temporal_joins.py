@@ -10,8 +10,7 @@ from funke.engine.flink_exceptions import ValidationException
 from funke.engine.sql.binding.relations import Relation, inputs_of
 from funke.engine.sql.plan.temporal_join import TemporalJoin
 from funke.engine.sql.plan.upsert_keys import smallest_key
-from funke.engine.types.logical.column_types import to_column_type
-from funke.engine.types.logical.sql_text import to_sql_text
+from funke.engine.types.logical import to_column_type, to_sql_text
 
 __all__ = ["check_versions"]
 

@@ -15,9 +15,7 @@ import pyarrow as pa
 from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.functions.values import from_values, to_values
 from funke.engine.sql.operators.calculate import schema_of
-from funke.engine.types.logical.column_types import to_column_type
-from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.families import APPROXIMATE
+from funke.engine.types.logical import APPROXIMATE, DataType, to_column_type
 
 __all__ = [
     "carried_schema",

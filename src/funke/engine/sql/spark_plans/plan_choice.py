@@ -31,27 +31,30 @@ from funke.engine.sql.connectors.spark_factory import SparkTableSource
 from funke.engine.sql.connectors.table_source import TableSource
 from funke.engine.sql.functions.user_aggregates import UserAggregate
 from funke.engine.sql.operators.opened_functions import functions_in
-from funke.engine.sql.plan.assign_watermarks import AssignWatermarks
-from funke.engine.sql.plan.batch_join import BatchJoin
-from funke.engine.sql.plan.batch_over_aggregate import BatchOverAggregate
-from funke.engine.sql.plan.calc import Calc
 from funke.engine.sql.plan.changes import INSERTS
-from funke.engine.sql.plan.constraint_enforcer import ConstraintEnforcer
-from funke.engine.sql.plan.correlate import Correlate
-from funke.engine.sql.plan.expand import Expand
-from funke.engine.sql.plan.final_rows import FinalRows
-from funke.engine.sql.plan.limit import ExecLimit
 from funke.engine.sql.plan.lower import lower
-from funke.engine.sql.plan.over_aggregate import OverAggregate
-from funke.engine.sql.plan.rank import Rank
-from funke.engine.sql.plan.sort import BatchSort
 from funke.engine.sql.plan.spark_rows import SparkRows
-from funke.engine.sql.plan.table_scan import TableScan
-from funke.engine.sql.plan.union import Union
-from funke.engine.sql.plan.values import Values
-from funke.engine.sql.plan.window_aggregate import WindowAggregate
-from funke.engine.sql.plan.window_table_function import SessionWindowTableFunction, WindowTableFunction
 from funke.engine.sql.spark_plans.carried_columns import is_comparable, is_key
+from funke.engine.sql.spark_plans.computed_nodes import (
+    AssignWatermarks,
+    BatchJoin,
+    BatchOverAggregate,
+    BatchSort,
+    Calc,
+    ConstraintEnforcer,
+    Correlate,
+    ExecLimit,
+    Expand,
+    FinalRows,
+    OverAggregate,
+    Rank,
+    SessionWindowTableFunction,
+    TableScan,
+    Union,
+    Values,
+    WindowAggregate,
+    WindowTableFunction,
+)
 from funke.engine.types.logical.sql_text import to_sql_text
 
 __all__ = ["PlanChoice", "exchanges_in", "spark_parts"]
@@ -86,28 +89,28 @@ class PlanChoice:
             return relation
         if self.mode == "auto" and not is_for_spark:
             return relation if _is_joined_in_slots(relation) else self._cut(relation)
-        hindrance = self.hindrance(relation)
-        if hindrance is None:
+        unsupported_reason = self.unsupported_reason(relation)
+        if unsupported_reason is None:
             return SparkRows(relation.columns, lower(relation))
         if self.mode == "spark":
-            raise ConfigurationError(f"funke.table.batch-plan is 'spark', but {hindrance}")
+            raise ConfigurationError(f"funke.table.batch-plan is 'spark', but {unsupported_reason}")
         return self._cut(relation)
 
     def _cut(self, relation: Relation) -> Relation:
-        if (_is_exchanging(relation) or _is_chosen_from_spark(relation)) and self.hindrance(relation) is None:
+        if (_is_exchanging(relation) or _is_chosen_from_spark(relation)) and self.unsupported_reason(relation) is None:
             return SparkRows(relation.columns, lower(relation))
         return with_inputs(relation, self._cut)
 
-    def hindrance(self, relation: Relation) -> str | None:
+    def unsupported_reason(self, relation: Relation) -> str | None:
         """Why Spark cannot compute the rows of a relation; None if it can."""
-        return next(self._hindrances(relation), None)
+        return next(self._unsupported_reasons(relation), None)
 
     def reason(self, relation: Relation) -> str:
         """Why slots compute the rows of a relation."""
         other = "slots join few rows sooner" if self.mode == "auto" else f"funke.table.batch-plan is '{self.mode}'"
-        return self.hindrance(relation) or other
+        return self.unsupported_reason(relation) or other
 
-    def _hindrances(self, relation: Relation) -> Iterator[str]:
+    def _unsupported_reasons(self, relation: Relation) -> Iterator[str]:
         rule = _RULES.get(type(relation))
         if rule is None:
             # What is left of an aggregation's changes is known together with it.
@@ -118,7 +121,7 @@ class PlanChoice:
             yield "its functions need files that only slots are given"
         inner = relation.input if isinstance(relation, FinalRows) else relation
         for each in inputs_of(inner):
-            yield from self._hindrances(each)
+            yield from self._unsupported_reasons(each)
 
 
 def spark_parts(relation: Relation) -> Iterator[SparkRows]:

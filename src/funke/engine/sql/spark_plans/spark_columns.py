@@ -8,9 +8,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_type
 
 from funke.engine.sql.spark_plans.carried_columns import carried_type
-from funke.engine.types.logical.column_types import to_column_type
-from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.time_types import LocalZonedTimestampType, TimestampType
+from funke.engine.types.logical import DataType, LocalZonedTimestampType, TimestampType, to_column_type
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
@@ -46,7 +44,7 @@ def carried_input(column: SparkColumn, given: Any, wanted: DataType) -> SparkCol
 def _microseconds(column: SparkColumn, kind: str) -> SparkColumn:
     if kind == "timestamp":
         return F.unix_micros(column)
-    # As a moment with a zone it would depend on the session's, and not every moment is there in every zone.
+    # As a timestamp with a zone it would depend on the session's, and not every timestamp is there in every zone.
     since = column - _epoch()
     return (since.cast("interval second").cast("decimal(20, 6)") * F.lit(1_000_000)).cast("bigint")
 
@@ -58,16 +56,16 @@ def written_output(column: SparkColumn, given: DataType, wanted: Any) -> SparkCo
         return column
     if unit not in _SECONDS or wanted.typeName() not in ("timestamp", "timestamp_ntz"):
         return None
-    moment = _epoch() + F.expr(f"INTERVAL '{_SECONDS[unit]}' SECOND") * column
+    timestamp = _epoch() + F.expr(f"INTERVAL '{_SECONDS[unit]}' SECOND") * column
     if isinstance(given, LocalZonedTimestampType):
-        moment = F.timestamp_micros(column * F.lit(_UNITS[unit]))
-    # A moment without a zone is one with a zone by the clock of Spark's session, as everywhere in Spark.
-    return moment.cast(wanted)
+        timestamp = F.timestamp_micros(column * F.lit(_UNITS[unit]))
+    # A timestamp without a zone is one with a zone by the clock of Spark's session, as everywhere in Spark.
+    return timestamp.cast(wanted)
 
 
 def _unit(data_type: DataType) -> str:
-    is_moment = isinstance(data_type, (TimestampType, LocalZonedTimestampType))
-    return str(to_column_type(data_type).unit) if is_moment else ""
+    is_timestamp = isinstance(data_type, (TimestampType, LocalZonedTimestampType))
+    return str(to_column_type(data_type).unit) if is_timestamp else ""
 
 
 def _epoch() -> SparkColumn:

@@ -23,10 +23,18 @@ from funke.engine.sql.functions.value_casts import BITS, CastError, value_cast
 from funke.engine.sql.functions.values import from_values
 from funke.engine.sql.spark_plans.carried_columns import carried_type, is_comparable, is_key, to_carried_array
 from funke.engine.sql.spark_plans.spark_integers import difference, sum_of, wrapped
-from funke.engine.types.logical.atomic_types import BooleanType, DecimalType, VarCharType
-from funke.engine.types.logical.common_type import to_decimal_type
-from funke.engine.types.logical.data_type import DataType, NullType
-from funke.engine.types.logical.families import APPROXIMATE, CHARACTER, INTEGRAL, LONGEST
+from funke.engine.types.logical import (
+    APPROXIMATE,
+    CHARACTER,
+    INTEGRAL,
+    LONGEST,
+    BooleanType,
+    DataType,
+    DecimalType,
+    NullType,
+    VarCharType,
+    to_decimal_type,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn

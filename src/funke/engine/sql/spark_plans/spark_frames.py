@@ -18,38 +18,41 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.utils import is_timestamp_ntz_preferred
 
-from funke.engine.sql.binding.expressions import BoundColumn, BoundExpression, conjuncts
-from funke.engine.sql.binding.relations import (
+from funke.engine.sql.binding import (
     Aggregation,
     BoundAggregate,
+    BoundColumn,
+    BoundExpression,
     Column,
     Limit,
     Relation,
     Sort,
     SortKey,
+    conjuncts,
 )
 from funke.engine.sql.connectors.spark_factory import SparkTableSource
-from funke.engine.sql.plan.assign_watermarks import AssignWatermarks
-from funke.engine.sql.plan.batch_join import BatchJoin
-from funke.engine.sql.plan.batch_over_aggregate import BatchOverAggregate
-from funke.engine.sql.plan.calc import Calc
-from funke.engine.sql.plan.changes import INSERTS
-from funke.engine.sql.plan.constraint_enforcer import ConstraintEnforcer
-from funke.engine.sql.plan.correlate import Correlate
-from funke.engine.sql.plan.expand import Expand
-from funke.engine.sql.plan.final_rows import FinalRows
-from funke.engine.sql.plan.limit import ExecLimit
-from funke.engine.sql.plan.node import DetachedInput
-from funke.engine.sql.plan.over_aggregate import OverAggregate
-from funke.engine.sql.plan.rank import Rank
-from funke.engine.sql.plan.sort import BatchSort
-from funke.engine.sql.plan.table_scan import TableScan
-from funke.engine.sql.plan.union import Union
-from funke.engine.sql.plan.upsert_keys import NO_KEYS
-from funke.engine.sql.plan.values import Values
-from funke.engine.sql.plan.window_aggregate import WindowAggregate
-from funke.engine.sql.plan.window_table_function import SessionWindowTableFunction, WindowTableFunction
+from funke.engine.sql.plan import INSERTS, NO_KEYS, DetachedInput
 from funke.engine.sql.spark_plans.carried_columns import carried_schema, to_carried
+from funke.engine.sql.spark_plans.computed_nodes import (
+    AssignWatermarks,
+    BatchJoin,
+    BatchOverAggregate,
+    BatchSort,
+    Calc,
+    ConstraintEnforcer,
+    Correlate,
+    ExecLimit,
+    Expand,
+    FinalRows,
+    OverAggregate,
+    Rank,
+    SessionWindowTableFunction,
+    TableScan,
+    Union,
+    Values,
+    WindowAggregate,
+    WindowTableFunction,
+)
 from funke.engine.sql.spark_plans.sorted_groups import FoldGroups
 from funke.engine.sql.spark_plans.sorted_partitions import FoldPartitions
 from funke.engine.sql.spark_plans.spark_aggregates import has_twin, twin
@@ -316,7 +319,7 @@ class _Frames:
     def _joined_by_spark(self, join: BatchJoin, left: _Rows, right: _Rows) -> _Rows | None:
         left, right, width = self._done(left), self._done(right), len(left.columns)
         # As in Flink the first hint counts.
-        for name, side in join.hints[:1]:
+        for name, side in [each for each in join.hints if each[0] in _JOIN_HINTS][:1]:
             left, right = _hinted(left, name, side == "LEFT"), _hinted(right, name, side == "RIGHT")
         # Sides may be of the same table: names of their own keep their columns apart.
         names = [f"c{place}" for place in range(width, width + len(right.columns))]

@@ -15,11 +15,11 @@ from funke.engine.sql.binding.window_relations import WindowTime
 from funke.engine.sql.operators.windows.local_time import LocalTime
 from funke.engine.sql.operators.windows.time_column import with_times
 from funke.engine.sql.operators.windows.window_results import WindowResults
-from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.columns import ColumnBatch
 from funke.engine.types.logical.atomic_types import BigIntType
 
 if TYPE_CHECKING:
-    from funke.engine.types.columns.arrays import Array
+    from funke.engine.types.columns import Array
 
 __all__ = ["LOCAL_TIME", "LocalTimes", "WindowColumns"]
 

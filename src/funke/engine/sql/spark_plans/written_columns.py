@@ -20,7 +20,7 @@ def written_schema(columns: Sequence[Column]) -> pa.Schema:
 
 
 def to_written(data: Any, schema: Any) -> pa.RecordBatch:
-    """A record batch of a table's columns; moments lose what is below a microsecond."""
+    """A record batch of a table's columns; timestamps lose what is below a microsecond."""
     arrays = [
         array if array.type == field.type else array.cast(field.type, safe=False) for array, field in zip(data, schema)
     ]

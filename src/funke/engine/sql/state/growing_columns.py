@@ -12,6 +12,29 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from funke.engine.kernels.copy_rows import (
+    FORM,
+    TARGET_FORM,
+    TARGET_TEXTS,
+    TARGET_VALIDITY,
+    TARGET_VALUES,
+    TEXT_BYTES,
+    TEXTS,
+    VALIDITY,
+    VALUES,
+    copy_rows,
+)
+from funke.engine.kernels.kernel import address
+from funke.engine.sql.state.row_copies import (
+    BatchColumns,
+    ColumnTable,
+    TakenRows,
+    copy_into,
+    is_large_text,
+    is_text,
+    width_of,
+)
+
 if TYPE_CHECKING:
     from funke.engine.types.columns.arrays import Array
 
@@ -31,25 +54,62 @@ class GrowingColumns:
         self.schema = schema
         self._columns = [_column(each.type) for each in schema]
         self.count = 0
+        self._table = ColumnTable(schema.types)
+        # Whether the table says where the columns stand now.
+        self._is_noted = False
+        self._batch = BatchColumns(schema)
+        self._taken = TakenRows(schema.types)
 
     def add(self, data: pa.RecordBatch) -> None:
         """Adds rows."""
-        for own, column in zip(self._columns, data.columns):
-            own.add(column, self.count)
-        self.count += data.num_rows
+        self._batch.hold(data)
+        self.add_rows(self._batch, np.arange(data.num_rows))
+
+    def add_rows(self, batch: BatchColumns, rows: Array) -> None:
+        """Adds some rows of a batch."""
+        source = batch.words(len(rows))
+        if source is None or self._table.words is None or copy_rows.compiled(len(rows)) is None:
+            data = batch.data
+            if len(rows) < data.num_rows:
+                data = data.take(pa.array(rows))
+            for own, column in zip(self._columns, data.columns):
+                own.add(column, self.count)
+            self._is_noted = False
+        else:
+            for own, words in zip(self._columns, source.tolist()):
+                if own.reserve(self.count, len(rows), words[VALIDITY] != 0, words[TEXT_BYTES]):
+                    self._is_noted = False
+            targets = self.words()
+            assert targets is not None
+            copy_into(targets, source, rows, self.count)
+        self.count += len(rows)
+
+    def words(self) -> Array | None:
+        """Where the columns stand, for loops; None if there are none for them."""
+        words = self._table.words
+        if words is not None and not self._is_noted:
+            for own, each in zip(self._columns, words):
+                own.note(each)
+            self._is_noted = True
+        return words
 
     def clear(self) -> None:
         """Forgets all rows, and keeps their room for others."""
         for each in self._columns:
             each.clear()
         self.count = 0
+        self._is_noted = False
 
     def take(self, rows: Array, indexes: Sequence[int] | None = None) -> list[pa.Array]:
         """Some columns (all of them by default) of some rows; a number below 0 is a row of NULLs."""
-        chosen = self._columns if indexes is None else [self._columns[index] for index in indexes]
         if not self.count:
             kinds = self.schema.types if indexes is None else [self.schema.types[index] for index in indexes]
             return [pa.nulls(len(rows), each) for each in kinds]
+        if indexes is None:
+            columns = self._taken.take(self.words(), rows)
+            if columns is not None:
+                return columns
+        chosen = self._columns if indexes is None else [self._columns[index] for index in indexes]
         mask = rows < 0
         wanted = pa.array(rows, mask=mask) if mask.any() else pa.array(rows)
         return [each.take(wanted, self.count) for each in chosen]
@@ -71,10 +131,17 @@ class _Buffer:
     def __init__(self, dtype: Any) -> None:
         self.data: Array = np.zeros(_FIRST_BYTES, dtype)
 
-    def reserve(self, size: int) -> None:
-        if size > len(self.data):
-            # In place, without copying pages: nobody sees the old ones, since what is taken is a copy.
-            self.data.resize(size + (size // 2 if size < _MANY else size // 8), refcheck=False)
+    def reserve(self, size: int) -> bool:
+        """Makes room for so many values; whether they stand somewhere else now."""
+        if size <= len(self.data):
+            return False
+        # In place, without copying pages: nobody sees the old ones, since what is taken is a copy.
+        self.data.resize(size + (size // 2 if size < _MANY else size // 16), refcheck=False)
+        return True
+
+    @property
+    def address(self) -> int:
+        return address(self.data, self.data.dtype)
 
 
 class _Validity:
@@ -84,19 +151,28 @@ class _Validity:
         self._bits: _Buffer | None = None
 
     def add(self, column: pa.Array, count: int) -> None:
-        if not column.null_count and self._bits is None:
-            return
+        self.reserve(count, len(column), bool(column.null_count))
         if self._bits is None:
-            self._bits = _Buffer(np.uint8)
-            self._bits.reserve(count // 8 + 1)
-            self._bits.data[: count // 8 + 1] = 255
-        end = count + len(column)
-        self._bits.reserve(end // 8 + 1)
+            return
         start = count // 8
         kept = np.unpackbits(self._bits.data[start : start + 1], bitorder="little")[: count % 8]
         is_valid = column.is_valid().to_numpy(zero_copy_only=False)
         packed = np.packbits(np.concatenate([kept.astype(bool), is_valid]), bitorder="little")
         self._bits.data[start : start + len(packed)] = packed
+
+    def reserve(self, count: int, more: int, has_nulls: bool) -> bool:
+        """Makes room for so many values; whether the bits stand somewhere else now."""
+        if self._bits is not None:
+            return self._bits.reserve((count + more) // 8 + 1)
+        if has_nulls:
+            self._bits = _Buffer(np.uint8)
+            self._bits.reserve((count + more) // 8 + 1)
+            self._bits.data[: count // 8 + 1] = 255
+        return has_nulls
+
+    def note(self, words: Array) -> None:
+        words[VALIDITY] = 0 if self._bits is None else self._bits.address
+        words[TARGET_VALIDITY] = -1 if self._bits is None else self._bits.address
 
     def clear(self) -> None:
         self._bits = None
@@ -128,6 +204,15 @@ class _FixedColumn:
         offset = stored.offset * self._width
         self._values.data[begin : begin + size] = given[offset : offset + size]
 
+    def reserve(self, count: int, more: int, has_nulls: bool, text_bytes: int) -> bool:
+        has_moved = self._values.reserve((count + more) * self._width)
+        return self._validity.reserve(count, more, has_nulls) or has_moved
+
+    def note(self, words: Array) -> None:
+        self._validity.note(words)
+        words[VALUES] = words[TARGET_VALUES] = self._values.address
+        words[FORM] = words[TARGET_FORM] = 0
+
     def clear(self) -> None:
         self._validity.clear()
 
@@ -145,7 +230,7 @@ class _TextColumn:
 
     def __init__(self, kind: pa.DataType) -> None:
         self._kind = self._stored = kind
-        self._is_large = pa.types.is_large_string(kind) or pa.types.is_large_binary(kind)
+        self._is_large = is_large_text(kind)
         self._dtype: Any = np.int64 if self._is_large else np.int32
         self.offsets, self.bytes, self._validity = _Buffer(self._dtype), _Buffer(np.uint8), _Validity()
 
@@ -165,6 +250,21 @@ class _TextColumn:
         self.bytes.reserve(used + end - first)
         if end > first:
             self.bytes.data[used : used + end - first] = np.frombuffer(data, np.uint8)[first:end]
+
+    def reserve(self, count: int, more: int, has_nulls: bool, text_bytes: int) -> bool:
+        has_moved = self.offsets.reserve(count + more + 1)
+        size = int(self.offsets.data[count]) + text_bytes
+        if size > _MOST_BYTES and not self._is_large:
+            self._enlarge()
+            has_moved = True
+        has_moved = self.bytes.reserve(size) or has_moved
+        return self._validity.reserve(count, more, has_nulls) or has_moved
+
+    def note(self, words: Array) -> None:
+        self._validity.note(words)
+        words[VALUES] = words[TARGET_VALUES] = self.offsets.address
+        words[TEXTS] = words[TARGET_TEXTS] = self.bytes.address
+        words[FORM] = words[TARGET_FORM] = int(self._is_large)
 
     def _enlarge(self) -> None:
         self._is_large = True
@@ -208,13 +308,6 @@ class _NestedColumn:
 
 
 def _column(kind: pa.DataType) -> Any:
-    if pa.types.is_boolean(kind) or (pa.types.is_primitive(kind) and kind.bit_width % 8 == 0):
-        return _FixedColumn(kind)
-    if pa.types.is_decimal(kind) or pa.types.is_fixed_size_binary(kind):
-        return _FixedColumn(kind)
-    if any(test(kind) for test in _TEXTS):
+    if is_text(kind):
         return _TextColumn(kind)
-    return _NestedColumn(kind)
-
-
-_TEXTS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
+    return _NestedColumn(kind) if width_of(kind) is None else _FixedColumn(kind)

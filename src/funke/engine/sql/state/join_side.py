@@ -20,7 +20,8 @@ from funke.engine.kernels.join_rows import (
     unlink_rows,
 )
 from funke.engine.sql.state.growing_columns import GrowingColumns
-from funke.engine.sql.state.row_bytes import row_hashes
+from funke.engine.sql.state.row_copies import BatchColumns
+from funke.engine.sql.state.row_hashes import RowHashes
 
 if TYPE_CHECKING:
     from funke.engine.types.columns.arrays import Array
@@ -46,6 +47,13 @@ class SideSpec:
     ttl_ms: int = 0
     # The numbers of the keys where NULL is equal to NULL.
     equal_nulls: tuple[int, ...] = ()
+    # Whether each row has a time of its own, by which its operator forgets it.
+    is_timed: bool = False
+
+    @property
+    def has_times(self) -> bool:
+        """Whether rows have times: their own, or those at which they were written."""
+        return self.is_timed or bool(self.ttl_ms)
 
     @property
     def way(self) -> int:
@@ -63,8 +71,8 @@ class SideSpec:
 class JoinSide:
     """Rows have numbers in the order in which they came; those that are gone leave theirs until all are packed."""
 
-    def __init__(self, spec: SideSpec) -> None:
-        self._spec = spec
+    def __init__(self, spec: SideSpec, counts_matches: bool = True) -> None:
+        self._spec, self._counts_matches = spec, counts_matches
         self._clear()
 
     def _clear(self) -> None:
@@ -72,10 +80,13 @@ class JoinSide:
         # By the number of a key: the first and the last row, and how many there are.
         self._head, self._tail, self._length = (_filled(_FIRST_ROWS, each) for each in (-1, -1, 0))
         # By the number of a row.
-        self._following, self._previous, self._row_keys, self.matches = (_filled(_FIRST_ROWS, -1) for _ in range(4))
+        self._following, self._previous, self._row_keys = (_filled(_FIRST_ROWS, -1) for _ in range(3))
+        # How many matches each row has, if rows know it.
+        self.matches: Array = _filled(_FIRST_ROWS if self._counts_matches else 1, -1)
         self._hashes: Any = np.zeros(_FIRST_ROWS if self._spec.way == BY_HASH else 0, np.int64)
-        self._times: Any = np.zeros(_FIRST_ROWS if self._spec.ttl_ms else 0, np.int64)
+        self._times: Any = np.zeros(_FIRST_ROWS if self._spec.has_times else 0, np.int64)
         self._slots: Array = _filled(2 * _FIRST_ROWS if self._spec.way == BY_HASH else 1, -1)
+        self._row_hashes = RowHashes(self._spec.identity)
         # Rows that are gone, slots that are taken.
         self._counters: Array = np.zeros(2, np.int64)
 
@@ -105,26 +116,39 @@ class JoinSide:
 
     def touch(self, rows: Array, now_ms: int) -> None:
         """Rows are written again, and so live longer."""
-        if self._spec.ttl_ms:
+        if self._spec.has_times:
             self._times[rows] = now_ms
 
     def take(self, rows: Array, indexes: Sequence[int] | None = None) -> list[pa.Array]:
         """Columns of rows; a number below 0 is a row of NULLs."""
         return self._rows.take(rows, indexes)
 
-    def add(self, data: pa.RecordBatch, numbers: Array, takes_in: Array, matches: Array, now_ms: int) -> None:
-        """Takes rows in, with the number of matches that each has, or back."""
-        is_added = (numbers >= 0) & takes_in.astype(bool)
-        added = int(np.count_nonzero(is_added))
+    def words(self) -> Array | None:
+        """Where the columns of rows stand, for loops; None if there are none for them."""
+        return self._rows.words() if self._rows.count else None
+
+    def add(self, data: pa.RecordBatch, numbers: Array, takes_in: Array, matches: Array, now_ms: int | Array) -> None:
+        """Takes rows in, with the number of matches that each has, or back; their time is one for all, or one each."""
+        batch = BatchColumns(self._spec.schema)
+        batch.hold(data)
+        self.add_batch(batch, numbers, takes_in, matches, now_ms)
+
+    def add_batch(
+        self, batch: BatchColumns, numbers: Array, takes_in: Array, matches: Array, now_ms: int | Array
+    ) -> None:
+        """The same, of columns that loops may have looked at already."""
+        data = batch.data
+        (chosen,) = np.nonzero((numbers >= 0) & (takes_in != 0))
+        added = len(chosen)
         first, last = self._rows.count, self._rows.count + added
         self._reserve_keys(int(numbers.max(initial=-1)) + 1)
         self._reserve_rows(last)
         hashes = _NOTHING
         if self._spec.way == BY_HASH:
-            hashes = row_hashes(data, self._spec.identity)
+            hashes = self._hashes_of(batch)
             self._reserve_slots(added)
         if added:
-            self._rows.add(data if added == data.num_rows else data.filter(pa.array(is_added)))
+            self._rows.add_rows(batch, chosen)
         link_rows.run(
             data.num_rows,
             takes_in,
@@ -135,6 +159,7 @@ class JoinSide:
             first,
             self._spec.way,
             int(self._spec.unique_key is not None),
+            int(self._counts_matches),
             self._head,
             self._tail,
             self._length,
@@ -147,8 +172,17 @@ class JoinSide:
             len(self._slots) - 1,
             self._counters,
         )
-        if self._spec.ttl_ms:
+        if self._spec.has_times:
             self._times[first:last] = now_ms
+
+    def _hashes_of(self, batch: BatchColumns) -> Array:
+        if self._row_hashes.becomes_compiled(batch):
+            # Those of the rows that are there were made in another form.
+            count, words = self._rows.count, self.words()
+            if words is not None:
+                self._hashes[:count] = self._row_hashes.of_table(words, count)
+                self._fill_slots(len(self._slots))
+        return self._row_hashes.of(batch)
 
     def expire(self, now_ms: int) -> None:
         """Forgets rows that have not been written for too long."""
@@ -165,6 +199,10 @@ class JoinSide:
             unlink_rows.run(len(rows), rows, len(rows), *arrays)
             self._counters[0] += len(rows)
 
+    def keys_of(self, rows: Array) -> Array:
+        """The numbers of the keys of rows that are there."""
+        return self._row_keys[rows].astype(np.int64)
+
     def live_rows(self) -> tuple[pa.RecordBatch, Array, Array | None]:
         """All rows that are there, in their order, with their matches and the times at which they were written."""
         return self.rows(np.flatnonzero(self._row_keys[: self._rows.count] >= 0))
@@ -172,7 +210,8 @@ class JoinSide:
     def rows(self, rows: Array) -> tuple[pa.RecordBatch, Array, Array | None]:
         """Some rows, with their matches and the times at which they were written."""
         data = pa.RecordBatch.from_arrays(self._rows.take(rows), schema=self._spec.schema)
-        return data, self.matches[rows].astype(np.int64), self._times[rows] if self._spec.ttl_ms else None
+        matches = self.matches[rows] if self._counts_matches else np.zeros(len(rows), np.int64)
+        return data, matches.astype(np.int64), self._times[rows] if self._spec.has_times else None
 
     @property
     def memory_bytes(self) -> int:
@@ -185,7 +224,7 @@ class JoinSide:
         """Takes in rows that `live_rows` gave."""
         first = self._rows.count
         self.add(data, numbers, np.ones(data.num_rows, np.uint8), matches, 0)
-        if times is not None and self._spec.ttl_ms:
+        if times is not None and self._spec.has_times:
             self._times[first : self._rows.count] = times
 
     def put_first(self, data: pa.RecordBatch, numbers: Array, matches: Array, times: Array) -> None:
@@ -195,10 +234,13 @@ class JoinSide:
         self._reserve_rows(last)
         if self._spec.way == BY_HASH:
             self._reserve_slots(data.num_rows)
-            self._hashes[first:last] = row_hashes(data, self._spec.identity)
+            batch = BatchColumns(self._spec.schema)
+            batch.hold(data)
+            self._hashes[first:last] = self._hashes_of(batch)
         self._rows.add(data)
-        self.matches[first:last] = matches
-        if self._spec.ttl_ms:
+        if self._counts_matches:
+            self.matches[first:last] = matches
+        if self._spec.has_times:
             self._times[first:last] = times
         arrays = self._head, self._tail, self._length, self._following, self._previous, self._row_keys
         link_first.run(data.num_rows, numbers, data.num_rows, first, *arrays)
@@ -212,7 +254,7 @@ class JoinSide:
 
     def _reserve_keys(self, count: int) -> None:
         if count > len(self._head):
-            size = count + (count // 2 if count < _MANY else count // 8)
+            size = count + (count // 2 if count < _MANY else count // 16)
             self._head, self._tail, self._length = (
                 _longer(each, size, value) for each, value in ((self._head, -1), (self._tail, -1), (self._length, 0))
             )
@@ -220,10 +262,12 @@ class JoinSide:
     def _reserve_rows(self, count: int) -> None:
         if count <= len(self._following):
             return
-        size = count + (count // 4 if count < _MANY else count // 8)
-        self._following, self._previous, self._row_keys, self.matches = (
-            _longer(each, size, -1) for each in (self._following, self._previous, self._row_keys, self.matches)
+        size = count + (count // 4 if count < _MANY else count // 16)
+        self._following, self._previous, self._row_keys = (
+            _longer(each, size, -1) for each in (self._following, self._previous, self._row_keys)
         )
+        if self._counts_matches:
+            self.matches = _longer(self.matches, size, -1)
         if len(self._hashes):
             self._hashes = _longer(self._hashes, size, 0)
         if len(self._times):
@@ -236,6 +280,9 @@ class JoinSide:
         size = len(self._slots)
         while (len(self) + added) * 2 > size:
             size *= 2
+        self._fill_slots(size)
+
+    def _fill_slots(self, size: int) -> None:
         self._slots = _filled(size, -1)
         count = self._rows.count
         self._counters[1] = add_slots.run(count, self._hashes, self._row_keys, 0, count, self._slots, size - 1)

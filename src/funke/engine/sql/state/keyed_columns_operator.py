@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from funke.engine.operators.operator import Operator, OperatorContext
 from funke.engine.sql.state.heap_columns import HeapColumns
@@ -12,7 +12,10 @@ from funke.engine.state.backend_choice import create_backend
 from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.state.snapshot.native_files import LocalFile
 
-__all__ = ["KeyedColumnsOperator", "KeyedTableOperator", "create_columns", "is_in_memory"]
+if TYPE_CHECKING:
+    from funke.engine.state.rocksdb.backend import RocksDBBackend
+
+__all__ = ["KeyedColumnsOperator", "KeyedTableOperator", "create_columns", "create_database", "is_in_memory"]
 
 
 def is_in_memory(context: OperatorContext) -> bool:
@@ -27,12 +30,19 @@ def create_columns(layout: ColumnLayout, context: OperatorContext) -> KeyedColum
         return HeapColumns(layout, task.key_groups, task.clock.now_ms)
     # Not at the top: a slot starts faster without what its job does not use.
     from funke.engine.sql.state.backend_columns import BackendColumns
+
+    return BackendColumns(layout, create_database(context), task.clock.now_ms)
+
+
+def create_database(context: OperatorContext) -> RocksDBBackend:
+    """An empty database for the state of an operator."""
     from funke.engine.state.rocksdb.backend import RocksDBBackend
 
+    task = context.task
     folder = task.backend.folder_for(task.job_id, context.operator_id, task.subtask, task.attempt)
     backend = create_backend(task.backend, task.key_groups, task.clock.now_ms, folder)
     assert isinstance(backend, RocksDBBackend)
-    return BackendColumns(layout, backend, task.clock.now_ms)
+    return backend
 
 
 State = TypeVar("State", bound=KeyedTable)

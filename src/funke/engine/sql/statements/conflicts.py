@@ -13,14 +13,11 @@ from typing import TYPE_CHECKING
 from funke.engine.config.option_values import parse_boolean
 from funke.engine.errors import ConfigurationError
 from funke.engine.flink_exceptions import ValidationException
+from funke.engine.sql.binding import BoundColumn, Calculation, Relation, Scan, UnionAll, inputs_of
 from funke.engine.sql.binding.changelog_functions import FromChangelog
-from funke.engine.sql.binding.expressions import BoundColumn
-from funke.engine.sql.binding.relations import Calculation, Relation, Scan, UnionAll, inputs_of
 from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
-from funke.engine.sql.plan.changes import INSERTS, Kinds
-from funke.engine.sql.plan.node import as_node
+from funke.engine.sql.plan import INSERTS, Kinds, UpsertKeys, as_node, smallest_key
 from funke.engine.sql.plan.rank import Rank
-from funke.engine.sql.plan.upsert_keys import UpsertKeys, smallest_key
 from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:

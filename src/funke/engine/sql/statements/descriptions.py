@@ -15,9 +15,7 @@ from funke.engine.sql.statements.resolved_table import ResolvedColumn, ResolvedT
 from funke.engine.sql.statements.table_session import TableSession
 from funke.engine.sql.syntax import statements as syntax
 from funke.engine.sql.syntax.sql_form import declared_form
-from funke.engine.types.logical.data_types import DataTypes
-from funke.engine.types.logical.families import with_nullable
-from funke.engine.types.logical.sql_text import to_sql_text
+from funke.engine.types.logical import DataTypes, to_sql_text, with_nullable
 
 __all__ = ["columns_listing", "describe", "existing"]
 

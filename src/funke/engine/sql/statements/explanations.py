@@ -21,14 +21,17 @@ from funke.engine.sql.binding.relations import (
 )
 from funke.engine.sql.binding.set_operations import SetComparison
 from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
-from funke.engine.sql.plan.changes import Kinds
-from funke.engine.sql.plan.explain_text import (
+from funke.engine.sql.plan import (
+    Distribution,
     ExplainStyle,
+    Hash,
+    Kinds,
+    PlanNode,
+    as_node,
     expression_text,
     limit_parts,
 )
 from funke.engine.sql.plan.final_rows import FinalRows
-from funke.engine.sql.plan.node import Distribution, Hash, PlanNode, as_node
 from funke.engine.sql.plan.sink_materialize import SinkMaterialize
 from funke.engine.sql.plan.state_growth import growth_below
 from funke.engine.sql.plan.values import Values

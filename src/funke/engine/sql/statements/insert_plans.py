@@ -6,9 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from funke.engine.flink_exceptions import ValidationException
+from funke.engine.sql.binding import (
+    BoundColumn,
+    BoundConstant,
+    BoundExpression,
+    BoundFunction,
+    Calculation,
+    Column,
+    Relation,
+)
 from funke.engine.sql.binding.expression_binder import ExpressionBinder, whole_units
-from funke.engine.sql.binding.expressions import BoundColumn, BoundConstant, BoundExpression, BoundFunction
-from funke.engine.sql.binding.relations import Calculation, Column, Relation
 from funke.engine.sql.binding.scope import Scope, ScopeColumn, refused
 from funke.engine.sql.catalog.objects import CatalogTable, CatalogView, Identifier
 from funke.engine.sql.connectors.table_factories import create_table_sink
@@ -19,11 +26,17 @@ from funke.engine.sql.statements.table_scans import table_context
 from funke.engine.sql.statements.table_session import TableSession
 from funke.engine.sql.syntax import statements as syntax
 from funke.engine.sql.syntax.expressions import Call, Cast, Expression, Literal, Name, TypeArgument
-from funke.engine.types.logical.atomic_types import BigIntType, DecimalType, IntType, VarCharType
+from funke.engine.types.logical import (
+    INTERVAL,
+    BigIntType,
+    DataType,
+    DecimalType,
+    IntType,
+    VarCharType,
+    to_sql_text,
+    with_nullable,
+)
 from funke.engine.types.logical.casts import can_cast_implicitly
-from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.families import INTERVAL, with_nullable
-from funke.engine.types.logical.sql_text import to_sql_text
 
 __all__ = ["cast_rows", "plan_insert", "plan_rows"]
 

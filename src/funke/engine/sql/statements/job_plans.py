@@ -8,32 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 from funke.engine.config import flink_options as options
 from funke.engine.operators.clock import SystemClock
+from funke.engine.sql.binding.current_time import with_start
 from funke.engine.sql.binding.merged_calculations import merged
-from funke.engine.sql.binding.moments import with_start
 from funke.engine.sql.binding.relations import Relation
 from funke.engine.sql.connectors.push_down import push_down
 from funke.engine.sql.connectors.unreadable_source import refuse_unreadable
+from funke.engine.sql.plan import ALL_KINDS, EVERY_WATERMARK, Kinds, WatermarkStep, as_node
 from funke.engine.sql.plan.changelog_mode import for_consumer, require_kinds
-from funke.engine.sql.plan.changes import ALL_KINDS, Kinds
 from funke.engine.sql.plan.constraint_enforcer import ConstraintEnforcer
-from funke.engine.sql.plan.lower import lower
-from funke.engine.sql.plan.node import PlanNode, as_node
 from funke.engine.sql.plan.pruning import without_unused
 from funke.engine.sql.plan.sink_materialize import SinkMaterialize
-from funke.engine.sql.plan.watermarks import EVERY_WATERMARK, WatermarkStep
-from funke.engine.sql.rules.final_results import with_final_ranks, with_final_rows
-from funke.engine.sql.rules.join_conditions import with_join_conditions
-from funke.engine.sql.rules.lookup_joins import with_lookup_joins
-from funke.engine.sql.rules.needless_groups import without_needless_groups
-from funke.engine.sql.rules.needless_joins import without_needless_joins
-from funke.engine.sql.rules.ranks import with_ranks
-from funke.engine.sql.rules.row_numbers import with_row_numbers
-from funke.engine.sql.rules.set_comparisons import with_set_comparisons
+from funke.engine.sql.rules.execution_modes import in_execution_mode, lowered
 from funke.engine.sql.rules.shared_relations import Reuse, reuse_of
 from funke.engine.sql.rules.shared_sources import with_shared_scans, with_shared_watermarks
-from funke.engine.sql.rules.stream_orders import with_stream_orders
-from funke.engine.sql.rules.stream_refusals import refuse_changes, refuse_in_batches, refuse_in_streams
-from funke.engine.sql.rules.temporal_joins import check_versions
+from funke.engine.sql.rules.stream_refusals import refuse_in_batches, refuse_in_streams
 from funke.engine.sql.spark_plans.plan_choice import PlanChoice
 from funke.engine.sql.statements.change_settings import change_settings
 from funke.engine.sql.statements.conflicts import Target, choice_of, conflict_of
@@ -63,9 +51,9 @@ def _planned(
     session: TableSession, relation: Relation, accepted: Kinds, consumer: str, step: WatermarkStep | None
 ) -> Relation:
     refuse_unreadable(relation)
-    relation = _lowered(session, relation)
+    relation = lowered(relation, session.settings, session.is_streaming)
     (refuse_in_streams if session.is_streaming else refuse_in_batches)(relation)
-    relation = _for_mode(session, relation)
+    relation = in_execution_mode(relation, session.settings, session.is_streaming)
     require_kinds(relation, accepted, consumer)
     pruned: Any = without_unused(relation)  # type: ignore[arg-type]
     changes = for_consumer(pruned, accepted, change_settings(session, relation))
@@ -91,7 +79,7 @@ def plan_choice(session: TableSession) -> PlanChoice:
 
 
 def _started(session: TableSession, relation: Relation, now_ms: int) -> Relation:
-    """In batch mode the rows of a query see the moment of its start; those of a stream see their own."""
+    """In batch mode the rows of a query see the time of its start; those of a stream see their own."""
     return relation if session.is_streaming else with_start(relation, now_ms)
 
 
@@ -123,7 +111,7 @@ def _planned_for(
     step: WatermarkStep | None,
     not_null: tuple[int, ...] = (),
 ) -> Relation:
-    source = _for_mode(session, relation)
+    source = in_execution_mode(relation, session.settings, session.is_streaming)
     # Who takes what there is gets updates with the rows before, also of a source that does not tell them.
     kinds = as_node(source).changelog()
     accepted = target.accepts(kinds | {RowKind.UPDATE_BEFORE} if RowKind.UPDATE_AFTER in kinds else kinds)
@@ -141,25 +129,6 @@ def _planned_for(
     ttl_ms = change_settings(session, relation).ttl_ms
     key, upsert_key = target.primary_key, conflict.upsert_key
     return SinkMaterialize(planned.columns, planned, key, upsert_key, ttl_ms, strategy)  # type: ignore[arg-type]
-
-
-def _lowered(session: TableSession, relation: Relation) -> PlanNode:
-    """Windows of batches have one result, whatever the session says of early and late ones."""
-    relation = with_lookup_joins(with_join_conditions(relation), session.settings, session.is_streaming)
-    return lower(relation, session.settings) if session.is_streaming else lower(relation)
-
-
-def _for_mode(session: TableSession, relation: Relation) -> Relation:
-    """What decides about the kinds of changes: a stream tells of every one, a batch of the last."""
-    relation = without_needless_groups(with_set_comparisons(_lowered(session, relation), session.is_streaming))
-    if session.is_streaming:
-        ranked = with_row_numbers(with_ranks(relation), is_stream=True)
-        changed = with_stream_orders(without_needless_joins(ranked))
-        check_versions(changed)
-        refuse_changes(changed)
-        return changed
-    final: Relation = with_final_ranks(with_ranks(with_final_rows(relation), is_stream=False))
-    return without_needless_joins(with_row_numbers(final))
 
 
 def _with_not_nulls(session: TableSession, relation: Relation, indexes: tuple[int, ...]) -> Relation:

@@ -10,8 +10,7 @@ from funke.engine.sql.catalog.objects import Identifier
 from funke.engine.sql.connectors.table_sink import TableSink
 from funke.engine.sql.plan.spark_rows import SparkRows
 from funke.engine.sql.syntax.queries import Query
-from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.data_types import DataTypes
+from funke.engine.types.logical import DataType, DataTypes
 
 __all__ = ["OK", "InsertPlan", "Inserts", "Outcome", "QueryRows", "StatementResult", "listing", "text_outcome"]
 

@@ -6,20 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from funke.engine.flink_exceptions import ValidationException
+from funke.engine.sql.binding import BoundExpression, Column, time_of
 from funke.engine.sql.binding.expression_binder import ExpressionBinder
-from funke.engine.sql.binding.expressions import BoundExpression, time_of
 from funke.engine.sql.binding.query_binder import QueryBinder
-from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.binding.scope import Scope, ScopeColumn
 from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.catalog.objects import SchemaDefinition
 from funke.engine.sql.parsing import parse_expression
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax.statements import ColumnDefinition
-from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.families import with_nullable
-from funke.engine.types.logical.sql_text import to_sql_text
-from funke.engine.types.logical.time_types import LocalZonedTimestampType, TimestampType
+from funke.engine.types.logical import DataType, LocalZonedTimestampType, TimestampType, to_sql_text, with_nullable
 
 __all__ = ["ResolvedColumn", "ResolvedTable", "ResolvedWatermark", "resolved", "written_expression"]
 

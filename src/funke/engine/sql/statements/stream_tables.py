@@ -10,8 +10,7 @@ from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.flink_exceptions import TableException, ValidationException
 from funke.engine.graph.builder import OF_INPUT, GraphBuilder, StreamRef
 from funke.engine.graph.operations import BuiltInMap, ColumnOperator
-from funke.engine.sql.binding.expressions import BoundColumn
-from funke.engine.sql.binding.relations import Calculation, Column, Relation, Scan
+from funke.engine.sql.binding import BoundColumn, Calculation, Column, Relation, Scan
 from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.catalog.objects import SchemaDefinition
 from funke.engine.sql.connectors.table_option import OptionValues
@@ -26,11 +25,8 @@ from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
 from funke.engine.sql.syntax.statements import ColumnDefinition
 from funke.engine.sql.syntax.text_form import summary
-from funke.engine.types.composite_types import RowTypeInfo, TupleTypeInfo
-from funke.engine.types.logical.data_types import DataTypes
-from funke.engine.types.logical.families import with_nullable
-from funke.engine.types.row import Row, RowKind
-from funke.engine.types.type_catalog import Types
+from funke.engine.types import Row, RowKind, RowTypeInfo, TupleTypeInfo, Types
+from funke.engine.types.logical import DataTypes, with_nullable
 
 __all__ = ["changelog_relation", "stream_relation"]
 

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from funke.engine.flink_exceptions import ValidationException
-from funke.engine.sql.binding.expressions import BoundColumn
-from funke.engine.sql.binding.relations import Calculation, Column, Relation
+from funke.engine.sql.binding import BoundColumn, Calculation, Column, Relation
 from funke.engine.sql.catalog.objects import CatalogTable, CatalogView, Identifier, TableObject
 from funke.engine.sql.parsing import parse
 from funke.engine.sql.statements.table_scans import scan_of

@@ -12,6 +12,7 @@ from funke.engine.sql.binding.expression_binder import ExpressionBinder
 from funke.engine.sql.binding.relations import Relation
 from funke.engine.sql.binding.scope import Scope
 from funke.engine.sql.catalog.objects import CatalogTable, Identifier, SchemaDefinition
+from funke.engine.sql.connectors.old_properties import modern_options
 from funke.engine.sql.connectors.table_factories import create_table_source
 from funke.engine.sql.connectors.table_factory import TableContext
 from funke.engine.sql.connectors.table_option import OptionValues
@@ -67,7 +68,7 @@ def table_context(
     return TableContext(
         identifier,
         tuple(each.as_column() for each in columns.physical),
-        {**table.options, **options},
+        {**modern_options(table.options), **options},
         table.partition_keys,
         columns.primary_key,
         not session.is_streaming,

@@ -12,11 +12,15 @@ from funke.engine.sql.binding.grouped_queries import plain_aggregate
 from funke.engine.sql.binding.query_binder import QueryBinder
 from funke.engine.sql.binding.relations import Column, Relation
 from funke.engine.sql.binding.scope import MissingName, Scope, ScopeColumn
-from funke.engine.sql.catalog.catalog_manager import CatalogManager
-from funke.engine.sql.catalog.function_registry import FunctionRegistry
-from funke.engine.sql.catalog.model_registry import ModelRegistry
-from funke.engine.sql.catalog.module_manager import ModuleManager
-from funke.engine.sql.catalog.objects import CatalogTable, CatalogView, Identifier
+from funke.engine.sql.catalog import (
+    CatalogManager,
+    CatalogTable,
+    CatalogView,
+    FunctionRegistry,
+    Identifier,
+    ModelRegistry,
+    ModuleManager,
+)
 from funke.engine.sql.functions.aggregates.aggregate import AggregateFunction
 from funke.engine.sql.functions.aggregates.catalog import find_aggregate
 from funke.engine.sql.functions.async_calls import AsyncCalls

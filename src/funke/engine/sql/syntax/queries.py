@@ -28,6 +28,8 @@ __all__ = [
     "Values",
     "WindowFunction",
     "With",
+    "item_position",
+    "items_position",
 ]
 
 JoinKind = Literal["inner", "left", "right", "full", "cross"]
@@ -229,3 +231,21 @@ class With(Query):
 
     tables: tuple[tuple[str, tuple[str, ...], Query], ...]
     query: Query
+
+
+def items_position(query: Query) -> Position | None:
+    """Where the columns of a query stand: from the first to the last."""
+    if isinstance(query, SetOperation):
+        return items_position(query.left)
+    positions = [each.position for each in query.items] if isinstance(query, Select) else []
+    first, last = (positions[0], positions[-1]) if positions else (None, None)
+    return query.position if first is None or last is None else first.to(last.end or last)
+
+
+def item_position(query: Query, index: int) -> Position | None:
+    """Where one of the columns of a query stands."""
+    if isinstance(query, SetOperation):
+        return item_position(query.left, index)
+    if isinstance(query, Select) and index < len(query.items):
+        return query.items[index].position
+    return query.position

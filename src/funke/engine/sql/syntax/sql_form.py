@@ -20,13 +20,22 @@ from funke.engine.sql.syntax.expressions import (
 )
 from funke.engine.sql.syntax.sql_call_forms import SPELLED, call_form
 from funke.engine.sql.syntax.text_form import IN_CAPITALS, summary
-from funke.engine.types.logical.atomic_types import BinaryType, IntType
-from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
-from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.interval_types import DayTimeIntervalType, YearMonthIntervalType
-from funke.engine.types.logical.row_type import RowType
-from funke.engine.types.logical.sql_text import quoted, to_sql_text
-from funke.engine.types.logical.time_types import DateType, TimestampType, TimeType
+from funke.engine.types.logical import (
+    ArrayType,
+    BinaryType,
+    DataType,
+    DateType,
+    DayTimeIntervalType,
+    IntType,
+    MapType,
+    MultisetType,
+    RowType,
+    TimestampType,
+    TimeType,
+    YearMonthIntervalType,
+    quoted,
+    to_sql_text,
+)
 
 __all__ = ["declared_form", "schema_form", "sql_form"]
 
@@ -185,7 +194,7 @@ def _literal_text(literal: Literal) -> str:
         return f"X'{bytes(value).hex().upper()}'"
     for cls, word in ((DateType, "DATE"), (TimeType, "TIME"), (TimestampType, "TIMESTAMP")):
         if isinstance(literal.type, cls):
-            return f"{word} '{_moment_text(value)}'"
+            return f"{word} '{_timestamp_text(value)}'"
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"
     if isinstance(value, bool):
@@ -212,5 +221,5 @@ def _interval_text(millis: int) -> str:
     return f"INTERVAL '{seconds}{f'.{fraction:03d}' if fraction else ''}' SECOND"
 
 
-def _moment_text(value: Any) -> str:
+def _timestamp_text(value: Any) -> str:
     return value.isoformat(sep=" ") if isinstance(value, datetime.datetime) else str(value.isoformat())

@@ -6,6 +6,7 @@ Entries that the database does not have yet are written beside it, so that proce
 
 from __future__ import annotations
 
+import heapq
 import os
 import shutil
 import uuid
@@ -230,14 +231,19 @@ class RocksDBBackend(KeyedBackend):
         # Now: the process that writes the snapshot must not ask the database.
         self._held = self._census.held(self._states.values(), self.store)
 
+    def held_bytes(self, name: str) -> int:
+        """About how many bytes a state had at the last checkpoint."""
+        return sum(each.bytes for each in self._held if each.name == name)
+
     @property
     def _latest(self) -> DatabaseCopy:
         return self._copies[next(reversed(self._copies))]
 
-    def _fresh_rows(self) -> dict[bytes, bytes | None]:
+    def _fresh_rows(self) -> Iterator[tuple[bytes, bytes | None]]:
+        """The rows that the database does not have yet, in order."""
         queues = [queue for queue in self._timers.values() if isinstance(queue, RocksDBTimerQueue)]
-        sources: list[RocksDBTable | RocksDBTimerQueue] = [*self._tables.values(), *queues]
-        return {row: value for source in sources for row, value in source.fresh_rows()}
+        tables = [table.fresh_rows() for table in self._tables.values()]
+        return heapq.merge(*tables, *(sorted(queue.fresh_rows()) for queue in queues))
 
     def snapshot_parts(self) -> Iterator[tuple[int, GroupPart]]:
         """All state by key group, in chunks; expired entries are left out."""
@@ -321,7 +327,8 @@ class RocksDBBackend(KeyedBackend):
             self._states[state.name] = state
             self._kinds[state.name] = state.kind
         self._groups.update(copy.groups)
-        self.store.write(copy.overlay().items())
+        for rows in copy.overlay_parts():
+            self.store.write(rows.items())
 
     def _take_rows(self, copy: DatabaseCopy, groups: Container[int]) -> None:
         names = {state.number: state for state in copy.states}
@@ -362,6 +369,8 @@ class RocksDBBackend(KeyedBackend):
 
     def close(self) -> None:
         """Closes the database and removes its files."""
+        for table in list(self._tables.values()):
+            table.close()
         if self._store is not None:
             self._store.close()
             self._store = None

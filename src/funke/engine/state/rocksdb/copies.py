@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import pickle
 import shutil
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain, islice
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from funke.engine.errors import StateError
@@ -23,6 +26,9 @@ __all__ = ["DatabaseCopy", "StateInfo", "parts_of_copy", "prepare_copy"]
 
 _CONTENTS, _OVERLAY = "funke-contents", "funke-overlay"
 _TABLE_FILE = ".sst"
+
+# A row that a database does not have yet; None where it is to be deleted.
+Fresh = tuple[bytes, bytes | None]
 
 
 class StateInfo(NamedTuple):
@@ -62,18 +68,24 @@ class DatabaseCopy:
             raise StateError(f"'{folder}' is no snapshot of RocksDB state: {error}") from error
         return DatabaseCopy(folder, tuple(StateInfo(*state) for state in states), frozenset(groups), max_parallelism)
 
-    def rows(self, overlay: Mapping[bytes, bytes | None], is_elsewhere: bool) -> Iterator[tuple[bytes, bytes]]:
-        """All rows, those of `overlay` in place of the database's; another process reads them if `is_elsewhere`."""
+    def rows(self, overlay: Iterable[Fresh], is_elsewhere: bool) -> Iterator[tuple[bytes, bytes]]:
+        """All rows in order, those of `overlay` in place of the database's, which another process reads if it must."""
+        fresh_rows = iter(overlay)
+        fresh = next(fresh_rows, None)
         for row, value in (read_rows_elsewhere if is_elsewhere else read_rows)(self.folder):
-            if row not in overlay:
+            while fresh is not None and fresh[0] < row:
+                if fresh[1] is not None:
+                    yield fresh[0], fresh[1]
+                fresh = next(fresh_rows, None)
+            if fresh is None or fresh[0] != row:
                 yield row, value
-        for row, fresh in sorted(overlay.items()):
-            if fresh is not None:
-                yield row, fresh
+        for row, written in chain([] if fresh is None else [fresh], fresh_rows):
+            if written is not None:
+                yield row, written
 
     def files(
         self,
-        overlay: Mapping[bytes, bytes | None],
+        overlay: Iterable[Fresh],
         instance: str,
         origins: Mapping[str, str],
         holds: tuple[HeldState, ...] = (),
@@ -81,10 +93,9 @@ class DatabaseCopy:
         """All files, with a description and the rows of `overlay`; tables have names of their own in all snapshots."""
         shared = {name: origins.get(name, f"{instance}-{name}") for name in self._database_files() if _is_table(name)}
         # Rows that the database does not have yet may belong to key groups of which it has none.
-        groups = self.groups.union(map(group_of_row, overlay))
+        groups = self.groups.union(self._write_overlay(iter(overlay)))
         contents = ([tuple(state) for state in self.states], sorted(groups), self.max_parallelism, shared)
         self._write(_CONTENTS, pack(contents))
-        self._write(_OVERLAY, pack(dict(overlay)))
         names = [*self._database_files(), _OVERLAY]
         described = LocalFile(os.path.join(self.folder, _CONTENTS), _CONTENTS, holds=holds)
         return (
@@ -92,11 +103,27 @@ class DatabaseCopy:
             described,
         )
 
-    def overlay(self) -> dict[bytes, bytes | None]:
-        """The rows that the database did not have yet."""
-        with open(os.path.join(self.folder, _OVERLAY), "rb") as file:
-            found: dict[bytes, bytes | None] = unpack(file.read())
-        return found
+    def _write_overlay(self, rows: Iterator[Fresh]) -> set[int]:
+        """Writes rows, some at a time; returns their key groups."""
+        groups: set[int] = set()
+        with open(os.path.join(self.folder, _OVERLAY), "wb") as file:
+            file.write(pack({}))
+            while some := dict(islice(rows, CHUNK_ENTRIES)):
+                groups.update(map(group_of_row, some))
+                file.write(pack(some))
+        return groups
+
+    def overlay_parts(self) -> Iterator[dict[bytes, bytes | None]]:
+        """The rows that the database did not have yet, some at a time."""
+        # Earlier versions have written all of them as one.
+        path = os.path.join(self.folder, _OVERLAY)
+        with open(path, "rb") as file:
+            while file.tell() < os.path.getsize(path):
+                yield pickle.load(file)
+
+    def overlay(self) -> list[Fresh]:
+        """The rows that the database did not have yet, in order."""
+        return sorted((row for rows in self.overlay_parts() for row in rows.items()), key=itemgetter(0))
 
     def place_into(self, target: str) -> dict[str, str]:
         """Links the files of the database into another folder; returns the names that tables have in snapshots."""

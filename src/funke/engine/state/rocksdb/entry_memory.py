@@ -8,14 +8,22 @@ from itertools import islice
 from typing import Any, Protocol
 from weakref import WeakSet
 
-__all__ = ["EntryMemory", "entry_memory", "object_bytes"]
+__all__ = ["ABSENT", "EntryMemory", "entry_memory", "object_bytes"]
+
+
+class _Absent:
+    """The type of ABSENT."""
+
+
+# Stands for a key without an entry.
+ABSENT: Any = _Absent()
 
 # Of a collection the first few elements stand for all.
 _FEW = 8
 _DEPTH = 4
 
 
-class Keeper(Protocol):
+class EntryCache(Protocol):
     """A table that keeps entries at hand, which it could read again."""
 
     @property
@@ -31,12 +39,24 @@ class EntryMemory:
 
     def __init__(self, budget_bytes: int) -> None:
         self.budget_bytes = budget_bytes
-        self.keepers: WeakSet[Keeper] = WeakSet()
+        self.caches: WeakSet[EntryCache] = WeakSet()
+
+    def available_to(self, cache: EntryCache) -> int:
+        """What the others leave; those that have most give up some, so that it is at least an equal share."""
+        others = [each for each in self.caches if each is not cache]
+        share = self.budget_bytes // (len(others) + 1)
+        while (left := self.budget_bytes - sum(each.kept_bytes for each in others)) < share:
+            largest = max(others, key=lambda each: each.kept_bytes)
+            before = largest.kept_bytes
+            largest.let_go()
+            if largest.kept_bytes >= before:
+                break
+        return left
 
     def relieve(self) -> None:
         """Makes sure that what is kept stays within the budget; called when a table has grown."""
-        while sum(keeper.kept_bytes for keeper in self.keepers) > self.budget_bytes:
-            largest = max(self.keepers, key=lambda keeper: keeper.kept_bytes)
+        while sum(cache.kept_bytes for cache in self.caches) > self.budget_bytes:
+            largest = max(self.caches, key=lambda cache: cache.kept_bytes)
             before = largest.kept_bytes
             largest.let_go()
             if largest.kept_bytes >= before:

@@ -159,7 +159,8 @@ def encode_rows(keys: list[Any], key_groups: KeyGroups, number: int, namespace: 
 def _integer_rows(numbers: Any, key_groups: KeyGroups, middle: bytes) -> EncodedRows:
     """The same for integers: 0.2 µs for each in place of 1."""
     groups = key_groups.of_hashes(hash_integers(numbers))
-    places: Any = np.lexsort((numbers, groups))
+    # As bytes, negative numbers come last.
+    places: Any = np.lexsort((numbers.view(np.uint64), groups))
     rows: Any = np.empty(len(numbers), [("group", ">u2"), ("middle", f"V{len(middle)}"), ("key", ">i8")])
     rows["group"], rows["middle"], rows["key"] = groups[places], np.void(middle), numbers[places]
     data, size = rows.tobytes(), rows.itemsize
@@ -175,8 +176,19 @@ def encode_value(stored: Any) -> bytes:
 def encode_values(stored: list[Any]) -> list[bytes]:
     """What is stored for many keys; looks at the types in bulk."""
     kinds = set(map(type, stored))
+    if kinds == {int} and min(stored) >= _LONG_MIN and max(stored) <= _LONG_MAX:
+        return _integer_values(stored)
     encode = _ENCODERS.get(kinds.pop(), pack) if len(kinds) == 1 else encode_value
     return list(map(encode, stored))
+
+
+def _integer_values(stored: list[int]) -> list[bytes]:
+    """All with as many bytes as the longest needs: 0.1 µs for each in place of 0.25."""
+    size = 1 + min(_LONG.size, (max(max(stored).bit_length(), min(stored).bit_length()) >> 3) + 1)
+    cells: Any = np.full((len(stored), size), _INT[0], np.uint8)
+    cells[:, 1:] = np.array(stored, "<i8").view(np.uint8).reshape(-1, 8)[:, : size - 1]
+    data = cells.tobytes()
+    return [data[start : start + size] for start in range(0, len(data), size)]
 
 
 def decode_value(data: bytes) -> Any:

@@ -41,12 +41,13 @@ class FrozenTable(RocksDBTable):
     """A table whose users may change what they put and get."""
 
     __slots__ = ()
+    has_frozen_entries = True
 
     def __setitem__(self, key: Any, stored: Any) -> None:
         fresh = self.fresh
         fresh[key] = stored if type(stored) in ATOMS or stored is ABSENT else frozen(stored)
         if len(fresh) > self.limit:
-            self.flush()
+            self.settle()
 
     def _cached(self, found: Any) -> Any:
         return found if found is ABSENT else frozen(found)
@@ -86,7 +87,7 @@ class RocksDBValueState(ValueState[Any]):
             value = ABSENT
         fresh[self._backend.current_key] = value if type(value) in ATOMS or value is ABSENT else frozen(value)
         if len(fresh) > table.limit:
-            table.flush()
+            table.settle()
 
     def clear(self) -> None:
         self.table[self._backend.current_key] = ABSENT

@@ -40,7 +40,7 @@ class Sweeper:
             for namespace, key, kept in list(self._expired(store, self._waiting.pop())):
                 table = table_of(namespace)
                 # What the cache has is newer.
-                if key not in table.fresh:
+                if not table.is_changed(key):
                     if kept:
                         table[key] = kept
                     else:

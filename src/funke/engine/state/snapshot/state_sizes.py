@@ -11,6 +11,7 @@ from funke.engine.state.operator_state import OperatorStateSnapshot
 from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.state.snapshot.native_files import HeldState, LocalFile
 from funke.engine.state.value_codec import pack
+from funke.engine.types.columns.column_batch import ColumnBatch
 
 __all__ = ["StateSize", "StateSizes"]
 
@@ -42,7 +43,13 @@ class StateSizes:
         for place, table in part.tables.items():
             tables[place.name, place.kind].append(table)
         pieces = [
-            _Piece(name, kind, sum(map(len, found)), chain.from_iterable(table.items() for table in found))
+            _Piece(
+                name,
+                kind,
+                sum(map(_entries, found)),
+                chain.from_iterable(table.items() for table in found),
+                sum(map(len, found)),
+            )
             for (name, kind), found in tables.items()
         ]
         timers = {"event-time timers": part.event_timers, "processing-time timers": part.processing_timers}
@@ -93,6 +100,12 @@ class StateSizes:
         return tuple(sorted(found, key=lambda each: -each.bytes))
 
 
+def _entries(table: dict[Any, Any]) -> int:
+    """The keys of a table; of one that holds rows as columns, the rows."""
+    holds_rows = isinstance(next(iter(table.values()), None), ColumnBatch)
+    return sum(map(len, table.values())) if holds_rows else len(table)
+
+
 class _Piece(NamedTuple):
     """Entries of one state in a larger piece."""
 
@@ -100,8 +113,11 @@ class _Piece(NamedTuple):
     kind: str
     entries: int
     content: Iterable[Any]
+    # How many elements the content has, if these are not the entries.
+    elements: int | None = None
 
     def weight(self) -> float:
         """What its entries take, by some of them."""
         sample = list(islice(self.content, _SAMPLE))
-        return (len(pack(sample)) - _FRAME_BYTES) * self.entries / len(sample) if sample else 0.0
+        count = self.entries if self.elements is None else self.elements
+        return (len(pack(sample)) - _FRAME_BYTES) * count / len(sample) if sample else 0.0

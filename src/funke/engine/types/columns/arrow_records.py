@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from funke.engine.errors import TypeMismatchError
+from funke.engine.types import ExternalTypeInfo, PickledBytesTypeInfo, Row, RowTypeInfo, TupleTypeInfo
 from funke.engine.types.arrow_types import field_names, to_arrow
 from funke.engine.types.arrow_values import to_arrow_value
-from funke.engine.types.composite_types import RowTypeInfo, TupleTypeInfo
-from funke.engine.types.row import Row
-from funke.engine.types.type_information import ExternalTypeInfo, PickledBytesTypeInfo
 
 if TYPE_CHECKING:
-    from funke.engine.types.type_information import TypeInformation
+    from funke.engine.types import TypeInformation
 
 __all__ = ["SINGLE_COLUMN", "TableEncoder", "column_of", "table_encoder"]
 

@@ -67,6 +67,11 @@ class ColumnBatch:
             None if self.kinds is None else self.kinds[choice],
         )
 
+    def is_alike(self, other: ColumnBatch) -> bool:
+        """Whether the rows of both can stand in one batch."""
+        has_stamps = (self.timestamps is None) == (other.timestamps is None)
+        return has_stamps and bool(self.data.schema.equals(other.data.schema))
+
     @staticmethod
     def concat(batches: Sequence[ColumnBatch]) -> ColumnBatch:
         """Return the rows of several batches with the same columns; all of them have event times, or none has."""

@@ -13,24 +13,27 @@ from zlib import crc32
 import numpy as np
 import pyarrow as pa
 
+from funke.engine.types import (
+    BasicTypeInfo,
+    DateTypeInfo,
+    ExternalTypeInfo,
+    KeyGroups,
+    LocalTimeTypeInfo,
+    PickledBytesTypeInfo,
+    RowTypeInfo,
+    TimestampTypeInfo,
+    TimeTypeInfo,
+    TupleTypeInfo,
+    TypeInformation,
+    stable_hash,
+)
 from funke.engine.types.arrow_types import field_names, from_arrow
 from funke.engine.types.arrow_values import from_arrow_value
-from funke.engine.types.basic_types import BasicTypeInfo
 from funke.engine.types.collection_types import is_byte_array
 from funke.engine.types.columns.arrow_rows import to_python
 from funke.engine.types.columns.column_batch import ColumnBatch
-from funke.engine.types.composite_types import RowTypeInfo, TupleTypeInfo
-from funke.engine.types.key_groups import KeyGroups
 from funke.engine.types.number_hash import MODULUS, MODULUS_BITS, hash_integers, mixed, signed
-from funke.engine.types.stable_hash import stable_hash
-from funke.engine.types.time_types import (
-    DateTypeInfo,
-    LocalTimeTypeInfo,
-    TimestampTypeInfo,
-    TimeTypeInfo,
-    ZonedTimestampTypeInfo,
-)
-from funke.engine.types.type_information import ExternalTypeInfo, PickledBytesTypeInfo, TypeInformation
+from funke.engine.types.time_types import ZonedTimestampTypeInfo
 
 __all__ = ["groups_of_batch", "groups_of_columns", "hash_columns"]
 
@@ -125,7 +128,7 @@ def _of_times(column: Any) -> Hashes:
     return hash_integers(_integers(column.cast(pa.time64("us")), pa.int64()))
 
 
-def _of_moments(column: Any) -> Hashes:
+def _of_timestamps(column: Any) -> Hashes:
     """A date with a time of day, in UTC if it has a zone: the tuple of its parts."""
     days, of_day = np.divmod(_microseconds(column), _DAY_US)
     seconds, microseconds = np.divmod(of_day, 1_000_000)
@@ -201,6 +204,6 @@ _TIMES: Candidates = (
     (pa.types.is_date, _of_dates),
     (pa.types.is_time32, _of_times),
     (lambda arrow_type: arrow_type == pa.time64("us"), _of_times),
-    (pa.types.is_timestamp, _of_moments),
+    (pa.types.is_timestamp, _of_timestamps),
 )
 _BYTES: Candidates = ((pa.types.is_binary, _of_bytes),)

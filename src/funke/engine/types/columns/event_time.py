@@ -6,8 +6,7 @@ import datetime
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from funke.engine.types.time import Instant
-from funke.engine.types.watermark_spec import TimestampAssigner
+from funke.engine.types import Instant, TimestampAssigner
 
 if TYPE_CHECKING:
     from funke.engine.types.columns.column_batch import ColumnBatch
@@ -27,16 +26,16 @@ class ColumnTimestampAssigner(TimestampAssigner):
 
     def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
         """Return the event time of a row."""
-        moment = value[self.column]
-        if moment is None:
+        timestamp = value[self.column]
+        if timestamp is None:
             raise self._missing()
-        if isinstance(moment, Instant):
-            return moment.seconds * 1000 + moment.nanos // 1_000_000
-        if isinstance(moment, datetime.datetime):
-            if moment.tzinfo is not None:
-                moment = moment.astimezone(datetime.UTC).replace(tzinfo=None)
-            return (moment - _EPOCH) // _MILLISECOND
-        return int(moment)
+        if isinstance(timestamp, Instant):
+            return timestamp.seconds * 1000 + timestamp.nanos // 1_000_000
+        if isinstance(timestamp, datetime.datetime):
+            if timestamp.tzinfo is not None:
+                timestamp = timestamp.astimezone(datetime.UTC).replace(tzinfo=None)
+            return (timestamp - _EPOCH) // _MILLISECOND
+        return int(timestamp)
 
     def timestamps_of(self, batch: ColumnBatch) -> Any:
         """Return the event times of all rows, as an array of int64."""
@@ -48,9 +47,9 @@ class ColumnTimestampAssigner(TimestampAssigner):
             raise self._missing()
         if not pa.types.is_timestamp(column.type):
             return np.asarray(column).astype(np.int64, copy=False)
-        moments = np.asarray(column.view(pa.int64()))
+        timestamps = np.asarray(column.view(pa.int64()))
         # Rounded down, also before 1970, where Arrow's cast would round up.
-        return moments * 1000 if column.type.unit == "s" else moments // _PER_MILLISECOND[column.type.unit]
+        return timestamps * 1000 if column.type.unit == "s" else timestamps // _PER_MILLISECOND[column.type.unit]
 
     def _missing(self) -> ValueError:
         return ValueError(f"a row has no event time: column '{self.column}' is null")

@@ -8,13 +8,11 @@ import numpy as np
 import pyarrow as pa
 
 from funke.engine.errors import TypeMismatchError
+from funke.engine.types import ExternalTypeInfo, Row, RowKind, RowTypeInfo, TupleTypeInfo, TypeInformation
 from funke.engine.types.arrow_types import to_arrow
 from funke.engine.types.columns.arrow_records import table_encoder
 from funke.engine.types.columns.arrow_rows import ArrowRows, row_type_of
 from funke.engine.types.columns.column_batch import ColumnBatch
-from funke.engine.types.composite_types import RowTypeInfo, TupleTypeInfo
-from funke.engine.types.row import Row, RowKind
-from funke.engine.types.type_information import ExternalTypeInfo, TypeInformation
 
 __all__ = ["ColumnsToRows", "RowsToColumns"]
 

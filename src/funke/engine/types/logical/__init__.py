@@ -1,1 +1,141 @@
-"""Data types of tables: Flink's logical types, their texts, their Arrow types, and the rules by which types combine."""
+"""Data types of tables: Flink's logical types, their texts, their Arrow types, and the rules by which types combine.
+
+Casts, arithmetic and types of Python values are imported from their own files: fewer parts of the engine need them.
+"""
+
+from __future__ import annotations
+
+from funke.engine.types.logical.arrow_types import create_arrow_schema, from_arrow_type, to_arrow_type
+from funke.engine.types.logical.atomic_types import (
+    BigIntType,
+    BinaryType,
+    BitmapType,
+    BooleanType,
+    CharType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntType,
+    SmallIntType,
+    TinyIntType,
+    VarBinaryType,
+    VarCharType,
+    VariantType,
+)
+from funke.engine.types.logical.collection_types import ArrayType, ListViewType, MapType, MapViewType, MultisetType
+from funke.engine.types.logical.column_types import column_schema, from_column_type, to_column_type
+from funke.engine.types.logical.common_type import common_type, to_decimal_type
+from funke.engine.types.logical.data_type import (
+    AtomicType,
+    DataType,
+    FractionalType,
+    IntegralType,
+    NullType,
+    NumericType,
+    RawType,
+    UserDefinedType,
+)
+from funke.engine.types.logical.data_types import DataTypes
+from funke.engine.types.logical.families import (
+    APPROXIMATE,
+    BINARY,
+    CHARACTER,
+    CONSTRUCTED,
+    DATETIME,
+    EXACT,
+    INTEGRAL,
+    INTERVAL,
+    LONGEST,
+    NUMERIC,
+    PREDEFINED,
+    TIMESTAMP,
+    Kinds,
+    any_nullable,
+    is_nullable,
+    like_nullable,
+    with_nullable,
+)
+from funke.engine.types.logical.interval_types import DayTimeIntervalType, Resolution, YearMonthIntervalType
+from funke.engine.types.logical.row_type import RowField, RowType, StructuredType, repeated_names
+from funke.engine.types.logical.sql_text import from_sql_text, quoted, to_full_sql_text, to_sql_text
+from funke.engine.types.logical.sql_value import SqlValue
+from funke.engine.types.logical.time_types import (
+    DateType,
+    LocalZonedTimestampType,
+    TimestampType,
+    TimeType,
+    ZonedTimestampType,
+)
+
+__all__ = [
+    "APPROXIMATE",
+    "BINARY",
+    "CHARACTER",
+    "CONSTRUCTED",
+    "DATETIME",
+    "EXACT",
+    "INTEGRAL",
+    "INTERVAL",
+    "LONGEST",
+    "NUMERIC",
+    "PREDEFINED",
+    "TIMESTAMP",
+    "ArrayType",
+    "AtomicType",
+    "BigIntType",
+    "BinaryType",
+    "BitmapType",
+    "BooleanType",
+    "CharType",
+    "DataType",
+    "DataTypes",
+    "DateType",
+    "DayTimeIntervalType",
+    "DecimalType",
+    "DoubleType",
+    "FloatType",
+    "FractionalType",
+    "IntType",
+    "IntegralType",
+    "Kinds",
+    "ListViewType",
+    "LocalZonedTimestampType",
+    "MapType",
+    "MapViewType",
+    "MultisetType",
+    "NullType",
+    "NumericType",
+    "RawType",
+    "Resolution",
+    "RowField",
+    "RowType",
+    "SmallIntType",
+    "SqlValue",
+    "StructuredType",
+    "TimeType",
+    "TimestampType",
+    "TinyIntType",
+    "UserDefinedType",
+    "VarBinaryType",
+    "VarCharType",
+    "VariantType",
+    "YearMonthIntervalType",
+    "ZonedTimestampType",
+    "any_nullable",
+    "column_schema",
+    "common_type",
+    "create_arrow_schema",
+    "from_arrow_type",
+    "from_column_type",
+    "from_sql_text",
+    "is_nullable",
+    "like_nullable",
+    "quoted",
+    "repeated_names",
+    "to_arrow_type",
+    "to_column_type",
+    "to_decimal_type",
+    "to_full_sql_text",
+    "to_sql_text",
+    "with_nullable",
+]

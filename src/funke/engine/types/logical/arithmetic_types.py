@@ -8,10 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from funke.engine.types.logical.atomic_types import DecimalType
-from funke.engine.types.logical.common_type import common_type, to_decimal_type
-from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.families import APPROXIMATE, EXACT, NUMERIC, is_nullable, like_nullable, with_nullable
+from funke.engine.types.logical import (
+    APPROXIMATE,
+    EXACT,
+    NUMERIC,
+    DataType,
+    DecimalType,
+    common_type,
+    is_nullable,
+    like_nullable,
+    to_decimal_type,
+    with_nullable,
+)
 
 __all__ = ["arithmetic_type", "average_type", "round_type", "sum_type"]
 

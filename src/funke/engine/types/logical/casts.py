@@ -4,26 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from funke.engine.types.logical.atomic_types import (
-    BigIntType,
-    BinaryType,
-    BitmapType,
-    BooleanType,
-    CharType,
-    DecimalType,
-    DoubleType,
-    FloatType,
-    IntType,
-    SmallIntType,
-    TinyIntType,
-    VarBinaryType,
-    VarCharType,
-    VariantType,
-)
-from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
-from funke.engine.types.logical.common_type import common_type
-from funke.engine.types.logical.data_type import DataType, NullType, RawType
-from funke.engine.types.logical.families import (
+from funke.engine.types.logical import (
     BINARY,
     CHARACTER,
     CONSTRUCTED,
@@ -34,22 +15,42 @@ from funke.engine.types.logical.families import (
     NUMERIC,
     PREDEFINED,
     TIMESTAMP,
-    Kinds,
-    with_nullable,
-)
-from funke.engine.types.logical.interval_types import DayTimeIntervalType, YearMonthIntervalType
-from funke.engine.types.logical.row_type import RowType
-from funke.engine.types.logical.time_types import (
+    ArrayType,
+    BigIntType,
+    BinaryType,
+    BitmapType,
+    BooleanType,
+    CharType,
+    DataType,
     DateType,
+    DayTimeIntervalType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntType,
+    Kinds,
     LocalZonedTimestampType,
+    MapType,
+    MultisetType,
+    NullType,
+    RawType,
+    RowType,
+    SmallIntType,
     TimestampType,
     TimeType,
+    TinyIntType,
+    VarBinaryType,
+    VarCharType,
+    VariantType,
+    YearMonthIntervalType,
     ZonedTimestampType,
+    common_type,
+    with_nullable,
 )
 
 __all__ = ["are_comparable", "can_cast", "can_cast_implicitly", "is_injective_cast"]
 
-_MOMENTS: Kinds = (TimestampType, LocalZonedTimestampType)
+_TIMESTAMPS: Kinds = (TimestampType, LocalZonedTimestampType)
 
 # To each type: from which types by itself, from which others by CAST.
 _RULES: dict[type[DataType], tuple[Kinds, Kinds]] = {
@@ -58,18 +59,18 @@ _RULES: dict[type[DataType], tuple[Kinds, Kinds]] = {
     BooleanType: ((BooleanType,), (*CHARACTER, *INTEGRAL, DecimalType)),
     BinaryType: ((BinaryType,), (*CHARACTER, VarBinaryType, RawType)),
     VarBinaryType: (BINARY, (*CHARACTER, RawType)),
-    DecimalType: (NUMERIC, (*CHARACTER, BooleanType, *_MOMENTS)),
-    TinyIntType: (INTEGRAL[:1], (*NUMERIC, *CHARACTER, BooleanType, *_MOMENTS)),
-    SmallIntType: (INTEGRAL[:2], (*NUMERIC, *CHARACTER, BooleanType, *_MOMENTS)),
-    IntType: (INTEGRAL[:3], (*NUMERIC, *CHARACTER, BooleanType, *_MOMENTS)),
-    BigIntType: (INTEGRAL, (*NUMERIC, *CHARACTER, BooleanType, *_MOMENTS)),
-    FloatType: ((*EXACT, FloatType), (*NUMERIC, *CHARACTER, BooleanType, *_MOMENTS)),
-    DoubleType: (NUMERIC, (*CHARACTER, BooleanType, *_MOMENTS)),
+    DecimalType: (NUMERIC, (*CHARACTER, BooleanType, *_TIMESTAMPS)),
+    TinyIntType: (INTEGRAL[:1], (*NUMERIC, *CHARACTER, BooleanType, *_TIMESTAMPS)),
+    SmallIntType: (INTEGRAL[:2], (*NUMERIC, *CHARACTER, BooleanType, *_TIMESTAMPS)),
+    IntType: (INTEGRAL[:3], (*NUMERIC, *CHARACTER, BooleanType, *_TIMESTAMPS)),
+    BigIntType: (INTEGRAL, (*NUMERIC, *CHARACTER, BooleanType, *_TIMESTAMPS)),
+    FloatType: ((*EXACT, FloatType), (*NUMERIC, *CHARACTER, BooleanType, *_TIMESTAMPS)),
+    DoubleType: (NUMERIC, (*CHARACTER, BooleanType, *_TIMESTAMPS)),
     DateType: ((DateType, TimestampType), (*TIMESTAMP, *CHARACTER)),
     TimeType: ((TimeType, TimestampType), (*TIMESTAMP, *CHARACTER)),
-    TimestampType: (_MOMENTS, (*DATETIME, *CHARACTER)),
+    TimestampType: (_TIMESTAMPS, (*DATETIME, *CHARACTER)),
     ZonedTimestampType: ((ZonedTimestampType,), (*DATETIME, *CHARACTER)),
-    LocalZonedTimestampType: (_MOMENTS, (*DATETIME, *CHARACTER)),
+    LocalZonedTimestampType: (_TIMESTAMPS, (*DATETIME, *CHARACTER)),
     YearMonthIntervalType: ((YearMonthIntervalType,), (*EXACT, *CHARACTER)),
     DayTimeIntervalType: ((DayTimeIntervalType,), (*EXACT, *CHARACTER)),
     RawType: ((RawType,), BINARY),

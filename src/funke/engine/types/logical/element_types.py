@@ -10,19 +10,24 @@ from decimal import Decimal
 from functools import reduce
 from typing import Any
 
-from funke.engine.types.logical.atomic_types import (
+from funke.engine.types.logical import (
+    ArrayType,
     BinaryType,
     CharType,
+    DataType,
+    DataTypes,
     IntType,
+    MapType,
+    MultisetType,
+    NullType,
+    RowField,
+    RowType,
     SmallIntType,
     TinyIntType,
+    UserDefinedType,
     VarBinaryType,
     VarCharType,
 )
-from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
-from funke.engine.types.logical.data_type import DataType, NullType, UserDefinedType
-from funke.engine.types.logical.data_types import DataTypes
-from funke.engine.types.logical.row_type import RowField, RowType
 from funke.engine.types.row import Row
 
 __all__ = [

@@ -35,7 +35,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "BOOLEAN": st.booleans(),
     "DATE": st.dates(datetime.date(1900, 1, 1), datetime.date(2100, 1, 1)),
     "TIMESTAMP(3)": st.datetimes(datetime.datetime(1900, 1, 1), datetime.datetime(2100, 1, 1)).map(
-        lambda moment: moment.replace(microsecond=0, fold=0)
+        lambda timestamp: timestamp.replace(microsecond=0, fold=0)
     ),
     "BITMAP": st.sets(st.integers(-3, 3)).map(lambda numbers: stored(from_numbers(numbers))),
 }

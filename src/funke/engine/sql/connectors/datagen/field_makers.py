@@ -23,29 +23,35 @@ from funke.engine.sql.connectors.datagen.value_makers import (
     ValueMaker,
 )
 from funke.engine.sql.connectors.table_option import OptionValues, TableOption
-from funke.engine.types.logical.atomic_types import (
+from funke.engine.types.logical import (
+    LONGEST,
+    ArrayType,
     BigIntType,
     BinaryType,
     BooleanType,
     CharType,
+    DataType,
+    DateType,
+    DayTimeIntervalType,
     DecimalType,
     DoubleType,
     FloatType,
     IntType,
+    LocalZonedTimestampType,
+    MapType,
+    MultisetType,
+    RowType,
     SmallIntType,
+    TimestampType,
+    TimeType,
     TinyIntType,
     VarBinaryType,
     VarCharType,
+    YearMonthIntervalType,
+    to_sql_text,
 )
-from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
-from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.families import LONGEST
-from funke.engine.types.logical.interval_types import DayTimeIntervalType, YearMonthIntervalType
-from funke.engine.types.logical.row_type import RowType
-from funke.engine.types.logical.sql_text import to_sql_text
-from funke.engine.types.logical.time_types import DateType, LocalZonedTimestampType, TimestampType, TimeType
 
-__all__ = ["FIELD_OPTIONS", "Field", "made_field"]
+__all__ = ["FIELD_OPTIONS", "Field", "FieldOptions", "made_field"]
 
 KIND = TableOption("fields.#.kind", default="random", description="'random' or 'sequence'.")
 MIN = TableOption("fields.#.min", "Number", None, "The least random number; the least of the type by default.")
@@ -89,7 +95,7 @@ class Field:
     rows: int | None = None
 
 
-class _Options:
+class FieldOptions:
     """The options of one column, which remembers those that were asked for."""
 
     def __init__(self, name: str, values: OptionValues) -> None:
@@ -103,15 +109,15 @@ class _Options:
         found = self.values[own]
         return default if found is None else found
 
-    def inner(self, name: str) -> _Options:
-        inside = _Options(f"{self.name}.{name}", self.values)
+    def inner(self, name: str) -> FieldOptions:
+        inside = FieldOptions(f"{self.name}.{name}", self.values)
         inside.known = self.known
         return inside
 
 
 def made_field(name: str, data_type: DataType, values: OptionValues) -> Field:
     """Return what makes a column up; refuses kinds that its type does not have."""
-    options = _Options(name, values)
+    options = FieldOptions(name, values)
     if f"fields.{name}.var-len" in values.texts and not isinstance(data_type, (VarCharType, VarBinaryType)):
         raise ValidationException(
             "Only supports specifying 'fields.#.var-len' option for variable-length types "
@@ -126,7 +132,7 @@ def made_field(name: str, data_type: DataType, values: OptionValues) -> Field:
     return Field(maker, tuple(options.known))
 
 
-def _sequence(data_type: DataType, options: _Options) -> Field:
+def _sequence(data_type: DataType, options: FieldOptions) -> Field:
     if not isinstance(data_type, _SEQUENCES):
         raise ValidationException(f"Unsupported type: {to_sql_text(data_type)}")
     bounds = []
@@ -140,7 +146,7 @@ def _sequence(data_type: DataType, options: _Options) -> Field:
     return Field(SequenceMaker(data_type, 0.0, start), tuple(options.known), max(0, end - start + 1))
 
 
-def _random(data_type: DataType, options: _Options) -> ValueMaker:
+def _random(data_type: DataType, options: FieldOptions) -> ValueMaker:
     null_rate = options.get(NULL_RATE)
     if isinstance(data_type, tuple(_BITS)):
         limit = 1 << (_BITS[type(data_type)] - 1)
@@ -158,7 +164,7 @@ def _ordered(least: Any, most: Any) -> tuple[Any, Any]:
     return least, most
 
 
-def _float(data_type: DataType, null_rate: float, options: _Options) -> ValueMaker:
+def _float(data_type: DataType, null_rate: float, options: FieldOptions) -> ValueMaker:
     is_float = isinstance(data_type, FloatType)
     least = options.get(MIN, "Double", _FLOAT_MIN if is_float else _DOUBLE_MIN)
     return FloatMaker(
@@ -166,7 +172,7 @@ def _float(data_type: DataType, null_rate: float, options: _Options) -> ValueMak
     )
 
 
-def _decimal(data_type: Any, null_rate: float, options: _Options) -> ValueMaker:
+def _decimal(data_type: Any, null_rate: float, options: FieldOptions) -> ValueMaker:
     unit, limit = 10**data_type.scale, 10**data_type.precision - 1
     least, most = options.get(MIN, "Double"), options.get(MAX, "Double")
     bounds = (0 if least is None else round(least * unit), limit if most is None else round(most * unit))
@@ -174,15 +180,15 @@ def _decimal(data_type: Any, null_rate: float, options: _Options) -> ValueMaker:
     return DecimalMaker(data_type, null_rate, max(-limit, least), min(limit, most))
 
 
-def _text(data_type: Any, null_rate: float, options: _Options) -> ValueMaker:
+def _text(data_type: Any, null_rate: float, options: FieldOptions) -> ValueMaker:
     return TextMaker(data_type, null_rate, *_length(data_type, options))
 
 
-def _bytes(data_type: Any, null_rate: float, options: _Options) -> ValueMaker:
+def _bytes(data_type: Any, null_rate: float, options: FieldOptions) -> ValueMaker:
     return BytesMaker(data_type, null_rate, *_length(data_type, options))
 
 
-def _length(data_type: Any, options: _Options) -> tuple[int, bool]:
+def _length(data_type: Any, options: FieldOptions) -> tuple[int, bool]:
     is_fixed = isinstance(data_type, (CharType, BinaryType))
     natural = _TEXT_LENGTH if data_type.length == LONGEST else data_type.length
     length, is_varying = options.get(LENGTH, default=natural), options.get(VAR_LEN)
@@ -198,7 +204,7 @@ def _length(data_type: Any, options: _Options) -> tuple[int, bool]:
     return length, is_varying
 
 
-def _now(data_type: DataType, null_rate: float, options: _Options) -> ValueMaker:
+def _now(data_type: DataType, null_rate: float, options: FieldOptions) -> ValueMaker:
     offset = datetime.datetime.now().astimezone().utcoffset() or datetime.timedelta()
     has_zone = isinstance(data_type, LocalZonedTimestampType)
     past = 0
@@ -207,38 +213,38 @@ def _now(data_type: DataType, null_rate: float, options: _Options) -> ValueMaker
     return NowMaker(data_type, null_rate, past, 0 if has_zone else round(offset.total_seconds() * 1000))
 
 
-def _interval(least: int, most: int) -> Callable[[DataType, float, _Options], ValueMaker]:
-    def make(data_type: DataType, null_rate: float, options: _Options) -> ValueMaker:
+def _interval(least: int, most: int) -> Callable[[DataType, float, FieldOptions], ValueMaker]:
+    def make(data_type: DataType, null_rate: float, options: FieldOptions) -> ValueMaker:
         low, high = options.get(MIN, "Long", least), options.get(MAX, "Long", most)
         return IntegerMaker(data_type, null_rate, *_ordered(low, high))
 
     return make
 
 
-def _array(data_type: Any, null_rate: float, options: _Options) -> ValueMaker:
+def _array(data_type: Any, null_rate: float, options: FieldOptions) -> ValueMaker:
     size = options.get(LENGTH, default=_COLLECTION_SIZE)
     return ArrayMaker(data_type, null_rate, _random(data_type.element_type, options.inner("element")), size)
 
 
-def _map(data_type: Any, null_rate: float, options: _Options) -> ValueMaker:
+def _map(data_type: Any, null_rate: float, options: FieldOptions) -> ValueMaker:
     size = options.get(LENGTH, default=_COLLECTION_SIZE)
     key = _random(data_type.key_type, options.inner("key"))
     return MapMaker(data_type, null_rate, key, _random(data_type.value_type, options.inner("value")), size)
 
 
-def _multiset(data_type: Any, null_rate: float, options: _Options) -> ValueMaker:
+def _multiset(data_type: Any, null_rate: float, options: FieldOptions) -> ValueMaker:
     size = options.get(LENGTH, default=_COLLECTION_SIZE)
     element = _random(data_type.element_type, options.inner("element"))
     return MapMaker(data_type, null_rate, element, IntegerMaker(IntType(False), 0.0, 0, 9), size)
 
 
-def _row(data_type: Any, null_rate: float, options: _Options) -> ValueMaker:
+def _row(data_type: Any, null_rate: float, options: FieldOptions) -> ValueMaker:
     return RowMaker(
         data_type, null_rate, tuple(_random(each.data_type, options.inner(each.name)) for each in data_type)
     )
 
 
-_MAKERS: dict[type[DataType], Callable[[Any, float, _Options], ValueMaker]] = {
+_MAKERS: dict[type[DataType], Callable[[Any, float, FieldOptions], ValueMaker]] = {
     BooleanType: lambda data_type, null_rate, _: BooleanMaker(data_type, null_rate),
     FloatType: _float,
     DoubleType: _float,

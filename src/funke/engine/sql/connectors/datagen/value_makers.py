@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from funke.engine.types.logical.column_types import to_column_type
-from funke.engine.types.logical.data_type import DataType
+from funke.engine.types.logical import DataType, to_column_type
 
 if TYPE_CHECKING:
     from funke.engine.types.columns.arrays import Array
@@ -143,7 +142,7 @@ def _binary(lengths: Array, content: Array, arrow_type: pa.DataType) -> pa.Array
 
 @dataclass(frozen=True)
 class NowMaker(ValueMaker):
-    """The date or time of the clock, or a moment up to so long before."""
+    """The date or time of the clock, or a timestamp up to so long before."""
 
     max_past_ms: int = 0
     # Of the machine's zone, for what has no zone itself.
@@ -152,13 +151,13 @@ class NowMaker(ValueMaker):
     def _make(self, indexes: Array, chance: np.random.Generator) -> pa.Array:
         now_ms = time.time_ns() // 1_000_000 + self.offset_ms
         past = chance.integers(0, self.max_past_ms, len(indexes), endpoint=True) if self.max_past_ms else 0
-        moments: Array = np.full(len(indexes), now_ms, np.int64) - past
+        timestamps: Array = np.full(len(indexes), now_ms, np.int64) - past
         arrow_type = self.arrow_type
         if pa.types.is_date(arrow_type):
-            return pa.array((moments // _MILLISECONDS_OF_DAY).astype(np.int32)).cast(arrow_type)
+            return pa.array((timestamps // _MILLISECONDS_OF_DAY).astype(np.int32)).cast(arrow_type)
         if pa.types.is_time(arrow_type):
-            moments = moments % _MILLISECONDS_OF_DAY
-        ticks: Array = moments * _PER_SECOND[arrow_type.unit] // 1000
+            timestamps = timestamps % _MILLISECONDS_OF_DAY
+        ticks: Array = timestamps * _PER_SECOND[arrow_type.unit] // 1000
         return pa.array(ticks.astype(f"int{arrow_type.bit_width}")).cast(arrow_type)
 
 

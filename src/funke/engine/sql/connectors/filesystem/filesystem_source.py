@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 from funke.engine.connectors.files.file_listing import list_files
 from funke.engine.connectors.files.file_source import FileSource
 from funke.engine.errors import SourceError
-from funke.engine.sql.binding.relations import Column
+from funke.engine.sql.binding import Column
 from funke.engine.sql.connectors.filesystem.table_files import FILE_METADATA, MetadataColumn, TableFiles
 from funke.engine.sql.connectors.lookup.scanned_table import ScannedLookupTable
 from funke.engine.sql.connectors.table_source import INSERTS, TableSource
-from funke.engine.types.logical.row_type import RowField
+from funke.engine.types.logical import RowField
 
 if TYPE_CHECKING:
-    from funke.engine.sql.binding.expressions import BoundExpression
+    from funke.engine.sql.binding import BoundExpression
     from funke.engine.sql.connectors.lookup.lookup import LookupTable
-    from funke.engine.types.logical.data_type import DataType
+    from funke.engine.types.logical import DataType
     from funke.engine.types.row import RowKind
 
 __all__ = ["FileTableSource"]

@@ -49,10 +49,10 @@ class PartitionCommits:
     def time_ms(self, folder: str) -> int:
         """The time of a partition."""
         text = self._time_text(_values_of(folder))
-        moment = parse_timestamp(text) if self.formatter is None else parse_formatted(text, self.formatter)
-        if moment is None:
+        timestamp = parse_timestamp(text) if self.formatter is None else parse_formatted(text, self.formatter)
+        if timestamp is None:
             raise TableException(f"the partition '{folder}' has no time: '{text}' could not be parsed")
-        return round(moment.replace(tzinfo=self.zone).timestamp() * 1000)
+        return round(timestamp.replace(tzinfo=self.zone).timestamp() * 1000)
 
     def _time_text(self, values: Mapping[str, str]) -> str:
         if self.pattern is None:

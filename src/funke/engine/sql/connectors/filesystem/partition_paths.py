@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from funke.engine.types.columns.arrays import Array
-    from funke.engine.types.logical.row_type import RowField
-    from funke.engine.types.logical.sql_value import SqlValue
+    from funke.engine.types.logical import RowField, SqlValue
 
 __all__ = ["Partitions", "escaped"]
 

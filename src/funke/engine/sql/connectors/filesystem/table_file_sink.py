@@ -133,7 +133,7 @@ class _ColumnWriter(FileSinkWriter):
         self._watermark = watermark
 
     def prepare_commit(self) -> list[Any]:
-        """The files of partitions that are complete are closed, and followed by the news."""
+        """The files of partitions that are complete are closed, and followed by their notification."""
         complete = [each for each, begun_ms in self._pending.items() if self._is_complete(each, begun_ms)]
         for folder in complete:
             del self._pending[folder]

@@ -14,13 +14,11 @@ from funke.engine.formats.table.table_format import TableFileFormat, schema_of
 from funke.engine.formats.table.text_cells import cell_reader
 from funke.engine.sql.binding.expressions import BoundColumn, BoundExpression, BoundFunction, column_of
 from funke.engine.types.columns.column_batch import ColumnBatch
-from funke.engine.types.logical.column_types import to_column_type
-from funke.engine.types.logical.data_types import DataTypes
-from funke.engine.types.logical.row_type import RowField
+from funke.engine.types.logical import DataTypes, RowField, to_column_type
 
 if TYPE_CHECKING:
     from funke.engine.formats.input_file import InputFile
-    from funke.engine.types.logical.data_type import DataType
+    from funke.engine.types.logical import DataType
     from funke.engine.types.row import RowKind
 
 __all__ = ["FILE_METADATA", "MetadataColumn", "PartitionColumn", "TableFiles"]
@@ -171,5 +169,5 @@ def column_places(expression: BoundExpression) -> set[int]:
     return {place for each in inner for place in column_places(each)}
 
 
-def _with_milliseconds(moment: datetime.datetime) -> datetime.datetime:
-    return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
+def _with_milliseconds(timestamp: datetime.datetime) -> datetime.datetime:
+    return timestamp.replace(microsecond=timestamp.microsecond // 1000 * 1000)

@@ -16,12 +16,12 @@ from funke.engine.formats.table.avro_writer import AvroFileWriter
 from funke.engine.formats.table.raw_columns import RawLines, RawTableFormat
 from funke.engine.sql.connectors.formats.file_format_factory import FileFormatFactory
 from funke.engine.sql.connectors.table_option import OptionValues, TableOption
-from funke.engine.types.logical.atomic_types import BitmapType
+from funke.engine.types.logical import BitmapType
 
 if TYPE_CHECKING:
     from funke.engine.formats.table.table_format import TableFileFormat
     from funke.engine.formats.table.table_writer import TableFileWriter
-    from funke.engine.types.logical.row_type import RowField
+    from funke.engine.types.logical import RowField
 
 __all__ = ["AvroFactory", "OrcFactory", "ParquetFactory", "RawFactory"]
 

@@ -28,6 +28,8 @@ _IGNORE = TableOption(
 _ARRAY = TableOption("array-element-delimiter", default=";", description="The sign between elements of an array.")
 _ESCAPE = TableOption("escape-character", description="The sign that takes its meaning from the next one.")
 _NULL = TableOption("null-literal", description="The cell that means NULL.")
+_HEADER = TableOption("ignore-first-line", "Boolean", "false", "Files begin with a line of names, as Flink 1.x reads.")
+_LINES = TableOption("line-delimiter", description="What ends a row of a file, beside line breaks, as in Flink 1.x.")
 _SCIENTIFIC = TableOption(
     "write-bigdecimal-in-scientific-notation", "Boolean", "true", "Writes the decimal 100000 as 1E+5."
 )
@@ -36,7 +38,7 @@ _SCIENTIFIC = TableOption(
 class CsvFactory(FileFormatFactory):
     identifier = "csv"
     purpose = "Rows as lines, cells with a sign between them."
-    options = (_DELIMITER, _NO_QUOTES, _QUOTE, _COMMENTS, _IGNORE, _ARRAY, _ESCAPE, _NULL, _SCIENTIFIC)
+    options = (_DELIMITER, _NO_QUOTES, _QUOTE, _COMMENTS, _IGNORE, _ARRAY, _ESCAPE, _NULL, _HEADER, _LINES, _SCIENTIFIC)
 
     def create_reader(self, fields: tuple[RowField, ...], values: OptionValues) -> TableFileFormat:
         return CsvTableFormat(fields, _cells(values))
@@ -60,6 +62,8 @@ def _cells(values: OptionValues) -> CsvCells:
         array_separator=values[_ARRAY],
         allows_comments=values[_COMMENTS],
         ignores_errors=values[_IGNORE],
+        skips_first_line=values[_HEADER],
+        line_delimiter=values[_LINES],
     )
 
 

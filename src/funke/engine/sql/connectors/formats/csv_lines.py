@@ -9,19 +9,26 @@ from typing import TYPE_CHECKING, Any
 from funke.engine.connectors.file_sink.csv_format import CsvDialect
 from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.formats.table.table_writer import LineFileWriter
-from funke.engine.sql.connectors.formats.value_writers import ValueText, moment_texts, plain_text
+from funke.engine.sql.connectors.formats.value_writers import ValueText, plain_text, timestamp_texts
 from funke.engine.sql.functions.values import to_values
-from funke.engine.types.logical.atomic_types import BooleanType, DecimalType, DoubleType, FloatType
-from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
-from funke.engine.types.logical.families import CHARACTER, INTEGRAL
-from funke.engine.types.logical.row_type import RowType
-from funke.engine.types.logical.sql_text import to_sql_text
+from funke.engine.types.logical import (
+    CHARACTER,
+    INTEGRAL,
+    ArrayType,
+    BooleanType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    MapType,
+    MultisetType,
+    RowType,
+    to_sql_text,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from funke.engine.types.logical.data_type import DataType
-    from funke.engine.types.logical.row_type import RowField
+    from funke.engine.types.logical import DataType, RowField
 
 __all__ = ["CsvLines"]
 
@@ -45,9 +52,9 @@ class CsvLines(LineFileWriter):
         separator, null = self.dialect.separator, self.dialect.null_text
         cells = []
         for column, field, write in zip(batch.columns, self.fields, self._writers()):
-            moments = moment_texts(column, field.data_type)
-            values: list[Any] = to_values(column, field.data_type) if moments is None else moments
-            if moments is not None:
+            timestamps = timestamp_texts(column, field.data_type)
+            values: list[Any] = to_values(column, field.data_type) if timestamps is None else timestamps
+            if timestamps is not None:
                 write = self.dialect.quoting()
             cells.append([null if value is None else write(value) for value in values])
         return [f"{separator.join(row)}\n".encode() for row in zip(*cells)]

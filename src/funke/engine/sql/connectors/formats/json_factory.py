@@ -52,7 +52,7 @@ def ignores_errors(values: OptionValues) -> bool:
 
 
 def is_iso(values: OptionValues) -> bool:
-    """Whether moments are written as ISO does."""
+    """Whether timestamps are written as ISO does."""
     return bool(values[_STANDARD] == "ISO-8601")
 
 

@@ -9,18 +9,24 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from funke.engine.formats.table.table_writer import LineFileWriter
-from funke.engine.sql.connectors.formats.value_writers import ValueText, moment_texts, plain_text
+from funke.engine.sql.connectors.formats.value_writers import ValueText, plain_text, timestamp_texts
 from funke.engine.sql.functions.values import to_values
-from funke.engine.types.logical.atomic_types import BooleanType, DecimalType, DoubleType, FloatType
-from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
-from funke.engine.types.logical.families import INTEGRAL
-from funke.engine.types.logical.row_type import RowType
+from funke.engine.types.logical import (
+    INTEGRAL,
+    ArrayType,
+    BooleanType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    MapType,
+    MultisetType,
+    RowType,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from funke.engine.types.logical.data_type import DataType
-    from funke.engine.types.logical.row_type import RowField
+    from funke.engine.types.logical import DataType, RowField
 
 __all__ = ["JsonLines"]
 
@@ -55,7 +61,7 @@ class JsonLines(LineFileWriter):
     def _cells(self, column: pa.Array, field: RowField) -> list[str]:
         """What each object has of a column: a column at a time takes half as long as a row at a time."""
         name, write = f"{_text(field.name)}:", self._writer(field.data_type)
-        values: list[Any] | None = moment_texts(column, field.data_type, self._separator)
+        values: list[Any] | None = timestamp_texts(column, field.data_type, self._separator)
         if values is None:
             values = to_values(column, field.data_type)
         else:

@@ -1,4 +1,4 @@
-"""Values of tables as text formats write them: moments in SQL's or ISO's form, decimals, bytes."""
+"""Values of tables as text formats write them: timestamps in SQL's or ISO's form, decimals, bytes."""
 
 from __future__ import annotations
 
@@ -12,20 +12,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from funke.engine.errors import UnsupportedFeatureError
-from funke.engine.types.logical.atomic_types import (
+from funke.engine.types.logical import (
     BinaryType,
     BitmapType,
     BooleanType,
+    DataType,
+    DateType,
     DecimalType,
     DoubleType,
     FloatType,
+    LocalZonedTimestampType,
+    TimestampType,
+    TimeType,
     VarBinaryType,
 )
-from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.time_types import DateType, LocalZonedTimestampType, TimestampType, TimeType
 from funke.engine.types.number_text import double_text, float_text
 
-__all__ = ["ValueText", "decimal_text", "moment_texts", "plain_text"]
+__all__ = ["ValueText", "decimal_text", "timestamp_texts", "plain_text"]
 
 ValueText = Callable[[Any], str]
 
@@ -56,21 +59,21 @@ def _time_text(value: datetime.time | datetime.datetime) -> str:
     return f"{value.hour:02d}:{value.minute:02d}:{value.second:02d}{_fraction(value.microsecond)}"
 
 
-def _moment_writer(separator: str, end: str) -> ValueText:
+def _timestamp_writer(separator: str, end: str) -> ValueText:
     def write(value: datetime.datetime) -> str:
         return f"{value.year:04d}-{value.month:02d}-{value.day:02d}{separator}{_time_text(value)}{end}"
 
     return write
 
 
-def moment_texts(column: pa.Array, data_type: DataType, separator: str = " ") -> list[str | None] | None:
-    """Return the texts of a column of moments, all at once and as `plain_text` writes them; None for other columns.
+def timestamp_texts(column: pa.Array, data_type: DataType, separator: str = " ") -> list[str | None] | None:
+    """Return the texts of a column of timestamps, all at once and as `plain_text` writes them; None for other columns.
 
-    A moment at a time takes fifteen times as long.
+    One timestamp at a time takes fifteen times as long.
     """
     if not isinstance(data_type, (TimestampType, LocalZonedTimestampType)) or column.type.tz not in (None, "UTC"):
         return None
-    # Python's moments, and so the texts, have microseconds at most.
+    # Python's timestamps, and so the texts, have microseconds at most.
     unit = "us" if column.type.unit == "ns" else column.type.unit
     local = column.cast(pa.timestamp(unit, column.type.tz), safe=False).cast(pa.int64()).cast(pa.timestamp(unit))
     texts = local.cast(pa.string())
@@ -97,6 +100,6 @@ _WRITERS: dict[type[DataType], Callable[[str], ValueText]] = {
     VarBinaryType: lambda _: _bytes_text,
     DateType: lambda _: datetime.date.isoformat,
     TimeType: lambda _: _time_text,
-    TimestampType: lambda separator: _moment_writer(separator, ""),
-    LocalZonedTimestampType: lambda separator: _moment_writer(separator, "Z"),
+    TimestampType: lambda separator: _timestamp_writer(separator, ""),
+    LocalZonedTimestampType: lambda separator: _timestamp_writer(separator, "Z"),
 }

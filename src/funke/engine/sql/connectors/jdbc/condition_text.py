@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 
 from funke.engine.connectors.jdbc.table_read import Condition
 from funke.engine.sql.binding.expressions import BoundColumn, BoundConstant, BoundExpression, BoundFunction
-from funke.engine.types.logical.atomic_types import BooleanType, DecimalType
-from funke.engine.types.logical.families import CHARACTER, INTEGRAL
-from funke.engine.types.logical.time_types import DateType, TimestampType
+from funke.engine.types.logical import CHARACTER, INTEGRAL, BooleanType, DateType, DecimalType, TimestampType
 
 if TYPE_CHECKING:
-    from funke.engine.types.logical.data_type import DataType
+    from funke.engine.types.logical import DataType
 
 __all__ = ["ColumnText", "condition_text"]
 

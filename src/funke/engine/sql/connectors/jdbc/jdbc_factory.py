@@ -19,9 +19,7 @@ from funke.engine.sql.connectors.lookup.lookup_options import LOOKUP_OPTIONS, Lo
 from funke.engine.sql.connectors.table_factory import TableContext, TableFactory
 from funke.engine.sql.connectors.table_option import OptionValues, TableOption
 from funke.engine.sql.connectors.table_sink import SINK_PARALLELISM
-from funke.engine.types.logical.families import INTEGRAL
-from funke.engine.types.logical.row_type import RowField
-from funke.engine.types.logical.sql_text import to_sql_text
+from funke.engine.types.logical import INTEGRAL, RowField, to_sql_text
 
 __all__ = ["JdbcFactory"]
 

@@ -18,16 +18,14 @@ from funke.engine.sql.connectors.table_source import INSERTS
 from funke.engine.sql.functions.values import to_values
 from funke.engine.sql.operators.calculate import schema_of
 from funke.engine.types.columns.form_change import RowsToColumns
-from funke.engine.types.logical.collection_types import ArrayType, MapType, MultisetType
-from funke.engine.types.logical.row_type import RowType
-from funke.engine.types.logical.sql_text import to_sql_text
+from funke.engine.types.logical import ArrayType, MapType, MultisetType, RowType, to_sql_text
 from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from funke.engine.types.columns.column_batch import ColumnBatch
-    from funke.engine.types.logical.sql_value import SqlValue
+    from funke.engine.types.logical import SqlValue
 
 __all__ = ["JdbcTableSink"]
 

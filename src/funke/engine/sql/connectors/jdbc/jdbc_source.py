@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from funke.engine.connectors.jdbc.database import Database
 from funke.engine.connectors.jdbc.scan import JdbcScan, PartitionBounds
 from funke.engine.connectors.jdbc.table_read import TableRead
-from funke.engine.sql.binding.relations import Column
+from funke.engine.sql.binding import Column
 from funke.engine.sql.connectors.jdbc.condition_text import condition_text
 from funke.engine.sql.connectors.jdbc.jdbc_lookup import JdbcLookupTable
 from funke.engine.sql.connectors.lookup.lookup_options import LookupSettings
 from funke.engine.sql.connectors.table_source import TableSource
 
 if TYPE_CHECKING:
-    from funke.engine.sql.binding.expressions import BoundExpression
+    from funke.engine.sql.binding import BoundExpression
 
 __all__ = ["JdbcTableSource"]
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from funke.engine.flink_exceptions import CatalogException
-from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.data_types import DataTypes
+from funke.engine.types.logical import DataType, DataTypes
 
 __all__ = ["table_type"]
 

@@ -21,17 +21,22 @@ from funke.engine.sql.connectors.table_sink import ALL_CHANGES, UPSERTS, TableSi
 from funke.engine.sql.connectors.table_source import TableSource
 from funke.engine.sql.stream_types import row_type_of
 from funke.engine.state.descriptors import ValueStateDescriptor
-from funke.engine.types.logical.atomic_types import BigIntType, IntType, VarBinaryType, VarCharType
-from funke.engine.types.logical.collection_types import MapType
-from funke.engine.types.logical.row_type import RowField
-from funke.engine.types.logical.time_types import LocalZonedTimestampType
-from funke.engine.types.row import Row, RowKind
+from funke.engine.types import Row, RowKind
+from funke.engine.types.logical import (
+    BigIntType,
+    IntType,
+    LocalZonedTimestampType,
+    MapType,
+    RowField,
+    VarBinaryType,
+    VarCharType,
+)
 
 if TYPE_CHECKING:
     from funke.engine.connectors.sink import Sink
     from funke.engine.graph.builder import GraphBuilder, StreamRef
-    from funke.engine.types.logical.data_type import DataType
-    from funke.engine.types.type_information import TypeInformation
+    from funke.engine.types import TypeInformation
+    from funke.engine.types.logical import DataType
 
 __all__ = ["KafkaTableSink", "KafkaTableSource"]
 

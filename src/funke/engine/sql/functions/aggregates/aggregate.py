@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 from funke.engine.errors import TypeMismatchError
 from funke.engine.sql.functions.aggregates.kernel import AggregateKernel
 from funke.engine.sql.functions.function import Argument, Form, Session, TypeRule, refusal_of
-from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.families import with_nullable
+from funke.engine.types.logical import DataType, with_nullable
 
 if TYPE_CHECKING:
-    from funke.engine.types.logical.sql_value import SqlValue
+    from funke.engine.types.logical import SqlValue
 
 __all__ = ["AggregateBody", "AggregateCall", "AggregateFunction", "bind_aggregate"]
 

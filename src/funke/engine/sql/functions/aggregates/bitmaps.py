@@ -17,11 +17,10 @@ from funke.engine.sql.functions.aggregates.kernel import AggregateKernel, Fields
 from funke.engine.sql.functions.aggregates.rows import AggregateRows
 from funke.engine.sql.functions.function import TypeRule
 from funke.engine.types.bitmap_bytes import opened, stored
-from funke.engine.types.logical.atomic_types import BigIntType, BitmapType
-from funke.engine.types.logical.data_type import DataType
+from funke.engine.types.logical import BigIntType, BitmapType, DataType
 
 if TYPE_CHECKING:
-    from funke.engine.types.logical.sql_value import SqlValue
+    from funke.engine.types.logical import SqlValue
 
 __all__ = ["BITMAP_AGGREGATES"]
 

@@ -11,10 +11,10 @@ from funke.engine.sql.functions.aggregates.aggregate import AggregateBody, Aggre
 from funke.engine.sql.functions.aggregates.kernel import Fields, RunningKernel
 from funke.engine.sql.functions.aggregates.rows import AggregateRows
 from funke.engine.sql.functions.type_rules import always
-from funke.engine.types.logical.atomic_types import BigIntType
+from funke.engine.types.logical import BigIntType
 
 if TYPE_CHECKING:
-    from funke.engine.types.logical.sql_value import SqlValue
+    from funke.engine.types.logical import SqlValue
 
 __all__ = ["COUNT"]
 

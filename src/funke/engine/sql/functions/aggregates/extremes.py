@@ -13,14 +13,21 @@ from funke.engine.sql.functions.aggregates.kernel import AggregateKernel, Fields
 from funke.engine.sql.functions.aggregates.number_columns import decimal_column, number_column
 from funke.engine.sql.functions.aggregates.rows import AggregateRows
 from funke.engine.sql.functions.type_rules import like_argument
-from funke.engine.types.logical.atomic_types import BooleanType, DecimalType
-from funke.engine.types.logical.column_types import to_column_type
-from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.families import APPROXIMATE, CHARACTER, DATETIME, INTEGRAL, INTERVAL
+from funke.engine.types.logical import (
+    APPROXIMATE,
+    CHARACTER,
+    DATETIME,
+    INTEGRAL,
+    INTERVAL,
+    BooleanType,
+    DataType,
+    DecimalType,
+    to_column_type,
+)
 
 if TYPE_CHECKING:
     from funke.engine.types.columns.arrays import Array
-    from funke.engine.types.logical.sql_value import SqlValue
+    from funke.engine.types.logical import SqlValue
 
 __all__ = ["MAX", "MIN"]
 

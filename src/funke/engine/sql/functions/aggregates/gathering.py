@@ -13,13 +13,10 @@ from funke.engine.sql.functions.catalog import FUNCTIONS
 from funke.engine.sql.functions.function import Argument, bind, symbol
 from funke.engine.sql.functions.type_rules import always
 from funke.engine.state.storage_keys import original_key, storage_key
-from funke.engine.types.logical.atomic_types import VarCharType
-from funke.engine.types.logical.collection_types import ArrayType, MultisetType
-from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.families import LONGEST
+from funke.engine.types.logical import LONGEST, ArrayType, DataType, MultisetType, VarCharType
 
 if TYPE_CHECKING:
-    from funke.engine.types.logical.sql_value import SqlValue
+    from funke.engine.types.logical import SqlValue
 
 __all__ = ["ARRAY_AGG", "COLLECT", "JSON_ARRAYAGG", "JSON_OBJECTAGG", "LISTAGG"]
 

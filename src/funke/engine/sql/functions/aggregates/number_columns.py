@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from funke.engine.types.logical.atomic_types import DecimalType
-from funke.engine.types.logical.column_types import to_column_type
+from funke.engine.types.logical import DecimalType, to_column_type
 
 if TYPE_CHECKING:
     from funke.engine.types.columns.arrays import Array

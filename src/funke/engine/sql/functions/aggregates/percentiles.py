@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from funke.engine.sql.functions.aggregates.aggregate import AggregateBody, AggregateCall, AggregateFunction
 from funke.engine.sql.functions.function import Argument
-from funke.engine.types.logical.atomic_types import DoubleType
-from funke.engine.types.logical.collection_types import ArrayType
-from funke.engine.types.logical.data_type import DataType
+from funke.engine.types.logical import ArrayType, DataType, DoubleType
 
 if TYPE_CHECKING:
-    from funke.engine.types.logical.sql_value import SqlValue
+    from funke.engine.types.logical import SqlValue
 
 __all__ = ["PERCENTILE"]
 

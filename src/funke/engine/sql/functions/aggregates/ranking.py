@@ -9,12 +9,10 @@ from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.sql.functions.aggregates.aggregate import AggregateBody, AggregateCall, AggregateFunction
 from funke.engine.sql.functions.aggregates.counting import COUNT
 from funke.engine.sql.functions.function import Argument, TypeRule
-from funke.engine.types.logical.atomic_types import BigIntType, DoubleType
-from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.families import with_nullable
+from funke.engine.types.logical import BigIntType, DataType, DoubleType, with_nullable
 
 if TYPE_CHECKING:
-    from funke.engine.types.logical.sql_value import SqlValue
+    from funke.engine.types.logical import SqlValue
 
 __all__ = ["PLACES", "RANKING", "ROW_NUMBER"]
 

@@ -12,13 +12,11 @@ from funke.engine.sql.functions.aggregates.aggregate import AggregateBody, Aggre
 from funke.engine.sql.functions.decimals import fitted, from_float
 from funke.engine.sql.functions.type_rules import always
 from funke.engine.sql.syntax.expressions import Call, Case, Cast, Expression, Literal
+from funke.engine.types.logical import INTEGRAL, BigIntType, DataType, DecimalType, DoubleType, with_nullable
 from funke.engine.types.logical.arithmetic_types import average_type
-from funke.engine.types.logical.atomic_types import BigIntType, DecimalType, DoubleType
-from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.families import INTEGRAL, with_nullable
 
 if TYPE_CHECKING:
-    from funke.engine.types.logical.sql_value import SqlValue
+    from funke.engine.types.logical import SqlValue
 
 __all__ = ["SPREADS", "in_sums", "is_spread"]
 

@@ -17,16 +17,23 @@ from funke.engine.sql.functions.arithmetic import truncated_quotient
 from funke.engine.sql.functions.decimals import EXACT, QUOTIENT, fitted, wrapped
 from funke.engine.sql.functions.function import Argument
 from funke.engine.sql.functions.value_casts import BITS
+from funke.engine.types.logical import (
+    APPROXIMATE,
+    INTEGRAL,
+    BigIntType,
+    DataType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    to_column_type,
+    with_nullable,
+)
 from funke.engine.types.logical.arithmetic_types import average_type, sum_type
-from funke.engine.types.logical.atomic_types import BigIntType, DecimalType, DoubleType, FloatType
-from funke.engine.types.logical.column_types import to_column_type
-from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.logical.families import APPROXIMATE, INTEGRAL, with_nullable
 from funke.engine.types.scalar_coercion import round_to_float32
 
 if TYPE_CHECKING:
     from funke.engine.types.columns.arrays import Array
-    from funke.engine.types.logical.sql_value import SqlValue
+    from funke.engine.types.logical import SqlValue
 
 __all__ = ["AVG", "SUM", "SUM0"]
 

@@ -16,11 +16,11 @@ from funke.engine.sql.functions.aggregates.rows import AggregateRows, ArgumentCo
 from funke.engine.sql.functions.aggregates.segments import Segments
 from funke.engine.sql.operators.windows.key_codes import first_rows, key_codes
 from funke.engine.sql.operators.windows.pane_kernel import PaneKernel, pane_kernel
-from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.columns import ColumnBatch
 from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
-    from funke.engine.types.columns.arrays import Array
+    from funke.engine.types.columns import Array
 
 __all__ = ["AggregateBlock", "Aggregates"]
 

@@ -12,13 +12,12 @@ from funke.engine.errors import StateError
 from funke.engine.sql.operators.windows.aggregate_block import AggregateBlock
 from funke.engine.sql.state.moved_state import moved_part
 from funke.engine.state.snapshot.file_format import GroupPart, TableId
-from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types import KeyGroups, TypeInformation
+from funke.engine.types.columns import ColumnBatch
 from funke.engine.types.columns.column_hash import groups_of_columns
-from funke.engine.types.key_groups import KeyGroups
-from funke.engine.types.type_information import TypeInformation
 
 if TYPE_CHECKING:
-    from funke.engine.types.columns.arrays import Array
+    from funke.engine.types.columns import Array
 
 __all__ = ["blocks_of_parts", "moved_blocks", "parts_of_blocks"]
 

@@ -29,12 +29,12 @@ from funke.engine.sql.state.keyed_columns import ColumnLayout, Columns
 from funke.engine.sql.state.keyed_columns_operator import KeyedColumnsOperator
 from funke.engine.sql.window_kinds import SlicedWindows
 from funke.engine.state.operator_state import OperatorStateSnapshot
-from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.columns import ColumnBatch
 from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
     from funke.engine.sql.plan.group_window_aggregate import GroupWindowAggregate
-    from funke.engine.types.columns.arrays import Array
+    from funke.engine.types.columns import Array
     from funke.engine.types.logical.sql_value import SqlValue
 
 __all__ = ["FiringWindowOperator"]

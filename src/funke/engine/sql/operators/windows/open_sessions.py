@@ -13,10 +13,10 @@ import pyarrow as pa
 from funke.engine.sql.operators.windows.aggregate_block import AggregateBlock, Aggregates
 from funke.engine.sql.operators.windows.key_codes import key_codes
 from funke.engine.sql.operators.windows.sessions import find_sessions, is_within_sessions
-from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.columns import ColumnBatch
 
 if TYPE_CHECKING:
-    from funke.engine.types.columns.arrays import Array
+    from funke.engine.types.columns import Array
 
 __all__ = ["HeapSessions", "OpenSessions", "SessionBlock"]
 

@@ -28,12 +28,12 @@ from funke.engine.sql.state.keyed_columns import ColumnLayout
 from funke.engine.sql.state.moved_state import moved_part
 from funke.engine.state.operator_state import OperatorStateSnapshot
 from funke.engine.state.snapshot.file_format import GroupPart
-from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.columns import ColumnBatch
 
 if TYPE_CHECKING:
     from funke.engine.sql.plan.over_aggregate import OverAggregate
     from funke.engine.sql.state.key_index import Keys
-    from funke.engine.types.columns.arrays import Array
+    from funke.engine.types.columns import Array
 
 __all__ = ["OverOperator"]
 

@@ -21,21 +21,21 @@ from funke.engine.sql.operators.windows.gathered_rows import window_kernel
 from funke.engine.sql.operators.windows.key_codes import slice_codes
 from funke.engine.sql.operators.windows.local_time import LocalTime
 from funke.engine.sql.operators.windows.time_column import with_times
-from funke.engine.types.columns.column_batch import ColumnBatch
-from funke.engine.types.logical.atomic_types import (
+from funke.engine.types.columns import ColumnBatch
+from funke.engine.types.logical import (
     BigIntType,
     BooleanType,
+    DataType,
     DoubleType,
     FloatType,
     IntType,
     SmallIntType,
     TinyIntType,
 )
-from funke.engine.types.logical.data_type import DataType
 
 if TYPE_CHECKING:
     from funke.engine.sql.plan.window_aggregate import LocalWindowAggregate
-    from funke.engine.types.columns.arrays import Array
+    from funke.engine.types.columns import Array
 
 __all__ = ["PartialAggregateOperator", "are_numbers", "entries_of", "field_columns", "partial_columns"]
 

@@ -21,13 +21,13 @@ from funke.engine.sql.operators.sort_limit import order_of, require_inserts
 from funke.engine.sql.operators.windows.framed_rows import framed_rows
 from funke.engine.sql.operators.windows.gathered_rows import GatheredRows, group_kernel
 from funke.engine.sql.operators.windows.partition_frames import SortedPartitions
-from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.columns import ColumnBatch
 from funke.engine.types.logical.families import APPROXIMATE
 
 if TYPE_CHECKING:
     from funke.engine.sql.plan.batch_over_aggregate import BatchOverAggregate
     from funke.engine.sql.state.key_index import Keys
-    from funke.engine.types.columns.arrays import Array
+    from funke.engine.types.columns import Array
 
 __all__ = ["PartitionOperator", "PartitionResults", "functions_of"]
 

@@ -12,13 +12,12 @@ from funke.engine.errors import StateError
 from funke.engine.graph.state_meaning import PartMoves
 from funke.engine.sql.state.moved_state import moved_part, moved_rows
 from funke.engine.state.snapshot.file_format import GroupPart, TableId
-from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types import KeyGroups, TypeInformation
+from funke.engine.types.columns import ColumnBatch
 from funke.engine.types.columns.column_hash import groups_of_columns
-from funke.engine.types.key_groups import KeyGroups
-from funke.engine.types.type_information import TypeInformation
 
 if TYPE_CHECKING:
-    from funke.engine.types.columns.arrays import Array
+    from funke.engine.types.columns import Array
 
 __all__ = ["RowBuffer", "restored_rows"]
 
@@ -34,7 +33,17 @@ class RowBuffer:
         self._batches: list[ColumnBatch] = []
 
     def __len__(self) -> int:
+        return self.rows_in_memory
+
+    @property
+    def rows_in_memory(self) -> int:
+        """How many rows stand in memory."""
         return sum(map(len, self._batches))
+
+    @property
+    def state_bytes(self) -> int:
+        """About how large the rows are."""
+        return sum(each.data.nbytes for each in self._batches)
 
     def add(self, batch: ColumnBatch) -> None:
         """Keeps rows; their times are the timestamps of the batch."""
@@ -61,19 +70,42 @@ class RowBuffer:
         self.add(rows.take(np.flatnonzero(~chosen)))
         return rows.take(np.flatnonzero(chosen))
 
+    def take_all(self) -> ColumnBatch | None:
+        """Removes all rows and gives them; None if there are none."""
+        rows = self.all()
+        self._batches = []
+        return rows
+
+    def take_parts(self) -> Iterator[ColumnBatch]:
+        """Removes all rows and gives them, some at a time; those of a key as they came."""
+        rows = self.take_all()
+        if rows is not None:
+            yield rows
+
+    def take_until(self, last_ms: int) -> ColumnBatch | None:
+        """Removes the rows whose time is not behind this one and gives them; None if there are none."""
+        rows = self.all()
+        if rows is None or rows.timestamps is None:
+            return None
+        is_due = rows.timestamps <= last_ms
+        return self.take_out(is_due) if is_due.any() else None
+
     def snapshot_parts(self, key_groups: KeyGroups) -> Iterator[tuple[int, GroupPart]]:
         """The rows by key group."""
         rows = self.all()
         if rows is None:
             return
-        if not self._keys:
-            yield 0, GroupPart({self._table: {0: rows}}, [], [])
-            return
-        groups = groups_of_columns([rows.data.column(key) for key in self._keys], self._key_types, key_groups)
+        groups = self._groups(rows, key_groups)
         order: Array = groups.argsort(kind="stable")
         cuts: Array = np.flatnonzero(np.diff(groups[order])) + 1
         for places in np.split(order, cuts):
             yield int(groups[places[0]]), GroupPart({self._table: {0: rows.take(places)}}, [], [])
+
+    def _groups(self, rows: ColumnBatch, key_groups: KeyGroups) -> Array:
+        """The key group of each row."""
+        if not self._keys:
+            return np.zeros(len(rows), np.int64)
+        return groups_of_columns([rows.data.column(key) for key in self._keys], self._key_types, key_groups)
 
     def restore(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
         """Takes back what `snapshot_parts` gave."""

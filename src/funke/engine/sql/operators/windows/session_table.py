@@ -20,11 +20,11 @@ from funke.engine.sql.operators.windows.window_operator import WindowOperator
 from funke.engine.sql.operators.windows.window_results import WindowResults
 from funke.engine.sql.window_kinds import SessionWindows
 from funke.engine.state.snapshot.file_format import GroupPart
-from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.columns import ColumnBatch
 
 if TYPE_CHECKING:
     from funke.engine.sql.plan.window_table_function import SessionWindowTableFunction
-    from funke.engine.types.columns.arrays import Array
+    from funke.engine.types.columns import Array
 
 __all__ = ["SessionTableOperator"]
 

@@ -28,12 +28,12 @@ from funke.engine.sql.operators.windows.sorted_images import SortedImages, image
 from funke.engine.sql.state.keyed_columns import ColumnLayout
 from funke.engine.sql.state.keyed_columns_operator import KeyedColumnsOperator
 from funke.engine.state.snapshot.file_format import GroupPart
-from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.columns import ColumnBatch
 from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
     from funke.engine.sql.plan.sorted_over_aggregate import SortedOverAggregate
-    from funke.engine.types.columns.arrays import Array
+    from funke.engine.types.columns import Array
 
 __all__ = ["SortedAggregateOperator"]
 

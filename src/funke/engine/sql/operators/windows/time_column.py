@@ -9,10 +9,10 @@ import pyarrow as pa
 
 from funke.engine.sql.binding.window_relations import WindowTime
 from funke.engine.sql.operators.windows.local_time import LocalTime
-from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.columns import ColumnBatch
 
 if TYPE_CHECKING:
-    from funke.engine.types.columns.arrays import Array
+    from funke.engine.types.columns import Array
 
 __all__ = ["with_times"]
 

@@ -14,17 +14,13 @@ from funke.engine.errors import StateError
 from funke.engine.formats.column_types import to_type_info
 from funke.engine.graph.state_meaning import PartMoves, StateMoves
 from funke.engine.operators.operator import OperatorContext
-from funke.engine.sql.functions.aggregates.segments import Segments
 from funke.engine.sql.meaning.state_parts import ACCUMULATORS
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.opened_functions import OpenedFunctions
 from funke.engine.sql.operators.windows.aggregate_block import AggregateBlock, Aggregates
-from funke.engine.sql.operators.windows.backend_sessions import DUE_KEYS, BackendSessions, SessionEntries
 from funke.engine.sql.operators.windows.backend_slices import BackendSlices, SliceEntries
 from funke.engine.sql.operators.windows.block_parts import blocks_of_parts, moved_blocks, parts_of_blocks
 from funke.engine.sql.operators.windows.key_codes import slice_codes
-from funke.engine.sql.operators.windows.open_sessions import HeapSessions, OpenSessions
-from funke.engine.sql.operators.windows.partial_aggregate import entries_of
 from funke.engine.sql.operators.windows.slice_store import HeapSlices, SliceStore
 from funke.engine.sql.operators.windows.time_column import with_times
 from funke.engine.sql.operators.windows.window_operator import WindowOperator
@@ -32,20 +28,18 @@ from funke.engine.sql.operators.windows.window_results import WindowResults
 from funke.engine.sql.state.keyed_columns import ColumnLayout, KeyedColumns
 from funke.engine.sql.state.keyed_columns_operator import create_columns, is_in_memory
 from funke.engine.sql.state.moved_state import behind, moved_part
-from funke.engine.sql.window_kinds import SessionWindows, SlicedWindows
+from funke.engine.sql.window_kinds import SlicedWindows
 from funke.engine.state.operator_state import OperatorStateSnapshot
 from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.state.snapshot.native_files import LocalFile
-from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.columns import ColumnBatch
 
 if TYPE_CHECKING:
     from funke.engine.sql.plan.window_aggregate import WindowAggregate
-    from funke.engine.types.columns.arrays import Array
+    from funke.engine.types.columns import Array
 
 __all__ = [
     "AttachedWindowOperator",
-    "EntryWindowOperator",
-    "SessionWindowOperator",
     "SliceWindowOperator",
     "WindowAggregateOperator",
 ]
@@ -319,27 +313,6 @@ class SliceWindowOperator(_SliceOperator):
         return self._results.window(columns, len(block), self._windows.start_of(end), end, time)
 
 
-class EntryWindowOperator(SliceWindowOperator):
-    """Windows of entries that were computed of rows before."""
-
-    # Entries have every key once in each batch, however many rows it has.
-    watches_keys = False
-
-    def add_rows(self, batch: ColumnBatch, now_ms: int) -> None:
-        block, ends = entries_of(as_schema(batch, self._input).data, len(self._key_types), self._aggregates)
-        is_late = self._windows.last_window(ends) <= self.closed
-        is_between = self._windows.last_window(ends) < self._windows.first_window(ends)
-        self.late += int(block.counts[is_late & ~is_between].sum())
-        kept = np.flatnonzero(~is_late & ~is_between)
-        if len(kept):
-            ends, block = ends[kept], block.take(kept)
-            codes, count = slice_codes(block.keys, ends, self._windows.width_ms)
-            order, segments = Segments.of_codes(codes, count)
-            self._add_by_slice(
-                self._aggregates.folded(block.take(order), segments.starts), ends[order][segments.starts]
-            )
-
-
 class AttachedWindowOperator(_SliceOperator):
     """Windows that rows carry; their starts are part of the key."""
 
@@ -358,66 +331,3 @@ class AttachedWindowOperator(_SliceOperator):
         columns = [*keys, *self._aggregates.results(block)]
         bounds: list[Array] = [np.full(len(block), each, np.int64) for each in (end, time)]
         return self._results.batch(columns, np.asarray(starts.view(pa.int64())), *bounds)
-
-
-class SessionWindowOperator(WindowAggregateOperator):
-    """Windows that a pause ends."""
-
-    def __init__(self, node: WindowAggregate, windows: SessionWindows) -> None:
-        super().__init__(node, node.keys)
-        self._gap = windows.gap_ms
-        self._sessions: OpenSessions = HeapSessions(self._aggregates, self._gap)
-        self._entry_types = [node.input.columns[each].type for each in node.keys]
-        self._entries = SessionEntries(self._aggregates, self._entry_types)
-
-    def add_rows(self, batch: ColumnBatch, now_ms: int) -> None:
-        batch, stamps = self.timed(as_schema(batch, self._input), now_ms)
-        kept = self._sessions.on_time(batch, stamps, self.closed)
-        if kept is not None:
-            self.late += int(np.count_nonzero(~kept))
-            batch, stamps = batch.take(np.flatnonzero(kept)), stamps[kept]
-        if len(batch):
-            self._sessions.add(batch, stamps)
-
-    def close_windows(self, before: int) -> None:
-        due = self._sessions.close(self.closed)
-        if due is None:
-            return
-        if self._has_retractions:
-            due = due.take(np.flatnonzero(due.block.counts > 0))
-        if len(due):
-            columns = [*due.block.keys, *self._aggregates.results(due.block)]
-            times = self.local.to_instants(due.ends - 1)
-            self.output.emit_columns(self._results.batch(columns, due.starts, due.ends, times))
-
-    def next_end(self) -> int | None:
-        return self._sessions.first_end()
-
-    def blocks(self) -> Iterator[tuple[Any, AggregateBlock]]:
-        return self._sessions.blocks()
-
-    def restore_blocks(self, blocks: Iterable[tuple[Any, AggregateBlock]]) -> None:
-        self._sessions.restore(blocks)
-
-    def state_layout(self) -> ColumnLayout:
-        return self._entries.layout
-
-    def moved_entry(self, moves: PartMoves) -> Callable[[Any], Any]:
-        # Start, end and number of rows of each session stand in front.
-        session = behind(3, moves)
-        return lambda values: (*values[:-1], list(map(session, values[-1])))
-
-    def use_backend(self, state: KeyedColumns) -> None:
-        due = state.beside(DUE_KEYS)
-        self._sessions = BackendSessions(self._aggregates, self._gap, self._entries, self._entry_types, state, due)
-
-    def restore_entries(self, parts: list[tuple[int, GroupPart]]) -> None:
-        for piece in self._entries.pieces_of_parts(parts):
-            self._sessions.add_piece(piece)
-
-    def ends(self) -> list[Any]:
-        return self._sessions.ends() if isinstance(self._sessions, BackendSessions) else []
-
-    def restore_ends(self, ends: Iterable[Any]) -> None:
-        if isinstance(self._sessions, BackendSessions):
-            self._sessions.add_ends(ends)

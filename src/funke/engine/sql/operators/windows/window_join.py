@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,26 +11,30 @@ import pyarrow as pa
 
 from funke.engine.formats.column_types import to_type_info
 from funke.engine.operators.clock import Clock
+from funke.engine.operators.operator import OperatorContext
 from funke.engine.sql.operators.calculate import as_schema, schema_of
+from funke.engine.sql.operators.input_metrics import input_metrics
 from funke.engine.sql.operators.opened_functions import OpenedFunctions
 from funke.engine.sql.operators.pair_condition import PairCondition, slices
 from funke.engine.sql.operators.windows.key_codes import key_codes
 from funke.engine.sql.operators.windows.row_buffer import RowBuffer
+from funke.engine.sql.operators.windows.row_logs import RowLogs, create_row_logs
 from funke.engine.sql.operators.windows.window_operator import WindowOperator
 from funke.engine.sql.state.key_numbers import KeyNumbers
-from funke.engine.state.snapshot.file_format import GroupPart
-from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.sql.state.keyed_columns_operator import KeyedTableOperator
+from funke.engine.state.operator_state import OperatorStateSnapshot
+from funke.engine.types.columns import ColumnBatch
 
 if TYPE_CHECKING:
     from funke.engine.sql.plan.window_join import WindowJoin
-    from funke.engine.types.columns.arrays import Array
+    from funke.engine.types.columns import Array
 
 __all__ = ["WindowJoinOperator"]
 
 _NAMES = ("left-rows", "right-rows")
 
 
-class WindowJoinOperator(WindowOperator):
+class WindowJoinOperator(WindowOperator, KeyedTableOperator[RowLogs]):
     """Keeps the rows of both inputs, by the local ends of their windows, until these close."""
 
     def __init__(self, join: WindowJoin, clock: Clock) -> None:
@@ -39,15 +44,19 @@ class WindowJoinOperator(WindowOperator):
         self._output_schema = schema_of(join.columns)
         self._keys = (join.left_keys, join.right_keys)
         self._windows = (join.left_window, join.right_window)
-        self._rows = [self._buffer(side) for side in range(2)]
         self._condition = PairCondition(join.condition, len(join.left.columns), clock)
         self._functions = OpenedFunctions((join.condition,))
         self._late = [0, 0]
 
-    def _buffer(self, side: int) -> RowBuffer:
+    def create_state(self, context: OperatorContext) -> RowLogs:
+        logs = create_row_logs(context)
+        self._rows = [self._buffer(logs, side) for side in range(2)]
+        return logs
+
+    def _buffer(self, logs: RowLogs, side: int) -> RowBuffer:
         source = self._join.inputs[side]
         key_types = [to_type_info(source.columns[key].type) for key in self._keys[side]]
-        return RowBuffer(_NAMES[side], self._keys[side], key_types, self._schemas[side])
+        return logs.create(_NAMES[side], self._keys[side], key_types, self._schemas[side], by_time=True)
 
     def open(self) -> None:
         self._functions.open(self.context)
@@ -80,15 +89,7 @@ class WindowJoinOperator(WindowOperator):
     def close_windows(self, before: int) -> None:
         end = self.next_end()
         if end is not None and end <= self.closed:
-            self._send_joined([self._due(each) for each in self._rows])
-
-    def _due(self, buffer: RowBuffer) -> ColumnBatch | None:
-        """The rows of windows that are closed now."""
-        rows = buffer.all()
-        if rows is None or rows.timestamps is None:
-            return None
-        is_due = rows.timestamps <= self.closed
-        return buffer.take_out(is_due) if is_due.any() else None
+            self._send_joined([each.take_until(self.closed) for each in self._rows])
 
     def _send_joined(self, due: Sequence[ColumnBatch | None]) -> None:
         left, right = (self._in_order_of_windows(each, side) for side, each in enumerate(due))
@@ -165,20 +166,19 @@ class WindowJoinOperator(WindowOperator):
         data = pa.RecordBatch.from_arrays(list(columns), schema=self._output_schema)
         self.output.emit_columns(ColumnBatch(data, self.local.to_instants(ends[rows] - 1)))
 
-    def snapshot_keyed(self) -> Iterator[tuple[int, GroupPart]]:
-        """The rows, which are in memory with any backend."""
-        for each in self._rows:
-            yield from each.snapshot_parts(self.context.task.key_groups)
+    def snapshot(self) -> OperatorStateSnapshot:
+        snapshot = super().snapshot()
+        return replace(snapshot, unions=snapshot.unions | self.state.marks())
 
-    def restore_keyed(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
-        every = list(parts)
-        for each in self._rows:
-            each.restore(every)
+    def restore(self, state: OperatorStateSnapshot) -> None:
+        super().restore(state)
+        self.state.restore_marks(state.unions)
 
     def metrics(self) -> dict[str, Any]:
         left, right = self._late
         late = {"leftNumLateRecordsDropped": left, "rightNumLateRecordsDropped": right}
-        return super().metrics() | late | self._functions.metrics()
+        kept = [input_metrics(number, each.rows_in_memory, each.state_bytes) for number, each in enumerate(self._rows)]
+        return super().metrics() | late | kept[0] | kept[1] | self._functions.metrics()
 
 
 class _Meeting:

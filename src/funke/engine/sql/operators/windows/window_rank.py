@@ -17,11 +17,11 @@ from funke.engine.sql.operators.windows.key_codes import first_rows, key_codes
 from funke.engine.sql.operators.windows.row_buffer import RowBuffer
 from funke.engine.sql.operators.windows.window_operator import WindowOperator
 from funke.engine.state.snapshot.file_format import GroupPart
-from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.columns import ColumnBatch
 
 if TYPE_CHECKING:
     from funke.engine.sql.plan.window_rank import WindowRank
-    from funke.engine.types.columns.arrays import Array
+    from funke.engine.types.columns import Array
 
 __all__ = ["WindowRankOperator"]
 

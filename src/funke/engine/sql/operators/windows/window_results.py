@@ -10,10 +10,10 @@ import pyarrow as pa
 
 from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.operators.calculate import schema_of
-from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.columns import ColumnBatch
 
 if TYPE_CHECKING:
-    from funke.engine.types.columns.arrays import Array
+    from funke.engine.types.columns import Array
 
 __all__ = ["WindowResults"]
 

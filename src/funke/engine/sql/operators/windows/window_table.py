@@ -12,11 +12,11 @@ from funke.engine.sql.operators.windows.local_time import LocalTime
 from funke.engine.sql.operators.windows.time_column import with_times
 from funke.engine.sql.operators.windows.window_results import WindowResults
 from funke.engine.sql.window_kinds import SlicedWindows
-from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.columns import ColumnBatch
 
 if TYPE_CHECKING:
     from funke.engine.sql.plan.window_table_function import WindowTableFunction
-    from funke.engine.types.columns.arrays import Array
+    from funke.engine.types.columns import Array
 
 __all__ = ["WindowTableOperator"]
 

@@ -4,7 +4,7 @@ import { now, useData, useOffers } from "../data.js";
 import { href, pick } from "../router.js";
 import { Icon, Section, Share, Shown, Status, Table } from "../parts.js";
 import { nameOf, skewOf } from "../sentences.js";
-import { ago, byteRate, coarse, count, isNumber, moment, percent, plural, rate, watermark, withoutUpload } from "../words.js";
+import { ago, byteRate, bytes, coarse, count, isNumber, moment, percent, plural, rate, watermark, withoutUpload } from "../words.js";
 import { Flame } from "../flame.js";
 import { Load } from "../load.js";
 
@@ -16,7 +16,7 @@ export function VertexPanel({ job, path, node, figures, isLive }) {
     <div class="side-head"><h2>${figures.vertex?.name ?? nameOf(node)}</h2><button type="button" class="quiet icon-button" onClick=${() => pick({ vertex: "" })} aria-label="Close" title="Close (Esc)"><${Icon} name="close" /></button></div>
     ${isLive ? html`<${Load} load=${figures.load} />
     <dl class="facts"><div><dt>Takes</dt><dd class="num">${rate(figures.recordsIn)} <span class="small muted">${isNumber(figures.bytesIn) ? byteRate(figures.bytesIn) : ""}</span></dd></div><div><dt>Sends</dt><dd class="num">${rate(figures.recordsOut)} <span class="small muted">${isNumber(figures.bytesOut) ? byteRate(figures.bytesOut) : ""}</span></dd></div></dl>` : null}
-    <${Shown} of=${detail}>${(vertex) => html`<${Subtasks} vertex=${vertex} pressure=${figures.pressure} marks=${marks} late=${late} isLive=${isLive} /><${Operators} vertex=${vertex} node=${node} />`}<//>
+    <${Shown} of=${detail}>${(vertex) => html`<${Subtasks} vertex=${vertex} pressure=${figures.pressure} marks=${marks} late=${late} isLive=${isLive} /><${Operators} vertex=${vertex} node=${node} /><${StateOfInputs} vertex=${vertex} />`}<//>
     <${Section} title="Metrics"><p><a href=${href(["jobs", job.jid, "metrics"], { vertex: node.id })}>Choose charts of this vertex</a></p><//>
     ${isLive ? html`<${TimeSection} path=${path} node=${node} />` : null}
   </aside>`;
@@ -49,6 +49,17 @@ function Subtasks({ vertex, pressure, marks, late, isLive }) {
 }
 
 const Operators = ({ vertex, node }) => vertex.operators?.length ? html`<${Section} title="Chain" aside=${`${node.inputs?.map((each) => each.ship_strategy.toLowerCase()).join(", ") || "source"} · max parallelism ${vertex.maxParallelism}`}><ul class="operators">${vertex.operators.map((each) => html`<li key=${each.id}><span>${each.name}${each.uid ? html` <code>uid ${each.uid}</code>` : null}</span>${each["user-line"] ? html`<code>${withoutUpload(each["user-line"].split(/[/\\]/).pop())}</code>` : null}</li>`)}</ul><//>` : null;
+
+// What joins keep of each of their inputs.
+function StateOfInputs({ vertex }) {
+  const rows = (vertex.operators ?? []).flatMap((operator) => (operator["state-of-inputs"] ?? []).map((each) => ({ ...each, operator: operator.id })));
+  if (!rows.length) return null;
+  const most = Math.max(1, ...rows.map((each) => each.bytes));
+  return html`<${Section} title="State of its inputs"><${Table} isGrid label="State of its inputs" rows=${rows} keyOf=${(each) => `${each.operator}.${each.input}`} columns=${[
+    { label: "Input", kind: "key", show: (each) => each.name ?? `input ${each.input + 1}` },
+    { label: "Bytes", title: "about, of all subtasks", show: (each) => html`<${Share} part=${each.bytes / most} text=${bytes(each.bytes)} />` },
+    { label: "Rows in memory", isNumber: true, show: (each) => count(each["rows-in-memory"]) }]} /><//>`;
+}
 
 const KINDS = { FULL: "all its time", ON_CPU: "computing", OFF_CPU: "waiting" };
 const ABSENT = { "-1": "It does not run any more.", "-2": "Flame graphs are switched off: rest.flamegraph.enabled.", "-3": "Taking samples; this takes some seconds." };

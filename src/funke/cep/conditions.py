@@ -1,0 +1,62 @@
+"""Conditions as classes; a plain function does as well."""
+
+from __future__ import annotations
+
+import inspect
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+from funke.engine.errors import at_user_line
+from funke.engine.operators.patterns import conditions as engine
+from funke.engine.operators.patterns.conditions import MatchSoFar
+from funke.engine.types.functions import Function
+
+__all__ = ["IterativeCondition", "SimpleCondition", "to_condition"]
+
+
+class IterativeCondition(Function):
+    """A condition that may look at the events that were taken before."""
+
+    Context = MatchSoFar
+
+    @abstractmethod
+    def filter(self, value: Any, ctx: MatchSoFar) -> bool:
+        """Return whether the event may be taken."""
+
+
+class SimpleCondition(Function):
+    """A condition of the event alone."""
+
+    @abstractmethod
+    def filter(self, value: Any) -> bool:
+        """Return whether the event may be taken."""
+
+    @staticmethod
+    def of(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """Return a condition for a function."""
+        return function
+
+
+def to_condition(condition: Any, method: str) -> engine.Condition:
+    """What the engine runs: a class, or a function of the event, or one of the event and of the match so far."""
+    if isinstance(condition, engine.Condition):
+        return condition
+    if isinstance(condition, IterativeCondition):
+        return engine.OfMatch(condition.filter)
+    if isinstance(condition, SimpleCondition):
+        return engine.OfEvent(condition.filter)
+    if not callable(condition):
+        raise TypeError(
+            at_user_line(f"{method} needs a function of the event, or a condition, got {type(condition).__name__}")
+        )
+    return engine.OfMatch(condition) if _takes_two(condition) else engine.OfEvent(condition)
+
+
+def _takes_two(function: Callable[..., Any]) -> bool:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # a function of C that does not tell
+        return False
+    needed = [each for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
+    return len([each for each in needed if each.default is each.empty]) == 2

@@ -1,0 +1,101 @@
+"""A stream with a pattern: what is done with the matches."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+from funke.cep.functions import Selecting, SelectingWithTimeouts
+from funke.cep.pattern import Pattern
+from funke.datastream.data_stream import DataStream
+from funke.datastream.functions import NullByteKeySelector
+from funke.datastream.stream_types import OutputType, declared_type
+from funke.engine.errors import at_user_line
+from funke.engine.graph import operations as op
+from funke.engine.operators.functions.pattern_functions import PatternProcessFunction
+from funke.engine.operators.patterns.compiler import compile_pattern
+from funke.engine.types.output_tag import OutputTag
+
+__all__ = ["PatternStream"]
+
+
+class PatternStream:
+    """The matches of a pattern in a stream."""
+
+    def __init__(self, stream: DataStream, pattern: Pattern, comparator: Callable[[Any, Any], int] | None) -> None:
+        # Without keys all events are in one subtask.
+        self._is_keyed = stream._key is not None
+        self._stream = stream if self._is_keyed else stream.key_by(NullByteKeySelector())
+        self._pattern = pattern._to_engine()
+        # What is wrong with the pattern is said here, not when the job runs.
+        compile_pattern(self._pattern)
+        self._comparator = comparator
+        self._is_event_time = True
+        self._late_tag: OutputTag | None = None
+
+    def in_event_time(self) -> PatternStream:
+        """Order events by their timestamps; this is the default."""
+        return self._with(_is_event_time=True)
+
+    def in_processing_time(self) -> PatternStream:
+        """Match events as they come."""
+        return self._with(_is_event_time=False)
+
+    def side_output_late_data(self, late_data_output_tag: OutputTag) -> PatternStream:
+        """Send events that come too late to a side output; otherwise they are dropped."""
+        return self._with(_late_tag=_required_tag(late_data_output_tag))
+
+    def process(self, pattern_process_function: PatternProcessFunction, output_type: OutputType = None) -> DataStream:
+        """Apply a function to each match; if it is a TimedOutPartialMatchHandler too, to what has timed out."""
+        if not isinstance(pattern_process_function, PatternProcessFunction):
+            raise TypeError(
+                at_user_line(
+                    f"process() of a pattern needs a PatternProcessFunction, "
+                    f"got {type(pattern_process_function).__name__}"
+                )
+            )
+        key = self._stream._key
+        assert key is not None
+        operation = op.MatchPattern(
+            self._pattern,
+            pattern_process_function,
+            key,
+            self._is_event_time,
+            self._comparator,
+            self._late_tag,
+        )
+        stream = self._stream._add(operation, "CepOperator", declared_type(output_type))
+        return stream if self._is_keyed else stream.set_parallelism(1)
+
+    def select(self, *functions: Any, output_type: OutputType = None) -> DataStream:
+        """Make one element out of each match: `select(function)`.
+
+        `select(tag, timeout_function, function)` makes one for a side output out of each partial match that times out.
+        """
+        return self._select("select()", functions, False, output_type)
+
+    def flat_select(self, *functions: Any, output_type: OutputType = None) -> DataStream:
+        """Make any number of elements out of each match, with the same arguments as `select`."""
+        return self._select("flat_select()", functions, True, output_type)
+
+    def _select(self, method: str, functions: tuple[Any, ...], is_flat: bool, output_type: OutputType) -> DataStream:
+        if len(functions) == 1:
+            return self.process(Selecting(functions[0], is_flat), output_type)
+        if len(functions) != 3:
+            raise TypeError(
+                at_user_line(f"{method} needs a function, or a tag, a function for timeouts and a function")
+            )
+        tag, timeout_function, function = functions
+        return self.process(SelectingWithTimeouts(function, is_flat, timeout_function, _required_tag(tag)), output_type)
+
+    def _with(self, **changes: Any) -> PatternStream:
+        changed = copy.copy(self)
+        vars(changed).update(changes)
+        return changed
+
+
+def _required_tag(output_tag: OutputTag) -> OutputTag:
+    if not isinstance(output_tag, OutputTag):
+        raise TypeError(at_user_line(f"a side output needs an OutputTag, got {type(output_tag).__name__}"))
+    return output_tag

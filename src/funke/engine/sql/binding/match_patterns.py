@@ -1,0 +1,158 @@
+"""The PATTERN clause: from its text to the stages that the automaton has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from funke.engine.errors import MalformedPatternError
+from funke.engine.flink_exceptions import TableException
+from funke.engine.operators.patterns.compiler import compile_pattern
+from funke.engine.operators.patterns.pattern import (
+    Contiguity,
+    Element,
+    Group,
+    Pattern,
+    Quantifier,
+    Skip,
+    SkipKind,
+    Stage,
+    stages_in,
+)
+
+__all__ = ["stages_of", "with_rules"]
+
+_TOKEN = re.compile(r"\{-|-\}|\{\d*(?:,\d*)?\}\??|[*+?]\??|[()|,]|PERMUTE(?=\()|[^\s()|,*+?{}]+")
+_QUANTIFIER = re.compile(r"^(?:[*+?]|\{(?P<least>\d*)(?P<comma>,)?(?P<most>\d*)\})(?P<reluctant>\?)?$")
+_STRICT = Contiguity.STRICT
+
+
+def stages_of(text: str) -> tuple[Element, ...]:
+    """The elements of a pattern as the parser has it: 'A B+? (C D){2}'."""
+    return _Reader(text).pattern()
+
+
+def with_rules(elements: tuple[Element, ...], within_ms: int | None, after_match: str) -> Pattern:
+    """A pattern with WITHIN and AFTER MATCH; refuses those that Flink refuses."""
+    pattern = Pattern(elements, within_ms, _skip_of(after_match))
+    if compile_pattern(pattern).can_match_nothing():
+        raise TableException(
+            "Patterns that can produce empty matches are not supported. There must be at least one non-optional state."
+        )
+    if elements[-1].quantifier.is_greedy:
+        raise TableException(
+            "Greedy quantifiers are not allowed as the last element of a Pattern yet. Finish your pattern with either "
+            "a simple variable or reluctant quantifier."
+        )
+    return pattern
+
+
+def _skip_of(after_match: str) -> Skip:
+    if after_match in ("", "skip to next row"):
+        return Skip(SkipKind.TO_NEXT)
+    if after_match == "skip past last row":
+        return Skip(SkipKind.PAST_LAST)
+    *_, side, stage = after_match.split()
+    return Skip(SkipKind.TO_FIRST if side == "first" else SkipKind.TO_LAST, stage, fails_on_miss=True)
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._tokens = _TOKEN.findall(text)
+        self._place = 0
+
+    def pattern(self) -> tuple[Element, ...]:
+        elements = tuple(self._sequence())
+        names = [stage.name for stage in stages_in(elements)]
+        if len(set(names)) < len(names):
+            raise TableException("Pattern variables must be unique. That might change in the future.")
+        return elements
+
+    def _at(self, *tokens: str) -> bool:
+        return self._place < len(self._tokens) and self._tokens[self._place] in tokens
+
+    def _next(self) -> str:
+        self._place += 1
+        return str(self._tokens[self._place - 1])
+
+    def _refused(self, why: str) -> TableException:
+        return TableException(f"Expression not supported: {self._text}{why}")
+
+    def _sequence(self) -> list[Element]:
+        elements: list[Element] = []
+        followed = _STRICT
+        while self._place < len(self._tokens) and not self._at(")"):
+            if self._at("|"):
+                raise self._refused(". Currently, CEP doesn't support branching patterns.")
+            if self._at("PERMUTE"):
+                raise self._refused(". Currently, CEP doesn't support PERMUTE patterns.")
+            if self._at("{-"):
+                followed = self._excluded(elements)
+                continue
+            before, token = elements[-1] if elements else None, self._place + 1
+            added = self._quantified()
+            is_optional = self._tokens[token : token + 1] in (["*"], ["?"], ["*?"])
+            if is_optional and before is not None and before.quantifier.is_greedy:
+                # As in Flink, {0,3} is not refused there.
+                raise MalformedPatternError("Optional pattern cannot be preceded by greedy pattern")
+            elements += [replace(added[0], contiguity=followed), *added[1:]]
+            followed = _STRICT
+        if followed is not _STRICT:
+            raise TableException("Currently, CEP doesn't support {- -} patterns at the ending.")
+        return elements
+
+    def _excluded(self, elements: Sequence[Element]) -> Contiguity:
+        """`{- X*? -}`: rows that are passed by until the next stage fits; `{- X* -}`: any later row may be the next."""
+        self._next()
+        if not elements:
+            raise self._refused(". Currently, CEP doesn't support {- -} patterns at the beginning.")
+        inside = []
+        while not self._at("-}"):
+            inside.append(self._next())
+        self._next()
+        if len(inside) < 2:
+            raise self._refused(". Currently, CEP doesn't support {- -} patterns without quantifier.")
+        if len(inside) > 2 or inside[1] not in ("*", "*?"):
+            raise TableException("Pattern excluded quantifier must be <*?, *>.")
+        return Contiguity.RELAXED if inside[1] == "*?" else Contiguity.RELAXED_ANY
+
+    def _quantified(self) -> list[Element]:
+        if self._at("("):
+            self._next()
+            inner = self._sequence()
+            self._next()
+            quantifier = self._quantifier()
+            if quantifier is None:
+                return inner
+            if len(inner) == 1 and isinstance(inner[0], Stage) and inner[0].quantifier == Quantifier():
+                return [replace(inner[0], quantifier=quantifier)]
+            if quantifier.is_greedy or quantifier.is_optional:
+                raise self._refused(" Group patterns are not supported yet.")
+            return [Group(tuple(inner), _STRICT, quantifier)]
+        name = self._next()
+        return [Stage(name, quantifier=self._quantifier() or Quantifier())]
+
+    def _quantifier(self) -> Quantifier | None:
+        found = _QUANTIFIER.match(self._tokens[self._place]) if self._place < len(self._tokens) else None
+        if found is None:
+            return None
+        token = self._next()
+        is_reluctant = found["reluctant"] is not None
+        least, most = _bounds(token, found)
+        if (least, most) == (0, 1):
+            if is_reluctant:
+                raise TableException("Reluctant optional variables are not supported yet.")
+            return Quantifier(is_optional=True, inner=_STRICT)
+        is_greedy = not is_reluctant and least != most
+        return Quantifier(max(least, 1), most, least == 0, is_greedy, _STRICT)
+
+
+def _bounds(token: str, found: re.Match[str]) -> tuple[int, int | None]:
+    if token[0] != "{":
+        return {"*": (0, None), "+": (1, None), "?": (0, 1)}[token[0]]
+    least = int(found["least"] or 0)
+    if found["comma"] is None:
+        return least, least
+    return least, int(found["most"]) if found["most"] else None

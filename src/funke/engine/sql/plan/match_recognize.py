@@ -1,0 +1,238 @@
+"""Match: a row for each match of a pattern in the rows of a partition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
+
+from funke.engine.graph.state_meaning import StateMeaning
+from funke.engine.operators.patterns.pattern import Element, Group, Quantifier
+from funke.engine.sql.binding.expressions import BoundExpression, columns_in, moved, with_columns
+from funke.engine.sql.binding.match_relations import Definition, Lookup, Matches, Measure
+from funke.engine.sql.plan.changes import INSERTS, Kinds
+from funke.engine.sql.plan.explain_text import ExplainStyle, call_text, expression_text, field_names, order_text
+from funke.engine.sql.plan.node import Distribution, Hash, Moves, PlanNode, Pruned
+from funke.engine.sql.plan.pruned_columns import moved_aggregate, used_by
+from funke.engine.sql.plan.upsert_keys import NO_KEYS, UpsertKeys
+from funke.engine.sql.plan.watermarks import EVERY_WATERMARK, WatermarkStep
+
+if TYPE_CHECKING:
+    from funke.engine.operators.operator import Operator, TaskInfo
+    from funke.engine.sql.meaning.column_texts import ColumnTexts
+
+__all__ = ["MatchRecognize"]
+
+
+@dataclass(frozen=True)
+class MatchRecognize(Matches, PlanNode):
+    """Rows wait for the watermark; by the clock they are matched as they come."""
+
+    operator_name: ClassVar[str] = "Match"
+    state_name: ClassVar[str] = "Match"
+
+    input: PlanNode
+
+    def distributions(self) -> tuple[Distribution, ...]:
+        return (Hash(self.partition_by),)
+
+    def changelog(self) -> Kinds:
+        return INSERTS
+
+    def needs_before(self, wanted: bool) -> tuple[bool, ...]:
+        return (True,)
+
+    def upsert_keys(self) -> UpsertKeys:
+        return NO_KEYS
+
+    def lookups(self) -> Iterator[Lookup]:
+        """All that conditions and measures look up in matches."""
+        for definition in self.definitions:
+            yield from definition.lookups or ()
+        for measure in self.measures:
+            yield from measure.lookups
+
+    def kept_columns(self) -> list[int]:
+        """The columns of a row that its match needs."""
+        kept = set(self.partition_by)
+        for each in self.lookups():
+            kept |= {each.column} if each.aggregate is None else used_by([each.aggregate])
+        return sorted(kept)
+
+    def pruned(self, needed: frozenset[int]) -> Pruned:
+        used = {*self.kept_columns(), *(key.index for key in self.order)}
+        used |= {index for each in self.definitions if each.lookups is None for index in columns_in([each.condition])}
+        if self.time.is_event_time:
+            used.add(self.time.column)
+        source, moves = self.input.pruned(frozenset(used))
+        keys = len(self.partition_by)
+        measures = [index for index in range(len(self.measures)) if keys + index in needed]
+        node = replace(
+            self,
+            columns=(*self.columns[:keys], *(self.columns[keys + index] for index in measures)),
+            input=source,
+            partition_by=tuple(moves[each] for each in self.partition_by),
+            time=replace(self.time, column=moves.get(self.time.column, 0)),
+            order=tuple(replace(each, index=moves[each.index]) for each in self.order),
+            definitions=tuple(_moved_definition(each, moves) for each in self.definitions),
+            measures=tuple(_moved_measure(self.measures[index], moves) for index in measures),
+        )
+        if not node.columns:
+            # A batch without columns has no rows.
+            return replace(self, input=self.input), {index: index for index in range(len(self.columns))}
+        places = {keys + old: keys + new for new, old in enumerate(measures)}
+        return node, {**{key: key for key in range(keys)}, **places}
+
+    def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
+        # Runs are over by every watermark, which a match may wait for.
+        return EVERY_WATERMARK if self.time.is_event_time else wanted
+
+    # Texts
+
+    def title(self, style: ExplainStyle) -> str:
+        inputs = self.input.columns
+        keys = [f"partitionBy=[{field_names(inputs, self.partition_by)}]"] if self.partition_by else []
+        order = [f"{inputs[self.time.column].name} ASC" if self.time.column < len(inputs) else "PROCTIME ASC"]
+        order += [order_text(inputs, self.order)] if self.order else []
+        named = zip(self.columns[len(self.partition_by) :], self.measures)
+        measures = ", ".join(
+            f"{self._text(each.expression, each.lookups, lambda index: inputs[index].name, style)} AS {column.name}"
+            for column, each in named
+        )
+        within = [] if self.pattern.within_ms is None else [f"within=[{self.pattern.within_ms} ms]"]
+        definitions = ", ".join(
+            f"{self.pattern.names[each.stage]}={self._condition_text(each, style)}" for each in self.definitions
+        )
+        parts = [
+            *keys,
+            f"orderBy=[{', '.join(order)}]",
+            f"measures=[{measures}]",
+            "rowsPerMatch=[ONE ROW PER MATCH]",
+            f"after=[{self._after_text()}]",
+            f"pattern=[({_pattern_text(self.pattern.elements)})]",
+            *within,
+            f"define=[{{{definitions}}}]",
+        ]
+        return f"Match({', '.join(parts)})"
+
+    def _after_text(self) -> str:
+        skip = self.pattern.skip
+        return f"{skip.kind.value.upper()} {skip.stage}".strip().replace("EVENT", "ROW").replace("NEXT", "NEXT ROW")
+
+    def _condition_text(self, definition: Definition, style: ExplainStyle) -> str:
+        if definition.lookups is None:
+            return expression_text(definition.condition, style)
+        names = [self._lookup_text(each, lambda index: self.input.columns[index].name) for each in definition.lookups]
+        return expression_text(_named(definition.condition, names), style)
+
+    def _text(
+        self, expression: BoundExpression, lookups: tuple[Lookup, ...], name: Callable[[int], str], style: ExplainStyle
+    ) -> str:
+        return expression_text(_named(expression, [self._lookup_text(each, name) for each in lookups]), style)
+
+    def _lookup_text(self, lookup: Lookup, name: Callable[[int], str]) -> str:
+        rows = "|".join(self.pattern.names[stage] for stage in lookup.stages) or "*"
+        if lookup.aggregate is not None:
+            return f"FINAL({rows}.{call_text(lookup.aggregate, self.input.columns)})"
+        side = "FIRST" if lookup.is_first else "LAST"
+        return f"{side}({rows}.{name(lookup.column)}, {lookup.offset})"
+
+    def column_text(self, texts: ColumnTexts, index: int) -> str:
+        keys = len(self.partition_by)
+        if index < keys:
+            return texts.column(self.input, self.partition_by[index])
+        return f"{self.meaning_text(texts)} {self._measure_text(texts, self.measures[index - keys])}"
+
+    def _measure_text(self, texts: ColumnTexts, measure: Measure) -> str:
+        found = [self._lookup_meaning(texts, each) for each in measure.lookups]
+        return texts.expression(measure.expression, lambda place: found[place])
+
+    def _lookup_meaning(self, texts: ColumnTexts, lookup: Lookup) -> str:
+        if lookup.aggregate is not None:
+            rows = "|".join(self.pattern.names[stage] for stage in lookup.stages) or "*"
+            return f"{rows}.{texts.call(self.input, lookup.aggregate)}"
+        return self._lookup_text(lookup, lambda index: texts.column(self.input, index))
+
+    def meaning_text(self, texts: ColumnTexts) -> str:
+        """What is a match."""
+        conditions = []
+        for each in self.definitions:
+            if each.lookups is None:
+                text = texts.expression_on(self.input, each.condition)
+            else:
+                found = [self._lookup_meaning(texts, lookup) for lookup in each.lookups]
+                text = texts.expression(each.condition, lambda place, found=found: found[place])  # type: ignore[misc]
+            conditions.append(f"{self.pattern.names[each.stage]} AS {text}")
+        within = f" WITHIN {self.pattern.within_ms} ms" if self.pattern.within_ms else ""
+        return f"PATTERN ({_pattern_text(self.pattern.elements)}){within} DEFINE {', '.join(conditions) or 'nothing'}"
+
+    def state_meaning(self, texts: ColumnTexts) -> StateMeaning | None:
+        """The partial matches of each key, whose rows have the columns that measures need, and rows that wait."""
+        from funke.engine.sql.meaning.state_parts import key_fact
+
+        facts = (
+            key_fact(texts, self.input, self.partition_by, "PARTITION BY"),
+            (
+                "ORDER BY",
+                ", ".join(filter(None, (texts.time(self.input, self.time), texts.order(self.input, self.order)))),
+            ),
+            ("the pattern", self.meaning_text(texts)),
+            ("AFTER MATCH", self._after_text()),
+            ("the columns of a match", texts.typed_columns(self.input, self.kept_columns())),
+            ("the rows that wait", texts.typed_columns(self.input, range(len(self.input.columns)))),
+        )
+        return StateMeaning("Match", facts)
+
+    def create(self, task: TaskInfo) -> Operator:
+        from funke.engine.sql.operators.match_recognize import MatchOperator
+
+        return MatchOperator(self)
+
+
+def _named(expression: BoundExpression, names: list[str]) -> BoundExpression:
+    return with_columns(expression, lambda column: replace(column, name=names[column.index]))
+
+
+def _moved_definition(definition: Definition, moves: Moves) -> Definition:
+    if definition.lookups is None:
+        return replace(definition, condition=moved(definition.condition, moves))
+    return replace(definition, lookups=_moved_lookups(definition.lookups, moves))
+
+
+def _moved_measure(measure: Measure, moves: Moves) -> Measure:
+    return replace(measure, lookups=_moved_lookups(measure.lookups, moves))
+
+
+def _moved_lookups(lookups: tuple[Lookup, ...], moves: Moves) -> tuple[Lookup, ...]:
+    return tuple(
+        replace(each, column=moves[each.column])
+        if each.aggregate is None
+        else replace(each, aggregate=moved_aggregate(each.aggregate, moves))
+        for each in lookups
+    )
+
+
+def _pattern_text(elements: tuple[Element, ...]) -> str:
+    return " ".join(
+        f"({_pattern_text(each.elements)}){_quantifier_text(each.quantifier)}"
+        if isinstance(each, Group)
+        else f"{_FOLLOWED.get(each.contiguity.value, '')}{each.name}{_quantifier_text(each.quantifier)}"
+        for each in elements
+    )
+
+
+_FOLLOWED = {"followed by": "{- *? -} ", "followed by any": "{- * -} "}
+
+
+def _quantifier_text(quantifier: Quantifier) -> str:
+    least = 0 if quantifier.is_optional else quantifier.at_least
+    most = quantifier.at_most
+    if (least, most) == (1, 1):
+        return ""
+    if quantifier.is_optional and quantifier.at_least > 1:
+        # May be missing, but not come less often.
+        return f"{{0 or {quantifier.at_least},{'' if most is None else most}}}"
+    text = {(0, 1): "?", (0, None): "*", (1, None): "+"}.get(
+        (least, most), f"{{{least},{'' if most is None else most}}}"
+    )
+    return text if quantifier.is_greedy or most in (1, least) else f"{text}?"

@@ -1,0 +1,16 @@
+"""The gateway to Flink's classes in Java: there is none, and programs that ask for it are told what to do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from funke.engine.errors import UnsupportedFeatureError
+
+__all__ = ["get_gateway"]
+
+
+def get_gateway() -> Any:
+    """Reject access to Flink's JVM."""
+    raise UnsupportedFeatureError(
+        "a gateway to Flink's JVM", "write functions in Python (udf, udtf, udaf), and name connectors in CREATE TABLE"
+    )

@@ -1,0 +1,181 @@
+"""The model of a pattern: tries every way to choose events, without an automaton."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from funke.engine.operators.patterns.pattern import (
+    Contiguity,
+    Element,
+    Group,
+    Pattern,
+    SkipKind,
+    Stage,
+)
+
+__all__ = ["Found", "all_matches", "is_selection"]
+
+_RELAXED, _STRICT = Contiguity.RELAXED, Contiguity.STRICT
+
+
+@dataclass(frozen=True)
+class Found:
+    """A match: its events as (stage, index), and the index of the event, or the time, that completed it."""
+
+    events: tuple[tuple[str, int], ...]
+    completed: int
+
+    @property
+    def first(self) -> int:
+        """The index of the first event."""
+        return self.events[0][1]
+
+
+@dataclass(frozen=True)
+class _Partial:
+    """The events so far, and the condition that the next one must not pass by."""
+
+    events: tuple[tuple[str, int], ...] = ()
+    # What no event up to the next one, itself included, may be.
+    unwanted: tuple[Stage, ...] = ()
+    not_next: Stage | None = None
+
+    @property
+    def last(self) -> int | None:
+        return self.events[-1][1] if self.events else None
+
+
+class _Model:
+    def __init__(self, pattern: Pattern, events: Sequence[str], times: Sequence[int]) -> None:
+        self._pattern, self._events, self._times = pattern, events, times
+
+    def found(self) -> list[Found]:
+        whole = [*self._sequence(self._pattern.elements, _Partial())]
+        return [each for partial in whole for each in self._completed(partial)]
+
+    def _completed(self, partial: _Partial) -> Iterator[Found]:
+        last = partial.last
+        if last is None:
+            return
+        if partial.not_next is not None:
+            following = last + 1
+            is_there = following < len(self._events) and self._is_in_time(partial, following)
+            if is_there and not self._holds(partial.not_next, following):
+                yield Found(partial.events, following)
+            return
+        if partial.unwanted and self._pattern.elements[-1].contiguity is Contiguity.NOT_FOLLOWED_BY:
+            rest = [index for index in range(last + 1, len(self._events)) if self._is_in_time(partial, index)]
+            if not any(self._holds(stage, index) for stage in partial.unwanted for index in rest):
+                yield Found(partial.events, len(self._events))
+            return
+        yield Found(partial.events, last)
+
+    def _is_in_time(self, partial: _Partial, index: int) -> bool:
+        within = self._pattern.within_ms
+        if within is None or not partial.events:
+            return True
+        return self._times[index] - self._times[partial.events[0][1]] < within
+
+    def _holds(self, stage: Stage, index: int) -> bool:
+        return stage.condition is None or stage.condition.holds(self._events[index], None)  # type: ignore[arg-type]
+
+    def _sequence(self, elements: tuple[Element, ...], partial: _Partial) -> Iterator[_Partial]:
+        if not elements:
+            yield partial
+            return
+        first, rest = elements[0], elements[1:]
+        for each in self._repeated(first, partial):
+            if rest and _is_greedy(first):
+                assert isinstance(first, Stage)
+                each = _Partial(each.events, (*each.unwanted, first))
+            yield from self._sequence(rest, each)
+
+    def _repeated(self, element: Element, partial: _Partial) -> Iterator[_Partial]:
+        if isinstance(element, Stage) and element.contiguity is Contiguity.NOT_FOLLOWED_BY:
+            yield _Partial(partial.events, (*partial.unwanted, element))
+            return
+        if isinstance(element, Stage) and element.contiguity is Contiguity.NOT_NEXT:
+            yield _Partial(partial.events, partial.unwanted, element)
+            return
+        quantifier = element.quantifier
+        if quantifier.is_optional:
+            yield partial
+        most = len(self._events) if quantifier.at_most is None else quantifier.at_most
+        rounds = [*self._once(element, element.contiguity, partial)]
+        count = 1
+        while rounds and count <= most:
+            if count >= quantifier.at_least:
+                yield from rounds
+            rounds = [after for before in rounds for after in self._once(element, quantifier.inner, before)]
+            count += 1
+
+    def _once(self, element: Element, contiguity: Contiguity, partial: _Partial) -> Iterator[_Partial]:
+        if isinstance(element, Group):
+            head, *rest = element.elements
+            assert isinstance(head, Stage)
+            for each in self._once(head, contiguity, partial):
+                yield from self._sequence(tuple(rest), each)
+            return
+        for index in self._candidates(element, contiguity, partial):
+            yield _Partial((*partial.events, (element.name, index)))
+
+    def _candidates(self, stage: Stage, contiguity: Contiguity, partial: _Partial) -> Iterator[int]:
+        last = partial.last
+        if last is None:
+            for index in range(len(self._events)):
+                if self._holds(stage, index) and not any(self._holds(each, index) for each in partial.unwanted):
+                    yield index
+            return
+        for index in range(last + 1, len(self._events)):
+            if not self._is_in_time(partial, index) or any(self._holds(each, index) for each in partial.unwanted):
+                return
+            if partial.not_next is not None and index == last + 1 and self._holds(partial.not_next, index):
+                return
+            holds = self._holds(stage, index)
+            if holds:
+                yield index
+            if contiguity is _STRICT or (contiguity is _RELAXED and holds):
+                return
+
+
+def _is_greedy(element: Element) -> bool:
+    quantifier = element.quantifier
+    return quantifier.is_greedy and quantifier.at_least != quantifier.at_most
+
+
+def all_matches(pattern: Pattern, events: Sequence[str], times: Sequence[int]) -> list[Found]:
+    """All matches in events, which are in the order of time, as if none was skipped."""
+    return _Model(pattern, events, times).found()
+
+
+def is_selection(pattern: Pattern, every: Sequence[Found], emitted: Sequence[tuple[tuple[str, int], ...]]) -> bool:
+    """Whether these are what a skip strategy leaves of all matches.
+
+    The first match is that which began first, of several the one that was complete first; then what it skips is left
+    out. Of equal ones any may come first.
+    """
+    left = list(every)
+    for events in emitted:
+        if not left:
+            return False
+        best = min((each.first, each.completed) for each in left)
+        chosen = [each for each in left if (each.first, each.completed) == best and each.events == events]
+        if not chosen:
+            return False
+        left.remove(chosen[0])
+        until = _skipped_until(pattern, events)
+        left = [each for each in left if each.first >= until]
+    return not left
+
+
+def _skipped_until(pattern: Pattern, events: tuple[tuple[str, int], ...]) -> int:
+    kind, stage = pattern.skip.kind, pattern.skip.stage
+    if kind is SkipKind.TO_NEXT:
+        return events[0][1] + 1
+    if kind is SkipKind.PAST_LAST:
+        return events[-1][1] + 1
+    places = [index for name, index in events if name == stage]
+    if not places:
+        return -1
+    return places[0] if kind is SkipKind.TO_FIRST else places[-1]

@@ -1,0 +1,155 @@
+"""Random patterns over random events: the automaton finds what trying every choice finds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+
+from funke.engine.graph.operations import MatchPattern
+from funke.engine.operators.functions.pattern_functions import PatternProcessFunction
+from funke.engine.operators.patterns.conditions import Condition, OfEvent, OfMatch
+from funke.engine.operators.patterns.pattern import (
+    Contiguity,
+    Element,
+    Group,
+    Pattern,
+    Quantifier,
+    Skip,
+    SkipKind,
+    Stage,
+)
+from tests.harness.operator_harness import OperatorHarness
+from tests.unit.operators.patterns.brute_force import all_matches, is_selection
+
+STRICT, RELAXED, ANY = Contiguity.STRICT, Contiguity.RELAXED, Contiguity.RELAXED_ANY
+ONCE = Quantifier()
+
+
+class Matches(PatternProcessFunction):
+    def process_match(
+        self, match: Mapping[str, list[Any]], ctx: PatternProcessFunction.Context
+    ) -> Iterator[tuple[tuple[str, int], ...]]:
+        # An event is (label, its index in the order of time); a stage of several events is one entry of the match.
+        yield tuple(
+            sorted(((name, event[1]) for name, events in match.items() for event in events), key=lambda e: e[1])
+        )
+
+
+def condition(labels: str, is_iterative: bool) -> Condition:
+    if is_iterative:
+        return OfMatch(lambda event, match: event[0] in labels)
+    return OfEvent(lambda event: event[0] in labels)
+
+
+def conditions(*labels: str) -> some.SearchStrategy[Condition]:
+    return some.builds(condition, some.sampled_from(labels), some.booleans())
+
+
+CONDITIONS = conditions("a", "b", "c", "ab", "bc")
+# As in Flink, an event that completes a match does so although it is also one that must not come: not for the model.
+WANTED, UNWANTED = conditions("a", "b", "ab"), conditions("c", "x", "cx")
+CONTIGUITIES = some.sampled_from([STRICT, RELAXED, ANY])
+
+
+@some.composite
+def quantifiers(draw: some.DrawFn, may_be_optional: bool = True) -> Quantifier:
+    least, most = draw(some.sampled_from([(1, 1), (1, None), (2, 2), (1, 2), (2, None)]))
+    inner = draw(CONTIGUITIES)
+    is_greedy = (least, most) != (1, 1) and inner is not ANY and draw(some.booleans())
+    return Quantifier(least, most, may_be_optional and draw(some.booleans()), is_greedy, inner)
+
+
+@some.composite
+def stages(draw: some.DrawFn, name: str, may_be_optional: bool = True, wanted: Any = CONDITIONS) -> Stage:
+    return Stage(name, draw(wanted), draw(CONTIGUITIES), draw(quantifiers(may_be_optional)))
+
+
+@some.composite
+def patterns(draw: some.DrawFn) -> Pattern:
+    elements: list[Element] = [draw(stages("1"))]
+    kind = draw(some.sampled_from(["stages", "not", "group", "last not"]))
+    if kind == "stages":
+        elements.append(draw(stages("2")))
+        elements.append(Stage("3", draw(CONDITIONS), draw(CONTIGUITIES)))
+    elif kind == "not":
+        elements = [Stage("1", draw(CONDITIONS), STRICT)]
+        not_kind = draw(some.sampled_from([Contiguity.NOT_NEXT, Contiguity.NOT_FOLLOWED_BY]))
+        elements += [Stage("not", draw(UNWANTED), not_kind), draw(stages("2", False, WANTED))]
+    elif kind == "group":
+        inner = (Stage("2", draw(CONDITIONS)), Stage("3", draw(CONDITIONS), draw(CONTIGUITIES)))
+        least, most = draw(some.sampled_from([(1, 1), (1, None), (2, 2), (1, 2)]))
+        quantifier = Quantifier(least, most, draw(some.booleans()), False, draw(CONTIGUITIES))
+        elements = [Stage("1", draw(CONDITIONS)), Group(inner, draw(CONTIGUITIES), quantifier)]
+        if draw(some.booleans()):
+            elements.append(Stage("4", draw(CONDITIONS), draw(CONTIGUITIES)))
+    else:
+        not_kind = draw(some.sampled_from([Contiguity.NOT_NEXT, Contiguity.NOT_FOLLOWED_BY]))
+        elements = [Stage("1", draw(CONDITIONS)), Stage("2", draw(CONDITIONS), draw(CONTIGUITIES))]
+        elements.append(Stage("not", draw(UNWANTED), not_kind))
+    for index, each in enumerate(elements[:-1]):
+        # A greedy loop also changes the ways on of the element behind it, which the model knows for single ones alone.
+        if each.quantifier.is_greedy and elements[index + 1].quantifier != ONCE:
+            elements[index] = Stage("1", each.condition, each.contiguity)  # type: ignore[union-attr]
+    needs_within = elements[-1].contiguity is Contiguity.NOT_FOLLOWED_BY
+    within = draw(some.sampled_from([3, 6] if needs_within else [None, 3, 6]))
+    return Pattern(tuple(elements), within)
+
+
+@some.composite
+def streams(draw: some.DrawFn) -> tuple[list[tuple[str, int]], list[int]]:
+    labels = draw(some.lists(some.sampled_from("aabbcx"), max_size=9))
+    gaps = [draw(some.integers(0, 2)) for _ in labels]
+    return [(label, index) for index, label in enumerate(labels)], [sum(gaps[: n + 1]) for n in range(len(gaps))]
+
+
+def found_in(pattern: Pattern, events: list[Any], times: list[int], arrival: list[int], cuts: set[int]) -> list[Any]:
+    """What the operator finds if events come out of order, with watermarks and a restart between some of them."""
+    operation = MatchPattern(pattern, Matches(), key_selector=lambda event: 0)
+    harness = OperatorHarness(operation)
+    found = []
+    for done, index in enumerate(arrival):
+        harness.process(events[index], times[index])
+        if done in cuts:
+            # Events at the time of the earliest one that is still to come are not complete.
+            harness.watermark(min([times[each] for each in arrival[done + 1 :]] or [99]) - 1)
+            found += harness.outputs()
+            harness = OperatorHarness(operation, restored=[harness.snapshot()])
+    harness.end_input()
+    return found + harness.outputs()
+
+
+def arrivals(times: list[int]) -> some.SearchStrategy[list[int]]:
+    # Events at the same time keep their order, which is that in which they come.
+    ranks = sorted(set(times))
+    return some.permutations(ranks).map(
+        lambda order: [index for time in order for index, each in enumerate(times) if each == time]
+    )
+
+
+@settings(max_examples=300, deadline=None)
+@given(patterns(), streams(), some.data())
+def test_all_matches_are_found(pattern: Pattern, stream: Any, data: some.DataObject) -> None:
+    events, times = stream
+    arrival = data.draw(arrivals(times))
+    cuts = data.draw(some.sets(some.integers(0, 8), max_size=2))
+    expected = Counter(each.events for each in all_matches(pattern, events, times))
+    assert Counter(found_in(pattern, events, times, arrival, cuts)) == expected
+
+
+@pytest.mark.parametrize("kind", [SkipKind.TO_NEXT, SkipKind.PAST_LAST, SkipKind.TO_FIRST, SkipKind.TO_LAST])
+@settings(max_examples=60, deadline=None)
+@given(patterns(), streams(), some.data())
+def test_what_is_skipped(kind: SkipKind, pattern: Pattern, stream: Any, data: some.DataObject) -> None:
+    events, times = stream
+    stage = "2" if kind in (SkipKind.TO_FIRST, SkipKind.TO_LAST) and "2" in pattern.names else ""
+    skip = Skip(kind, stage or "1" if kind in (SkipKind.TO_FIRST, SkipKind.TO_LAST) else "")
+    # With an end of all waiting, every match comes in the end.
+    pattern = Pattern(pattern.elements, pattern.within_ms or 100, skip)
+    arrival = data.draw(arrivals(times))
+    found = found_in(pattern, events, times, arrival, set())
+    assert is_selection(pattern, all_matches(pattern, events, times), found)
