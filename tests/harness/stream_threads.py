@@ -28,7 +28,7 @@ from funke.engine.jobs.submission.job_code import pack_plan
 from funke.engine.planner.chaining import to_job_graph
 from funke.engine.planner.plan import Plan, to_plan
 from funke.engine.runtime.block_codec import decode, encode
-from funke.engine.runtime.checkpoint_order import CheckpointOrder, SnapshotAck
+from funke.engine.runtime.checkpoint_order import AlignmentStatistics, CheckpointOrder, SnapshotAck
 from funke.engine.runtime.flame_samples import SampledStack, SampledThread, SampleOrder, take_samples
 from funke.engine.runtime.pipelined.connection import MESSAGE, Connection
 from funke.engine.runtime.pipelined.messages import Ready
@@ -203,9 +203,15 @@ def run_stream(
     return StreamRun(collected, coordinator, checkpoint_coordinator)
 
 
-def write_at_once(taker: SnapshotTaker, order: CheckpointOrder, write: WriteSnapshots, stall_ms: float) -> None:
+def write_at_once(
+    taker: SnapshotTaker,
+    order: CheckpointOrder,
+    write: WriteSnapshots,
+    stall_ms: float,
+    alignments: tuple[AlignmentStatistics, ...] = (),
+) -> None:
     """In place of `SnapshotTaker.start`: threads do not fork."""
-    ack = SnapshotAck(order.checkpoint_id, taker._slot, folder=order.folder)
+    ack = SnapshotAck(order.checkpoint_id, taker._slot, folder=order.folder, alignments=alignments)
     try:
         taker.acknowledge(replace(ack, **write(order.folder)._asdict()))
     except OSError as error:

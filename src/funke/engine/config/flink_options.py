@@ -163,11 +163,12 @@ CHECKPOINTING_INTERVAL_DURING_BACKLOG = duration_option(
     None,
     "Pause between checkpoints while old data is read; 0: none.",
 )
-CHECKPOINTING_MODE = without_effect(
-    choice_option(
-        "execution.checkpointing.mode", "EXACTLY_ONCE", ("EXACTLY_ONCE", "AT_LEAST_ONCE"), "Guarantee of checkpoints."
-    ),
-    "exactly-once costs nothing more, so every job has it",
+CHECKPOINTING_MODE = choice_option(
+    "execution.checkpointing.mode",
+    "EXACTLY_ONCE",
+    ("EXACTLY_ONCE", "AT_LEAST_ONCE"),
+    "Guarantee of checkpoints. With AT_LEAST_ONCE a barrier holds up no channel: records may be processed twice after "
+    "a failure, and barriers do not overtake.",
 )
 CHECKPOINTING_TIMEOUT = duration_option("execution.checkpointing.timeout", 10 * _MINUTE_MS, "When one is given up.")
 CHECKPOINTING_MIN_PAUSE = duration_option("execution.checkpointing.min-pause", 0, "Pause after a checkpoint.")

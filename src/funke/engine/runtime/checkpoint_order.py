@@ -9,7 +9,7 @@ from typing import Literal
 from funke.engine.runtime.snapshot_files import NativeFile, SnapshotHandle
 from funke.engine.state.snapshot.state_sizes import StateSize
 
-__all__ = ["CheckpointKind", "CheckpointNotifications", "CheckpointOrder", "SnapshotAck"]
+__all__ = ["AlignmentStatistics", "CheckpointKind", "CheckpointNotifications", "CheckpointOrder", "SnapshotAck"]
 
 # A final checkpoint holds no state: the input is read and only committing is left.
 CheckpointKind = Literal["checkpoint", "savepoint", "final"]
@@ -30,6 +30,9 @@ class CheckpointOrder:
     buffer_bytes: int = 1 << 20
     # Barriers overtake what is on its way, which becomes part of the checkpoint.
     is_unaligned: bool = False
+    # Else at least once: a barrier blocks no channel, and what follows it may be processed before the checkpoint.
+    is_exactly_once: bool = True
+    triggered_ms: int = 0
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,19 @@ class CheckpointNotifications:
 
     completed: tuple[int, ...] = ()
     aborted: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class AlignmentStatistics:
+    """How the barriers of a checkpoint came to a subtask."""
+
+    vertex_id: int
+    subtask: int
+    # From the checkpoint's start to the first barrier, and from that to the last.
+    start_delay_ms: float
+    duration_ms: float
+    # What the subtask took from its channels in the latter time.
+    processed_bytes: int
 
 
 @dataclass(frozen=True)
@@ -58,6 +74,7 @@ class SnapshotAck:
     states: tuple[StateSize, ...] = ()
     # How much of it was on its way between subtasks.
     in_flight_bytes: int = 0
+    alignments: tuple[AlignmentStatistics, ...] = ()
 
     def shared_files(self) -> Iterator[NativeFile]:
         """Files that later checkpoints may refer to, with full paths."""

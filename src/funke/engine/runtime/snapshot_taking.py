@@ -21,7 +21,12 @@ from typing import NamedTuple, NoReturn
 
 from funke.engine.errors import StateError
 from funke.engine.runtime.chain_snapshot import SHARED
-from funke.engine.runtime.checkpoint_order import CheckpointNotifications, CheckpointOrder, SnapshotAck
+from funke.engine.runtime.checkpoint_order import (
+    AlignmentStatistics,
+    CheckpointNotifications,
+    CheckpointOrder,
+    SnapshotAck,
+)
 from funke.engine.runtime.local_copies import LocalCopies
 from funke.engine.runtime.process_ties import end_with_parent
 from funke.engine.runtime.results import describe
@@ -58,6 +63,7 @@ class _Work:
     pid: int
     stall_ms: float
     started: float
+    alignments: tuple[AlignmentStatistics, ...] = ()
     waiting: threading.Thread | None = None
     has_ended: bool = False
     is_unwanted: bool = False
@@ -86,7 +92,13 @@ class SnapshotTaker:
         self._acks: dict[int, SnapshotAck] = {}
         self._lock = threading.Lock()
 
-    def start(self, order: CheckpointOrder, write: WriteSnapshots, stall_ms: float) -> None:
+    def start(
+        self,
+        order: CheckpointOrder,
+        write: WriteSnapshots,
+        stall_ms: float,
+        alignments: tuple[AlignmentStatistics, ...] = (),
+    ) -> None:
         """Forks a child that writes; its answer is among `acks` as soon as it is there."""
         folder = local_path(order.folder)
         target = folder if folder is not None else os.path.join(self._spool, f"chk-{order.checkpoint_id}")
@@ -102,7 +114,7 @@ class SnapshotTaker:
         os.close(writing)
         _lead_group(pid)
         now = time.perf_counter()
-        work = _Work(order, pid, stall_ms + (now - started) * 1000, now)
+        work = _Work(order, pid, stall_ms + (now - started) * 1000, now, alignments)
         with self._lock:
             self._running[order.checkpoint_id] = work
         waiting = threading.Thread(target=self._await, args=(work, reading, folder is None, target), daemon=True)
@@ -200,7 +212,14 @@ class SnapshotTaker:
         if is_remote:
             shutil.rmtree(target, ignore_errors=True)
         write_ms = (time.perf_counter() - work.started) * 1000
-        ack = SnapshotAck(number, self._slot, stall_ms=work.stall_ms, write_ms=write_ms, folder=work.order.folder)
+        ack = SnapshotAck(
+            number,
+            self._slot,
+            stall_ms=work.stall_ms,
+            write_ms=write_ms,
+            folder=work.order.folder,
+            alignments=work.alignments,
+        )
         ack = replace(ack, failure=result) if isinstance(result, str) else replace(ack, **result._asdict())
         with self._lock:
             del self._running[number]

@@ -16,7 +16,7 @@ from funke.engine.operators.operator import TaskInfo
 from funke.engine.operators.source import SourceOperator
 from funke.engine.planner.plan import Plan
 from funke.engine.runtime.chain_snapshot import ChainSnapshot, write_in_flight
-from funke.engine.runtime.checkpoint_order import CheckpointNotifications, CheckpointOrder
+from funke.engine.runtime.checkpoint_order import AlignmentStatistics, CheckpointNotifications, CheckpointOrder
 from funke.engine.runtime.counter_rates import CounterRates
 from funke.engine.runtime.exits import Carrier, make_exits
 from funke.engine.runtime.fault_points import reach
@@ -229,11 +229,17 @@ class Subtasks:
             new_bytes += handles[-1].size
         return WrittenSnapshots(tuple(handles), new_bytes, states.all(), in_flight_bytes)
 
-    def snapshot(self, order: CheckpointOrder, stall_ms: float, in_flight: InFlight | None = None) -> None:
+    def snapshot(
+        self,
+        order: CheckpointOrder,
+        stall_ms: float,
+        in_flight: InFlight | None = None,
+        alignments: tuple[AlignmentStatistics, ...] = (),
+    ) -> None:
         """Writes the state of all subtasks, as it is now, beside what follows."""
         reach("before-snapshot")
         known = self.snapshots.known_files(order.folder)
-        self.snapshots.start(order, partial(self.write, order, known, in_flight), stall_ms)
+        self.snapshots.start(order, partial(self.write, order, known, in_flight), stall_ms, alignments)
         if not self._package.backend.is_asynchronous:
             self.snapshots.await_written(order.checkpoint_id)
         reach("after-snapshot")

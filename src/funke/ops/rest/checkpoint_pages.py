@@ -9,6 +9,7 @@ from funke.engine.config import flink_options as options
 from funke.engine.config.settings import Settings
 from funke.engine.errors import ConfigurationError
 from funke.engine.jobs.views.job_view import CheckpointView, JobView, SlotSnapshotView, VertexView
+from funke.engine.runtime.checkpoint_order import AlignmentStatistics
 from funke.ops.rest.call import Call, RestError, Route
 from funke.ops.rest.shapes import ANY, Optional
 from funke.ops.rest.value_statistics import STATISTICS_SHAPE, statistics_of
@@ -48,6 +49,7 @@ def _summary(completed: Sequence[CheckpointView]) -> dict[str, Any]:
         "checkpointed_size": statistics_of([each.size for each in completed]),
         "state_size": statistics_of([each.full_size for each in completed]),
         "end_to_end_duration": statistics_of([round(each.duration_ms) for each in completed]),
+        "processed_data": statistics_of([each.processed_bytes for each in completed]),
         "persisted_data": statistics_of([each.in_flight for each in completed]),
     }
 
@@ -70,6 +72,7 @@ def _entry(view: JobView, checkpoint: CheckpointView | None) -> dict[str, Any] |
         "checkpointed_size": checkpoint.size,
         "state_size": checkpoint.full_size,
         "end_to_end_duration": round(checkpoint.duration_ms),
+        "processed_data": checkpoint.processed_bytes,
         "persisted_data": checkpoint.in_flight,
         "num_subtasks": subtasks,
         "num_acknowledged_subtasks": subtasks if checkpoint.status == "COMPLETED" else answered,
@@ -135,6 +138,7 @@ def _task_entry(vertex: VertexView, checkpoint: CheckpointView) -> dict[str, Any
         "checkpointed_size": sum(each.size for each in written),
         "state_size": sum(each.size for each in written),
         "end_to_end_duration": duration,
+        "processed_data": sum(each.processed_bytes for each in _alignments_of(vertex, checkpoint).values()),
         "persisted_data": sum(each.in_flight for each in written),
         "num_subtasks": vertex.parallelism,
         "num_acknowledged_subtasks": vertex.parallelism if is_complete else len(written),
@@ -146,6 +150,7 @@ def subtask_details(call: Call) -> Any:
     found = _find(view, call.path_integer("checkpointid"))
     vertex = find_vertex(view, call.path["vertexid"])
     written = _slots_of(vertex, found)
+    subtasks = [_subtask_entry(found, vertex, subtask, each) for subtask, each in written]
     return {
         **_task_entry(vertex, found),
         "summary": {
@@ -157,20 +162,28 @@ def subtask_details(call: Call) -> Any:
                 "async": statistics_of([round(each.write_ms) for _, each in written]),
             },
             "alignment": {
-                "persisted": statistics_of([each.in_flight for _, each in written]),
+                name: statistics_of([each["alignment"][name] for each in subtasks])
+                for name in ("processed", "persisted", "duration")
             },
-            "start_delay": statistics_of([_start_delay(each) for _, each in written]),
+            "start_delay": statistics_of([each["start_delay"] for each in subtasks]),
         },
-        "subtasks": [_subtask_entry(found, subtask, each) for subtask, each in written],
+        "subtasks": subtasks,
     }
 
 
-def _start_delay(written: SlotSnapshotView) -> int:
-    """How long the barriers took to a slot, all of its subtasks together."""
-    return max(0, round(written.answered_ms - written.write_ms - written.stall_ms))
+def _alignments_of(vertex: VertexView, checkpoint: CheckpointView) -> dict[int, AlignmentStatistics]:
+    """By subtask."""
+    all_alignments = (each for slot in checkpoint.slots for each in slot.alignments)
+    return {each.subtask: each for each in all_alignments if each.vertex_id == vertex.id}
 
 
-def _subtask_entry(checkpoint: CheckpointView, subtask: int, written: SlotSnapshotView) -> dict[str, Any]:
+def _subtask_entry(
+    checkpoint: CheckpointView, vertex: VertexView, subtask: int, written: SlotSnapshotView
+) -> dict[str, Any]:
+    # In epochs there are no barriers: what is not writing and standing still is the way to the slot.
+    waited_ms = max(0.0, written.answered_ms - written.write_ms - written.stall_ms)
+    no_barriers = AlignmentStatistics(vertex.id, subtask, waited_ms, 0.0, 0)
+    alignment = _alignments_of(vertex, checkpoint).get(subtask, no_barriers)
     return {
         "index": subtask,
         "status": "completed",
@@ -183,8 +196,12 @@ def _subtask_entry(checkpoint: CheckpointView, subtask: int, written: SlotSnapsh
             "async": round(written.write_ms),
             "unaligned": checkpoint.is_unaligned,
         },
-        "alignment": {"persisted": written.in_flight},
-        "start_delay": _start_delay(written),
+        "alignment": {
+            "processed": alignment.processed_bytes,
+            "persisted": written.in_flight,
+            "duration": round(alignment.duration_ms),
+        },
+        "start_delay": round(alignment.start_delay_ms),
         "unaligned_checkpoint": checkpoint.is_unaligned,
         "aborted": False,
         "slot": written.slot,
@@ -230,6 +247,7 @@ _SIZES = {
     "checkpointed_size": int,
     "state_size": int,
     "end_to_end_duration": int,
+    "processed_data": int,
     "persisted_data": int,
     "num_subtasks": int,
     "num_acknowledged_subtasks": int,
@@ -259,6 +277,7 @@ _SUMMARY = {
         "checkpointed_size",
         "state_size",
         "end_to_end_duration",
+        "processed_data",
         "persisted_data",
     )
 }
@@ -320,7 +339,11 @@ ROUTES = (
                 "state_size": STATISTICS_SHAPE,
                 "end_to_end_duration": STATISTICS_SHAPE,
                 "checkpoint_duration": {"sync": STATISTICS_SHAPE, "async": STATISTICS_SHAPE},
-                "alignment": {"persisted": STATISTICS_SHAPE},
+                "alignment": {
+                    "processed": STATISTICS_SHAPE,
+                    "persisted": STATISTICS_SHAPE,
+                    "duration": STATISTICS_SHAPE,
+                },
                 "start_delay": STATISTICS_SHAPE,
             },
             "subtasks": [
@@ -332,7 +355,7 @@ ROUTES = (
                     "checkpointed_size": int,
                     "state_size": int,
                     "checkpoint": {"sync": int, "async": int, "unaligned": bool},
-                    "alignment": {"persisted": int},
+                    "alignment": {"processed": int, "persisted": int, "duration": int},
                     "start_delay": int,
                     "unaligned_checkpoint": bool,
                     "aborted": bool,

@@ -16,6 +16,7 @@ from starlette.testclient import TestClient
 from funke.engine.errors import JobExecutionError
 from funke.engine.jobs.records.job_record import OwnedRecord
 from funke.engine.jobs.views.job_view import EdgeView, ExceptionView, StatementView, StateView
+from funke.engine.runtime.checkpoint_order import AlignmentStatistics
 from funke.engine.types.job_status import JobStatus
 from funke.ops.rest import job_directory
 from funke.ops.rest.app import make_app
@@ -258,7 +259,9 @@ def test_a_checkpoint_whose_barriers_have_overtaken_records(home: str, client: T
     seen = sample_view(job.job_id)
     latest = seen.checkpoints.last_checkpoint
     assert latest is not None
-    overtaking = replace(latest, is_unaligned=True, slots=tuple(replace(each, in_flight=77) for each in latest.slots))
+    aligned = AlignmentStatistics(2, 0, start_delay_ms=30.2, duration_ms=12.7, processed_bytes=55)
+    (slot,) = latest.slots
+    overtaking = replace(latest, is_unaligned=True, slots=(replace(slot, in_flight=77, alignments=(aligned,)),))
     known = replace(seen.checkpoints, last_checkpoint=overtaking, history=(overtaking,))
     configured = {**seen.configuration, "execution.checkpointing.unaligned": "true"}
     with driven(job, replace(seen, checkpoints=known, configuration=configured), []):
@@ -266,8 +269,9 @@ def test_a_checkpoint_whose_barriers_have_overtaken_records(home: str, client: T
         (entry,) = client.get(base).json()["history"]
         assert (entry["checkpoint_type"], entry["persisted_data"]) == ("UNALIGNED_CHECKPOINT", 77)
         (subtask,) = client.get(f"{base}/details/4/subtasks/{MAP}").json()["subtasks"]
-        assert subtask["unaligned_checkpoint"] and subtask["alignment"] == {"persisted": 77}
-        assert not {"processed_data", "alignment_buffered"} & set(entry), "what nobody measures is left out"
+        assert subtask["unaligned_checkpoint"] and subtask["start_delay"] == 30
+        assert subtask["alignment"] == {"processed": 55, "persisted": 77, "duration": 13}
+        assert entry["processed_data"] == 55 and "alignment_buffered" not in entry, "nothing is buffered"
         assert client.get(f"{base}/config").json()["unaligned_checkpoints"]
 
 

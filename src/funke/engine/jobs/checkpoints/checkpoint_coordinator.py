@@ -95,7 +95,9 @@ class _Pending:
 
     def _slot_view(self, ack: SnapshotAck) -> SlotSnapshotView:
         answered_ms = (self.answered[ack.slot] - self.started) * 1000
-        return SlotSnapshotView(ack.slot, ack.write_ms, ack.stall_ms, ack.new_bytes, answered_ms, ack.in_flight_bytes)
+        return SlotSnapshotView(
+            ack.slot, ack.write_ms, ack.stall_ms, ack.new_bytes, answered_ms, ack.in_flight_bytes, ack.alignments
+        )
 
 
 @dataclass(frozen=True)
@@ -268,7 +270,17 @@ class CheckpointCoordinator:
         # Savepoints can be started from in any way, so that nothing is on its way in them.
         overtakes = self._overtaken is not None or settings.alignment_ms == 0
         is_unaligned = settings.is_unaligned and kind == "checkpoint" and overtakes
-        return CheckpointOrder(self._last_id, target, kind, settings.compress, is_incremental, *sizes, is_unaligned)
+        return CheckpointOrder(
+            self._last_id,
+            target,
+            kind,
+            settings.compress,
+            is_incremental,
+            *sizes,
+            is_unaligned,
+            settings.is_exactly_once,
+            int(time.time() * 1000),
+        )
 
     def begin(self, order: CheckpointOrder, epoch: int, sources: dict[str, bytes], slots: Iterable[int]) -> None:
         """The epoch has run; now the slots write, in vain if the checkpoint was given up meanwhile."""

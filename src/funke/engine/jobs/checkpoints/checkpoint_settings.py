@@ -41,6 +41,8 @@ class CheckpointSettings:
     # Whether barriers may overtake what is on its way, and how long they wait before they do.
     is_unaligned: bool = False
     alignment_ms: int = 0
+    # Else at least once: barriers block no channels.
+    is_exactly_once: bool = True
 
     def remove_temporary(self) -> None:
         """Removes checkpoints that have no folder of their own."""
@@ -59,7 +61,9 @@ class CheckpointSettings:
         min_pause_ms = settings.get(options.CHECKPOINTING_MIN_PAUSE).to_millis()
         backlog_interval = settings.get(options.CHECKPOINTING_INTERVAL_DURING_BACKLOG)
         retention = str(settings.get(options.EXTERNALIZED_CHECKPOINT_RETENTION)).upper()
-        is_unaligned = settings.get(options.UNALIGNED_CHECKPOINTS)
+        is_exactly_once = settings.get(options.CHECKPOINTING_MODE) == "EXACTLY_ONCE"
+        # As in Flink: where barriers block nothing they need not overtake.
+        is_unaligned = settings.get(options.UNALIGNED_CHECKPOINTS) and is_exactly_once
         inline_bytes = min(settings.get(options.INLINE_THRESHOLD), _MOST_INLINE_BYTES)
         return CheckpointSettings(
             interval_ms,
@@ -81,6 +85,7 @@ class CheckpointSettings:
             max(settings.get(options.WRITE_BUFFER_SIZE) or _BUFFER_BYTES, inline_bytes),
             is_unaligned,
             settings.get(options.ALIGNED_CHECKPOINT_TIMEOUT).to_millis(),
+            is_exactly_once,
         )
 
 

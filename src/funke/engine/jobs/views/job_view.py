@@ -11,6 +11,7 @@ from typing import Any
 from funke.engine.errors import JobExecutionError
 from funke.engine.graph.execution_graph import ExecutionState
 from funke.engine.jobs.views.back_pressure import PressureView
+from funke.engine.runtime.checkpoint_order import AlignmentStatistics
 from funke.engine.types.job_status import JobStatus
 
 __all__ = [
@@ -131,6 +132,8 @@ class SlotSnapshotView:
     answered_ms: float = 0.0
     # What barriers have overtaken, of the size.
     in_flight: int = 0
+    # Of its subtasks.
+    alignments: tuple[AlignmentStatistics, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -157,6 +160,11 @@ class CheckpointView:
     def in_flight(self) -> int:
         """Bytes that barriers have overtaken."""
         return sum(each.in_flight for each in self.slots)
+
+    @property
+    def processed_bytes(self) -> int:
+        """Bytes that subtasks took between their first barrier and their last."""
+        return sum(each.processed_bytes for slot in self.slots for each in slot.alignments)
 
 
 @dataclass(frozen=True)

@@ -537,10 +537,11 @@ class SlotLoop:
         self._prepare_s = 0.0
         self._release_results()
         if not any(task.has_ended for task in self._tasks):  # else the last checkpoint takes its place
-            self._subtasks.snapshot(taking.order, stall_s * 1000, in_flight)
+            alignments = tuple(task.end_alignment(taking.order.checkpoint_id) for task in self._tasks)
+            self._subtasks.snapshot(taking.order, stall_s * 1000, in_flight, alignments)
             self._tell(Captured(taking.order.checkpoint_id))
         for task in self._tasks:
-            task.release()
+            task.release(taking.order.checkpoint_id)
 
     def _on_overtaking(self, slot: int, taking: TakeCheckpoint) -> None:
         """The barrier of another slot, which may be heard before the driver's order."""
@@ -558,7 +559,8 @@ class SlotLoop:
         self._last_overtaking = number
         for task in self._tasks:
             if task.aligning is not None:
-                task.release()  # of one that was given up, which is not known here yet
+                # It was given up, which is not known here yet.
+                task.release(task.aligning.order.checkpoint_id)
             task.begin(taking)
             self._prepare(task, taking)
             task.hold()
@@ -590,8 +592,7 @@ class SlotLoop:
         if self._overtaking is not None and self._overtaking.number in self._aborted:
             self._overtaking = None
         for task in self._tasks:
-            if task.aligning is not None and task.aligning.order.checkpoint_id in self._aborted:
-                task.release()
+            task.give_up(self._aborted)
         self._subtasks.learn(notifications)
 
     def _pass_probe(self, task: Task) -> None:

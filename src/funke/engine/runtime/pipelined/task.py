@@ -7,6 +7,8 @@ import time
 from collections import deque
 from typing import Any
 
+from funke.engine.runtime.checkpoint_order import AlignmentStatistics
+from funke.engine.runtime.pipelined.alignment import Alignment
 from funke.engine.runtime.pipelined.channels import BufferPool, InChannel, OutChannel
 from funke.engine.runtime.pipelined.connection import BARRIER, END, PROBE
 from funke.engine.runtime.pipelined.debloating import Debloater
@@ -49,9 +51,9 @@ class Task:
         # When it was measured, and how long it had been busy and pressed back by then; the oldest first.
         self._measured: deque[tuple[float, float, float]] = deque([(self._full_since, 0.0, 0.0)])
         self._ended = 0
-        # The checkpoint whose barrier has come on some channels, or on all of them.
-        self._aligning: TakeCheckpoint | None = None
-        self._missing = 0
+        # Checkpoints whose barriers have come on some channels, or on all of them, by number: more than one only where
+        # barriers block no channels.
+        self._alignments: dict[int, Alignment] = {}
         # Its barrier has been sent: nothing is taken before the slot's state is captured.
         self.is_held = False
         # All its input has ended; it ends when it is done with it.
@@ -202,49 +204,73 @@ class Task:
 
     def begin(self, taking: TakeCheckpoint) -> None:
         """A source sends its barrier, or one has overtaken everything."""
-        self._aligning = taking
+        self._alignments[taking.order.checkpoint_id] = Alignment(taking, 0, self._taken_bytes)
 
     def on_barrier(self, channel: InChannel, payload: bytes, aborted: set[int]) -> TakeCheckpoint | None:
         """A barrier has come; the checkpoint, once it has come on all channels."""
         taking: TakeCheckpoint = pickle.loads(payload)
-        number = taking.order.checkpoint_id
-        known = -1 if self._aligning is None else self._aligning.order.checkpoint_id
-        if number in aborted or number < known:
+        number, is_blocking = taking.order.checkpoint_id, taking.order.is_exactly_once
+        newest = max(self._alignments, default=-1)
+        if number in aborted or (is_blocking and number < newest):
             self._unblock(channel)
             return None
-        if number > known > -1:
+        if not is_blocking:
+            self._unblock(channel)
+        elif number > newest > -1:
             # Its sender has heard that the one before was given up, which is not known here yet.
-            self.release()
+            self.release(newest)
             channel.is_blocked = True
-        if self._aligning is None:
-            self._aligning, self._missing = taking, len(self.ins) - self._ended
-        self._missing -= 1
-        return taking if self._missing == 0 else None
+        if number not in self._alignments:
+            self._alignments[number] = Alignment(taking, len(self.ins) - self._ended, self._taken_bytes)
+        alignment = self._alignments[number]
+        alignment.missing -= 1
+        return taking if alignment.missing == 0 else None
 
     @property
     def aligning(self) -> TakeCheckpoint | None:
-        """The checkpoint whose barriers are on their way."""
-        return self._aligning
+        """The oldest checkpoint whose barriers are on their way, or have come."""
+        return self._alignments[min(self._alignments)].taking if self._alignments else None
+
+    @property
+    def _taken_bytes(self) -> int:
+        return sum(channel.taken_bytes for channel in self.ins)
 
     def hold(self) -> None:
-        """Everything before the barrier is sent; nothing is taken until the slot's state is captured."""
+        """Everything before the barrier is sent; nothing is taken until the slot's state is captured.
+
+        Also at least once: what this subtask took now would be in its state, and not in that of the subtasks behind it.
+        """
         self.subtask.flush()
         self.is_held = True
 
     def send_barrier(self, taking: TakeCheckpoint) -> None:
         """Behind everything that was sent before."""
         self.hold()
+        self._alignments[taking.order.checkpoint_id].complete(self._taken_bytes)
         payload = pickle.dumps(taking, 5)
         for channel in self.outs:
             channel.send_mark(BARRIER, payload)
 
-    def release(self) -> None:
-        """The checkpoint is captured, or given up."""
-        self._aligning = None
-        self.is_held = False
-        for channel in self.ins:
-            if channel.is_blocked:
-                self._unblock(channel)
+    def end_alignment(self, number: int) -> AlignmentStatistics:
+        """How the barriers of a checkpoint that is captured now have come."""
+        alignment = self._alignments[number]
+        if alignment.taking.order.is_unaligned:
+            alignment.complete(self._taken_bytes)
+        return alignment.statistics(self.subtask.vertex.id, self.subtask.index)
+
+    def release(self, number: int) -> None:
+        """A checkpoint is captured, or given up."""
+        if number == min(self._alignments, default=None):
+            self.is_held = False
+            for channel in self.ins:
+                if channel.is_blocked:
+                    self._unblock(channel)
+        self._alignments.pop(number, None)
+
+    def give_up(self, aborted: set[int]) -> None:
+        """Forgets the checkpoints among those whose barriers are on their way."""
+        for number in aborted.intersection(self._alignments):
+            self.release(number)
 
     def _unblock(self, channel: InChannel) -> None:
         channel.is_blocked = False
