@@ -5,7 +5,7 @@ SHELL := /bin/bash
 RUN = JAVA_HOME="$$(cat .venv/java-home)" .venv/bin
 SOURCES = src tests tools $(wildcard examples) $(wildcard benchmarks)
 
-.PHONY: help demo test check bench soak layers format venv
+.PHONY: help demo test check bench soak docs wheel layers format venv
 
 help:
 	@echo "make demo     run an event-time streaming job on embedded Spark"
@@ -13,6 +13,8 @@ help:
 	@echo "make check    format, lint, strict types, import layers"
 	@echo "make bench    measure Funke beside PyFlink and Spark, write docs/benchmarks.md"
 	@echo "make soak     run streams of random shapes, then disturb a job at random for ten minutes and verify it (SHAPES=100, SECONDS=60, SEED=1, KINDS=kill,pause, FAULTS=1)"
+	@echo "make docs     build the documentation site, which \`funke docs\` opens"
+	@echo "make wheel    build the package with its documentation into dist/"
 	@echo "make layers   check that imports point downwards"
 	@echo "make format   format the sources and mend what the linter can mend"
 	@echo "make venv     create .venv and install what is missing"
@@ -40,6 +42,12 @@ soak: venv
 	@FUNKE_TEST_SHAPES=$(SHAPES) $(RUN)/python -m pytest -q --timeout 3600 -k shape tests/unit/runtime/pipelined
 	@$(RUN)/python tools/kafka_soak.py $(if $(SEED),--seed $(SEED)) $(if $(FAULTS),--faults)
 	@$(RUN)/python tools/soak.py --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(if $(KINDS),--kinds $(KINDS)) $(if $(FAULTS),--faults)
+
+docs: venv
+	@.venv/bin/python tools/docs_site.py
+
+wheel: docs
+	@.venv/bin/python -m pip wheel --quiet --no-deps --wheel-dir dist .
 
 layers: venv
 	@.venv/bin/python tools/layers.py

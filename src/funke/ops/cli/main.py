@@ -35,7 +35,7 @@ usage: funke run [options] program.py [arguments of the program]
        funke checkpoint [-full] <job id>
        funke recover <job id> | --all | --watch
        funke start-cluster [--standby] | stop-cluster [--keep-jobs] | dashboard
-       funke memory | doctor
+       funke memory | doctor | docs
        funke --version
 
   run        run a PyFlink program on Spark; python -m funke program.py does the same
@@ -56,6 +56,7 @@ usage: funke run [options] program.py [arguments of the program]
 
   memory     show Flink's memory model for the configuration
   doctor     look whether Java, Python, Spark, ports, storage and clocks are as they should be
+  docs       show the documentation in a browser, without a network
 
 Every command but sql takes --json. A job is named by its id or the start of it. Only jobs with checkpointing can be
 recovered.
@@ -82,6 +83,7 @@ _JOB_COMMANDS = {
     "start-cluster": ("cluster_commands", "start_cluster"),
     "stop-cluster": ("cluster_commands", "stop_cluster"),
     "dashboard": ("cluster_commands", "open_dashboard"),
+    "docs": ("docs", "show_docs"),
 }
 
 
