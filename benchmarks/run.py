@@ -2,7 +2,8 @@
 
     python benchmarks/run.py [--only NAME ...] [--rows N] [--events N] [--write]
 
-PyFlink runs in an environment of its own that is made on first use. Results go to docs/benchmarks.md with --write.
+PyFlink runs in an environment of its own that is made on first use. With --write the rows of what was measured replace
+those in results/recorded.json, from which page.py writes docs/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+import page
 import postgres_table
 from auction_events import auction_files, parquet_of, side_input
 from dashboard_paint import RUNS, first_paint
@@ -27,6 +29,7 @@ from data import event_files, text_files
 from formats import FormatCost, format_costs
 from kafka_topics import connector_jar, servers, topic
 from micro import epoch_latency_ms, first_select_s, memory_per_key, ten_elements_s
+from page import SECTIONS, Results
 from service import Watched, burst_ratio, observed_ratio, overview_ms, submission_s
 from topic_latency import topic_latency_ms
 
@@ -94,6 +97,7 @@ class Bench:
         # Of the whole process tree, in microseconds per row; small machines lie about time.
         self.cpu_us: dict[str, float] = {}
         self._state_metrics: dict[tuple[str, ...], dict[str, float]] = {}
+        self.format_costs: list[FormatCost] = []
 
     def input(self, keys: int = 1_000, rows: int | None = None) -> str:
         """The folder with the input files."""
@@ -122,6 +126,11 @@ class Bench:
             found = [line.split() for line in result.stdout.splitlines() if line.startswith("FIGURE")]
             self._state_metrics[arguments] = {name: float(value) for _, name, value in found}
         return self._state_metrics[arguments]
+
+    def cost_of_formats(self) -> list[FormatCost]:
+        """CPU time of each format for a message."""
+        self.format_costs = format_costs()
+        return self.format_costs
 
     def worst_of_backends(self, name: str) -> float:
         """The larger figure of the two state backends with a million keys."""
@@ -454,7 +463,7 @@ def measures(bench: Bench) -> dict[str, Callable[[], Ratio]]:
             bench.cdc_snapshot("bare"),
             0.4,
         ),
-        "formats": lambda: formats(format_costs()),
+        "formats": lambda: formats(bench.cost_of_formats()),
         "kafka-latency": lambda: kafka_latency(*bench.kafka_latency()),
         "many-keys": lambda: ratio(
             "keyed count, 100 000 keys: Funke / transformWithState",
@@ -654,34 +663,59 @@ def machine() -> str:
         if line.startswith("model name"):
             model = line.split(":", 1)[1].strip()
             break
+    return f"{os.cpu_count()} cores ({model}), {platform.system()}"
+
+
+def software() -> str:
+    """The versions that are compared."""
     import pyspark
 
-    software = f"Python {platform.python_version()}, PySpark {pyspark.__version__}, {PYFLINK.replace('==', ' ')}"
-    return f"{os.cpu_count()} cores ({model}), {platform.system()}, {software}"
+    return f"Python {platform.python_version()}, PySpark {pyspark.__version__}, {PYFLINK.replace('==', ' ')}"
 
 
-def report(results: list[Ratio], bench: Bench) -> str:
-    """The results as a page."""
-    lines = [
-        "# Benchmarks",
-        "",
-        f"Measured by `make bench` on {time.strftime('%Y-%m-%d')}: {machine()}.",
-        "All programs read the same text files; each runs in a process of its own, timed from `execute()` to its end",
-        "after a warm-up job in the same process. PyFlink runs in process mode with as many workers, over some of the",
-        "rows: its speed does not depend on their number.",
-        "",
-        "| measure | measured | wanted | |",
-        "|---|--:|--:|---|",
+def recorded(results: dict[str, Ratio], bench: Bench, run: str) -> Results:
+    """The results as rows of the data file."""
+    old = {row["measure"]: row["section"] for row in Results.read().measures}
+    measured = [
+        {
+            "measure": measure,
+            "section": old.get(measure) or section_of(measure),
+            "name": each.name,
+            "measured": float(f"{each.measured:.3g}"),
+            "wanted": each.wanted,
+            "is_met": each.is_met,
+            "detail": each.detail,
+            "run": run,
+        }
+        for measure, each in results.items()
     ]
-    lines += [
-        f"| {r.name} | **{r.measured:,.2f}** | {r.wanted} | {r.detail}{'' if r.is_met else ' (not reached)'} |"
-        for r in results
+    programs = [
+        {
+            "program": name,
+            "rows_per_s": round(speed),
+            "cpu_us": round(bench.cpu_us[name], 2) if name in bench.cpu_us else None,
+            "run": run,
+        }
+        for name, speed in bench.speeds.items()
     ]
-    lines += ["", "| program | rows/s | CPU of all processes, µs per row |", "|---|--:|--:|"]
-    for name, speed in bench.speeds.items():
-        cpu = f"{bench.cpu_us[name]:.2f}" if name in bench.cpu_us else ""
-        lines.append(f"| {name} | {speed:,.0f} | {cpu} |")
-    return "\n".join(lines) + "\n"
+    formats = [
+        {
+            "format": each.name,
+            "bytes": round(each.message_bytes),
+            "decode_us": round(each.decode_us, 1),
+            "encode_us": None if each.encode_us is None else round(each.encode_us, 1),
+            "run": run,
+        }
+        for each in bench.format_costs
+    ]
+    return Results({}, measured, programs, formats)
+
+
+def section_of(measure: str) -> str:
+    """Where the page shows a measure that it has not shown before."""
+    word = measure.split("-", maxsplit=1)[0]
+    starts = {"kafka": "connectors", "cdc": "connectors", "latency": "latency", "rocksdb": "state"}
+    return word if word in SECTIONS else starts.get(word, "datastream")
 
 
 def main() -> None:
@@ -690,18 +724,28 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", help="short names of the measures to run")
     parser.add_argument("--rows", type=int, default=2_000_000)
     parser.add_argument("--events", type=int, help="events of Nexmark, if not as many as usual")
-    parser.add_argument("--write", action="store_true", help="write docs/benchmarks.md")
+    parser.add_argument("--write", action="store_true", help="replace the rows in results/recorded.json")
     options = parser.parse_args()
     bench = Bench(options.rows, options.events)
-    results = []
+    results: dict[str, Ratio] = {}
+    run = time.strftime("%Y-%m-%d")
+    about = {
+        "date": run,
+        "machine": machine(),
+        "software": software(),
+        "note": f"`{' '.join(['benchmarks/run.py', *sys.argv[1:]])}`",
+    }
+    before = Results.read()
+    if run in before.runs and about != before.runs[run]:
+        run = time.strftime("%Y-%m-%d %H:%M")
     for name, measure in measures(bench).items():
         if not options.only or name in options.only:
-            result = measure()
-            results.append(result)
+            result = results[name] = measure()
             mark = "ok " if result.is_met else "LOW"
             print(f"{mark} {result.name}: {result.measured:,.2f} (wanted {result.wanted}; {result.detail})", flush=True)
-            if options.write:
-                (ROOT / "docs" / "benchmarks.md").write_text(report(results, bench))
+            if options.write:  # after each: a run takes an hour, and may be stopped
+                before.renewed(run, about, recorded(results, bench, run)).write()
+                page.main([])
 
 
 if __name__ == "__main__":

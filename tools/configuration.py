@@ -18,14 +18,14 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "configuration.md"
 HEAD = """\
 # Configuration
 
-Every option that is known, made from the table that the engine reads (`tools/configuration.py`). Flink's other
-options are accepted, and whoever sets one is told that it has no effect and why; so are options that are known and
-have none here. A key that nobody knows but that looks like one of these is named with the key that may have been meant.
+All options, generated from the table that the engine reads (`tools/configuration.py`). Flink's other options are
+accepted; a warning says that they have no effect, and why. So it does for the options below that have none. An unknown
+key that resembles one of these gives a warning with the key that may have been meant.
 
-Options come from `config.yaml` (in `FUNKE_CONF_DIR` or `FLINK_CONF_DIR`), then from `-D key=value`, then from the
+Options are read from `config.yaml` (in `FUNKE_CONF_DIR` or `FLINK_CONF_DIR`), then from `-D key=value`, then from the
 program; the last one wins. Durations are written like `10 s`, sizes like `64 mb`, lists with semicolons or as YAML,
-maps as `a:1,b:2`. How options work together is told in [Operating jobs](operations.md), [State](state.md) and
-[Security](security.md).
+maps as `a:1,b:2`. [Operating jobs](operations.md), [The service](service.md), [State](state.md) and
+[Security](security.md) explain how options work together.
 """
 
 

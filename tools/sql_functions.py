@@ -18,10 +18,10 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "sql-functions.md"
 
 INTRODUCTION = """# SQL functions
 
-Every scalar function and operator, with the arguments that it takes and what it gives. `?` stands behind an argument
-that may be left out, `...` behind one that may be repeated, `/` between alternatives; `symbol` is a word or a type that
-belongs to the syntax. Functions give NULL if an argument is NULL unless it is said otherwise. Functions marked with *
-have a kernel that works on whole columns, for some or all types of arguments; the others run value by value.
+All scalar functions and operators, with their arguments and results. `?` marks an optional argument, `...` a repeated
+one, `/` separates alternatives; `symbol` is a word or a type that belongs to the syntax. Functions return NULL if an
+argument is NULL, unless the table says otherwise. Functions marked with * have a kernel that works on whole columns,
+for some or all argument types; the others run value by value.
 
 `python tools/sql_functions.py` writes this page.
 """
@@ -29,49 +29,49 @@ have a kernel that works on whole columns, for some or all types of arguments; t
 DIFFERENCES = """
 ## What is different from Flink
 
-Thousands of random expressions and hundreds of queries give here what Flink's own engine gives
-(`tests/differential/sql`), but for this:
+Thousands of random expressions and hundreds of queries give the same results as Flink's engine
+(`tests/differential/sql`), with these exceptions:
 
 - **Years** are those of Python, 1 to 9999: a date or time beyond them is an error, or NULL where Flink's text has a
   wrong year.
-- **Before 1970** Flink cuts fractions of a second towards 1970: YEAR(TIMESTAMP '1969-12-31 23:59:59.5') is 1970 there
+- **Before 1970** Flink rounds fractions of a second towards 1970: YEAR(TIMESTAMP '1969-12-31 23:59:59.5') is 1970 there
   and 1969 here; the same for EXTRACT, FLOOR, CEIL and casts, and SECOND may be below 0 there. Before 1582 some of its
   functions count by the Julian calendar.
-- **The last digit** of SIN, COSH, EXP, POWER and their kin may differ: libraries of C compute them, not Java.
-- **ROUND and TRUNCATE** give NaN and infinities back, for which Flink fails; with a number of digits that is no
-  constant Flink moves the point of decimals.
+- **The last digit** of SIN, COSH, EXP, POWER and similar functions may differ: C libraries compute them, not Java.
+- **ROUND and TRUNCATE** return NaN and infinities, for which Flink fails; with a variable number of digits
+  Flink moves the point of decimals.
 - **NaN** is not equal to itself, also where Flink recognises that two expressions are the same; a decimal beside NaN
   is not less than it.
-- **Decimals modulo integers** of another type: Flink cuts a decimal that does not fit in another way.
+- **Decimals modulo integers** of another type: Flink shortens a decimal that does not fit in another way.
 - **Decimals of texts and quotients**: TRY_CAST('A' AS DECIMAL(10, 2)) is NULL; Flink takes a single letter for 0. A
   quotient has the digits of its type, which Flink's may exceed. A constant -0.0 keeps its sign.
-- **Maps** have keys that are not NULL and are there once; MAP and MAP_FROM_ARRAYS refuse others. Keys stay in their
-  order, also those of STR_TO_MAP.
+- **Maps** have unique keys that are not NULL; MAP and MAP_FROM_ARRAYS reject others. Keys stay in their order, also
+  those of STR_TO_MAP.
 - **Missing elements** of constant arrays and maps, ARRAY[1, 2, 3][9], are NULL; Flink gives -1.
 - **Arrays and maps** of different types are not compared, and NULL in an array is equal to NULL; in Flink only if no
   function has made the array.
 - **IN**: `'a' IN ('x', s)` compares all of s; Flink cuts s to the length of the constant. A text beside a NULL of
-  another type is refused, also if that is a constant.
-- **COALESCE** computes what it needs; in Flink an argument that it does not need may fail.
+  another type is rejected, also if that is a constant.
+- **COALESCE** computes only the arguments it needs; in Flink an unneeded argument may fail.
 - **TIMESTAMPDIFF(WEEK, …)** is right for more than 68 years, too.
 - **TO_DATE** with a pattern gives NULL for a text that does not fit; Flink gives a day of the year 1705471.
 - **Characters beyond the first 65536** stay whole in regular expressions and SPLIT and are one in OVERLAY; Flink can
   cut them in two. JSON_QUOTE writes their right codes.
-- **BTRIM and LTRIM** trim whatever text they are given; Flink's leave that of CONCAT_WS as it is, or fail.
+- **BTRIM and LTRIM** trim every text; Flink's leave the result of CONCAT_WS unchanged, or fail.
 - **JSON_ARRAYAGG, JSON_OBJECTAGG** put quotes around texts in group windows too, where Flink forgets them.
 - **CEIL(date TO DAY)** is the date itself; Flink takes the next day. CEIL of 10 o'clock on the first day of a week,
   month or year is the start of the next one; Flink gives the start of this one.
 - **RANK** follows the standard for rows of the same time.
-- **INTERSECT ALL and EXCEPT ALL** compare all columns, also those that nobody reads; Flink forgets these.
-- **Not there**: ML_PREDICT, and whatever else needs a model.
+- **INTERSECT ALL and EXCEPT ALL** compare all columns, also unread ones; Flink drops these.
+- **Not supported**: ML_PREDICT, and other functions that need a model.
 - **Structured values** (OBJECT_OF, OBJECT_UPDATE, STRUCTURED<'name', …>) are rows with the name of a class; `collect()`
-  gives rows, PyFlink cannot collect them.
-- **BITMAP**: its functions and aggregates, =, <>, groups, CAST to texts. `collect()` gives its bytes; PyFlink cannot
-  collect it. Equal bitmaps have equal bytes here; Flink's may have runs or lists that are as long.
-- **TO_CHANGELOG, FROM_CHANGELOG** refuse arguments with names that they do not have, which Flink leaves out.
-- **VARIANT**: PARSE_JSON, access by `[]`, JSON_STRING, =, <>, groups; as in Flink it is cast to nothing. `collect()`
-  gives its JSON as a text; PyFlink cannot collect it.
-- **More than there**: OCTET_LENGTH, SUBSTRING and || of bytes, ATAN2 and GREATEST of mixed numbers, OFFSET without
+  returns rows, PyFlink cannot collect them.
+- **BITMAP**: its functions and aggregates, =, <>, groups, CAST to texts. `collect()` returns its bytes; PyFlink cannot
+  collect it. Equal bitmaps have equal bytes here; Flink's may have runs or lists of the same length.
+- **TO_CHANGELOG, FROM_CHANGELOG** reject arguments with unknown names, which Flink ignores.
+- **VARIANT**: PARSE_JSON, access by `[]`, JSON_STRING, =, <>, groups; as in Flink it cannot be cast. `collect()`
+  returns its JSON as a string; PyFlink cannot collect it.
+- **More than Flink**: OCTET_LENGTH, SUBSTRING and || of bytes, ATAN2 and GREATEST of mixed numbers, OFFSET without
   LIMIT, sessions of table functions in batch mode.
 """
 

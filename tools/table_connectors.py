@@ -20,8 +20,8 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "table-connectors.md"
 
 INTRODUCTION = """# Connectors of tables
 
-What stands behind `'connector' = '…'` in the options of CREATE TABLE. Unknown options are refused, with a list of those
-that there are. Packages add connectors with an entry point of the group `funke.table_factories` that names a subclass
+The connectors for `'connector' = '…'` in the options of CREATE TABLE. Unknown options are rejected, with a list of the
+supported ones. Packages add connectors with an entry point of the group `funke.table_factories`, which names a subclass
 of `funke.engine.sql.connectors.table_factory.TableFactory`.
 
 `python tools/table_connectors.py` writes this page.

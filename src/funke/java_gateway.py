@@ -1,4 +1,4 @@
-"""The gateway to Flink's classes in Java: there is none, and programs that ask for it are told what to do."""
+"""The gateway to Flink's Java classes: it does not exist; programs that ask for it get an error with an alternative."""
 
 from __future__ import annotations
 

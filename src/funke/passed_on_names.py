@@ -1,7 +1,7 @@
 """Names that PyFlink's modules can be asked for although they come from another module, and where they are here.
 
 PyFlink's `datastream.window` happens to import `Time`, so programs import it from there. What a module passes on is
-looked up when somebody asks: the imports would be circular or slow, and nobody else needs them.
+looked up on access: the imports would be circular or slow, and other programs do not need them.
 """
 
 from __future__ import annotations

@@ -208,7 +208,7 @@ def test_a_machine_that_restarts(tmp_path: Path) -> None:
             assert soak_job.committed(path) == soak_job.expected(machine.records)
             owner = records[job_id].owner()
             assert owner is not None and owner.attempt == 1
-            assert f"goes on with job {job_id} from {before[job_id]}" in service_log(machine)
+            assert f"continues job {job_id} from {before[job_id]}" in service_log(machine)
         listed = machine.command("list", "-a").stdout
         assert all(f"{job_id} : soak (FINISHED)" in listed for job_id in outputs)
         assert machine.command("stop-cluster").returncode == 0

@@ -85,7 +85,7 @@ def test_a_job_without_room_is_told_what_the_workers_have(cluster: HostCluster) 
 
 def test_a_driver_on_loopback_is_refused(cluster: HostCluster) -> None:
     done = cluster.run(cluster.program("counts.py", COUNTS), **{"spark.driver.host": "127.0.0.1"})
-    assert "the driver's address 127.0.0.1 means another host to the executors of master:7077" in done.stderr
+    assert "the driver's address 127.0.0.1 resolves to another host for the executors on master:7077" in done.stderr
 
 
 @dataclass

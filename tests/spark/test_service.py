@@ -292,7 +292,7 @@ def rescale_in_vain(service: Service, job_id: str) -> str:
     assert wait_until(lambda: service.ask(outcome)["status"]["id"] == "COMPLETED", 3 * _LIMIT_S)  # two drivers start
     cause = service.ask(outcome)["operation"]["failure-cause"]["stack-trace"]
     assert "no job runs with a parallelism of 2" in cause and "there is a licence for one subtask" in cause
-    successor = re.findall(r"job (\w+) goes on with the parallelism before", cause)[0]
+    successor = re.findall(r"job (\w+) continues with the previous parallelism", cause)[0]
     assert service.ask(f"/jobs/{job_id}")["state"] == "FINISHED" and successor != job_id
     assert {vertex["parallelism"] for vertex in service.ask(f"/jobs/{successor}")["vertices"]} == {1}
     assert wait_until(lambda: service.is_writing(successor), _LIMIT_S)

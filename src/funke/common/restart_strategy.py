@@ -186,4 +186,4 @@ def read_restart_strategy(settings: Settings) -> RestartStrategyConfiguration:
             _to_timedelta(settings.get(options.FAILURE_RATE_INTERVAL)),
             _to_timedelta(settings.get(options.FAILURE_RATE_DELAY)),
         )
-    raise ConfigurationError(f"option 'restart-strategy.type': no restart strategy is named {kind!r}")
+    raise ConfigurationError(f"option 'restart-strategy.type': unknown restart strategy {kind!r}")

@@ -64,7 +64,7 @@ class SimpleStringSchema(SerializationSchema, DeserializationSchema):
         return value.encode(self._charset, "replace")
 
     def deserialize(self, message: bytes) -> str:
-        """Return the decoded text; bytes that are no characters become replacement characters, as in Java."""
+        """Return the decoded text; bytes that do not decode become replacement characters, as in Java."""
         return message.decode(self._charset, "replace")
 
     def get_produced_type(self) -> TypeInformation:

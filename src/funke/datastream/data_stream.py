@@ -83,11 +83,11 @@ class DataStream(OperatorSettings):
     ) -> None:
         self._env = env
         self._ref = ref
-        # What setters change; None if the stream is no operator of its own (after rebalance(), union() and the like).
+        # What setters change; None if the stream is not an operator (after rebalance(), union() and the like).
         self._node = node
 
     def __getattr__(self, name: str) -> NoReturn:
-        """Refuse what there is not; what only keyed streams have is told apart."""
+        """Raise AttributeError; methods of keyed streams get a message of their own."""
         message = f"'{type(self).__name__}' object has no attribute '{name}'"
         if not name.startswith("_"):
             own = [each for each in dir(type(self)) if not each.startswith("_")]
@@ -581,7 +581,7 @@ class KeyedStream(RefusedSettings, DataStream):
         self._refuse("partition_custom()")
 
     def cache(self) -> NoReturn:
-        """Not possible: a keyed stream is no operator."""
+        """Not possible: a keyed stream is not an operator."""
         self._refuse("cache()")
 
 

@@ -32,7 +32,7 @@ def available_cores() -> int:
 
 
 class EnvironmentSettings:
-    """What an environment can be told before a job is submitted."""
+    """The settings of an environment, made before a job is submitted."""
 
     # Flink keeps this one per process too: it concerns environments that are made later.
     _default_local_parallelism: ClassVar[int | None] = None
@@ -72,11 +72,11 @@ class EnvironmentSettings:
         return self._config.get_max_parallelism()
 
     def get_default_local_parallelism(self) -> int:
-        """Return the parallelism of environments that are not told any: the number of cores, unless changed."""
+        """Return the default parallelism of environments: the number of cores, unless changed."""
         return EnvironmentSettings._default_local_parallelism or available_cores()
 
     def set_default_local_parallelism(self, parallelism: int) -> None:
-        """Change the parallelism of environments that are made from now on and not told any."""
+        """Change the parallelism of environments that are made later."""
         require_parallelism(parallelism, "the default local parallelism")
         EnvironmentSettings._default_local_parallelism = parallelism
 
@@ -156,17 +156,17 @@ class EnvironmentSettings:
         return self
 
     def is_changelog_state_backend_enabled(self) -> bool | None:
-        """Tell whether changes of state are logged; None when nobody said."""
+        """Tell whether changes of state are logged; None when it is not set."""
         is_set = self._settings.is_set(options.STATE_CHANGELOG)
         return self._settings.get(options.STATE_CHANGELOG) if is_set else None
 
     def set_default_savepoint_directory(self: _T, directory: str) -> _T:
-        """Set the folder of savepoints that are not told where to go."""
+        """Set the default folder of savepoints."""
         self._settings.set(options.SAVEPOINT_DIRECTORY, directory)
         return self
 
     def get_default_savepoint_directory(self) -> str | None:
-        """Return the folder of savepoints that are not told where to go."""
+        """Return the default folder of savepoints."""
         directory: str | None = self._settings.get(options.SAVEPOINT_DIRECTORY)
         return directory
 

@@ -1,4 +1,4 @@
-"""What an interrupt (Ctrl-C, or the stop button of a notebook) does to the job whose results somebody waits for."""
+"""What an interrupt (Ctrl-C, or the stop button of a notebook) does to the job whose results the program waits for."""
 
 from __future__ import annotations
 

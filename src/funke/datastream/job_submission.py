@@ -1,4 +1,4 @@
-"""Hands jobs to the engine, or to whoever stands in for it while a program is only looked at."""
+"""Hands jobs to the engine, or to its stand-in while a program is only inspected."""
 
 from __future__ import annotations
 

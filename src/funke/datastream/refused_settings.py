@@ -1,4 +1,4 @@
-"""Streams that are no operator of their own, so that there is nothing to name or to set."""
+"""Streams that are not operators, so that there is nothing to name or to set."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs that describe a job and end without running it: they are told so, since nothing else would show it."""
+"""Warns about programs that describe a job and end without running it, since nothing else would show it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def watch_unexecuted(env: EnvironmentGraph) -> None:
 
 def _note(nodes: StreamGraph, pending: set[int], submissions: list[str]) -> None:
     left = [nodes.nodes[each] for each in sorted(pending) if each in nodes.nodes]
-    # Streams that tables have read, and what a program has tried and left aside, are no sinks.
+    # Not sinks: streams that tables read, and streams that the program built and did not use.
     if not any(isinstance(each.operation, WriteSink) for each in left) and (submissions or not left):
         return
     pending.clear()
@@ -44,7 +44,7 @@ def tell_unexecuted() -> None:
     """Says, once, what was never run."""
     for env in list(_watched):
         _note(env._builder.graph, env._builder.pending, env._submissions)
-    # Somebody who types, or tests, may well look at a job without running it; a program that fails has said why.
+    # In a shell or a test a job may be inspected without being run; a program that fails has said why.
     is_program = not hasattr(sys, "ps1") and not {"pytest", "IPython"} & set(sys.modules)
     if _lines and is_program and getattr(sys, "last_value", None) is None:
         place = f" ({_lines[-1]})" if _lines[-1] else ""

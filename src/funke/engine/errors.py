@@ -15,10 +15,10 @@
     ├── SourceError                a source cannot be opened or read
     ├── SinkError                  a sink cannot be opened, written or committed
     ├── StateError                 state or a snapshot cannot be read, written or restored
-    │   ├── RecoveryRefusedError     a job's checkpoints or record are damaged, and somebody decides how it goes on
+    │   ├── RecoveryRefusedError     a job's checkpoints or record are damaged, and a user has to decide
     │   └── StorageUnavailableError  the place where it is cannot be reached, which says nothing about what is there
     ├── JavaException              what Flink's tables and catalogs report, by PyFlink's names: flink_exceptions.py
-    ├── UntrustedError             a file, folder or process of somebody else's stands where one's own is expected;
+    ├── UntrustedError             a file, folder or process belongs to another user, or did not authenticate;
     │                              also a PermissionError
     └── JobExecutionError          a submitted job failed
         ├── JobCancelledError      it was cancelled before it ended
@@ -103,7 +103,7 @@ class MalformedPatternError(GraphError):
 
 
 class SqlParserError(FunkeError):
-    """A text is no SQL statement; ``line`` and ``column`` count from 1 and are those of the first wrong token."""
+    """The text is not a SQL statement; ``line`` and ``column`` count from 1 and are those of the first wrong token."""
 
     def __init__(self, message: str, line: int, column: int) -> None:
         self.message = message
@@ -141,7 +141,7 @@ class StateError(FunkeError):
 
 
 class RecoveryRefusedError(StateError):
-    """A job does not go on by itself, because its checkpoints or its record are damaged: somebody has to decide."""
+    """A job does not go on by itself, because its checkpoints or its record are damaged: a user has to decide."""
 
 
 class StorageUnavailableError(StateError):
@@ -149,14 +149,14 @@ class StorageUnavailableError(StateError):
 
 
 class UntrustedError(FunkeError, PermissionError):
-    """Somebody else's file, folder or process stands where one's own is expected."""
+    """A file, folder or process belongs to another user, or did not prove its identity."""
 
 
 class JobExecutionError(FunkeError):
     """A submitted job failed.
 
     ``operator`` names the step that failed and ``user_traceback`` is the text of the user's own stack. Where it
-    happened is told by ids, as far as it is known: of the operator, and of the vertex, subtask and slot that ran it.
+    happened is given by the ids of the operator, vertex, subtask and slot, as far as they are known.
     """
 
     # The class of the exception that was raised, and the line at which the program made the operator.

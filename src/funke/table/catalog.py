@@ -70,7 +70,7 @@ __all__ = [
     "WatermarkSpec",
 ]
 
-_NO_STATISTICS = "nobody uses statistics here: Spark gathers its own"
+_NO_STATISTICS = "statistics are not used: Spark gathers its own"
 
 
 class Catalog:
@@ -230,7 +230,7 @@ class Catalog:
         """Drop a function."""
         self._catalog.drop_function(*function_path._parts(), ignore_if_not_exists)
 
-    get_procedure = unsupported("Catalog.get_procedure", "procedures are Java classes of Flink's")
+    get_procedure = unsupported("Catalog.get_procedure", "Flink procedures are Java classes")
 
     def list_models(self, database_name: str) -> list[str]:
         """Return the names of a database's models."""

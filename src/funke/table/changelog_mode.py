@@ -24,7 +24,7 @@ class ChangelogMode:
 
     @staticmethod
     def upsert() -> ChangelogMode:
-        """Rows are added, replaced by key, and deleted; what they were before is not told."""
+        """Rows are added, replaced by key, and deleted; rows before updates are not emitted."""
         return ChangelogMode(frozenset(RowKind) - {RowKind.UPDATE_BEFORE})
 
     @staticmethod

@@ -33,7 +33,7 @@ class CompiledPlan:
         """Return the plan as a text."""
         return self._plan.to_json()
 
-    as_smile_bytes: Any = unsupported("CompiledPlan.as_smile_bytes", "a plan is a text of JSON: as_json_string()")
+    as_smile_bytes: Any = unsupported("CompiledPlan.as_smile_bytes", "a plan is a JSON string: as_json_string()")
 
     def write_to_file(self, file: str | Path, ignore_if_exists: bool = False) -> None:
         """Write the plan to a file; one that is there already is kept, or an error."""

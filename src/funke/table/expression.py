@@ -65,7 +65,7 @@ class Expression(
         return Expression(syntax)
 
     def __getattr__(self, name: str) -> Expression[Any]:
-        # Python itself asks for names such as __deepcopy__, which are no fields.
+        # Python itself asks for names such as __deepcopy__, which are not fields.
         if name.startswith("__") or name == "_syntax":
             raise AttributeError(name)
         return self.get(name)

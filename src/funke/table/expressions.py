@@ -1,4 +1,4 @@
-"""Functions that make expressions: columns, constants, and everything that is no member of an expression."""
+"""Functions that make expressions: columns, constants, and everything that is not a method of an expression."""
 
 from __future__ import annotations
 

@@ -161,7 +161,7 @@ class OverWindowedTable:
 
 
 class AggregatedTable:
-    """Groups that an aggregate function of the user's has combined."""
+    """Groups that a user's aggregate function has combined."""
 
     def __init__(
         self, groups: GroupedTable | WindowGroupedTable, call: syntax.Expression, names: tuple[str, ...]
@@ -200,7 +200,7 @@ class AggregatedTable:
 
 
 class FlatAggregateTable(AggregatedTable):
-    """Groups that a table aggregate function of the user's has turned into rows."""
+    """Groups that a user's table aggregate function has turned into rows."""
 
     def _item(self) -> syntax.Expression:
         """What the function gives: its columns have the names of its own fields."""

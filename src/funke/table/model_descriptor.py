@@ -47,7 +47,7 @@ class ModelDescriptor:
         return self._output_schema
 
     def get_comment(self) -> str | None:
-        """Return what the model is for, if it is told."""
+        """Return what the model is for, if that is given."""
         return self._comment
 
     def _to_catalog_model(self) -> CatalogModel:

@@ -27,7 +27,7 @@ class HiveModule(Module):
     """Hive's functions."""
 
     def __init__(self, hive_version: str | None = None) -> None:
-        raise UnsupportedFeatureError("HiveModule", "Hive's functions are Java classes, and there is no JVM of Flink's")
+        raise UnsupportedFeatureError("HiveModule", "Hive's functions are Java classes, and Funke runs no Flink JVM")
 
 
 class ModuleEntry:

@@ -30,7 +30,7 @@ class BufferedInserts:
     """Inserts that `execute()` of Flink 1.x runs.
 
     Flink 2 hands out a pipeline for each, which the program runs itself. A program of 1.x keeps none: so
-    `env.execute()`, which runs no pipelines in Flink 2, runs those that nobody holds.
+    `env.execute()`, which runs no pipelines in Flink 2, runs those without a holder.
     """
 
     def __init__(self) -> None:

@@ -20,7 +20,7 @@ class PlanReference:
         if isinstance(self._content, Path):
             return StoredPlan.read(self._content)
         if isinstance(self._content, bytes):
-            raise UnsupportedFeatureError("a plan in Smile", "a plan is a text of JSON: PlanReference.from_json_string")
+            raise UnsupportedFeatureError("a plan in Smile", "a plan is a JSON string: PlanReference.from_json_string")
         return StoredPlan.from_json(self._content)
 
     def __str__(self) -> str:

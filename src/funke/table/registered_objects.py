@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RegisteredObjects"]
 
-_NO_JAVA = "there is no JVM of Flink's; write the function in Python: udf(), udtf(), udaf() of pyflink.table.udf"
+_NO_JAVA = "Funke runs no Flink JVM; write the function in Python: udf(), udtf(), udaf() of pyflink.table.udf"
 
 
 class RegisteredObjects:
@@ -181,14 +181,14 @@ def _catalog_function(function: Any) -> CatalogFunction:
 def _decorated(function: Any) -> UserDefinedFunctionWrapper:
     if isinstance(function, UserDefinedFunctionWrapper):
         return function
-    # PyFlink wraps aggregates; whoever names their types in the class needs no decorator.
+    # PyFlink wraps aggregates; a class that names its types needs no decorator.
     if isinstance(function, TableAggregateFunction):
         made = udtaf(function, result_type=function.get_result_type(), accumulator_type=function.get_accumulator_type())
     elif isinstance(function, AggregateFunction):
         made = udaf(function, result_type=function.get_result_type(), accumulator_type=function.get_accumulator_type())
     else:
         raise TypeError(
-            "a function for tables is made by udf(), udtf(), udaf() or udtaf(), which say its types; "
+            "a table function is made by udf(), udtf(), udaf() or udtaf(), which say its types; "
             f"got {type(function).__name__}"
         )
     assert isinstance(made, UserDefinedFunctionWrapper)

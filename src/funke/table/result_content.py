@@ -46,7 +46,7 @@ class ResultContent(ABC):
         """Give the lines that print shows."""
 
     def table_lines(self, rows: Iterator[Row]) -> Iterator[str]:
-        """Give the lines for rows that are no changes: those of a result as it is."""
+        """Return the lines for rows without a kind column: those of a final result."""
         return self.lines(rows)
 
     def wait(self, timeout_ms: int | None) -> None:
@@ -92,7 +92,7 @@ class JobRows(ResultContent):
         self._rows = chain.from_iterable(
             to_rows(columns, batch) for batches in job.collected(channel) for batch in batches
         )
-        # The first row, while somebody waits for it.
+        # The first row, while a caller waits for it.
         self._first: Future[Row | None] | None = None
 
     def rows(self) -> Iterator[Row]:
@@ -114,7 +114,7 @@ class JobRows(ResultContent):
 
 
 class InsertCounts(ResultContent):
-    """How many rows went into each sink; like Flink nobody counts them, so it is -1, once the job has ended."""
+    """How many rows went into each sink; as in Flink they are not counted, so it is -1, once the job has ended."""
 
     is_insert = True
 
@@ -138,7 +138,7 @@ class InsertCounts(ResultContent):
 def _fetch(rows: Iterator[Row], first: Future[Row | None]) -> None:
     try:
         first.set_result(next(rows, None))
-    except BaseException as error:  # whoever waits gets it
+    except BaseException as error:  # waiting callers get it
         first.set_exception(error)
 
 

@@ -22,7 +22,7 @@ __all__ = ["Schema", "DataType", "Expression"]
 
 
 class Schema:
-    """Columns, watermark and primary key, before anybody has checked them.
+    """Columns, watermark and primary key, before they are checked.
 
     >>> from funke.table import DataTypes
     >>> print(Schema.new_builder().column("id", DataTypes.INT().not_null()).primary_key("id").build())
@@ -118,7 +118,7 @@ class Schema:
             return self._set_watermark(WatermarkDefinition((_name(column_name),), _expression(watermark_expr)))
 
         def primary_key(self, *column_names: str) -> Schema.Builder:
-            """Declare the columns that make a row unique; nobody checks that they do."""
+            """Declare the columns that make a row unique; that is not checked."""
             return self.primary_key_named(f"PK_{'_'.join(column_names)}", *column_names)
 
         def primary_key_named(self, constraint_name: str, *column_names: str) -> Schema.Builder:

@@ -68,11 +68,11 @@ class TableConfig:
         self._configuration.set_integer(_CODE_LENGTH, max_generated_code_length)
 
     def set_idle_state_retention(self, duration: datetime.timedelta) -> None:
-        """Set how long state is kept that nobody reads or writes; 0 keeps it for ever."""
+        """Set how long state is kept that is not read or written; 0 keeps it for ever."""
         self.set(_STATE_TTL, format_value(Duration.of_millis(round(duration.total_seconds() * 1000))))
 
     def get_idle_state_retention(self) -> datetime.timedelta:
-        """Return how long state is kept that nobody reads or writes; 0 keeps it for ever."""
+        """Return how long state is kept that is not read or written; 0 keeps it for ever."""
         return datetime.timedelta(milliseconds=parse_duration(self.get(_STATE_TTL, "0 ms")).to_millis())
 
     def get_configuration(self) -> Configuration:
@@ -124,12 +124,12 @@ class TableConfig:
     # Names of Flink 1.x
 
     def set_idle_state_retention_time(self, min: datetime.timedelta, max: datetime.timedelta | None = None) -> None:
-        """Set how long state is kept that nobody reads or writes; the shorter time holds."""
+        """Set how long state is kept that is not read or written; the shorter time holds."""
         note_old_name("set_idle_state_retention_time()")
         self.set_idle_state_retention(min)
 
     def get_min_idle_state_retention_time(self) -> int:
-        """Return how many milliseconds state is kept that nobody reads or writes."""
+        """Return how many milliseconds state is kept that is not read or written."""
         note_old_name("get_min_idle_state_retention_time()")
         return round(self.get_idle_state_retention().total_seconds() * 1000)
 

@@ -57,7 +57,7 @@ class TableDescriptor:
         return list(self._partition_keys)
 
     def get_comment(self) -> str | None:
-        """Return what the table is for, if it is told."""
+        """Return what the table is for, if that is given."""
         return self._comment
 
     def _to_catalog_table(self) -> CatalogTable:

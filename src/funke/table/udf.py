@@ -69,7 +69,7 @@ Types = Iterable[DataType | str] | DataType | str | None
 
 
 class UserDefinedFunctionWrapper:
-    """A function of the user's with its types; calling it makes an expression."""
+    """A user function with its types; calling it makes an expression."""
 
     _kind: FunctionKind = "scalar"
 

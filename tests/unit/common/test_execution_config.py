@@ -95,5 +95,5 @@ def test_restart_strategies() -> None:
     assert fixed == RestartStrategies.fixed_delay_restart(3, 1000) and fixed.get_restart_attempts() == 3
     with pytest.raises(TypeError):
         RestartStrategies.fixed_delay_restart(3, "1 s")  # type: ignore[arg-type]
-    with pytest.raises(ConfigurationError, match="no restart strategy is named 'hope'"):
+    with pytest.raises(ConfigurationError, match="unknown restart strategy 'hope'"):
         ExecutionConfig(Settings({"restart-strategy": "hope"})).get_restart_strategy()

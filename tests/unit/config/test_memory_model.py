@@ -73,16 +73,16 @@ def test_what_a_worker_has(sizes: dict[str, str], task_heap: int, managed: int, 
     ("sizes", "wrong"),
     [
         ({}, "set taskmanager.memory.flink.size, taskmanager.memory.process.size, or both"),
-        ({"managed_size": "256m"}, "the memory of workers is not known"),
+        ({"managed_size": "256m"}, "the memory of workers is unknown"),
         (
             {"flink_size": "1g", "task_heap_size": "300m"},
-            r"the network has .* 58.400mb \(61236832 bytes\), which is not",
+            r"the network gets .* 58.400mb \(61236832 bytes\), which is not",
         ),
-        ({"flink_size": "1280m", "process_size": "1500m"}, "overhead has what the other sizes leave, 124 mb"),
+        ({"flink_size": "1280m", "process_size": "1500m"}, "overhead gets the remainder, 124 mb"),
         ({"flink_size": "1280m", "process_size": "1g"}, "are more than the process"),
         (
             {"task_heap_size": "512m", "managed_size": "256m", "process_size": "1400m"},
-            r"overhead has .* 166.222mb \(174296631 bytes\)",
+            r"overhead gets .* 166.222mb \(174296631 bytes\)",
         ),
         ({"flink_size": "1g", "task_heap_size": "700m"}, "its parts .* are more than the whole"),
         ({"flink_size": "300m"}, "are more than the whole"),
@@ -118,7 +118,7 @@ def test_what_the_driver_has(sizes: dict[str, str], heap: int, off_heap: int, ov
 @pytest.mark.parametrize(
     ("sizes", "wrong"),
     [
-        ({}, "the memory of the driver is not known"),
+        ({}, "the memory of the driver is unknown"),
         ({"process_size": "300m"}, "are more than jobmanager.memory.process.size"),
         ({"heap_size": "512m", "off__heap_size": "100m", "flink_size": "700m"}, "do not add up to its memory"),
         ({"heap_size": "800m", "flink_size": "700m"}, "are more than the whole"),

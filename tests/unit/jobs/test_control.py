@@ -67,7 +67,7 @@ def test_a_failure_is_an_answer(path: str, command: str, message: str) -> None:
 def test_a_strangers_control_socket_is_not_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     server = ControlServer(str(tmp_path / "control"), {"status": lambda: "RUNNING"})
     give_away(tmp_path / "control", monkeypatch)
-    with pytest.raises(StateError, match="no socket of this user's"):
+    with pytest.raises(StateError, match="is not a socket of this user"):
         ask(str(tmp_path / "control"), "status")
     server.close()
 

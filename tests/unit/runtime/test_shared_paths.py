@@ -45,7 +45,7 @@ def test_a_folder_of_another_user_is_told_with_both_users(tmp_path: Path) -> Non
         done = subprocess.run(
             [sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=Path(__file__).parents[3]
         )
-    assert "may not be written by user 'nobody', as whom Spark's executor on host" in done.stdout, done.stderr
+    assert "may not be written by user 'nobody', the user of Spark's executor on host" in done.stdout, done.stderr
     assert f"the driver runs as '{path.user}'" in done.stdout
 
 

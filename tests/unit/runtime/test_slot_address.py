@@ -73,5 +73,5 @@ def test_loopback_is_refused_when_the_driver_is_elsewhere() -> None:
 
 def test_a_driver_on_loopback_is_refused_by_a_cluster_elsewhere() -> None:
     options = {"spark.master": "spark://192.0.2.1:7077", "spark.driver.host": "127.0.0.1"}
-    with pytest.raises(ConfigurationError, match=r"means another host to the executors of 192\.0\.2\.1:7077"):
+    with pytest.raises(ConfigurationError, match=r"resolves to another host for the executors on 192\.0\.2\.1:7077"):
         spark_context(options)

@@ -89,7 +89,7 @@ def test_values_that_need_no_conversion_stay(row: Any, stored: Any) -> None:
 
 
 def test_what_is_no_row_is_refused() -> None:
-    with pytest.raises(ValueError, match="5 is no row"):
+    with pytest.raises(ValueError, match="5 is not a row"):
         TYPED.to_sql_type(5)
 
 

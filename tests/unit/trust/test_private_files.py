@@ -95,7 +95,7 @@ def test_files_of_a_stranger_are_not_opened(tmp_path: Path, monkeypatch: pytest.
         assert read_bytes(str(path)) == target.read_bytes() == b"state"
         target.unlink()
         give_away(path, monkeypatch)
-        with pytest.raises(UntrustedError, match="make it yours"):
+        with pytest.raises(UntrustedError, match="copy it: the copy is yours"):
             open_own_file(str(path))
         with pytest.raises(StateError, match="belongs to"):
             read_bytes(str(path))

@@ -105,7 +105,7 @@ class FlinkKafkaConsumerBase(KeptSettings, SourceFunction, ABC):
     def engine_source(self) -> EngineSource:
         """What the engine reads."""
         given = {"partition.discovery.interval.ms": "-1", "client.id.prefix": "funke", **self.properties}
-        # The older source looks for partitions only when it is told to.
+        # The older source looks for partitions only if a discovery interval is set.
         given.setdefault("commit.offsets.on.checkpoint", "true")
         if "flink.partition-discovery.interval-millis" in given:
             given["partition.discovery.interval.ms"] = given["flink.partition-discovery.interval-millis"]

@@ -18,7 +18,7 @@ __all__ = ["SparkSink", "SparkSource"]
 class SparkSource(Source):
     """Reads with Spark: the rows of the DataFrame that a function makes of the session, once or as a stream.
 
-    A stream is read by a streaming query of Spark's, with the trigger that is given, such as
+    A stream is read by a Spark streaming query, with the trigger that is given, such as
     `{"processingTime": "10 seconds"}` or `{"availableNow": True}`. Its position is part of checkpoints and savepoints.
 
     >>> table = SparkSource(lambda spark: spark.read.table("orders"))

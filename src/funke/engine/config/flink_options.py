@@ -15,7 +15,7 @@ from funke.engine.config.config_option import (
     without_effect,
 )
 
-_NO_JAVA = "records are Python objects, which Java's serializers never see"
+_NO_JAVA = "records are Python objects, which Java serializers do not handle"
 _FLINK_1 = "Flink 1.x used it for batch programs; Spark schedules the stages here"
 
 _SECOND_MS = 1000
@@ -31,13 +31,13 @@ TIME_CHARACTERISTIC = choice_option(
     "pipeline.time-characteristic",
     "EventTime",
     ("ProcessingTime", "IngestionTime", "EventTime"),
-    "Which time a program of Flink 1.x works with.",
+    "The time characteristic of programs of Flink 1.x.",
 )
 JOB_NAME = string_option("pipeline.name", None, "Name of the job.")
 GLOBAL_JOB_PARAMETERS = map_option("pipeline.global-job-parameters", "Parameters that every function can read.")
 OBJECT_REUSE = without_effect(
     boolean_option("pipeline.object-reuse", False, "Whether records are passed on without copies."),
-    "records are passed on without copies in any case, except those that a function goes on changing",
+    "records are passed on without copies in any case, except those that a function still changes",
 )
 AUTO_GENERATE_UIDS = boolean_option("pipeline.auto-generate-uids", True, "Whether operators get a uid by themselves.")
 AUTO_WATERMARK_INTERVAL = duration_option("pipeline.auto-watermark-interval", 200, "Pause between periodic watermarks.")
@@ -83,7 +83,7 @@ INPUT_DEPENDENCY_CONSTRAINT = without_effect(
 )
 LATENCY_INTERVAL = without_effect(
     duration_option("metrics.latency.interval", 0, "Pause between latency marks; 0 turns them off."),
-    "there are no latency marks; benchmarks measure records on their way",
+    "there are no latency marks; benchmarks measure the latency of records",
 )
 TASK_CANCELLATION_INTERVAL = without_effect(
     duration_option(
@@ -100,7 +100,7 @@ MAX_SLOTS = integer_option(
     "slotmanager.number-of-slots.max", None, "Most slots of a job; when not set, 128 on embedded Spark, else no limit."
 )
 TARGET = without_effect(
-    string_option("execution.target", "local", "Which cluster runs the job."), "spark.master says where the job runs"
+    string_option("execution.target", "local", "The cluster that runs the job."), "spark.master says where the job runs"
 )
 IS_ATTACHED = without_effect(
     boolean_option("execution.attached", True, "Whether the program waits for the job."),
@@ -108,7 +108,7 @@ IS_ATTACHED = without_effect(
 )
 HEARTBEAT_INTERVAL = duration_option("heartbeat.interval", 10 * _SECOND_MS, "How often slots say that they are there.")
 HEARTBEAT_TIMEOUT = duration_option(
-    "heartbeat.timeout", 50 * _SECOND_MS, "After which silence a slot is killed, and the attempt fails."
+    "heartbeat.timeout", 50 * _SECOND_MS, "A slot that is silent for this time is killed, and the attempt fails."
 )
 
 SLOT_PORTS = string_option(
@@ -140,21 +140,20 @@ SMALL_BUNDLE = 100
 PYTHON_BUNDLE_SIZE = integer_option(
     "python.fn-execution.bundle.size",
     1000,
-    "The most rows that a pandas function gets at once; if set to 100 or less, a slow record does not hold back those "
-    "before it.",
+    "The most rows that a pandas function gets at once; with 100 or less a slow record does not delay earlier results.",
 )
 PYTHON_BUNDLE_TIME_MS = without_effect(
     integer_option("python.fn-execution.bundle.time", 1000, "How long records wait for each other."),
     "records wait for each other as long as execution.buffer-timeout.interval says",
 )
 PYTHON_LOG_LEVEL = string_option(
-    "python.logging.default.level", "INFO", "From which level on log lines of functions reach the driver."
+    "python.logging.default.level", "INFO", "The lowest level of functions' log lines that reach the driver."
 )
 PYTHON_LOG_LEVELS = map_option("python.logging.level.overrides", "The same for named loggers and those below them.")
 PYTHON_OPERATOR_CHAINING = boolean_option(
     "python.operator-chaining.enabled",
     True,
-    "Whether functions get the results of those before them as they are; if not, they are made to fit their type.",
+    "Whether chained functions get results without conversion to the declared type.",
 )
 
 CHECKPOINTING_INTERVAL = duration_option("execution.checkpointing.interval", None, "Pause between checkpoints.")
@@ -185,12 +184,12 @@ EXTERNALIZED_CHECKPOINT_RETENTION = choice_option(
     "execution.checkpointing.externalized-checkpoint-retention",
     "NO_EXTERNALIZED_CHECKPOINTS",
     ("NO_EXTERNALIZED_CHECKPOINTS", "DELETE_ON_CANCELLATION", "RETAIN_ON_CANCELLATION"),
-    "What becomes of checkpoints when the job ends.",
+    "Whether checkpoints are kept when the job ends.",
 )
 UNALIGNED_CHECKPOINTS = boolean_option(
     "execution.checkpointing.unaligned.enabled",
     False,
-    "Whether barriers overtake records, which become part of the checkpoint; only one is under way then. Savepoints "
+    "Whether barriers overtake records, which become part of the checkpoint; only one is in progress then. Savepoints "
     "are aligned in any case.",
     "execution.checkpointing.unaligned",
 )
@@ -245,7 +244,7 @@ SNAPSHOT_COMPRESSION = boolean_option(
 INLINE_THRESHOLD = memory_option(
     "execution.checkpointing.data-inline-threshold",
     20 << 10,
-    "Up to which size the state of a subtask is kept in the metadata of a checkpoint; at most 1 MB.",
+    "The largest state of a subtask that is stored in the metadata of a checkpoint; at most 1 MB.",
     "state.storage.fs.memory-threshold",
     "state.backend.fs.memory-threshold",
 )
@@ -259,7 +258,7 @@ WRITE_BUFFER_SIZE = memory_option(
 LOCAL_RECOVERY = boolean_option(
     "execution.state-recovery.from-local",
     False,
-    "Whether slots keep copies of what they write to other file systems, and restore from them.",
+    "Whether slots keep local copies of files that they write to other file systems, and restore from them.",
     "execution.checkpointing.local-backup.enabled",
     "state.backend.local-recovery",
 )
@@ -314,10 +313,17 @@ ASYNCHRONOUS_SNAPSHOTS = boolean_option(
     "state.backend.async", True, "Whether processing goes on while state is written; rocksdb always does."
 )
 MAX_STATE_SIZE = memory_option(
-    "funke.checkpointing.max-state-size", None, "What the storage 'jobmanager' takes of one operator's subtask; 5 MB."
+    "funke.checkpointing.max-state-size",
+    None,
+    "The largest state of one operator's subtask in the storage 'jobmanager'; 5 MB.",
 )
 FAILOVER_STRATEGY = without_effect(
-    choice_option("jobmanager.execution.failover-strategy", "full", ("region", "full"), "What a failure restarts."),
+    choice_option(
+        "jobmanager.execution.failover-strategy",
+        "full",
+        ("region", "full"),
+        "The part of a job that a failure restarts.",
+    ),
     "a failure restarts the whole job, also parts that are not connected with the one that failed",
 )
 RESTART_STRATEGY = string_option("restart-strategy.type", None, "What happens after a failure.", "restart-strategy")
@@ -340,7 +346,9 @@ EXPONENTIAL_MULTIPLIER = float_option(
     "restart-strategy.exponential-delay.backoff-multiplier", 1.5, "By how much the pause grows."
 )
 EXPONENTIAL_RESET_THRESHOLD = duration_option(
-    "restart-strategy.exponential-delay.reset-backoff-threshold", _HOUR_MS, "Good time after which it starts again."
+    "restart-strategy.exponential-delay.reset-backoff-threshold",
+    _HOUR_MS,
+    "The time without failures after which the delay is reset.",
 )
 EXPONENTIAL_JITTER = float_option("restart-strategy.exponential-delay.jitter-factor", 0.1, "Random part of the pause.")
 EXPONENTIAL_ATTEMPTS = integer_option(
@@ -356,7 +364,7 @@ HIGH_AVAILABILITY_STORAGE = string_option(
 HIGH_AVAILABILITY_CLUSTER = string_option(
     "high-availability.cluster-id",
     None,
-    "Keeps job records of clusters apart.",
+    "Separates the job records of clusters.",
     "high-availability.zookeeper.path.namespace",
 )
 FUNKE_HOME = string_option("funke.home", None, "Folder of job records, unless high-availability.storageDir is set.")
@@ -365,9 +373,8 @@ RECOVERY_ON_DAMAGE = choice_option(
     "funke.recovery.on-damage",
     "refuse",
     ON_DAMAGE,
-    "What a job does whose newest checkpoint or record is damaged or gone: nothing until somebody decides; go back to "
-    "an older checkpoint, though what was committed since is written again; or the same, and begin from nothing where "
-    "there is none.",
+    "If a job's newest checkpoint or record is damaged or gone: wait until a user decides; go back to "
+    "an older checkpoint and repeat output committed since; or the same, and begin from nothing if there is none.",
 )
 LEASE_TIMEOUT = duration_option("funke.lease-timeout", None, "When a silent driver counts as gone.")
 SEGMENT_SIZE = memory_option("taskmanager.memory.segment-size", 32 << 10, "Size of a buffer on its way to a subtask.")
@@ -416,12 +423,12 @@ SSL_ALGORITHMS = string_option(
 DEBLOAT_ENABLED = boolean_option(
     "taskmanager.network.memory.buffer-debloat.enabled",
     False,
-    "Whether blocks are fitted to the rate at which their receiver takes them.",
+    "Whether block sizes follow the rate of their receiver.",
 )
 DEBLOAT_TARGET = duration_option(
     "taskmanager.network.memory.buffer-debloat.target",
     _SECOND_MS,
-    "How long it should take to consume what is on its way to a subtask.",
+    "How long it should take to consume the data in flight to a subtask.",
 )
 DEBLOAT_PERIOD = duration_option(
     "taskmanager.network.memory.buffer-debloat.period", 200, "How often a subtask looks at its rate, at most."
@@ -464,6 +471,6 @@ EXCHANGE = string_option(
 BATCH_PLAN = string_option(
     "funke.table.batch-plan",
     "auto",
-    "What computes queries in batch mode: 'spark' (all of it), 'slots', or 'auto': Spark what it has to exchange.",
+    "The engine of batch queries: 'spark' (all of it), 'slots', or 'auto': Spark up to the last exchange.",
 )
 FAULT = string_option("funke.fault", None, "A planned fault, for tests: see engine.runtime.fault_points.")

@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 COMMAND_LINE_VARIABLE = "FUNKE_COMMAND_LINE_OPTIONS"
-# Everybody can read the command line of a process, and only its user the environment.
+# Every user can read the command line of a process, but only its owner can read the environment.
 _HIDDEN_VARIABLE = "FUNKE_HIDDEN_OPTIONS"
 _DIRECTORY_VARIABLES = ("FUNKE_CONF_DIR", "FLINK_CONF_DIR")
 _FILE_NAMES = ("config.yaml", "flink-conf.yaml")

@@ -1,7 +1,7 @@
 """Flink's keys that no option here reads: why setting one changes nothing, by what the key begins with.
 
-They are accepted, because a configuration is mostly written for more than one job and more than one system. Whoever
-sets one is told.
+They are accepted, because a configuration is mostly written for more than one job and more than one system. A user who
+sets one gets a warning.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ _REASONS = {
     "local.number-taskmanager": _SPARK_RUNS_IT,
     "materialized-table.": "there are no materialized tables",
     "mesos.": _SPARK_RUNS_IT,
-    "metrics.": "metrics are told by the service (/metrics) and by reporters for Prometheus, StatsD and logs alone",
+    "metrics.": "only the service (/metrics) and the reporters for Prometheus, StatsD and logs publish metrics",
     "minicluster.": _SPARK_RUNS_IT,
     "parallelism.": UNKNOWN,
     "pekko.": _SPARK_RUNS_IT,
@@ -142,7 +142,7 @@ _REASONS = {
 
 
 def reason_without_effect(key: str) -> str:
-    """Why a key that no option reads changes nothing; empty when it is none of Flink's.
+    """Why a key that no option reads changes nothing; empty when Flink does not have it.
 
     >>> reason_without_effect("web.tmpdir"), reason_without_effect("my.own.key")
     ('the service has no such setting', '')

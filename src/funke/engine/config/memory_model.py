@@ -128,7 +128,7 @@ class _Share:
         """What is left for it, if that is within its limits."""
         if not self.least <= size <= self.most:
             raise MemoryModelError(
-                f"{self.name} has what the other sizes leave, {size_text(size)}, which is not between its least "
+                f"{self.name} gets the remainder, {size_text(size)}, which is not between its least "
                 f"({size_text(self.least)}) and its greatest size ({size_text(self.most)})"
             )
         return size
@@ -160,7 +160,7 @@ def worker_memory(settings: Settings) -> WorkerMemory:
         return WorkerMemory(*_parts_of(settings, process - jvm), metaspace, jvm - metaspace)
     else:
         raise MemoryModelError(
-            f"the memory of workers is not known: set {options.WORKER_SIZE.key}, {options.WORKER_PROCESS_SIZE.key}, "
+            f"the memory of workers is unknown: set {options.WORKER_SIZE.key}, {options.WORKER_PROCESS_SIZE.key}, "
             f"or both {options.TASK_HEAP_SIZE.key} and {options.MANAGED_SIZE.key}"
         )
     return WorkerMemory(*parts, metaspace, _overhead_beside(sum(parts) + metaspace, process, overhead))
@@ -238,7 +238,7 @@ def driver_memory(settings: Settings) -> DriverMemory:
     if heap is None and flink is None:
         if process is None:
             raise MemoryModelError(
-                f"the memory of the driver is not known: set {options.DRIVER_SIZE.key}, "
+                f"the memory of the driver is unknown: set {options.DRIVER_SIZE.key}, "
                 f"{options.DRIVER_PROCESS_SIZE.key} or {options.DRIVER_HEAP_SIZE.key}"
             )
         jvm = metaspace + overhead.of_whole(process)

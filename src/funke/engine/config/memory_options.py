@@ -8,11 +8,11 @@ _MB = 1 << 20
 _GB = 1 << 30
 _W = "taskmanager.memory."
 _D = "jobmanager.memory."
-_SPARKS = "Spark's driver has what spark.driver.memory says; `funke memory` shows what would follow in Flink"
+_SPARKS = "spark.driver.memory sets the memory of Spark's driver; `funke memory` shows the result in Flink"
 
 WORKER_PROCESS_SIZE = memory_option(f"{_W}process.size", None, "All memory of a worker's process; that of a container.")
 WORKER_SIZE = memory_option(f"{_W}flink.size", None, "The same without metaspace and overhead of the JVM.")
-TASK_HEAP_SIZE = memory_option(f"{_W}task.heap.size", None, "Heap of a worker's tasks; what is left when not set.")
+TASK_HEAP_SIZE = memory_option(f"{_W}task.heap.size", None, "Heap of a worker's tasks; the remainder when not set.")
 MANAGED_SIZE = memory_option(
     f"{_W}managed.size",
     None,
@@ -40,8 +40,8 @@ OVERHEAD_MAX = memory_option(f"{_W}jvm-overhead.max", _GB, "At most that.")
 SLOT_MEMORY_LIMIT = memory_option(
     "funke.slot-memory-limit",
     None,
-    "What the process of a slot may take before the attempt fails; 0 for no limit. When not set, its part of the "
-    "worker's memory if a size of that is set, else no limit.",
+    "The memory limit of a slot's process; above it the attempt fails. 0: no limit. "
+    "By default its part of the worker's memory if that is set, else no limit.",
 )
 
 DRIVER_PROCESS_SIZE = without_effect(
@@ -51,7 +51,7 @@ DRIVER_SIZE = without_effect(
     memory_option(f"{_D}flink.size", None, "The same without metaspace and overhead of the JVM."), _SPARKS
 )
 DRIVER_HEAP_SIZE = without_effect(
-    memory_option(f"{_D}heap.size", None, "Heap of the driver; what is left when not set."), _SPARKS
+    memory_option(f"{_D}heap.size", None, "Heap of the driver; the remainder when not set."), _SPARKS
 )
 DRIVER_OFF_HEAP_SIZE = without_effect(
     memory_option(f"{_D}off-heap.size", 128 * _MB, "Direct and native memory of the driver."), _SPARKS

@@ -1,4 +1,4 @@
-"""Finds the option that somebody may have meant who has mistyped a key."""
+"""Finds the option that a mistyped key may have meant."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from funke.engine.types.near_names import nearest_name
 
 __all__ = ["nearest_key"]
 
-# Keys of programs and of other systems are no slips.
+# Keys of programs and of other systems are not typing errors.
 _FOREIGN = ("spark.", "s3.", "fs.", "hadoop.", "hive.", "kafka.")
 _CLOSE = 0.88
 

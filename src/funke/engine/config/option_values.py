@@ -129,7 +129,7 @@ def parse_map(value: Any) -> dict[str, str]:
         key, colon, item = entry.partition(":")
         if entry.strip():
             if not colon:
-                raise ConfigurationError(f"{entry.strip()!r} is not an entry of a map: write key:value")
+                raise ConfigurationError(f"{entry.strip()!r} is not a map entry: write key:value")
             result[_unquote(key)] = _unquote(item)
     return result
 

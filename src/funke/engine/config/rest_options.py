@@ -26,12 +26,12 @@ REST_BIND_PORT = string_option(
 REST_TOKEN = string_option(
     "funke.rest.token",
     None,
-    "What callers must show (Authorization: Bearer …); when not set, the token in the file rest-token of FUNKE_HOME.",
+    "The token of callers (Authorization: Bearer …); when not set, the token in the file rest-token of FUNKE_HOME.",
 )
 REST_INSECURE = boolean_option(
     "funke.rest.insecure",
     False,
-    "Whether callers need no token (unless one is set), and other machines no TLS: whoever reaches the port commands "
+    "Whether callers need no token (unless one is set), and other machines no TLS: all who reach the port command "
     "your jobs and reads their state.",
 )
 REST_SSL_ENABLED = boolean_option("security.ssl.rest.enabled", False, "Whether the service speaks TLS.")
@@ -49,10 +49,10 @@ WEB_REFRESH = integer_option("web.refresh-interval", 3_000, "How often the dashb
 FLAMEGRAPH_ENABLED = boolean_option(
     "rest.flamegraph.enabled",
     True,
-    "Whether flame graphs are made; samples are taken only while somebody looks, so that they are on, unlike Flink's.",
+    "Whether flame graphs are made; samples are taken only while a user looks, so the default is on, unlike in Flink.",
 )
 FLAMEGRAPH_CLEANUP = duration_option(
-    "rest.flamegraph.cleanup-interval", 10 * 60_000, "How long a flame graph that nobody looks at is kept."
+    "rest.flamegraph.cleanup-interval", 10 * 60_000, "How long a flame graph is kept after the last request."
 )
 FLAMEGRAPH_REFRESH = duration_option(
     "rest.flamegraph.refresh-interval", 60_000, "How old a flame graph may be before samples are taken again."
@@ -65,7 +65,7 @@ MOST_ENDED_JOBS = integer_option("jobstore.max-capacity", 100, "How many ended j
 RESCALE_HISTORY = integer_option(
     "web.adaptive-scheduler.rescale-history.size",
     10,
-    "How many times that a job was rescaled are remembered; somebody asked for each, so that they are, unlike Flink's.",
+    "How many rescalings of a job are remembered; each was requested by a user, so the default is not 0 as in Flink.",
 )
 SLOT_REQUEST_TIMEOUT = duration_option(
     "slot.request.timeout",

@@ -22,14 +22,10 @@ IS_MEMORY_MANAGED = boolean_option(
     f"{PREFIX}memory.managed", True, "Whether all databases of a slot share its managed memory."
 )
 MEMORY_PER_SLOT = memory_option(
-    f"{PREFIX}memory.fixed-per-slot", None, "What they share, in place of the slot's managed memory."
+    f"{PREFIX}memory.fixed-per-slot", None, "The size they share, instead of the slot's managed memory."
 )
-MEMORY_PER_WORKER = memory_option(
-    f"{PREFIX}memory.fixed-per-tm", None, "What the slots of a worker have together, each its part of it."
-)
-WRITE_BUFFER_RATIO = float_option(
-    f"{PREFIX}memory.write-buffer-ratio", 0.5, "The part of it for what is not yet in files."
-)
+MEMORY_PER_WORKER = memory_option(f"{PREFIX}memory.fixed-per-tm", None, "The size that the slots of a worker share.")
+WRITE_BUFFER_RATIO = float_option(f"{PREFIX}memory.write-buffer-ratio", 0.5, "The part of it for write buffers.")
 HIGH_PRIORITY_RATIO = float_option(
     f"{PREFIX}memory.high-prio-pool-ratio", 0.1, "With 0, indexes and filters of new files are not held in memory."
 )

@@ -44,12 +44,12 @@ _PARTS = (
     "keystore.key",
     "ssl.key.pem",
 )
-# Parts of other words too ("sasl" is no secret): they count only by themselves.
+# Parts of other words too ("sasl" is not a secret): they count only by themselves.
 _WORDS = {"sas"}
 # Words like these are taken for slips of the pen.
 _SLIPS = ("password", "passphrase", "secret", "credential", "credentials")
 _SLIP_CLOSENESS = 0.83
-# What names the class that knows the credentials is no secret.
+# What names the class that knows the credentials is not a secret.
 _HARMLESS_ENDS = ("provider", "provider.path")
 # As Flink shows them; and so much of other values, which may be whole programs.
 HIDDEN = "******"
@@ -65,7 +65,7 @@ _SQL_OPTION = re.compile(r"('((?:[^']|'')*)'\s*=\s*)'(?:[^']|'')*'")
 
 @functools.lru_cache(maxsize=4096)
 def is_secret(key: str) -> bool:
-    """Whether the value of a key is nobody else's business; also that of a key which is nearly so, as `pasword`.
+    """Whether the value of a key is secret; also of a mistyped key, such as `pasword`.
 
     >>> is_secret("spark.hadoop.fs.s3a.secret.key"), is_secret("s3.access-key"), is_secret("fs.azure.sas.box.account")
     (True, False, True)

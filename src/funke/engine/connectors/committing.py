@@ -75,7 +75,7 @@ class SinkCommits:
 
     def _committer(self, operator_id: str) -> Committer:
         if operator_id not in self._committers:
-            raise SinkError("output waits to be committed, and the sink has no commit; was it replaced by another?")
+            raise SinkError("there is output to commit, but the sink has no commit(); was it replaced by another sink?")
         return self._committers[operator_id]
 
     def _run(self, operator_id: str, attempt: Attempt, items: list[Any]) -> None:

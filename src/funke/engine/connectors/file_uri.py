@@ -25,7 +25,7 @@ def without_file_scheme(path: str) -> str | None:
     host = matched["host"] or ""
     if host.lower() not in ("", "localhost"):
         raise ConfigurationError(
-            f"'{path}' names a file on the host '{host}', but file: URIs are about this machine; "
+            f"'{path}' names a file on the host '{host}', but file: URIs name files of this machine; "
             f"is a slash missing (file:///{host}{path[matched.end() :]})?"
         )
     return path[matched.end() :]

@@ -298,7 +298,7 @@ class ResumableSplitReader(_UserReader):
             yield _to_batch(chunk, self._source.with_timestamps)
         if results[0] is None:
             raise SourceError(
-                f"read_split of {type(self._source).__name__} returned no position; return where to go on, or self.END"
+                f"read_split of {type(self._source).__name__} returned no position; return a position, or self.END"
             )
         return results[0]
 

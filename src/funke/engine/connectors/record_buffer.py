@@ -22,7 +22,7 @@ class BufferClosedError(Exception):
 
 
 class RecordBuffer:
-    """Holds records until they are taken; whoever puts one into a full buffer waits."""
+    """Holds records until they are taken; a producer that puts one into a full buffer waits."""
 
     def __init__(self, capacity: int = DEFAULT_CAPACITY) -> None:
         self._capacity = capacity
@@ -31,11 +31,11 @@ class RecordBuffer:
         self._error: BaseException | None = None
         self._is_ended = False
         self._is_closed = False
-        # Called by the producer's thread when something has changed for whoever takes.
+        # Called by the producer's thread when the consumer has something new to take.
         self.on_change: Callable[[], None] = lambda: None
 
     def put(self, records: list[Any]) -> None:
-        """Add records, after waiting until there is room; raises BufferClosedError when nobody takes them any more."""
+        """Add records, after waiting until there is room; raises BufferClosedError when the consumer has gone."""
         with self._changed:
             self._changed.wait_for(lambda: self._is_closed or len(self._records) < self._capacity)
             if self._is_closed:

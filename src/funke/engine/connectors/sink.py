@@ -112,7 +112,7 @@ class Committer(ABC):
     """Makes prepared output visible; lives in the driver. Committing twice must do no harm.
 
     An epoch's output is committed after its checkpoint is complete. A crash in between, or in the middle of it, is made
-    up for by `recover`: then nobody knows how much of it was committed before.
+    up for by `recover`: how much of it was committed before is not known then.
     """
 
     @abstractmethod

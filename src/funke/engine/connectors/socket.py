@@ -73,7 +73,7 @@ class _Connection:
         self._retry_delay = retry_delay
 
     def read_into(self, buffer: RecordBuffer) -> None:
-        """Read until the other side has closed for good or nobody wants lines any more."""
+        """Read until the server has closed for good or the consumer stops."""
         rest, attempt = "", 0
         error: OSError | None
         while True:

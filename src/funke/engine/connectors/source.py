@@ -34,7 +34,7 @@ class Split:
     weight: int = 1
     # What was read of it does not come again: a checkpoint need not hold it, and a restart gives it out anew.
     is_live: bool = False
-    # It goes on until the job ends: whoever reads for a while stops in the middle of it.
+    # It goes on until the job ends: a reader with a time limit stops in the middle of it.
     is_endless: bool = False
 
 
@@ -108,7 +108,7 @@ class SplitReader(ABC):
 
 
 class SplitEnumerator(ABC):
-    """Knows what there is to read; lives in the driver."""
+    """Discovers what there is to read; runs in the driver."""
 
     # May be called by any thread when there is something to poll; until then the driver asks now and then.
     wake: Callable[[], None] = staticmethod(lambda: None)

@@ -64,7 +64,7 @@ class StagedData:
         found = storage.size(path)
         if found != self.size:
             state = "is gone" if found is None else f"has {found} bytes instead of {self.size}"
-            raise DamagedStagedDataError(f"what was prepared for a commit {state}: {path}")
+            raise DamagedStagedDataError(f"output prepared for a commit {state}: {path}")
         with storage.read(path) as stream:
             yield from self._pieces(stream, path)
 
@@ -76,7 +76,7 @@ class StagedData:
             # A damaged length must not make us ask for terabytes.
             piece = stream.read(length) if left >= 0 else b""
             if len(piece) != length or (checksums and zlib.crc32(piece) != checksums[0]):
-                raise DamagedStagedDataError(f"what was prepared for a commit is damaged: {path}")
+                raise DamagedStagedDataError(f"output prepared for a commit is damaged: {path}")
             yield piece
 
     def inlined(self) -> StagedData:
@@ -100,7 +100,7 @@ def self_contained(committables: list[Any]) -> list[Any]:
 
 
 def awaited(committables: list[Any]) -> list[Any]:
-    """Committables that are to be committed when the job ends, whoever commits them."""
+    """Committables to commit when the job ends, in the slot or in the driver."""
     return [item.awaited() if isinstance(item, SlotCommit) else item for item in committables]
 
 

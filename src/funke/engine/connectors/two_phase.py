@@ -127,7 +127,7 @@ class _TransactionalWriter(SinkWriter):
         self._begin()
 
     def _abort_lingering(self) -> None:
-        """Aborts what earlier attempts began after the checkpoint; each of their subtasks is one of ours's business."""
+        """Aborts what earlier attempts began after the checkpoint; present subtasks share the earlier ones."""
         for transaction_id, transaction in self._function.find_transactions(self._ids.prefix).items():
             writer = self._ids.writer_of(transaction_id)
             if writer is None:

@@ -112,7 +112,7 @@ class CsvFileFormat(LineFormat):
                     yield batch
 
     def _content(self, data: bytes, is_first: bool) -> bytes:
-        """Return a chunk without what are no records."""
+        """Return a chunk without comments and empty lines."""
         if is_first:
             data = data.removeprefix(_BYTE_ORDER_MARK)
         if self.allows_comments:
@@ -144,7 +144,7 @@ class CsvFileFormat(LineFormat):
         try:
             cells = self._parse(data, lambda _: pa.string())
         except pa.ArrowInvalid as error:
-            # Arrow counts the rows of this chunk, which nobody can find in the file.
+            # Arrow counts the rows of this chunk, which do not help to find the line in the file.
             raise ValueError(_ROW_NUMBER.sub("", str(error))) from None
         return [self._read_texts(column, texts.to_pylist()) for column, texts in zip(self.columns, cells)]
 

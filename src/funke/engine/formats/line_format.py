@@ -25,7 +25,7 @@ class LineFormat(FileFormat):
 
     @property
     def is_cuttable(self) -> bool:
-        """Lines can be told apart from any position on."""
+        """Lines can be separated from any position on."""
         return True
 
     @abstractmethod

@@ -24,7 +24,7 @@ class ParquetTimestamps:
 
     @property
     def writer_options(self) -> dict[str, Any]:
-        """What pyarrow's writer is told; times of day are marked as Flink marks them."""
+        """The options of pyarrow's writer; TIME columns are annotated as in Flink."""
         return {"use_deprecated_int96_timestamps": self.unit is None, "write_time_adjusted_to_utc": True}
 
     def schema(self, schema: Any) -> Any:

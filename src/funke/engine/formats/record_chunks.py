@@ -63,7 +63,7 @@ class LineEnds:
 
 
 class DelimiterEnds(LineEnds):
-    """Records that end with a text that is no line break; files are not split at it."""
+    """Records that end with a text that is not a line break; files are not split at it."""
 
     def __init__(self, delimiter: bytes) -> None:
         self._delimiter = delimiter

@@ -139,7 +139,7 @@ class GraphBuilder:
             is_parallelism_fixed=not is_parallel,
         )
         self.graph.add(node)
-        # A source alone is no job: it runs with what reads it.
+        # A source alone is not a job: it runs with what reads it.
         if not isinstance(operation, ReadSource):
             self.pending.add(node.id)
         return StreamRef((Upstream(node.id),), type_info)
@@ -183,7 +183,7 @@ class GraphBuilder:
         return node
 
     def node(self, stream: StreamRef) -> StreamNode:
-        """Return the node that emits a stream, which is no union."""
+        """Return the node that emits a stream, which is not a union."""
         (upstream,) = stream.upstreams
         return self.graph.nodes[upstream.node_id]
 

@@ -60,7 +60,7 @@ class Map(Operation):
 
 @dataclass(frozen=True)
 class BuiltInMap(Map):
-    """A map that Flink does itself: no Python function of the program's."""
+    """A map that Flink does itself, without a user function."""
 
 
 @dataclass(frozen=True)

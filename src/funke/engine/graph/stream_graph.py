@@ -27,7 +27,7 @@ class ChainingStrategy(Enum):
 class StreamEdge:
     """Records flow from `source` (its main output, or the side output `tag`) to input `input_index` of `target`.
 
-    A partitioner of None means that nobody asked for one: forward when the parallelisms are equal, else rebalance.
+    A partitioner of None means that the program set none: forward when the parallelisms are equal, else rebalance.
     """
 
     source: int

@@ -1,4 +1,4 @@
-"""What can be asked of a job, whoever runs it: this process, another one, or nobody any more."""
+"""The interface of a job, whether this process runs it, another one does, or it has ended."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Job", "SubmittedJob"]
 
 
 class Job(Protocol):
-    """A job as everybody sees and commands it; also spoken over the control socket."""
+    """A job as callers see and command it; also served over the control socket."""
 
     @property
     def job_id(self) -> str:

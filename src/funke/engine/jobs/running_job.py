@@ -108,12 +108,12 @@ class RunningJob:
         return JobStatus.CANCELED if self._attempts.is_cancelling else JobStatus.FAILED
 
     def _end(self, status: JobStatus, result: JobSummary | BaseException) -> None:
-        """Whatever goes wrong here too: the lease is given back, and everybody who waits hears of the job's end."""
+        """Whatever goes wrong here too: the lease is given back, and all waiting callers get the job's end."""
         with self._attempts.lock:
             try:
                 self._enter_last(status)
             except Exception as error:
-                # What the record does not say has not happened for whoever reads it: they may go on with the job.
+                # For readers, what the record does not say has not happened: they may take over the job.
                 status, result = JobStatus.SUSPENDED, _ended_by(error, result)
                 self._enter_last(status)
             self._has_ended = True
@@ -123,7 +123,7 @@ class RunningJob:
             partial(self._remove_unneeded, status),
             self._view_writer.close,
             self._record.release if self._record is not None else None,
-            # Before the result: whoever waits for it may end the process.
+            # Before the result: a caller that waits for it may end the process.
             *self.closing,
             partial(self._set_result, status, result),
             self._results.end,
@@ -163,7 +163,7 @@ class RunningJob:
         if self._record is not None:
             self._record.put_view(view)
 
-    # What there is to see
+    # Views
 
     def status(self) -> JobStatus:
         """Where the job stands."""
@@ -266,7 +266,7 @@ class RunningJob:
 
 
 def _ended_by(error: Exception, result: JobSummary | BaseException) -> Exception:
-    """What a job ends with whose end could not be written down; the failure it had before is told too."""
+    """What a job ends with whose end could not be written down; includes the earlier failure."""
     if isinstance(result, JobSummary) or isinstance(error, LeaseLostError):
         return error
     return StateError(f"{error}; the job had failed with: {to_job_error(result)}")

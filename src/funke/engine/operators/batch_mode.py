@@ -1,7 +1,7 @@
 """Runtime mode BATCH: keyed operators get their input key by key, in order of time, when all of it is there.
 
-Nobody sees a watermark before the end. Then, for each key in a stable order: its records, its timers (event time is at
-the end of time for them), and its state is dropped.
+Operators get no watermark before the end. Then, for each key in a fixed order: its records, its timers (event time has
+reached its end for them), and its state is dropped.
 """
 
 from __future__ import annotations

@@ -64,6 +64,6 @@ class HotKeys:
 def _text(key: Any) -> str:
     try:
         text = repr(original_key(key))
-    except Exception:  # a class of the user's
+    except Exception:  # a user class
         text = f"<{type(key).__name__}>"
     return text if len(text) <= _MOST_TEXT else f"{text[: _MOST_TEXT - 1]}…"

@@ -155,7 +155,7 @@ class InputGate:
 
     def _lowest(self, channels: Collection[tuple[int, int]]) -> int:
         marks = self._watermarks
-        # When all are idle, the furthest of them is safe: nobody is left to send anything earlier.
+        # When all are idle, the furthest of them is safe: no sender is left that could send anything earlier.
         active = [marks[each] for each in channels if each not in self._idle]
         return min(active) if active else max(marks[each] for each in channels)
 

@@ -19,7 +19,7 @@ class KeyWatch:
         self._hot_keys = HotKeys(clock)
 
     def look(self, data: Any) -> None:
-        """Sees a batch of Arrow's; mostly there is nothing to do."""
+        """Looks at an Arrow batch; mostly there is nothing to do."""
         if self._places and data.num_rows and self._hot_keys.is_due():
             some = self._hot_keys.some_of(data.num_rows)
             columns = [data.column(place)[some].to_pylist() for place in self._places]

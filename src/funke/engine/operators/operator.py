@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MIN_WATERMARK = -(1 << 63)
 MAX_WATERMARK = (1 << 63) - 1
 
-Values = list  # a batch: a plain list of records, never changed by whoever receives it
+Values = list  # a batch: a plain list of records, never changed by its receivers
 Timestamps = list  # event times in milliseconds, as many as there are values
 
 
@@ -45,7 +45,7 @@ class Target(Protocol):
 
     @property
     def wants_columns(self) -> bool:
-        """Whether it, or somebody whom it hands batches to, would have to make columns of rows."""
+        """Whether it, or an operator it hands batches to, would have to convert rows to columns."""
         ...
 
     def process_batch(self, values: list[Any], timestamps: list[int] | None) -> None:
@@ -128,11 +128,11 @@ class Output:
     def __init__(self, has_side_outputs: bool = False) -> None:
         self._main = _Port()
         self._sides: dict[str, _Port] = {}
-        # Once the program asked for a side output, pairs with a tag are no records, whether or not this job reads it.
+        # Once the program asked for a side output, pairs with a tag are not records, whether or not this job reads it.
         self.has_side_outputs = has_side_outputs
         self.records_out = 0
         self.coerce: Callable[[list[Any]], list[Any]] | None = None
-        # Looks at one result of each batch, because nobody looks at all of them.
+        # Looks at one result of each batch: looking at all of them would cost too much.
         self.inspect: Callable[[Any], None] | None = None
         self.current_watermark = MIN_WATERMARK
 
@@ -171,11 +171,11 @@ class Output:
 
     @property
     def wants_columns(self) -> bool:
-        """Whether somebody would have to make columns of the rows that are sent here."""
+        """Whether a receiver would have to convert the rows sent here to columns."""
         return any(wire.target.wants_columns for wire in self._main.wires)
 
     def emit_side(self, tag_id: str, values: list[Any], timestamps: list[int] | None) -> None:
-        """Sends a batch to a side output; one that nobody reads is dropped."""
+        """Sends a batch to a side output; one without readers is dropped."""
         port = self._sides.get(tag_id)
         _deliver([] if port is None else port.by_rows, values, timestamps)
 
@@ -198,7 +198,7 @@ def _deliver(wires: list[_Receiver], values: list[Any], timestamps: list[int] | 
     if len(wires) == 1:
         wires[0].batch(values, timestamps)
         return
-    # Each receiver may change the records it gets, so all but the first get copies, made before anybody runs.
+    # Each receiver may change the records it gets, so all but the first get copies, made before any of them runs.
     batches = [values, *(copies_of(values) for _ in wires[1:])]
     for wire, batch in zip(wires, batches, strict=False):
         wire.batch(batch, timestamps)
@@ -303,7 +303,7 @@ class Operator:
     # The forms of batches that it takes; what comes in the other one is converted before.
     takes_rows: bool = True
     takes_columns: bool = False
-    # Whether it is told how far each input is in event time, instead of how far all of them are.
+    # Whether it receives the watermark of each input, instead of their minimum.
     has_input_watermarks: bool = False
 
     @property
@@ -374,7 +374,7 @@ class Operator:
         return False
 
     def release_waiting(self) -> None:
-        """Processes records that wait for more to come: somebody wants to know whether anything is under way."""
+        """Processes records that wait for more to come: the caller asks whether anything is in flight."""
 
     def prepare_snapshot(self, checkpoint_id: int) -> None:
         """A checkpoint begins, after `end_epoch`: the only step of it that may change something. Must be quick.

@@ -32,7 +32,7 @@ _ATOMS_AND_TUPLES = ATOMS | {tuple}
 
 
 def detached(value: Any) -> Any:
-    """The value itself if nobody else can change it, else a copy."""
+    """The value itself if it is immutable or not shared, else a copy."""
     kind = type(value)
     if kind in ATOMS:
         return value

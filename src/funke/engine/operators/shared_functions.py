@@ -57,7 +57,7 @@ class SharedFunction(KeySelector, Partitioner):
         _opened[self._id].users += 1
 
     def close(self) -> None:
-        """Closes the function when nobody else relies on it."""
+        """Closes the function when its last user has gone."""
         opened = _opened[self._id]
         opened.users -= 1
         if opened.users == 0:

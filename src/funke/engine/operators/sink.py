@@ -32,7 +32,7 @@ class SinkOperator(Operator):
 
     @property
     def wants_columns(self) -> bool:
-        """Whoever has columns need not make rows of them."""
+        """Senders need not convert columns to rows."""
         return self.takes_columns
 
     def open(self) -> None:

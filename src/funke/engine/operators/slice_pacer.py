@@ -45,7 +45,7 @@ class SlicePacer:
     ) -> Iterator[tuple[list[Any], list[int] | None]]:
         """The batch in pieces; the time until the next piece is asked for is taken as the time of the last.
 
-        So slices are short, too, where whoever takes the results is slow: less is on its way. There are no more when
+        So slices are short, too, where the receiver is slow: less is in flight. There are no more when
         the performance counter has come to `until`.
         """
         start = 0

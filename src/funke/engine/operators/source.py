@@ -23,7 +23,7 @@ __all__ = ["ReadOrder", "ReadReport", "SourceOperator"]
 
 @dataclass(frozen=True)
 class ReadOrder:
-    """What a source subtask is told: what there is to read, and whether anything will follow."""
+    """A command to a source subtask: what to read, and whether anything will follow."""
 
     vertex_id: int
     subtask: int
@@ -46,7 +46,7 @@ class ReadOrder:
 class ReadReport:
     """What a source subtask has read since the last report."""
 
-    # Without the payloads: they may be large, and whoever gave the order has them.
+    # Without the payloads: they may be large, and the sender of the command has them.
     outcomes: tuple[ReadOutcome, ...]
     # Of the splits that are left, in their order: how many records were read.
     unfinished: tuple[int, ...]
@@ -205,7 +205,7 @@ class SourceOperator(Operator):
         self._outcomes.append(ReadOutcome(split, reading.records, result))
 
     def _batches(self, split: Split) -> Iterator[Batch | ColumnBatch]:
-        """The records of a split, as columns if somebody wants them so and the reader can."""
+        """The records of a split, as columns if a receiver wants columns and the reader can."""
         columns = self._reader.read_columns(split) if self.output.wants_columns else None
         return self._reader.read(split) if columns is None else columns
 

@@ -33,7 +33,7 @@ class TypeWatch:
         try:
             mismatch = mismatch_of(self._type, value)
         except Exception:
-            # What an odd object of the user's does when it is compared or shown must not end the job.
+            # An exception of a user object that is compared or shown must not end the job.
             self._is_over = True
             return
         passes_unchanged = self._spec.passes_unchanged
@@ -46,7 +46,7 @@ class TypeWatch:
 
 
 def _makes_values(operation: Operation) -> bool:
-    """Whether results are the operator's own, and not what somebody else has handed in."""
+    """Whether results are the operator's own, and not its input."""
     if isinstance(operation, OneByOne):
         operation = operation.operation
     if isinstance(operation, Map) and isinstance(operation.function, FunctionOpener):

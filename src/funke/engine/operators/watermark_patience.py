@@ -9,7 +9,7 @@ from funke.engine.operators.operator import MIN_WATERMARK
 __all__ = ["PATIENCE_MS", "WATERMARK_MISSING", "WatermarkPatience"]
 
 _LOGGER = logging.getLogger(__name__)
-# How long windows wait for a first watermark before somebody is told.
+# How long windows wait for a first watermark before the user gets a warning.
 PATIENCE_MS = 10_000
 # The metric of an operator whose windows have waited for longer; it has none otherwise.
 WATERMARK_MISSING = "watermarkMissing"

@@ -102,7 +102,7 @@ def to_plan(graph: JobGraph) -> Plan:
     placements = {
         vertex.id: Placement(levels[vertex.id], first_slot[vertex.slot_sharing_group]) for vertex in graph.vertices
     }
-    # Rows that Spark reads come to level 0 beside the orders: only at a further level is a slot sure to have it all.
+    # Rows that Spark reads reach level 0 beside the commands: a slot has all of them only at a later level.
     last_level = max(*levels.values(), SOURCE_LEVEL + any(map(_is_read_by_spark, graph.vertices)))
     return Plan(graph, placements, slots, last_level)
 

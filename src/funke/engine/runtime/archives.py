@@ -76,4 +76,4 @@ def _require_within(archive: str, name: str, folder: Path, target: str) -> None:
     root = os.path.realpath(folder)
     found = os.path.realpath(os.path.join(root, target))
     if os.path.isabs(target) or "\0" in target or (found != root and not found.startswith(root + os.sep)):
-        raise UntrustedError(f"the archive '{archive}' has '{name}', which leads out of its folder ('{target}')")
+        raise UntrustedError(f"the archive '{archive}' has '{name}', which points outside of its folder ('{target}')")

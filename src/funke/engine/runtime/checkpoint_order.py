@@ -37,7 +37,7 @@ class CheckpointOrder:
 
 @dataclass(frozen=True)
 class CheckpointNotifications:
-    """Which checkpoints were completed and which were given up since the slots were last told."""
+    """Which checkpoints were completed and which were given up since the last notification."""
 
     completed: tuple[int, ...] = ()
     aborted: tuple[int, ...] = ()

@@ -123,8 +123,8 @@ def executor_pid(package: JobPackage) -> int:
     main = sys.modules["__main__"].__spec__
     if main is not None and main.name == "pyspark.worker":  # spark.python.use.daemon is false
         return os.getppid()
-    # The daemon leads the group of the workers it forks: one with another parent has been left behind, and whoever
-    # inherited it, process 1 or any other, says nothing about the executor.
+    # The daemon leads the group of the workers it forks: one with another parent is an orphan, and its new parent
+    # (process 1 or any other) says nothing about the executor.
     daemon = os.getpgrp()
     if os.getppid() != daemon:
         raise SlotLostError("Spark's process that starts Python workers is gone; this worker cannot tell its executor")
@@ -175,7 +175,7 @@ def deliver(
 
 
 def order_reading(address: SlotAddress, credentials: Credentials, delivery: Delivery) -> Iterator[Frame]:
-    """Yields what a slot sends when it is told what to read."""
+    """Yields what a slot sends for a command to read."""
     try:
         slot = connect(address, credentials, delivery)
         slot.send_end()
@@ -206,7 +206,7 @@ def send_notifications(
 
 def end_slots(addresses: list[SlotAddress], credentials: Credentials) -> list[SlotAddress]:
     """Tells slots to end, waits until they have tidied up, and returns those that were not reached from here."""
-    # All are told before the first is waited for: they close their functions at the same time.
+    # All are asked before the first is waited for: they close their functions at the same time.
     told = [(address, _tell_end(address, credentials)) for address in addresses]
     return [address for address, slot in told if slot is None or not _await_end(address, slot)]
 

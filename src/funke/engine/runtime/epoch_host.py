@@ -127,7 +127,7 @@ class EpochHost(SlotHost[Slot]):
         self._send_end(connection)
 
     def _send_end(self, connection: FrameSocket) -> None:
-        # Before: whoever has the answer may tell the slot to end, which closes functions only if none is running.
+        # Before: the driver may end the slot after the answer, which closes functions only if none is running.
         self._is_serving = False
         connection.send_end()
 

@@ -85,7 +85,7 @@ class EpochRunner:
         package = self._package
 
         def start(slots: Iterable[int]) -> Iterator[SlotAddress | Failure]:
-            # A failure is a result: were it a failed task, nobody would know the slots that have started.
+            # A failure is a result: were it a failed task, the addresses of the started slots would be lost.
             for slot in slots:
                 try:
                     yield start_slot(slot, package.value)
@@ -134,7 +134,7 @@ class EpochRunner:
             self._is_idle.set()
 
     def _read(self, header: EpochHeader, orders: list[ReadOrder], frames_of: Mapping[int, DataFrame]) -> RDD[Any]:
-        """Level 0: all slots are told what to read; the rows that Spark reads are brought to theirs."""
+        """Level 0: sends all slots their commands, and the rows that Spark reads to their slots."""
         inputs: list[RDD[Any]] = []
         for vertex_id, frame in frames_of.items():
             own = [order for order in orders if order.vertex_id == vertex_id]

@@ -6,7 +6,7 @@ a process of the job reaches the point for the n-th time. Several plans are sepa
     kill        SIGKILL to the process itself
     raise       an OSError
     sleep=2.5   seconds of doing nothing
-    hold        waits until the file `go` appears in the folder, so that somebody else can be killed meanwhile
+    hold        waits until the file `go` appears in the folder, so that a test can kill another process meanwhile
 
 The folder keeps what has happened, `<point>-<time>-<action>.<process id>`: a plan comes true only once, in whichever
 process is first.

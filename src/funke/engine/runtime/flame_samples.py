@@ -1,4 +1,4 @@
-"""Samples of whole stacks for a flame graph, taken while somebody looks: of the thread that works in a slot."""
+"""Samples of whole stacks for a flame graph, of a slot's worker thread, taken on request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A process of the driver's that has everything loaded and forks slots on embedded Spark, in milliseconds each.
+"""A child of the driver that has everything loaded and forks slots on embedded Spark, in milliseconds each.
 
 A new interpreter takes a slot 0.3 s, and libraries as much again. The driver starts the fork server before Spark, which
 takes longer. It runs no user code and ends with the driver: it then ends what is left of its slots, and removes the run
@@ -139,7 +139,7 @@ def _remove(folder: str) -> None:
 
 
 def _answer(listener: socket.socket) -> set[int]:
-    """Forks a slot, unless nobody is to be born: then it only loads."""
+    """Forks a slot, or only loads, if no slot is asked for."""
     call, _ = listener.accept()
     with call:
         require_same_user(call)
@@ -176,7 +176,7 @@ def _become_slot(launch_file: str, listeners: tuple[int, ...]) -> None:
 
 
 def _ended() -> set[int]:
-    """The children, adopted ones too, that have ended; each is told once."""
+    """The children, adopted ones too, that have ended; each is returned once."""
     ended: set[int] = set()
     with contextlib.suppress(ChildProcessError):
         while pid := os.waitpid(-1, os.WNOHANG)[0]:

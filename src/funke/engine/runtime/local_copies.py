@@ -1,4 +1,4 @@
-"""Copies of the newest checkpoint's files on a worker's own disk: whoever starts there again need not fetch them.
+"""Copies of the newest checkpoint's files on a worker's own disk: slots that restart there need not fetch them.
 
 <folder>/funke-local-<job>/<attempt>-<slot>/chk-7/<name>.<checksum>
 <folder>/funke-local-<job>/<attempt>-<slot>/shared/<name>.<checksum>
@@ -48,7 +48,7 @@ class LocalCopies:
     def find(self, place: str, size: int) -> str | None:
         """An intact copy of the file that is kept at a place; None if there is none."""
         for parent in self._places:
-            # Anybody may write to the system's temporary folder.
+            # Every user may write to the system's temporary folder.
             with contextlib.suppress(OSError):
                 require_private_folder(parent)
                 for found in glob.glob(os.path.join(glob.escape(parent), "*", f"{_key(place)}.*")):
@@ -57,7 +57,7 @@ class LocalCopies:
         return None
 
     def supersede(self, newest: int, aborted: Iterable[int]) -> None:
-        """A checkpoint is complete, or some were given up: nobody will ask for what came before."""
+        """A checkpoint is complete, or some were given up: earlier copies are not needed any more."""
         with self._lock:
             gone = [number for number in self._kept if number < newest or number in aborted]
             unwanted = {path for number in gone for path in self._kept.pop(number)}

@@ -15,7 +15,7 @@ __all__ = ["MemoryWatch", "own_bytes_of"]
 
 # From this part of the limit on the user is warned, and the watcher looks more often.
 _SOFT = 0.8
-# Beyond what a slot has loaded before any function of the user's runs, growth of less than this says nothing.
+# Beyond what a slot has loaded before any user function runs, growth of less than this says nothing.
 _LEAST_GROWTH = 1 << 20
 # So many looks while no operator runs tell whether the process grows then too, and as fast as with one.
 _ENOUGH_LOOKS = 5
@@ -58,7 +58,7 @@ class MemoryWatch:
         return size if size > self._limit.size else None
 
     def warning(self) -> str:
-        """What the user should know before it is too late; told once, else empty."""
+        """A warning before the memory is exhausted; given once, else empty."""
         if not self.is_close or self._is_warned:
             return ""
         self._is_warned = True
@@ -71,7 +71,7 @@ class MemoryWatch:
     def largest(self) -> OperatorPlace:
         """The operator during whose turns the process grew most; the one whose turn it is when it never grew.
 
-        Nobody, if it grew as fast while no operator was running: a thread takes memory at any time.
+        No operator, if memory grew as fast while none was running: a thread takes memory at any time.
         """
         grown = Counter({place: size for place, size in self._grown.items() if place != NOWHERE})
         if not grown:

@@ -22,7 +22,7 @@ def is_alive(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except PermissionError:  # it exists, and belongs to somebody else
+    except PermissionError:  # it exists, and belongs to another user
         pass
     return True
 

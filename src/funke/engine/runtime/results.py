@@ -84,7 +84,7 @@ def _message_of(error: BaseException) -> str:
 def _java_exception(error: BaseException) -> Any:
     try:
         return getattr(error, "java_exception", None)
-    except BaseException:  # a __getattr__ of the user's
+    except BaseException:  # the user's __getattr__
         return None
 
 

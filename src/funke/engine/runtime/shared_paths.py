@@ -18,10 +18,10 @@ __all__ = ["SharedPath", "probed", "require_shared"]
 
 @dataclass(frozen=True)
 class SharedPath:
-    """A local path of the driver's; what is not written to must only be there."""
+    """A local path of the driver; it must exist unless it is written to."""
 
     path: str
-    # What it is, as the user is told.
+    # What it is, for messages.
     purpose: str
     is_written: bool = False
     # Whether it is made for the driver's user alone.
@@ -72,8 +72,8 @@ def require_shared(shared: SharedPath) -> None:
                 _remove(own)
     except PermissionError as error:
         raise ConfigurationError(
-            f"{here} may not be {'written' if shared.is_written else 'read'} by user '{_user()}', as whom Spark's "
-            f"executor on host '{socket.gethostname()}' runs; the driver runs as '{shared.user}'. Let both run as one "
+            f"{here} may not be {'written' if shared.is_written else 'read'} by user '{_user()}', the user of Spark's "
+            f"executor on host '{socket.gethostname()}'; the driver runs as '{shared.user}'. Let both run as one "
             "user, or use storage with an address of its own (hdfs://, s3://)"
         ) from error
     except OSError as error:

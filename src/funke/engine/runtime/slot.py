@@ -64,7 +64,7 @@ class Delivery:
 
 
 class Slot:
-    """A slot in epochs: is told, level by level, what to read and what has come for it."""
+    """A slot in epochs: gets, level by level, its commands and its records."""
 
     def __init__(self, number: int, plan: Plan, package: JobPackage, folder: str = ".") -> None:
         self.number = number
@@ -146,7 +146,7 @@ class Slot:
             reach("between-blocks")
 
     def _read(self, subtask: Subtask, order: ReadOrder, frames: Iterator[Frame]) -> Iterator[None]:
-        """Reads what an order says, as long as it may take; the rows of a source of Spark's are among the frames."""
+        """Reads what an order says, as long as it may take; the rows of a Spark source are among the frames."""
         source = subtask.source
         assert source is not None
         if order.has_rows:

@@ -44,7 +44,7 @@ class SlotAddress:
 
 @dataclass(frozen=True)
 class HostAddress:
-    """A process of Spark's: under which name or address others reach it, and at which it listens."""
+    """A Spark process: the name or address by which others reach it, and the one at which it listens."""
 
     host: str
     bind_host: str

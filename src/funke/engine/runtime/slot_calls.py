@@ -56,7 +56,7 @@ def _reach(address: SlotAddress, tls: TlsSettings | None, greeting_s: float) -> 
     except OSError:
         if address.port is None:
             raise
-    # On another host, where the path leads nowhere, or to somebody else's socket.
+    # On another host, where the path leads nowhere, or to another user's socket.
     return reach_host(address.host, address.port, tls, greeting_s)
 
 

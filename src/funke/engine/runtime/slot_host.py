@@ -1,7 +1,7 @@
 """The process of a slot: who may call it, who watches it, and how it ends.
 
-It is started by a Spark task and ends with the executor that started it, when the driver says so, or when nobody has
-called for a while.
+It is started by a Spark task and ends with the executor that started it, when the driver asks for it, or when no
+call has come for a while.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ CLOSE_S = 3.0
 
 @dataclass(frozen=True)
 class SlotLaunch:
-    """What a new slot process is told, through a file in its folder."""
+    """The parameters of a new slot process, passed in a file in its folder."""
 
     slot: int
     package: JobPackage
@@ -65,7 +65,7 @@ class SlotLaunch:
 
 
 class HostedSlot(Protocol):
-    """What every slot can do, whoever drives it."""
+    """What slots have in common in streams and epochs."""
 
     number: int
     snapshots: SnapshotTaker
@@ -92,7 +92,7 @@ class SlotHost(ABC, Generic[S]):
     def __init__(self, launch: SlotLaunch, watcher: socket.socket) -> None:
         self._launch = launch
         self._watcher = watcher
-        # All that must not stay open in processes which user functions fork: whoever calls a dead slot must notice.
+        # Must not stay open in processes that user functions fork: callers of a dead slot must notice.
         self._sockets = weakref.WeakSet([watcher])
         self._is_fork = False
         self._credentials = launch.package.credentials
@@ -140,10 +140,10 @@ class SlotHost(ABC, Generic[S]):
 
     @abstractmethod
     def on_call(self, order: Any, connection: socket.socket, frames: FrameSocket) -> None:
-        """Somebody who has proven who it is wants something; called by a thread of the caller's own."""
+        """Handles an authenticated call; each call has its own thread."""
 
     def start(self) -> None:
-        """Makes the operators; a failure is reported to whoever asks first."""
+        """Makes the operators; a failure is reported to the first caller."""
         try:
             package = self._launch.package
             worker_logs.install(package.log_levels)

@@ -17,7 +17,7 @@ from funke.engine.trust.private_files import open_own_file
 
 __all__ = ["main"]
 
-# Where functions of PyFlink's find how much memory their process may take.
+# Where PyFlink functions find how much memory their process may take.
 _MEMORY_VARIABLE = "_PYTHON_WORKER_MEMORY_LIMIT"
 
 

@@ -2,8 +2,8 @@
 
 A slot may be stopped, crash, keep the interpreter lock in C code, or leave processes behind. Its watcher runs no user
 code and has one thread. It writes down how the slot ended, ends what the slot has left behind, and removes the slot's
-folder. It kills a slot that is silent for too long, or does not end when it must: with its executor, or when somebody
-has removed its socket. A slot's process id stays its own until the watcher has waited for it, so nobody else is hit.
+folder. It kills a slot that is silent for too long, or does not end when it must: with its executor, or when
+its socket is removed. A slot keeps its process id until the watcher has waited for it, so no other process is hit.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _TICK_S = 0.5
 _SHORT_TICK_S = 0.05
 # Longer than a slot needs to stop its snapshots and to close its functions.
 _END_S = 5.5
-# A slot that is told to end removes its socket, and has only its answer to give after that.
+# A slot that has to end removes its socket; after that it only sends its answer.
 _FAREWELL_S = 1.0
-# What a slot has left behind is told to end, and killed after so long.
+# Processes that a slot left behind are asked to end, and killed after so long.
 _LEFTOVERS_S = 1.0
-# So long the reason of an end can be read, unless somebody removes the folder before.
+# So long the reason of an end can be read, unless the folder is removed before.
 _REASON_S = 5.0
 _REASON_WAIT_S = 2.0
 _REASON_FILE = "ended"
@@ -86,7 +86,7 @@ class Ending:
 
     @property
     def is_fault_of_operator(self) -> bool:
-        """Whether the function that was running must have caused it, rather than somebody outside."""
+        """Whether the function that was running must have caused it, rather than another process."""
         if self.excess:
             return self.place != NOWHERE
         outside = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -198,7 +198,7 @@ class _Watcher:
                 if self._line.recv(4096):
                     self._silent_s = 0.0
                     return
-        # A process has ended, or the slot has closed its end of the line: this would be told again and again.
+        # A process has ended, or the slot has closed its end of the line: poll would report it again and again.
         self._poll.unregister(descriptor)
 
     def _kill_if_due(self, now: float) -> None:
@@ -242,7 +242,7 @@ class _Watcher:
         return ""
 
     def await_readers(self) -> None:
-        """Waits until nobody wants to know the reason any more."""
+        """Waits until the reason has been read, or its time is over."""
         end = time.monotonic() + _REASON_S
         while os.path.exists(self._order.socket_path) and not self._is_executor_gone() and time.monotonic() < end:
             time.sleep(_TICK_S / 5)

@@ -60,7 +60,7 @@ def _writing(path: str) -> Iterator[None]:
 def _reading(path: str) -> Iterator[None]:
     """The same for what cannot be read.
 
-    A file that is not there is damage; that its file system does not answer is none, except on the own machine.
+    A missing file is damage; a file system that does not answer is not, except on this machine.
     """
     try:
         yield
@@ -73,7 +73,7 @@ def _reading(path: str) -> Iterator[None]:
 
 
 def _shown(path: str) -> str:
-    """Whole unless somebody made it up to be long."""
+    """Complete, unless its length was forged."""
     return f"'{path}'" if len(path) <= _MOST_SHOWN else f"'{path[:_MOST_SHOWN]}…' ({len(path)} characters)"
 
 
@@ -193,7 +193,7 @@ def open_for_reading(path: str) -> BinaryIO:
 
 
 def open_snapshot_file(path: str, inline: bytes | None) -> BinaryIO:
-    """Opens a snapshot, which may be no file."""
+    """Opens a snapshot, which may be inline instead of a file."""
     return open_for_reading(path) if inline is None else io.BytesIO(inline)
 
 
@@ -229,7 +229,7 @@ def fetch_native(file: NativeFile, target: str, copy: str | None = None) -> None
 
     StateError when it is not as it was written. To find that out takes a second for 2.2 GB.
     """
-    # By a link only if nobody will change it there.
+    # By a link only if the file will not be changed there.
     _fetch(copy or file.path, target, may_link=_SHARED in file.path)
     if copy is None and file.checksum is not None:
         with open(target, "rb") as content:
@@ -291,7 +291,7 @@ def create_folder(path: str) -> bool:
     """Makes a folder; False if it is there already, which two can tell at the same time only if it is local."""
     try:
         return require_folder(path)
-    except StateError:  # whoever wants to write into it will say so
+    except StateError:  # the writer will report it
         return True
 
 

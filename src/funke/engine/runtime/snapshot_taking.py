@@ -70,7 +70,7 @@ class _Work:
 
 
 class SnapshotTaker:
-    """The snapshots of one slot that are being written, and those that nobody has confirmed yet."""
+    """The snapshots of one slot that are being written, and those that are not confirmed yet."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class SnapshotTaker:
         self._shared = {file.path: file.checksum for file in restored_files if "/shared/" in file.path}
         self._spool = spool
         self._running: dict[int, _Work] = {}
-        # Told again and again until the driver has decided about the checkpoint: an answer may get lost.
+        # Repeated until the driver has decided about the checkpoint: an answer may get lost.
         self._acks: dict[int, SnapshotAck] = {}
         self._lock = threading.Lock()
 
@@ -158,7 +158,7 @@ class SnapshotTaker:
             self._copies.supersede(newest, notifications.aborted)
 
     def close(self) -> None:
-        """Stops everything that is being written, and waits until nobody touches the files of the state any more."""
+        """Stops everything that is being written, and waits until the files of the state are not used any more."""
         with self._lock:
             running = list(self._running.values())
         for work in running:
@@ -186,7 +186,7 @@ class SnapshotTaker:
 
     def _kill(self, work: _Work) -> None:
         work.is_unwanted = True
-        # Under the lock: once a child was waited for, its number may belong to somebody else.
+        # Under the lock: once a child was waited for, its pid may belong to another process.
         with self._lock:
             if not work.has_ended:
                 with contextlib.suppress(ProcessLookupError):
@@ -242,7 +242,7 @@ def _be_child(write: WriteSnapshots, folder: str, writing: int, parent: int) -> 
 
 
 def _detach(writing: int, parent: int) -> None:
-    """Ends with the slot, and keeps none of its sockets open: whoever calls a dead slot must notice."""
+    """Ends with the slot, and keeps none of its sockets open: callers of a dead slot must notice."""
     gc.disable()
     end_with_parent(parent)
     os.closerange(3, writing)
@@ -253,6 +253,6 @@ def _detach(writing: int, parent: int) -> None:
 
 
 def _lead_group(pid: int) -> None:
-    """Makes a group of a child and the processes it starts, to kill them together; both sides do, whoever is first."""
+    """Puts a child and its processes into one group, to kill them together; either may be first to do so."""
     with contextlib.suppress(OSError):
         os.setpgid(pid, pid)

@@ -168,7 +168,7 @@ def _require_reachable(options: Mapping[str, str]) -> None:
         elsewhere = [master for master in masters if not is_own(master.rpartition(":")[0])]
         if elsewhere:
             raise ConfigurationError(
-                f"the driver's address {driver_host} means another host to the executors of {elsewhere[0]}; set "
+                f"the driver's address {driver_host} resolves to another host for the executors on {elsewhere[0]}; set "
                 "spark.driver.host (or SPARK_LOCAL_IP) to an address of this host which they reach"
             )
 
@@ -206,7 +206,7 @@ def start_warm(configuration: Mapping[str, str]) -> None:
     """Starts embedded Spark for a program that is not known yet, with all that a first job would have to wait for."""
     options = spark_options(configuration)
     if not _is_local(options["spark.master"]):
-        return  # a cluster's executors are not taken for somebody who may never come
+        return  # a cluster's executors are not reserved for a job that may never come
     from funke.engine.runtime.fork_server import load_ahead
 
     context = spark_context(configuration)
@@ -249,7 +249,7 @@ def spark_options(configuration: Mapping[str, str]) -> dict[str, str]:
         options.setdefault("spark.sql.shuffle.partitions", str(_cores()))
         if "SPARK_LOCAL_IP" not in os.environ:
             os.environ["SPARK_LOCAL_IP"] = _own_variables["SPARK_LOCAL_IP"] = "127.0.0.1"
-        # Spark's own ports answer only to itself, and its sockets for workers stand where nobody else can go.
+        # Spark's own ports answer only to itself, and its sockets for workers are in a private folder.
         options.setdefault("spark.authenticate", "true")
         options.setdefault("spark.python.unix.domain.socket.dir", run_folder())
         options.setdefault("spark.python.daemon.module", "funke.engine.runtime.quiet_daemon")
@@ -296,7 +296,7 @@ def _settings_of(context: SparkContext) -> dict[str, str]:
 
 
 def forget_lost_application() -> None:
-    """Ends a context of ours whose application its master does not know any more: it would get no executors.
+    """Ends our context if the master has forgotten its application: it would get no executors.
 
     A master that starts again without its state (spark.deploy.recoveryMode) knows none.
     """

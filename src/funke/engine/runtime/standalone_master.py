@@ -44,7 +44,7 @@ def ask_master(context: SparkContext) -> MasterState | None:
     calls = jvm.org.apache.spark.rpc.RpcEnv.create("funke", host, 0, conf, security, True)
     try:
         for master in masters.removeprefix(_SCHEME).split(","):
-            with contextlib.suppress(Exception):  # a standby, or nobody
+            with contextlib.suppress(Exception):  # a standby, or no master
                 state = _state_of(jvm, calls, master)
                 if state.status().toString() == _ALIVE:
                     return _read(state)

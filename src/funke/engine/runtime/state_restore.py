@@ -180,7 +180,7 @@ def _restore_own(operator: Operator, states: dict[int, tuple[int, Any]], place: 
     if all(isinstance(own, OperatorStateSnapshot) for own in known.values()):
         share = redistribute(list(known.values()), place.parallelism)[place.subtask]
         if is_same:
-            # Lists move only when they have to; union lists go to everybody in any case.
+            # Lists move only when they have to; union lists go to all subtasks in any case.
             share = replace(share, lists=known[place.subtask].lists if place.subtask in known else {})
         operator.restore(share)
     elif is_same:

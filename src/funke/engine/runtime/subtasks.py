@@ -1,4 +1,4 @@
-"""The subtasks that a slot hosts: how they are made, restored, written down and closed, whoever drives them."""
+"""The subtasks that a slot hosts: how they are made, restored, written down and closed, in streams and in epochs."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from funke.engine.types.driver_messages import LogLine
 
 __all__ = ["WorkerLogs", "log_in_driver", "worker_logs"]
 
-# What libraries that Funke itself uses say below a warning is no concern of the user's, unless an override asks for it.
+# Messages below a warning from libraries that Funke itself uses are dropped, unless an override asks for them.
 _LIBRARIES = (
     *("asyncio", "boto3", "botocore", "fastavro", "funke", "fsspec", "kafka", "numpy", "pandas", "psycopg", "py4j"),
     *("pyarrow", "pyspark", "rocksdict", "s3fs", "s3transfer", "urllib3"),
@@ -49,7 +49,7 @@ class WorkerLogs(logging.Handler):
 
     @contextlib.contextmanager
     def installed(self, levels: LogLevels) -> Iterator[None]:
-        """Takes what is logged meanwhile: a worker of Spark's serves others too."""
+        """Takes what is logged meanwhile: a Spark worker serves other tasks too."""
         root = logging.getLogger()
         names = (*_LIBRARIES, *(name for name, _ in levels.overrides))
         before = root.handlers[:], root.level, [(name, logging.getLogger(name).level) for name in names]
@@ -80,7 +80,7 @@ class WorkerLogs(logging.Handler):
         now = self._clock()
         self._budget = min(_MOST_AT_ONCE, self._budget + (now - self._refilled) * _PER_SECOND)
         self._refilled = now
-        # Lines that nobody fetches count as well: memory is bounded whatever happens.
+        # Lines that are never fetched count as well: memory is bounded whatever happens.
         if self._budget < 1 or len(self._lines) >= _MOST_AT_ONCE:
             return False
         self._budget -= 1
@@ -104,9 +104,9 @@ def _of(line: LogLine, operator: str) -> LogLine:
 
 
 def _operator_on_stack() -> str:
-    """Name and subtask of the operator that runs: the nearest one that called, directly or not, whoever has logged.
+    """Name and subtask of the operator that runs: the nearest one on the call stack of the logger.
 
-    Looking for it when somebody logs costs nothing for those who do not.
+    Looking it up when a line is logged costs nothing for functions that do not log.
     """
     frame: FrameType | None = sys._getframe()
     while frame is not None:

@@ -165,7 +165,7 @@ def _spare_garbage_collection() -> None:
 
 
 def prepare_spark_worker() -> None:
-    """Once in each worker of Spark's: it ends without a word when Spark has closed its connection, and is quick.
+    """Once in each Spark worker: it ends without a word when Spark has closed its connection, and is quick.
 
     PySpark reports the closed connection through the connection, and prints a traceback when that fails. And it looks
     for garbage after every task, which takes 25 ms as long as all that is loaded counts.

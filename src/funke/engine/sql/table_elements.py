@@ -40,7 +40,7 @@ _ONLY_HERE = (DayTimeIntervalType, YearMonthIntervalType, MultisetType, UserDefi
 
 
 def elements_relation(elements: Iterable[Any], schema: Schema, verify_schema: bool) -> Constants:
-    """The rows of elements, whose types are told or found."""
+    """The rows of elements, whose types are given or inferred."""
     listed = list(elements)
     row_type = _row_type(listed, schema)
     if isinstance(schema, DataType) and verify_schema:
@@ -51,7 +51,7 @@ def elements_relation(elements: Iterable[Any], schema: Schema, verify_schema: bo
 
 
 def values_query(rows: Sequence[syntax.Expression], schema: Schema) -> queries.Query:
-    """The query of rows that are given as expressions; they are cast to a type if one is told."""
+    """The query of rows that are given as expressions; they are cast to a type if one is given."""
     values = queries.Values(tuple(map(_fields_of, rows)))
     if schema is None:
         names = tuple(f"f{place}" for place in range(len(values.rows[0])))

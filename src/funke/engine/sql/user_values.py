@@ -38,7 +38,7 @@ Convert = Callable[[Any], Any]
 
 
 def to_user_value(data_type: DataType, is_collected: bool = False) -> Convert | None:
-    """Return what turns a value of the engine's into a program's: rows are Rows, lengths of time are timedeltas.
+    """Return the conversion of engine values to program values: rows are Rows, lengths of time are timedeltas.
 
     None if they are the same. As in PyFlink, fields of collected rows have no names, those of arguments have; a
     collected FLOAT has its shortest digits (0.1), an argument those of its 32 bits (0.10000000149011612); and collected

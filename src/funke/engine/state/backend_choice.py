@@ -32,7 +32,7 @@ class BackendChoice:
     is_asynchronous: bool = True
     # What a checkpoint takes of one operator's keyed state, or of its other state, in one subtask; None for any size.
     max_state_bytes: int | None = None
-    # None: nobody measures how long accesses take.
+    # None: the latency of accesses is not measured.
     latency_tracking: LatencyTracking | None = None
 
     def within(self, folder: str) -> BackendChoice:
@@ -56,7 +56,7 @@ def create_backend(
     if choice.name == "hashmap":
         return HashMapBackend(key_groups, now_ms)
     if choice.name != "rocksdb" or folder is None:
-        raise ConfigurationError(f"'{choice.name}' is no state backend; choose hashmap or rocksdb")
+        raise ConfigurationError(f"unknown state backend '{choice.name}'; expected hashmap or rocksdb")
     # Not at the top: a slot starts faster without what its job does not use.
     from funke.engine.state.rocksdb.backend import RocksDBBackend
 

@@ -18,7 +18,7 @@ __all__ = ["HeapOperatorListState", "HeapOperatorStateStore", "OperatorStateSnap
 # Snapshots name this class by its place: it stays in this module, or old savepoints cannot be read.
 @dataclass
 class OperatorStateSnapshot:
-    """The operator state of one subtask; entries of `lists` are dealt out on restore, `unions` go to everybody."""
+    """The operator state of one subtask; entries of `lists` are dealt out on restore, `unions` go to all subtasks."""
 
     lists: dict[str, list[Any]] = field(default_factory=dict)
     unions: dict[str, list[Any]] = field(default_factory=dict)
@@ -130,8 +130,8 @@ def redistribute(snapshots: Sequence[OperatorStateSnapshot], parallelism: int) -
 def share_of(states: Mapping[int, Any], old_parallelism: int, subtask: int, parallelism: int) -> Any:
     """What a subtask gets of the states that an operator's subtasks had, by number; None if it gets nothing.
 
-    States that are no operator state stay where they were: lists are dealt out when the parallelism has changed, and
-    anything else is given to everybody then.
+    States other than operator state stay where they were: lists are dealt out when the parallelism has changed, and
+    anything else goes to all subtasks then.
     """
     if not states:
         return None

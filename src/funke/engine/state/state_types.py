@@ -26,7 +26,7 @@ class StateTypes:
         self._restored.update(types)
 
     def all(self) -> dict[str, str]:
-        """Those of all states, also of those that nobody has asked for."""
+        """Those of all states, also of those not registered yet."""
         return {**self._restored, **self._declared}
 
     def declare(self, name: str, type_info: TypeInformation) -> None:

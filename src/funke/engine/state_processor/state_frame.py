@@ -91,7 +91,7 @@ class _UserClasses:
 
 
 def _record_batches(rows: Iterator[tuple[Any, ...]], columns: Columns) -> Iterator[Any]:
-    # Not at the top: whoever only writes savepoints does not need pyarrow.
+    # Not at the top: writing savepoints does not need pyarrow.
     import pyarrow as pa
 
     from funke.engine.types.arrow_types import to_arrow

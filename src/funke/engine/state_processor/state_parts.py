@@ -44,7 +44,7 @@ class StatePiece:
     size: int = 0
     # Whether it is the first of its operator: what all subtasks hold alike is read from there.
     is_first: bool = True
-    # The snapshot, if it is no file.
+    # The snapshot, if it is inline.
     inline: bytes | None = None
 
     @property

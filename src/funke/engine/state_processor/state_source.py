@@ -39,7 +39,7 @@ class PieceReading(Protocol):
 
 
 class StateSource(Source):
-    """Reads pieces of state; `check` is told in the end which states were asked for and found anywhere."""
+    """Reads pieces of state; `check` gets the states that were requested and found in the end."""
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
 """Machine code that this user's processes make for each other: where it is kept, and how it is made meanwhile.
 
-Whoever could put something there would have his code run by others: the folder, and every folder above, is one that
-nobody else may change.
+A user who could write there could run code as this user: the folder, and every folder above, must be one that
+other users cannot change.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def code_folder() -> str | None:
 
 
 def _require_guarded(folder: str) -> None:
-    """Whoever may rename things in a folder above could put other code in place of what was checked."""
+    """A user who may rename entries of a parent folder could replace the code that was checked."""
     while True:
         found = os.stat(folder)
         is_open = stat.S_IMODE(found.st_mode) & 0o022 and not found.st_mode & stat.S_ISVTX

@@ -23,7 +23,7 @@ class Credentials:
 
     @classmethod
     def new(cls, tls: TlsSettings | None = None) -> Credentials:
-        """With a secret that nobody knows yet."""
+        """With a new random secret."""
         return cls(secrets.token_bytes(_SECRET_BYTES), tls)
 
     def renewed(self) -> Credentials:

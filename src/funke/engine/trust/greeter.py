@@ -1,4 +1,4 @@
-"""Takes calls on listening sockets and greets every caller in a thread of its own; strangers get no further."""
+"""Accepts connections on listening sockets and authenticates each in its own thread; others are dropped."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Greeter:
         threading.Thread(target=self._accept, args=(listener,), name="funke-greeter", daemon=True).start()
 
     def close(self) -> None:
-        """Takes no more calls; whoever owns the sockets closes them."""
+        """Accepts no more connections; the owner of the sockets closes them."""
         self._is_closed = True
 
     def _accept(self, listener: socket.socket) -> None:
@@ -66,7 +66,7 @@ class Greeter:
                 continue
             self._on_accept(connection)
             self._greeted.append(connection)
-            # Callers of the job's own are greeted in no time: whoever has waited longest has nothing to say.
+            # The job's own callers authenticate at once: the one that has waited longest is not one of them.
             if len(self._greeted) > _MOST_GREETED:
                 with contextlib.suppress(OSError):
                     self._greeted.popleft().shutdown(socket.SHUT_RDWR)
@@ -89,7 +89,7 @@ class Greeter:
             prove_to_caller(connection, self._credentials.secret)
             go_on = self._on_call(connection)
             connection.settimeout(None)
-        except Exception:  # a stranger, or somebody who has gone
+        except Exception:  # an unknown caller, or a closed connection
             connection.close()
             return
         finally:

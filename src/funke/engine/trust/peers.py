@@ -1,4 +1,4 @@
-"""Who is at the other end of a socket: the same user, and somebody who knows the job's secret.
+"""Authenticates the other end of a socket: the same user, and knowledge of the job's secret.
 
 Both sides prove that they know the secret without sending it, before either of them reads anything else:
 
@@ -36,7 +36,7 @@ __all__ = [
 # As long as slots may be silent by default.
 _SILENCE_MS = 50_000
 _NUMBER_BYTES = _PROOF_BYTES = 32
-# Told apart, so that nobody can answer a challenge with the other side's own proof.
+# One label for each side, so that a challenge cannot be answered with the other side's own proof.
 _CALLER, _LISTENER = b"funke caller", b"funke listener"
 # On macOS: the level and name of the option that names the peer, and the head of its answer (version, user).
 _LOCAL_LEVEL, _LOCAL_PEERCRED = 0, 1
@@ -76,7 +76,7 @@ def connect_to_own(path: str, timeout_s: float | None) -> socket.socket:
     """Connects to a Unix socket on which a process of the same user listens."""
     found = os.lstat(path)
     if not stat.S_ISSOCK(found.st_mode) or found.st_uid != os.geteuid():
-        raise UntrustedError(f"'{path}' is no socket of this user's")
+        raise UntrustedError(f"'{path}' is not a socket of this user")
     connection = socket.socket(socket.AF_UNIX)
     try:
         connection.settimeout(timeout_s)
@@ -108,7 +108,7 @@ def _peer_uid(connection: socket.socket) -> int:
 def prepare_for_hosts(connection: socket.socket) -> None:
     """At both ends of a connection between hosts: what is sent leaves at once, and a host that is gone is noticed.
 
-    Otherwise the system keeps short messages back for up to 40 ms, and nobody would ever notice the other.
+    Otherwise the system keeps short messages back for up to 40 ms, and each exchange would take that long.
     """
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -143,7 +143,7 @@ def prove_to_listener(connection: socket.socket, secret: bytes) -> None:
     own = secrets.token_bytes(_NUMBER_BYTES)
     connection.sendall(own + _proof(secret, _CALLER, number, own))
     if not hmac.compare_digest(_receive(connection, _PROOF_BYTES), _proof(secret, _LISTENER, number, own)):
-        raise UntrustedError("whoever listens there does not know the job's secret")
+        raise UntrustedError("the process that listens there does not know the job's secret")
 
 
 def _proof(secret: bytes, role: bytes, listener_number: bytes, caller_number: bytes) -> bytes:

@@ -1,7 +1,7 @@
-"""Folders that nobody else can look into, and files that nobody else has written.
+"""Folders that other users cannot read, and files that no other user has written.
 
 Everything a process keeps for itself stands in its run folder, made by `mkdtemp`: sockets, launch messages, state.
-Others are told its path; nobody guesses it. What is read from a place that others may write to must be the user's own.
+Its path is passed on and cannot be guessed. Files in places that others may write to must be the user's own.
 """
 
 from __future__ import annotations
@@ -65,13 +65,13 @@ def require_private_folder(path: str) -> None:
     if not stat.S_ISDIR(found.st_mode):
         raise UntrustedError(f"'{path}' is not a folder")
     if found.st_uid != os.geteuid():
-        raise UntrustedError(f"'{path}' belongs to {_name_of(found.st_uid)}, who may have made it to deceive")
+        raise UntrustedError(f"'{path}' belongs to {_name_of(found.st_uid)}, who could read your files in it")
     if stat.S_IMODE(found.st_mode) & 0o077:
-        raise UntrustedError(f"others may enter '{path}'; take their permission away: chmod 700 {path}")
+        raise UntrustedError(f"others may enter '{path}'; remove their permission: chmod 700 {path}")
 
 
 def open_own_file(path: str) -> BinaryIO:
-    """Opens a file for reading that this user, or root, has written; UntrustedError for anybody else's."""
+    """Opens a file for reading that this user, or root, has written; UntrustedError for other users' files."""
     file = open(path, "rb")  # noqa: SIM115
     try:
         _require_own(path, os.fstat(file.fileno()))
@@ -97,7 +97,7 @@ def require_own_place(path: str) -> None:
     for found in (os.lstat(path), os.stat(path)):
         if found.st_uid not in (os.geteuid(), 0) and found.st_uid != _own_id_in(path):
             raise UntrustedError(
-                f"'{path}' belongs to {_name_of(found.st_uid)}, who could exchange what is written there; "
+                f"'{path}' belongs to {_name_of(found.st_uid)}, who could replace the files in it; "
                 "name a folder of your own"
             )
 
@@ -105,8 +105,8 @@ def require_own_place(path: str) -> None:
 def _require_own(path: str, found: os.stat_result) -> None:
     if found.st_uid not in (os.geteuid(), 0) and found.st_uid != _own_id_in(os.path.dirname(path)):
         raise UntrustedError(
-            f"'{path}' belongs to {_name_of(found.st_uid)}, who could make it do anything in your name; "
-            "if you trust its content, make it yours (a copy is)"
+            f"'{path}' belongs to {_name_of(found.st_uid)}, who could use it to run any code as you; "
+            "if you trust its content, copy it: the copy is yours"
         )
 
 

@@ -1,7 +1,7 @@
-"""The run folder of a process, and those that processes have left behind which were killed.
+"""The run folder of a process, and the run folders that killed processes left behind.
 
-A run folder has a file that says whose it is, and that its owner keeps locked; processes which live in the same folder
-inherit the lock. Nobody's folder is removed while somebody holds it.
+A run folder has a file that names its owner, and that the owner keeps locked; processes that live in the same folder
+inherit the lock. A run folder is not removed while a process holds the lock.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def remove_abandoned(parent: str | None = None) -> list[str]:
 
 def _is_removed(folder: str) -> bool:
     try:
-        # Anybody may write to the system's temporary folder.
+        # Every user may write to the system's temporary folder.
         require_private_folder(folder)
         file = os.open(os.path.join(folder, _OWNER), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except (OSError, UntrustedError):  # no run folder, or one that was only just made
@@ -121,7 +121,7 @@ def _is_removed(folder: str) -> bool:
 
 
 def _is_owner_alive(owner: dict[str, object]) -> bool:
-    """By what it wrote down; on another host nobody can tell."""
+    """By the record in it; on another host that cannot be checked."""
     if owner["host"] != socket.gethostname():
         return True
     start = _start_of(int(str(owner["pid"])))

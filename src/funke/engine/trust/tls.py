@@ -1,7 +1,7 @@
 """TLS between hosts: both sides show a certificate, and each must be trusted by the other side's trust store.
 
 It comes before the greeting, which goes on inside it. Host names are not looked at, as in Flink between its own
-processes: whoever has a certificate that the trust store trusts belongs to the cluster.
+processes: a holder of a certificate that the trust store trusts belongs to the cluster.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ class TlsSocket(ssl.SSLSocket):
     """Waits, or does not, as `settimeout` says; one thread may read from it while another one writes.
 
     OpenSSL must not be entered by two threads at once, and a slot's answers are read while blocks are sent to it. So
-    the system's socket never blocks, and whoever has to wait does so outside of the lock.
+    the system's socket never blocks, and callers wait outside of the lock.
     """
 
     _lock: threading.Lock
@@ -84,7 +84,7 @@ class TlsSocket(ssl.SSLSocket):
         except (ssl.SSLWantReadError, ssl.SSLWantWriteError) as error:
             self._wants_to_write = isinstance(error, ssl.SSLWantWriteError)
             if not pieces:
-                raise BlockingIOError(errno.EAGAIN, "nothing has come") from None
+                raise BlockingIOError(errno.EAGAIN, "the receive timed out") from None
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def recv_into(self, buffer: Buffer, nbytes: int | None = None, flags: int = 0) -> int:
@@ -104,7 +104,7 @@ class TlsSocket(ssl.SSLSocket):
                 self._begun = None
         except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
             if not sent:
-                raise BlockingIOError(errno.EAGAIN, "nothing can be sent") from None
+                raise BlockingIOError(errno.EAGAIN, "the send timed out") from None
         return sent
 
     def _finish(self, action: Callable[[], T]) -> T:
@@ -129,8 +129,8 @@ class TlsSocket(ssl.SSLSocket):
             raise TimeoutError("timed out")
 
     def shutdown(self, how: int) -> None:
-        """Ends the conversation, for whoever reads from it in another thread too."""
-        # That of SSLSocket drops TLS first: whoever is reading would take what then comes from anybody for the peer's.
+        """Shuts the connection down, also for a thread that reads from it."""
+        # That of SSLSocket drops TLS first: a reader would then take unencrypted bytes from any sender for the peer's.
         socket.socket.shutdown(self, how)
 
 

@@ -26,7 +26,7 @@ _LONGEST_TEXT = 0x80000
 def opened(data: bytes) -> BitMap:
     """The set of some bytes; ValueError if they are none."""
     if not data:
-        raise ValueError("no bytes are no bitmap, an empty one has eight")
+        raise ValueError("an empty value is not a bitmap: the empty bitmap has eight bytes")
     return BitMap.deserialize(data)
 
 

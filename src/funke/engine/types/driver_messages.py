@@ -32,7 +32,7 @@ class PrintedText(DriverMessage):
 
 @dataclass(frozen=True)
 class OperatorWarning(DriverMessage):
-    """Something the user should know about an operator; the first warning of each is told."""
+    """Something the user should know about an operator; the first warning of each is shown."""
 
     operator_id: str
     text: str
@@ -59,7 +59,7 @@ class LoggedLines(DriverMessage):
 
 @dataclass(frozen=True)
 class CollectedRecords(DriverMessage):
-    """Records of a collect sink, for whoever reads its results by that name."""
+    """Records of a collect sink, for the reader of its results by that name."""
 
     name: str
     values: list[Any]

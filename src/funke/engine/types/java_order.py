@@ -1,4 +1,4 @@
-"""The order in which Java's HashMap goes through texts: what Flink shows of a map has it."""
+"""The order in which Java's HashMap goes through texts: Flink shows maps in it."""
 
 from __future__ import annotations
 

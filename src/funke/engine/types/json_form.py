@@ -43,7 +43,7 @@ def to_json(value: Any) -> Any:
 def _text_of(value: Any) -> str:
     try:
         return str(value)[:_MOST_TEXT]
-    except Exception:  # an object of the user's
+    except Exception:  # a user object
         return f"<{type(value).__name__}>"
 
 

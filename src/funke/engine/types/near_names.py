@@ -1,4 +1,4 @@
-"""What somebody may have meant who has mistyped a name: of an option, a column, a table, a function, a command."""
+"""What a mistyped name may have meant: of an option, a column, a table, a function, a command."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def round_to_float32(value: float) -> float:
 
 
 def _from_numpy(value: Any) -> Any:
-    # numpy scalars are common results of user functions and are none of Python's number types.
+    # numpy scalars are common results of user functions and are not Python numbers.
     return value.item() if hasattr(value, "dtype") and hasattr(value, "item") else value
 
 

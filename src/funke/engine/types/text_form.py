@@ -147,7 +147,7 @@ def _write_bytes(value: Any) -> str:
 
 
 def _write_pickled(value: Any) -> str:
-    # Flink shows the bytes of the pickle, which mean nothing to anybody, unless the value is bytes itself.
+    # Flink shows the bytes of the pickle, which tell a reader nothing, unless the value is bytes itself.
     return _write_bytes(value) if isinstance(value, bytes | bytearray) else str(value)
 
 

@@ -24,7 +24,7 @@ class Mismatch:
 def mismatch_of(type_info: TypeInformation, value: Any) -> Mismatch | None:
     """What becomes of a value that does not fit; None if it fits.
 
-    Another precision or another kind of sequence is no mismatch; a lost fraction, digit or field is, and so is a row
+    Another precision or another kind of sequence is not a mismatch; a lost fraction, digit or field is, and so is a row
     that is none.
 
     >>> from funke.engine.types import Types

@@ -68,7 +68,7 @@ def _decoder(allows_repeats: bool) -> json.JSONDecoder:
 
 
 def _refuse(word: str) -> Any:
-    raise ValueError(f"{word} is no JSON")
+    raise ValueError(f"{word} is not JSON")
 
 
 def _number(text: str) -> int | float | Decimal:

@@ -24,7 +24,7 @@ class ProgramCall:
     module: str | None = None
     arguments: tuple[str, ...] = ()
     options: dict[str, str] = field(default_factory=dict)
-    # Whether the service runs it; then whether somebody waits for its end.
+    # Whether the service runs it; then whether the command waits for its end.
     is_for_service: bool = False
     is_detached: bool = False
     # Where that service must be, if it was said.
@@ -113,7 +113,7 @@ def _unsupported(feature: str, reason: str) -> _Setter:
 
 
 class _Collected(argparse.Action):
-    """Keeps options as they come: the later one wins, and what is wrong with one is told when it counts."""
+    """Keeps options as they come: the later one wins, and the one that counts is checked."""
 
     def __init__(self, option_strings: Sequence[str], dest: str, setter: _Setter, **further: Any) -> None:
         super().__init__(option_strings, dest, **further)
@@ -137,11 +137,11 @@ class _ProgramParser(CommandParser):
         raise ConfigurationError(f"{message}; see `{self.prog} --help`")
 
     def format_help(self) -> str:
-        """What there is; values must be given, though argparse is told otherwise."""
+        """The options; each needs a value, though argparse gets `nargs`."""
         return re.sub(r"(-\w+) \[(\S+)\]", r"\1 \2", super().format_help())
 
     def show(self, call: ProgramCall, value: str) -> NoReturn:
-        """Shows what there is; not an action of argparse's, which would also hear an `-h` of the program's."""
+        """Shows what there is; not an argparse action, which would also react to an `-h` of the program."""
         self.print_help()
         raise SystemExit(0)
 
@@ -199,7 +199,7 @@ def _take_unsupported(parser: _ProgramParser) -> None:
     parser.take(entry, argparse.SUPPRESS, "-c", "--class", value="CLASS")
     folders = _unsupported("-pypath/--pyPythonPath", "name folders with -pyfs, or set PYTHONPATH")
     parser.take(folders, argparse.SUPPRESS, "-pypath", "--pyPythonPath", value="PATH")
-    leaving = "a program that nobody waits for any more goes on"
+    leaving = "a program continues when its client has left"
     names = ("-sae", "--shutdownOnAttachedExit")
     parser.take(_unsupported("-sae/--shutdownOnAttachedExit", leaving), argparse.SUPPRESS, *names)
 
@@ -213,7 +213,7 @@ def parse_program_call(arguments: Sequence[str], command: str = "run") -> Progra
     given, unknown = _new_parser(command).parse_known_args(arguments)
     if not unknown:
         return _to_call(given)
-    # `-py job.py` names the program; further options of ours may still follow it, as in `flink run`, until one is not.
+    # `-py job.py` names the program; options of this command may follow it, as in `flink run`, until an unknown one.
     end = list(arguments).index(unknown[0])
     call = _to_call(_new_parser(command).parse_args(arguments[:end]))
     if not call.has_program:

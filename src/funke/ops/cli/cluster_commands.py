@@ -62,7 +62,7 @@ def _has_screen() -> bool:
 
 
 def _opened(folder: ServiceFolder, link: str) -> bool:
-    """Has a browser open the link by way of a private file: everybody can read the command line of a browser."""
+    """Has a browser open the link by way of a private file: every user can read the command line of a browser."""
     page = Path(folder.of("dashboard.html"))
     with open(os.open(page, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600), "w") as out:
         out.write(f'<meta http-equiv="refresh" content="0; url={html.escape(link)}">\n')

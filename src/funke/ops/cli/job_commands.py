@@ -221,7 +221,7 @@ def _cancelled(job: Job, folder: str | None) -> str | None:
 
 
 def commanded(record: JobRecord) -> Job:
-    """The job, to be told what to do; refused when nobody would hear it."""
+    """The job, for commands; rejected when it has no driver to receive them."""
     owner, state = record.owner(), record.observed_state()
     if state.status.is_globally_terminal_state():
         raise ConfigurationError(f"job {record.job_id} has ended: {state.status.name}")

@@ -37,7 +37,7 @@ class JobList:
         return job
 
     def wait(self) -> None:
-        """Wait for jobs that still run; those whose results nobody reads any more are cancelled."""
+        """Wait for jobs that still run; those whose results are not read any more are cancelled."""
         for job, is_collecting in self._running():
             if is_collecting:
                 wait([job.cancel()], _CANCEL_TIMEOUT_S)

@@ -50,7 +50,7 @@ def _copy(file: BinaryIO, write: Callable[[str], object]) -> None:
 
 
 def _write_json(text: str) -> None:
-    """A document for each piece, one to a line: there may be no end to them."""
+    """A document for each piece, one to a line: they may be endless."""
     print(json.dumps({"text": text}))
 
 

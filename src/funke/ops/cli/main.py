@@ -88,7 +88,7 @@ _JOB_COMMANDS = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; returns the exit code. Whoever reads what it prints may leave before its end."""
+    """Run a command; returns the exit code. The reader of its output may leave early."""
     try:
         code = _main(list(sys.argv[1:] if arguments is None else arguments))
         sys.stdout.flush()
@@ -144,7 +144,7 @@ def _job_command(name: str) -> Callable[[list[str]], None]:
 def _sql(arguments: list[str]) -> None:
     from funke.ops.cli.sql.command import sql
 
-    # Like a program: inserts that still run when somebody leaves are waited for.
+    # Like a program: inserts that still run at the end are waited for.
     run(lambda: sql(arguments), [sys.executable, "-m", "funke", "sql", *arguments])
 
 
@@ -220,7 +220,7 @@ def _reporting(action: Callable[[], None]) -> int:
 
 
 def _has_lost_its_reader() -> bool:
-    """Whether nobody reads the standard output any more."""
+    """Whether the reader of standard output has gone."""
     with contextlib.suppress(OSError, ValueError):
         looking = select.poll()
         looking.register(sys.stdout.fileno(), 0)

@@ -21,7 +21,7 @@ __all__ = ["prepare_program"]
 def prepare_program(call: ProgramCall) -> Callable[[], None]:
     """What runs the program as `__main__`, with `pyflink` resolving to Funke and the options as defaults of its jobs.
 
-    A program that is not there, or is no Python, is refused here, before anything else is loaded.
+    A program that does not exist, or is not Python, is rejected here, before anything else is loaded.
     """
     put_command_line_options(call.options)
     _add_python_files(call.options.get("python.files", ""))
@@ -48,7 +48,7 @@ def _module_run(name: str, arguments: tuple[str, ...]) -> Callable[[], None]:
     if spec is not None and spec.submodule_search_locations is not None:
         spec = importlib.util.find_spec(f"{name}.__main__")
     if spec is None or spec.origin is None:
-        raise ConfigurationError(f"there is no Python module '{name}' to run; give its place with -pyfs")
+        raise ConfigurationError(f"no Python module '{name}' found; name its folder with -pyfs")
     return partial(_run_code, _compiled(spec.origin), spec.origin, arguments, spec)
 
 

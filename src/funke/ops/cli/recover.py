@@ -38,7 +38,7 @@ def recover(arguments: list[str]) -> None:
     parser.add_argument("job_id", nargs="?")
     given = parser.parse_args(arguments)
     if (given.all or given.watch) == (given.job_id is not None):
-        raise ConfigurationError("name a job or say --all; `funke list` shows jobs without a driver")
+        raise ConfigurationError("name a job, or give --all; `funke list` shows jobs without a driver")
     home = home_of(given)
     if given.watch:
         watch(home, threading.Event(), given.properties, given.on_damage)
@@ -83,7 +83,7 @@ def _run_all(records: list[JobRecord], properties: list[str], on_damage: str | N
 
 
 def watch(home: str, stopped: threading.Event, properties: Sequence[str] = (), on_damage: str | None = None) -> None:
-    """A standby: starts every program whose driver is gone, until told to stop; the programs go on then."""
+    """A standby: starts every program whose driver is gone, until it is stopped; the programs continue then."""
     tries = RecoveryTries()
     children: list[subprocess.Popen[bytes]] = []
     while not stopped.wait(_WATCH_S):
@@ -106,7 +106,7 @@ def _announce(record: JobRecord) -> None:
 
 
 def _start_of(record: JobRecord) -> str:
-    """What the record says; where it does not say it, or that is not there, the driver does."""
+    """The value in the record; if it is missing, that of the driver."""
     try:
         checkpoint = record.state().checkpoint
     except StateError as error:

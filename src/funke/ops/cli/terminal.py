@@ -1,6 +1,6 @@
 """How commands read their arguments and what they write: plain lines or JSON for scripts, more for people who look.
 
-Colours, tables and progress come only where somebody looks at a terminal. What a pipe gets stays as it is, because
+Colours, tables and progress appear on terminals only. The output to a pipe stays plain, because
 scripts read it. Rich is loaded when it is needed: it takes longer than most commands.
 """
 
@@ -59,7 +59,7 @@ def new_parser(command: str, description: str) -> CommandParser:
 
 
 def is_looked_at() -> bool:
-    """Whether somebody looks at what is written, rather than a script."""
+    """Whether the output goes to a terminal rather than to a script."""
     return sys.stdout.isatty()
 
 

@@ -23,7 +23,7 @@ _UNITS = ("", "k", "M", "G", "T")
 
 
 def show_top(arguments: list[str]) -> None:
-    """Draw the table until somebody has seen enough."""
+    """Draw the table until the user interrupts."""
     parser = job_parser("top", "shows running jobs and how busy their operators are")
     parser.add_argument("--once", action="store_true", help="draw it once, for scripts")
     given = parser.parse_args(arguments)

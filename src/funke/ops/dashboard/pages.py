@@ -120,7 +120,7 @@ def _log_part(logs: LogFolder, request: Request) -> Response:
 
 
 class _Watchers:
-    """Streams of events: the answers to paths that somebody watches, whenever they change."""
+    """Streams of events: the answers to subscribed paths, whenever they change."""
 
     def __init__(self, direct: Direct) -> None:
         self._direct = direct
@@ -178,7 +178,7 @@ def _json(status: int, content: dict[str, Any]) -> Response:
 
 
 async def _get(request: Request, path: str) -> tuple[int, bytes]:
-    """What this application answers to a GET; whoever asks has been let through already."""
+    """What this application answers to a GET; the caller is already authorised."""
     target, _, query = path.partition("?")
     scope: dict[str, Any] = {
         **{

@@ -1,1 +1,1 @@
-"""Metrics of jobs under Flink's names, and who they are told to."""
+"""Metrics of jobs under Flink's names, and their reporters."""

@@ -36,7 +36,7 @@ def cluster_metrics(overview: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _resident_bytes() -> int:
-    """What the process has in memory now; where that is not told, the most it has had."""
+    """The memory of the process now; where the system does not report that, its peak."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")

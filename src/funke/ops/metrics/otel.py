@@ -113,7 +113,7 @@ def _attributes(labels: Mapping[str, str]) -> list[dict[str, Any]]:
 
 
 def _number(value: Any) -> dict[str, Any]:
-    """A whole number is a text, because JSON's would lose digits; what is no number is left out."""
+    """Integers are strings, because JSON numbers would lose digits; values that are not numbers are left out."""
     if isinstance(value, int):
         return {"asInt": str(int(value))} if -(2**63) <= value < 2**63 else {}
     return {"asDouble": value} if isinstance(value, float) and math.isfinite(value) else {}

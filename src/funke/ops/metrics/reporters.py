@@ -1,4 +1,4 @@
-"""Tells metrics to whoever the configuration names: a port for Prometheus, lines in a log, StatsD, OpenTelemetry."""
+"""Reports metrics as configured: a port for Prometheus, lines in a log, StatsD, OpenTelemetry."""
 
 from __future__ import annotations
 

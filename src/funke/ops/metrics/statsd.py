@@ -1,4 +1,4 @@
-"""Metrics in the form of StatsD, sent as packets of UDP: whoever listens gets them, and nobody waits for anybody."""
+"""Metrics in the form of StatsD, sent as UDP packets, without waiting for a receiver."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class StatsdSender:
             self._put(packet)
 
     def _put(self, lines: list[bytes]) -> None:
-        with contextlib.suppress(OSError):  # nobody is there at the moment
+        with contextlib.suppress(OSError):  # no receiver at the moment
             self._socket.sendto(b"\n".join(lines), self._address)
 
     def close(self) -> None:

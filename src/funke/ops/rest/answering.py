@@ -70,6 +70,6 @@ class DirectAnswers:
 def _safely(route: Route, call: Call) -> Answer:
     try:
         return answered(route, call)
-    except Exception as error:  # one of many: the others are told
+    except Exception as error:  # one of many answers: the others are sent
         _LOG.error("%s failed", route.path, exc_info=error)
         return error_answer(500, "Internal server error; the service's log tells more")

@@ -85,7 +85,7 @@ def _to_object(raw: bytes) -> dict[str, Any]:
     try:
         content = json.loads(raw)
     except (ValueError, RecursionError):
-        raise RestError(400, "The body is no JSON") from None
+        raise RestError(400, "The body is not JSON") from None
     if not isinstance(content, dict):
         raise RestError(400, f"The body must be a JSON object, got {type(content).__name__}")
     return content

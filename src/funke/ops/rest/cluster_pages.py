@@ -312,9 +312,7 @@ def task_manager_log_url(call: Call) -> Any:
 
 def task_manager_thread_dump(call: Call) -> Any:
     _worker_of(call)
-    raise RestError(
-        501, "Slots tell where they are by samples of their stacks: /jobs/:jobid/vertices/:vertexid/flamegraph"
-    )
+    raise RestError(501, "For stack samples of slots see /jobs/:jobid/vertices/:vertexid/flamegraph")
 
 
 def no_datasets(call: Call) -> Any:

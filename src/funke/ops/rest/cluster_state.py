@@ -20,7 +20,7 @@ _MOST_LOG_BYTES = 4 << 20
 
 @dataclass(frozen=True)
 class Slots:
-    """How many slots there are for jobs together, and how many of them nobody has."""
+    """How many slots there are for jobs together, and how many of them are free."""
 
     total: int
     free: int

@@ -65,7 +65,7 @@ def cancel(call: Call) -> Any:
         raise RestError(
             400, f"'mode' must be 'cancel', got '{mode[:100]}'; POST /jobs/:jobid/stop ends a job with a savepoint"
         )
-    # Not waited for: whoever wants to know looks at the job.
+    # Not waited for: callers poll the job.
     _running(call).commanded().cancel()
     return Answer({}, 202)
 
@@ -202,7 +202,7 @@ ROUTES = (
         "POST",
         "/jobs/{jobid}/savepoints",
         savepoint,
-        "Takes a savepoint; the job goes on unless told otherwise",
+        "Takes a savepoint; the job continues unless `cancel-job` is set",
         _REQUEST_ID,
         {
             "target-directory": Optional(_PLACE),

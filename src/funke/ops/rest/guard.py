@@ -1,4 +1,4 @@
-"""Stands before the interface: who may call, from where, and how much they may send in which time."""
+"""Guards the interface: which callers are accepted, from where, and how much they may send in which time."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ _HEADERS = (
 class Access:
     """Who may call."""
 
-    # Without one, everybody who reaches the port.
+    # Without one, all callers that reach the port are accepted.
     token: str | None = None
     # Only hosts of this machine are named in requests: a page of a foreign site that has had its name point here is
-    # told apart so.
+    # recognised by that.
     is_local: bool = True
     # Let browsers in, which are given a key of their own instead of the token.
     links: LoginLinks = field(default_factory=LoginLinks, compare=False)
@@ -79,7 +79,7 @@ class Guard:
     def _refusal(self, method: str, path: str, headers: dict[str, str]) -> tuple[int, str] | None:
         host = headers.get("host", "")
         if self._access.is_local and _host_name(host) not in _LOCAL_NAMES:
-            return 403, "Only this machine may be named in requests; see docs/operations.md for other addresses"
+            return 403, "Only this machine may be named in requests; see docs/service.md for other addresses"
         if method not in _SAFE_METHODS and _is_foreign(headers, host):
             return 403, "Pages of other sites may change nothing here"
         # The dashboard's files tell nothing; the page that they make asks for the token. Nor does that the service is
@@ -104,12 +104,12 @@ class Guard:
             await _answer(send, 303, b"", [(b"location", b"/")])
             return
         code = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("code", [""])[0]
-        # A HEAD request, of programs that look at links before somebody follows them, uses nothing up.
+        # A HEAD request does not use the link up: mail programs send one before the user follows a link.
         if scope["method"] != "GET" or not self._access.links.redeem(code):
             text = b"This link has been used, or is too old. `funke dashboard` makes a new one.\n"
             await _answer(send, 403, text, [(b"content-type", b"text/plain; charset=utf-8")])
             return
-        # Behind `#`: browsers keep it for the page and tell it to nobody.
+        # Behind `#`: browsers keep it for the page and do not send it.
         place = f"/#login={self._key.page_half}".encode()
         cookie = self._key.to_cookie(is_secure=scope.get("scheme") == "https").encode()
         await _answer(send, 303, b"", [(b"location", place), (b"set-cookie", cookie)])

@@ -54,7 +54,7 @@ class KnownJob:
         return self._directory.live_view(self)
 
     def commanded(self) -> Job:
-        """The job, to be told what to do; StateError when nobody would hear it."""
+        """The job, for commands; StateError when it has no driver to receive them."""
         if self.seen.status.is_globally_terminal_state():
             return EndedJob(self.record)
         if not self.is_driven:

@@ -305,7 +305,7 @@ def key_values(configuration: Mapping[str, str]) -> list[dict[str, str]]:
 def client_heartbeat(call: Call) -> Any:
     job = call.job
     raise RestError(
-        501, f"job {job.job_id} does not depend on its client: clients give no signs of life, and none are waited for"
+        501, f"job {job.job_id} does not depend on its client: clients send no heartbeats, and none are expected"
     )
 
 

@@ -1,7 +1,7 @@
 """How callers of the interface show who they are: the token, or a browser that a link has let in, once.
 
 A browser has two halves of a key, made from the token: a cookie, which no script can read but which it sends to every
-port of this machine, and a part that the page keeps for its own address alone. Neither lets anybody in by itself.
+port of this machine, and a part that the page keeps for its own address alone. Neither is enough by itself.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ def read_token(home: str) -> str:
         _make_token(home, path)
     with open_own_file(path) as file:
         if stat.S_IMODE(os.fstat(file.fileno()).st_mode) & 0o077:
-            raise UntrustedError(f"others may read the token in '{path}'; remove the file, and a new one is made")
+            raise UntrustedError(f"others may read the token in '{path}'; remove the file, and a new one is created")
         token = file.read(1000).decode("ascii", "replace").strip()
     if not token:
-        raise UntrustedError(f"there is no token in '{path}'; remove the file, and a new one is made")
+        raise UntrustedError(f"there is no token in '{path}'; remove the file, and a new one is created")
     return token
 
 

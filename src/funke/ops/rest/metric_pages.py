@@ -47,7 +47,7 @@ def aggregated(call: Call, each: Iterable[Mapping[str, Any]]) -> list[dict[str, 
     wanted, which = call.query_list("get"), call.query_list("agg") or list(_AGGREGATES)
     unknown = [name for name in which if name not in _AGGREGATES]
     if unknown:
-        raise RestError(400, f"'{unknown[0][:100]}' is no aggregation; choose of {', '.join(_AGGREGATES)}")
+        raise RestError(400, f"unknown aggregation '{unknown[0][:100]}'; expected one of {', '.join(_AGGREGATES)}")
     owners = list(each)
     if not wanted:
         return [{"id": name} for name in sorted({name for metrics in owners for name in metrics})]

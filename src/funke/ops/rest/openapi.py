@@ -13,7 +13,7 @@ from funke.version import __version__ as flink_version
 __all__ = ["openapi_document"]
 
 _PART = re.compile(r"\{(\w+)\}")
-# Parts of paths that are no names.
+# Parts of paths that are not names.
 _NUMBERS = dict.fromkeys(("attempt", "checkpointid", "subtaskindex"), AtLeast(0))
 _ERRORS = {
     "description": "what was wrong",

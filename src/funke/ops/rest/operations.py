@@ -43,7 +43,7 @@ class Operations:
         return trigger
 
     def outcome(self, kind: str, job_id: str, trigger_id: str) -> Future[Any] | None:
-        """What became of an operation; None when nobody knows of it."""
+        """The outcome of an operation; None when its id is unknown."""
         with self._lock:
             return self._begun.get((kind, job_id, trigger_id))
 
@@ -55,5 +55,5 @@ class Operations:
 def _run(action: Callable[[], Any], outcome: Future[Any]) -> None:
     try:
         outcome.set_result(action())
-    except BaseException as error:  # it is told to whoever asks
+    except BaseException as error:  # callers that ask for the outcome get it
         outcome.set_exception(error)

@@ -34,7 +34,7 @@ def _programs(call: Call) -> Programs:
     programs = call.cluster.programs
     if programs is None or not programs.is_upload_allowed:
         raise RestError(
-            403, "Programs are not taken over REST; set web.submit.enable to true, or submit with `funke run -d`"
+            403, "Programs are not accepted over REST; set web.submit.enable to true, or submit with `funke run -d`"
         )
     return programs
 

@@ -125,7 +125,7 @@ class RescaleHistory:
             open_private_folder(self._folder)
             write_json(self._path(rescale), to_json(rescale))
         except OSError as error:  # a disk that is full does not keep a job from its new parallelism
-            _LOG.error("what became of job %s cannot be written down: %s", rescale.job_id, error)
+            _LOG.error("the outcome of rescaling job %s cannot be recorded: %s", rescale.job_id, error)
         for oldest in self.of(rescale.job_id)[self.kept :]:
             self._remove(oldest)
 

@@ -61,7 +61,7 @@ def details(call: Call) -> Any:
 
 
 def config(call: Call) -> Any:
-    # Nothing is waited for but slots: a job is rescaled when somebody says so.
+    # Only slots are waited for: a job is rescaled at a user's request.
     wait = Settings(call.job.record.configuration).get(options.SLOT_REQUEST_TIMEOUT)
     return {
         "rescaleHistoryMax": _require_history(call),
@@ -79,7 +79,7 @@ def config(call: Call) -> Any:
 def _require_history(call: Call) -> int:
     job, rescales = call.job, call.cluster.rescales
     if rescales is None:
-        raise RestError(404, f"Only the service (funke start-cluster) rescales jobs; job {job.job_id} is none of its")
+        raise RestError(404, f"Only the service (funke start-cluster) rescales jobs; job {job.job_id} is not its job")
     if rescales.kept <= 0:
         raise RestError(404, f"No history of rescales is kept: {options.RESCALE_HISTORY.key} is 0")
     return rescales.kept
@@ -120,7 +120,7 @@ def _entry(rescale: Rescale) -> dict[str, Any]:
     state = _state(rescale)
     return {
         "rescaleUuid": rescale.rescale_id,
-        # Each time somebody asks is a requirement of its own, and is tried once.
+        # Each request is a requirement of its own, and is tried once.
         "resourceRequirementsUuid": rescale.rescale_id,
         "rescaleAttemptId": 1,
         "startTimestampInMillis": rescale.phases[0].since_ms,

@@ -42,7 +42,7 @@ class RestSettings:
 
     @staticmethod
     def of(settings: Settings, home: str) -> RestSettings:
-        """Reads the configuration; what would let strangers in is refused unless it is asked for.
+        """Reads the configuration; rejects settings that open the interface to others, unless they are explicit.
 
         Callers must show a token: the one that is set, or that of the folder of job records."""
         host = str(settings.get(options.REST_BIND_ADDRESS))
@@ -50,8 +50,8 @@ class RestSettings:
         has_tls, is_insecure = settings.get(options.REST_SSL_ENABLED), settings.get(options.REST_INSECURE)
         if not (is_local or is_insecure or has_tls):
             raise ConfigurationError(
-                f"{options.REST_BIND_ADDRESS.key} is '{host}': others could read along how your jobs are commanded. "
-                f"Set {options.REST_SSL_ENABLED.key}, or {options.REST_INSECURE.key} if nobody else can reach it"
+                f"{options.REST_BIND_ADDRESS.key} is '{host}': other hosts could read the commands to your jobs. "
+                f"Set {options.REST_SSL_ENABLED.key}, or {options.REST_INSECURE.key} if no other host can reach it"
             )
         store = _key_store(settings) if has_tls else None
         needed = token or (None if is_insecure else read_token(home))

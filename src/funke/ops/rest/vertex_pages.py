@@ -350,7 +350,7 @@ ROUTES = (
         "GET",
         f"{_V}/flamegraph",
         flamegraph,
-        "Which functions take the time, sampled while somebody looks; endTimestamp -3: not yet, -2: off, -1: it ended",
+        "Which functions take the time, sampled on request; endTimestamp -3: not yet, -2: off, -1: it ended",
         {"endTimestamp": int, "data": Optional({"name": str, "value": int, "children": [ANY]})},
         query=(
             Parameter("type", "FULL, ON_CPU (computing) or OFF_CPU (waiting)"),

@@ -68,7 +68,7 @@ class ServiceClient:
                     raise JobExecutionError(f"the program has failed\n{found['log']}".rstrip())
                 return
             time.sleep(pause_s)
-            # Whoever has waited for long can wait a little longer: each look takes the service's time.
+            # The interval grows: each poll takes the service's time.
             pause_s = min(_LONGEST_LOOK_S, pause_s * 1.5)
 
     def dashboard_url(self) -> str:
@@ -83,7 +83,7 @@ class ServiceClient:
         end = time.monotonic() + _STOP_S
         while (left := self.folder.address()) is not None and left.pid == address.pid:
             if time.monotonic() > end:
-                raise StateError(f"the service (process {address.pid}) has not ended within {_STOP_S:g} s")
+                raise StateError(f"the service (process {address.pid}) did not end within {_STOP_S:g} s")
             time.sleep(_LOOK_S)
 
     def _ask(self, command: str, **arguments: Any) -> Any:
@@ -96,7 +96,7 @@ def _place(address: str) -> tuple[str | None, int]:
         parts = urlsplit(address if "//" in address else f"//{address}")
         host, port = parts.hostname, parts.port or _REST_PORT
     except ValueError:
-        raise ConfigurationError(f"'{address}' is no address; one is host:port") from None
+        raise ConfigurationError(f"invalid address '{address}'; expected host:port") from None
     return "localhost" if host in _THIS_MACHINE else host, port
 
 

@@ -137,7 +137,7 @@ class Dispatcher:
         return idle
 
     def keep_warm(self) -> None:
-        """Starts a driver for the next program, if that is wanted, there is none and nobody is just starting."""
+        """Starts a driver for the next program, if that is enabled, none is waiting and no program is just starting."""
         master = self.settings.raw("spark.master") or os.environ.get("FUNKE_SPARK_MASTER", "local")
         is_wanted = self.settings.get(rest_options.WARM_DRIVER) and str(master).startswith("local")
         self._free_looks = self._free_looks + 1 if self._free_cores.since_last_look() >= _FREE_CORES else 0
@@ -191,7 +191,7 @@ class Dispatcher:
     def rescale(self, job_id: str, parallelism: int) -> str:
         """Ends a job with a savepoint and starts its program anew from there; returns the new job's id.
 
-        JobExecutionError when no job runs with that parallelism; then one goes on with the parallelism before.
+        JobExecutionError when no job runs with that parallelism; then one continues with the previous parallelism.
         """
         job = self.jobs.find(job_id)
         if job is None:
@@ -206,7 +206,7 @@ class Dispatcher:
             changed = {
                 **call.options,
                 options.STATE_RECOVERY_PATH.key: path,
-                # Nobody else knows of one that stands here: it goes when the job does not need it any more.
+                # Files in this folder have no other owner: they are removed when the job does not need them any more.
                 **({} if has_place else {options.STATE_CLAIM_MODE.key: "CLAIM"}),
             }
             wanted = {options.PARALLELISM.key: str(parallelism)}
@@ -217,8 +217,8 @@ class Dispatcher:
             except FunkeError as error:
                 record.goes_on_as(self._go_back(job.record, replace(call, options=changed), python, path, error))
                 raise JobExecutionError(
-                    f"no job runs with a parallelism of {parallelism}: {error}; job {record.known.successor} goes on "
-                    "with the parallelism before"
+                    f"no job runs with a parallelism of {parallelism}: {error}; job {record.known.successor} continues "
+                    "with the previous parallelism"
                 ) from error
             assert record.known.successor is not None
             return record.known.successor
@@ -275,7 +275,7 @@ class Dispatcher:
         return False
 
     def _end_for_good(self, job_id: str, reason: FunkeError) -> None:
-        """Ends a job that has not begun: neither a restart of its own nor this service goes on with it."""
+        """Ends a job that has not begun: neither its own restart strategy nor this service continues it."""
         job = self.jobs.find(job_id)
         if job is None or job.seen.status.is_globally_terminal_state():
             return
@@ -290,13 +290,13 @@ class Dispatcher:
             raise _NotEndedError(f"{reason}; and its job {job_id} could not be cancelled: {error}") from error
 
     def _go_back(self, record: JobRecord, call: ProgramCall, python: str, savepoint: str, reason: FunkeError) -> str:
-        """The job goes on as it was before."""
+        """The job continues as it was before."""
         try:
             return self._start_from(record, call, python)
         except FunkeError as error:
             raise JobExecutionError(
-                f"{reason}; and with the parallelism before: {error}; the job stands in '{savepoint}', from where "
-                "`funke run -s` goes on"
+                f"{reason}; and with the previous parallelism: {error}; the job is saved in '{savepoint}', from which "
+                "`funke run -s` continues"
             ) from error
 
     # Looking after them
@@ -327,9 +327,9 @@ class Dispatcher:
             command, _, _ = recovery_command(record)
             self.runs.start_again(run, command)
             checkpoint = record.observed_state().checkpoint
-            _LOG.info("run %s goes on with job %s from %s", run_id, record.job_id, checkpoint)
+            _LOG.info("run %s continues job %s from %s", run_id, record.job_id, checkpoint)
         except (FunkeError, OSError) as error:
-            _LOG.error("job %s cannot go on: %s", record.job_id, error)
+            _LOG.error("job %s cannot continue: %s", record.job_id, error)
 
     def _forget_oldest(self) -> None:
         """Programs whose jobs are forgotten, and that have ended, are forgotten as well."""
@@ -362,7 +362,7 @@ class Dispatcher:
             left = [job for job in running if not job.seen.status.is_globally_terminal_state()]
             if not left:
                 return
-            # One that has just begun may not hear it yet, and is told again.
+            # One that has just begun may not listen yet, so the command is repeated.
             wait([job.commanded().cancel() for job in left], _CANCEL_S)
             time.sleep(_RETRY_S)
 
@@ -380,7 +380,7 @@ def _all_run(view: JobView) -> bool:
 def _program_of(record: JobRecord) -> tuple[ProgramCall, str]:
     command = list(record.command)
     if command[1:4] != _FUNKE_RUN:
-        raise StateError(f"job {record.job_id} was not started by `funke run`; its program cannot be started anew")
+        raise StateError(f"job {record.job_id} was not started by `funke run`; its program cannot be restarted")
     return parse_program_call(command[4:]), command[0]
 
 

@@ -22,7 +22,7 @@ class FreeCores:
         self._seen = self._look()
 
     def since_last_look(self) -> float:
-        """The cores that were idle, on average; without `/proc`, those that nobody has waited for."""
+        """The cores that were idle, on average; without `/proc`, those without a waiting process."""
         now = self._look()
         if now is None or self._seen is None:
             return max(0.0, (os.cpu_count() or 1) - os.getloadavg()[0])

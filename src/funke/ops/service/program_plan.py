@@ -28,7 +28,7 @@ def plan_of_program(arguments: Sequence[str], working_folder: str, limit_s: floa
     with tempfile.TemporaryFile() as plan, tempfile.TemporaryFile() as log:
         exit_code = _run(arguments, working_folder, limit_s, plan, log)
         if exit_code is None:
-            raise JobExecutionError(f"the program has not come to its first job within {limit_s:g} s{_end_of(log)}")
+            raise JobExecutionError(f"the program did not reach its first job within {limit_s:g} s{_end_of(log)}")
         plan.seek(0)
         text = plan.read()
         if exit_code or not text:

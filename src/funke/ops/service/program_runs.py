@@ -51,7 +51,7 @@ class ProgramRuns:
     def start(
         self, command: Sequence[str], working_folder: str, idle: IdleDriver | None = None, arguments: Sequence[str] = ()
     ) -> RunRecord:
-        """Starts a program that is new; an idle driver is told its arguments, if there is one."""
+        """Starts a program that is new; passes its arguments to an idle driver, if there is one."""
         run_id = secrets.token_hex(8) if idle is None else idle.run_id
         kept = without_secrets(tuple(command))
         record = RunRecord(run_id, kept, working_folder, int(time.time() * 1000))
@@ -128,7 +128,7 @@ class ProgramRuns:
         return None
 
     def is_alive(self, run_id: str) -> bool:
-        """Whether the program's process lives, whoever has started it."""
+        """Whether the program's process lives, also if another service started it."""
         try:
             with open(self._alive_path(run_id), "rb") as file:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)

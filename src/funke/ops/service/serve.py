@@ -37,7 +37,7 @@ _LIMITS_S = {"submit": 60.0, "shutdown": 30.0}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the service until it is told to end."""
+    """Runs the service until it is stopped."""
     parser = argparse.ArgumentParser(prog="funke service", allow_abbrev=False)
     parser.add_argument("-D", dest="properties", action="append", default=[], metavar="key=value")
     parser.add_argument("--standby", action="store_true")
@@ -91,7 +91,7 @@ def _serve(settings: Settings, listening: RestSettings, folder: ServiceFolder) -
         started_ms=started_ms,
     )
     for number in (signal.SIGTERM, signal.SIGINT):
-        # A service that is told to end by the system leaves its jobs running: it may be started again.
+        # A service that the system stops leaves its jobs running: it may be started again.
         signal.signal(number, lambda *_: dispatcher.shut_down(is_cancelling=False))
     server = RestServer(
         make_app(cluster, listening.access, dashboard_pages(cluster.logs, DirectAnswers(cluster).of)), listening

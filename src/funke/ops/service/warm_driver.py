@@ -55,7 +55,7 @@ class IdleDriver:
     run_id: str
     process: subprocess.Popen[bytes]
     line: socket.socket
-    # What it was told to run, with secrets; for a process that has died before it heard it.
+    # The command to run, with secrets; kept in case the process died before it read it.
     command: tuple[str, ...] = field(default=(), repr=False)
     # What it has said so far.
     told: bytes = b""
@@ -100,9 +100,9 @@ class IdleDriver:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Gets ready, then runs the one program that it is told to run."""
+    """Gets ready, then runs the one program of its command."""
     descriptor = int((sys.argv[1:] if arguments is None else arguments)[0])
-    # Where it was started is no place to import from.
+    # The folder it was started in is not an import path.
     while sys.path and os.path.realpath(sys.path[0] or os.curdir) == os.getcwd():
         sys.path.pop(0)
     # Of the program, and of no process that is started before.

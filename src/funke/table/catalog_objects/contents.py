@@ -225,7 +225,7 @@ class Procedure:
 
 
 class CatalogTableStatistics:
-    """How large a table is; -1 or None where nobody knows."""
+    """How large a table is; -1 or None where it is unknown."""
 
     def __init__(
         self,

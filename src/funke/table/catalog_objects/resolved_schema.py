@@ -82,7 +82,7 @@ class Column(_ByContent, ABC):
         return self._name
 
     def get_comment(self) -> str | None:
-        """Return what the column is for, if it is told."""
+        """Return what the column is for, if that is given."""
         return self._comment
 
     def as_summary_string(self) -> str:
@@ -233,7 +233,7 @@ class Constraint(_ByContent, ABC):
         return self._name
 
     def is_enforced(self) -> bool:
-        """Tell whether anybody checks it; nobody does."""
+        """Tell whether the key is checked: never."""
         return False
 
     def get_type(self) -> Constraint.ConstraintType:

@@ -393,13 +393,13 @@ def test_what_cannot_be_written_to_is_refused_before_the_job_starts():
         JdbcSink.upsert_sink("t", ["key"], KIND, options)
     with pytest.raises(ConfigurationError, match="not be negative"):
         JdbcSink.sink(INSERT, KIND, options, batches(-1))
-    with pytest.raises(ConfigurationError, match="no JDBC URL"):
+    with pytest.raises(ConfigurationError, match="is not a JDBC URL"):
         JdbcSink.sink(INSERT, KIND, JdbcConnectionOptions("postgresql://x"))
     with pytest.raises(ConfigurationError, match="memory"):
         JdbcSink.sink(INSERT, KIND, JdbcConnectionOptions("jdbc:sqlite::memory:"))
     with pytest.raises(ConfigurationError, match="'fetchsize'"):
         JdbcSink.sink(INSERT, KIND, JdbcConnectionOptions("jdbc:postgresql://x/y?fetchsize=1"))
-    with pytest.raises(ConfigurationError, match="'fetchsize' of a MySQL URL is not known"):
+    with pytest.raises(ConfigurationError, match="'fetchsize' of a MySQL URL is unknown"):
         JdbcSink.sink(INSERT, KIND, JdbcConnectionOptions("jdbc:mysql://x/y?fetchsize=1"))
     with pytest.raises(ConfigurationError, match="with one host"):
         JdbcSink.sink(INSERT, KIND, JdbcConnectionOptions("jdbc:mysql://x,z/y"))

@@ -54,7 +54,7 @@ def test_defaults_are_those_of_the_java_client() -> None:
     ("given", "said"),
     [
         ({"sasl.jaas.config": "com.acme.Login required;"}, "login module 'com.acme.Login', which is Java code"),
-        ({"ssl.truststore.location": "/a.jks"}, "JKS store, which only Java reads"),
+        ({"ssl.truststore.location": "/a.jks"}, "JKS store, which only Java can read"),
         ({"sasl.client.callback.handler.class": "a.B"}, "callback handler .* is Java code"),
         ({"partitioner.class": "a.B"}, "Java class a.B"),
     ],

@@ -22,7 +22,7 @@ def test_sets_as_servers_show_them():
     assert GtidSet.from_text("0-1-100,\n2-7-5").ranges == {"0": ((1, 100),), "2": ((1, 5),)}
     assert GtidSet.from_text(f"{UUID.upper()}:1-5:7,{UUID}:9").ranges == {ORIGIN: ((1, 5), (7, 7), (9, 9))}
     assert GtidSet.from_text("").ranges == {}
-    with pytest.raises(SourceError, match="'0-1' is no set of GTIDs"):
+    with pytest.raises(SourceError, match="'0-1' is not a set of GTIDs"):
         GtidSet.from_text("0-1")
 
 

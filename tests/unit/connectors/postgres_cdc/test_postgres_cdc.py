@@ -424,7 +424,7 @@ def test_what_cannot_work_is_refused(shop):
     shop.run("create table bare (id bigint, name text)", f"create publication {shop.name} for table bare")
     with pytest.raises(SourceError, match=r"does not hold .*items: ALTER PUBLICATION"):
         shop.source(is_upsert=True).create_enumerator(1)
-    with pytest.raises(SourceError, match="has no key that its changes could be told by"):
+    with pytest.raises(SourceError, match="has no key that identifies its rows"):
         shop.source(table_pattern="bare", is_upsert=True).create_enumerator(1)
 
 

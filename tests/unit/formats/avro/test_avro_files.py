@@ -120,7 +120,7 @@ def test_compressed_blocks(tmp_path: Path, codec: str) -> None:
 
 
 def test_a_codec_that_nobody_knows(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="compressed by 'lzo'; known are null, deflate, snappy"):
+    with pytest.raises(ValueError, match="compressed by 'lzo'; expected one of null, deflate, snappy"):
         read(AvroFileFormat(json.dumps(NUMBERS)), recoded(tmp_path / "a.avro", "lzo", lambda data: data))
 
 
@@ -162,12 +162,12 @@ def test_a_schema_that_cannot_be_adapted(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "reason"),
     [
-        (lambda data: b"PAR1" + data[4:], "it is no Avro file: it does not begin with"),
+        (lambda data: b"PAR1" + data[4:], "it is not an Avro file: it does not begin with"),
         (
             lambda data: data.replace(b'"name": "id"', b'"nome": "id"', 1),
-            "it is no Avro file: the Avro schema is not valid",
+            "it is not an Avro file: the Avro schema is not valid",
         ),
-        (lambda data: data[:20], "it is no Avro file"),
+        (lambda data: data[:20], "it is not an Avro file"),
         (lambda data: data[:-5], "it ends in the middle of a block"),
         (lambda data: data[:-16] + b"?" * 16, "a block does not end with the marker of the file"),
         (lambda data: data.replace(data[-16:], data[-16:] + b"\x01\x01", 1), "-1 records in -1 bytes"),

@@ -128,7 +128,7 @@ def test_canal_of_some_tables():
         for number, (database, table) in enumerate([("shop1", "items"), ("other", "items"), ("shop", "items2")])
     ]
     assert decoded(made, *messages) == [("+I", "0", "a", "1.50", 0)]
-    with pytest.raises(ValidationException, match="is no pattern"):
+    with pytest.raises(ValidationException, match="is not a pattern"):
         decoder("canal-json", table__include="(")
 
 

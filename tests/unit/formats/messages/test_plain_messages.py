@@ -170,7 +170,7 @@ def test_raw_numbers_and_bytes(kind, value, content):
 
 def test_what_raw_cannot_be():
     decoder, _ = both("raw", (RowField("x", DataTypes.INT()),))
-    with pytest.raises(ValueError, match="a message of 3 bytes is no INT, which has 4"):
+    with pytest.raises(ValueError, match="a message of 3 bytes is not a value of type INT, which has 4"):
         decoder.decode([b"abc"])
     with pytest.raises(UnsupportedFeatureError, match="raw with a column of type DATE"):
         both("raw", (RowField("x", DataTypes.DATE()),))
@@ -264,11 +264,11 @@ def test_timestamps_of_another_schema(registry):
 
 def test_what_a_registry_refuses_is_told_without_secrets(registry):
     decoder, _ = both("avro-confluent", url=registry, subject="s", basic_auth__user_info="me:wrong")
-    with pytest.raises(ConfigurationError, match=r"refused /schemas/ids/0: 401 Unauthorized") as refused:
+    with pytest.raises(ConfigurationError, match=r"rejected /schemas/ids/0: 401 Unauthorized") as refused:
         decoder.decode([b"\x00\x00\x00\x00\x00x"])
     assert "wrong" not in str(refused.value) + repr(decoder)
     decoder, _ = both("avro-confluent", url=registry, subject="s", basic_auth__user_info="me:hush")
-    with pytest.raises(ConfigurationError, match=r"refused /schemas/ids/9: 404 Schema not found"):
+    with pytest.raises(ConfigurationError, match=r"rejected /schemas/ids/9: 404 Schema not found"):
         decoder.decode([b"\x00\x00\x00\x00\x09x"])
     with pytest.raises(ValueError, match="Magic number does not match"):
         decoder.decode([b"\x01\x00\x00\x00\x00"])

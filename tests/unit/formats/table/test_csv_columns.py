@@ -100,7 +100,7 @@ def test_texts_become_columns(
         ([DataTypes.TINYINT()], "128\n", 'Value out of range. Value:"128" Radix:10'),
         ([INT], "1.5\n", 'For input string: "1.5"'),
         ([INT], "1_000\n", 'For input string: "1_000"'),
-        ([DataTypes.DECIMAL(5, 2)], "1_0\n", "no decimal number"),
+        ([DataTypes.DECIMAL(5, 2)], "1_0\n", "not a decimal number"),
         (TEXTS, b"1,x\xffy\n", "utf-8"),
     ],
 )

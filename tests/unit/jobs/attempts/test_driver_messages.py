@@ -87,5 +87,5 @@ class Rumour(DriverMessage):
 
 
 def test_a_message_that_nobody_takes_is_an_error() -> None:
-    with pytest.raises(JobExecutionError, match="nobody takes messages of the kind Rumour"):
+    with pytest.raises(JobExecutionError, match="the driver has no receiver for messages of type Rumour"):
         Receivers().deliver(Rumour("psst"))

@@ -97,5 +97,5 @@ def test_what_a_failure_restarts_is_another_question_than_when() -> None:
 
 
 def test_an_unknown_strategy_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="'hope' is no restart strategy"):
+    with pytest.raises(ConfigurationError, match="unknown restart strategy 'hope'"):
         restart_strategy(Settings({"restart-strategy.type": "hope"}), False)

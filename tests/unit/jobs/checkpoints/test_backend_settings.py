@@ -110,9 +110,9 @@ def test_options_are_passed_on_by_name() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"state_backend": "my.own.Factory"}, "'my.own.Factory' is no state backend; choose hashmap or rocksdb"),
+        ({"state_backend": "my.own.Factory"}, "unknown state backend 'my.own.Factory'; expected hashmap or rocksdb"),
         ({"state_backend": "filesystem"}, "needs a directory: set execution.checkpointing.dir"),
-        ({"execution_checkpointing_storage": "tape"}, "'tape' is no checkpoint storage"),
+        ({"execution_checkpointing_storage": "tape"}, "unknown checkpoint storage 'tape'"),
         (
             {"state_backend": "rocksdb", "state_backend_rocksdb_memory_write__buffer__ratio": "0.95"},
             "less than 1 together with",
@@ -121,7 +121,10 @@ def test_options_are_passed_on_by_name() -> None:
             {"state_backend": "rocksdb", "state_backend_rocksdb_memory_high__prio__pool__ratio": "2"},
             "less than 1, got 2",
         ),
-        ({"state_backend": "rocksdb", "state_backend_rocksdb_compression_per_level": "RAR"}, "'RAR' is no compression"),
+        (
+            {"state_backend": "rocksdb", "state_backend_rocksdb_compression_per_level": "RAR"},
+            "unknown RocksDB compression 'RAR'",
+        ),
         ({"state_backend": "rocksdb", "state_backend_rocksdb_predefined__options": "TAPE"}, "not one of DEFAULT"),
         ({"state_backend": "rocksdb", "state_backend_rocksdb_options__factory": "a.B"}, "'a.B' was not loaded"),
     ],

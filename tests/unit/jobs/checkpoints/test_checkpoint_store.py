@@ -139,9 +139,7 @@ def test_the_newest_one_is_gone(tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "chk-1")
     store = CheckpointStore(str(tmp_path))
     store.find(str(tmp_path / "chk-2"))
-    with pytest.raises(
-        StateError, match=r"chk-2' is gone, and nobody has written down that there are later ones: chk-3"
-    ):
+    with pytest.raises(StateError, match=r"chk-2' is gone, and the record does not mention these later ones: chk-3"):
         store.latest()
 
 

@@ -125,7 +125,7 @@ def test_what_cannot_be_kept_to_is_said(configuration: dict[str, str], capsys: p
         (f"{PREFIX}truststore", "/nowhere/t", r"internal\.truststore: '/nowhere/t' cannot be read on host"),
         (f"{PREFIX}keystore-password", "wrong", r"keystore-password"),
         (f"{PREFIX}truststore-password", None, r"truststore-password"),
-        (f"{PREFIX}cert.fingerprint", "12:34", "no SHA-1 fingerprint"),
+        (f"{PREFIX}cert.fingerprint", "12:34", "not a SHA-1 fingerprint"),
         (f"{PREFIX}cert.fingerprint", "00" * 20, "another fingerprint"),
         ("security.ssl.protocol", "TLSv1.1", r"TLSv1.1 cannot be used; there are TLSv1.2 and TLSv1.3"),
         ("security.ssl.protocol", "TLSv1.3, SSLv3", r"SSLv3 cannot be used"),

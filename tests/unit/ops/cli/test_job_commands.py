@@ -226,7 +226,7 @@ def test_what_cannot_be_commanded_is_refused(running: OwnedRecord) -> None:
     for command in (cancel_job, recover):
         with pytest.raises(ConfigurationError, match=r"has ended.*FINISHED"):
             command([ended.job_id])
-    with pytest.raises(ConfigurationError, match="name a job or say --all"):
+    with pytest.raises(ConfigurationError, match="name a job, or give --all"):
         recover([])
 
 

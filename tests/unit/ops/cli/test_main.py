@@ -154,7 +154,7 @@ def test_a_job_whose_results_nobody_reads_any_more_is_cancelled(
         (["run", "missing.py"], "error: there is no file 'missing.py'"),
         (["run", "."], "error: '.' is a folder; name a Python file"),
         (["run", "-p", "x", "job.py"], "error: the parallelism must be a whole number of at least 1, got 'x'"),
-        (["run", "-pym", "no_such_module_at_all"], "error: there is no Python module 'no_such_module_at_all' to run"),
+        (["run", "-pym", "no_such_module_at_all"], "error: no Python module 'no_such_module_at_all' found"),
         (["run", "-pyfs", "missing.zip", "job.py"], "error: there is no file 'missing.zip', which -pyfs names"),
         (["job.py"], "error: there is no command 'job.py'; to run it: funke run job.py"),
         (["start"], "error: there is no command 'start'; did you mean 'start-cluster'?"),

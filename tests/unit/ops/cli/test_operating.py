@@ -102,10 +102,10 @@ def test_memory(capsys: pytest.CaptureFixture[str]) -> None:
     assert "task heap               464.0 mb  ███████████\n" in out and "total process         1,728.0 mb\n" in out
     assert "-Xmx620756981 " in out and "each of 4 slots has 144.000mb" in out
     assert "  and fails when it has more than 432 mb\n" in out
-    assert "the memory of the driver is not known: set jobmanager.memory.flink.size" in out
+    assert "the memory of the driver is unknown: set jobmanager.memory.flink.size" in out
     show_memory(["--json", "-Djobmanager.memory.process.size=1600m"])
     found = json.loads(capsys.readouterr().out)
-    assert found["jobmanager"]["heap"] == 1 << 30 and "is not known" in found["taskmanager"]["error"]
+    assert found["jobmanager"]["heap"] == 1 << 30 and "is unknown" in found["taskmanager"]["error"]
 
 
 def test_doctor(capsys: pytest.CaptureFixture[str]) -> None:

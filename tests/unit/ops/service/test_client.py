@@ -32,7 +32,7 @@ def test_an_address_of_the_service(client: ServiceClient, address: str | None) -
         ("localhost:8082", "is at http://127.0.0.1:8081, not at localhost:8082"),
         ("elsewhere:8081", "not at elsewhere:8081"),
         ("yarn-cluster", "not at yarn-cluster"),
-        ("localhost:many", "'localhost:many' is no address; one is host:port"),
+        ("localhost:many", "invalid address 'localhost:many'; expected host:port"),
     ],
 )
 def test_another_address(client: ServiceClient, address: str, message: str) -> None:

@@ -173,7 +173,9 @@ def test_a_job_goes_back_to_its_parallelism_when_it_does_not_start_with_another(
     monkeypatch.setenv("FAKE_UNSTARTABLE", "2")
     job_id = dispatcher.first_job(start(dispatcher, tmp_path, "-p", "1"))
     eventually(lambda: is_running(dispatcher, job_id))
-    with pytest.raises(JobExecutionError, match=r"parallelism of 2: it does not start; job \w+ goes on with the paral"):
+    with pytest.raises(
+        JobExecutionError, match=r"parallelism of 2: it does not start; job \w+ continues with the previous paral"
+    ):
         dispatcher.rescale(job_id, 2)
     (kept,) = dispatcher.rescales.of(job_id)
     assert kept.has_failed and kept.successor is not None and is_running(dispatcher, kept.successor)

@@ -80,7 +80,7 @@ def test_a_program_that_does_not_come_to_its_job_is_ended_with_what_it_has_start
     waits = (
         "import subprocess\nprint('waits', flush=True)\nsubprocess.run(['sh', '-c', 'echo $$ > pid; exec sleep 60'])"
     )
-    with pytest.raises(JobExecutionError, match=r"not come to its first job within 3 s:\nwaits"):
+    with pytest.raises(JobExecutionError, match=r"not reach its first job within 3 s:\nwaits"):
         plan_of_program(program(waits), str(tmp_path), 3.0)
     process = Path("/proc") / (tmp_path / "pid").read_text().strip() / "cmdline"
     end = time.monotonic() + 10

@@ -231,6 +231,6 @@ def test_what_is_not_known_is_not_taken_back(caplog: pytest.LogCaptureFixture) -
     with caplog.at_level(logging.WARNING):
         assert running.feed([("-U", row("a")), ("-D", row("b"))]) == []
     assert [each.getMessage().split(":")[0] for each in caplog.records] == [
-        "A row is taken back that is not known, because its state has expired"
+        "An unknown row is retracted, because its state has expired"
     ]
     running.ended()

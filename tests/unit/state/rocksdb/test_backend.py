@@ -270,12 +270,12 @@ def test_the_backend_in_memory_has_no_files() -> None:
 
 
 def test_a_folder_that_is_no_snapshot_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(StateError, match="is no snapshot of RocksDB state"):
+    with pytest.raises(StateError, match="is not a snapshot of RocksDB state"):
         new_backend().restore_native([str(tmp_path)], range(128))
 
 
 def test_only_known_backends_are_made() -> None:
-    with pytest.raises(ConfigurationError, match="'jobmanager' is no state backend; choose hashmap or rocksdb"):
+    with pytest.raises(ConfigurationError, match="unknown state backend 'jobmanager'; expected hashmap or rocksdb"):
         create_backend(BackendChoice("jobmanager"), KeyGroups(128), lambda: 0, None)
 
 

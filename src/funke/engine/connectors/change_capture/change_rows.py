@@ -60,7 +60,7 @@ def reject_lost_rows(path: str, what: str, restart: str) -> NoReturn:
     """A table has lost rows, and the log does not say which."""
     hint = ", or set 'debezium.skipped.operations' = 't' to go on without their deletion"
     raise SourceError(
-        f"the table {path} was {what}, and the log does not say which rows it had. Start the job anew {restart}"
+        f"the table {path} was {what}, and the log does not say which rows it had. Restart the job {restart}"
         f"{hint if what == 'truncated' else ''}"
     )
 

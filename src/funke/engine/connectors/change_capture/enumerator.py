@@ -86,7 +86,7 @@ class ChangeEnumerator(SplitEnumerator, Generic[S]):
             self._reads_log = True
             return self._next_piece()
         except self._settings.database.error as error:
-            raise SourceError(f"the database cannot be asked any more: {type(error).__name__}: {error}") from error
+            raise SourceError(f"the database cannot be queried any more: {type(error).__name__}: {error}") from error
 
     def _part_split(self, chunk: Chunk) -> Split:
         part = self._part(chunk)
@@ -138,7 +138,7 @@ class ChangeEnumerator(SplitEnumerator, Generic[S]):
         return _POLL_MS
 
     def snapshot(self) -> CdcState:
-        """The position; a piece that is being read is kept by whoever keeps splits."""
+        """The position; the coordinator of splits keeps a piece that is being read."""
         self._snapshots.append((self._position, not self._waiting and not self._parts_out))
         return CdcState(
             self._tables,
@@ -151,7 +151,7 @@ class ChangeEnumerator(SplitEnumerator, Generic[S]):
             self._has_piece,
         )
 
-    # Nobody says which snapshot belongs to a checkpoint. The oldest one is never later than that of the checkpoint.
+    # Nothing says which snapshot belongs to a checkpoint. The oldest one is never later than that of the checkpoint.
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
         if self._snapshots:

@@ -31,7 +31,7 @@ class Closing(Protocol):
 class ChangeReader(SplitReader, Generic[S]):
     """Reads parts on one connection and the log on another; both stay open.
 
-    What a part saw is told to the enumerator behind its record, also when a checkpoint came between.
+    What a part saw is reported to the enumerator after its record, also when a checkpoint came between.
     """
 
     # The log, once it is read.

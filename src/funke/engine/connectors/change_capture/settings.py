@@ -1,4 +1,4 @@
-"""What every source of this kind is told: which tables are read, how, and what its rows hold."""
+"""Settings of every change-capture source: which tables are read, how, and what its rows hold."""
 
 from __future__ import annotations
 

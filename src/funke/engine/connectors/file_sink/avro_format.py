@@ -45,7 +45,7 @@ class _AvroWriter(BulkWriter):
                 write(value)
             except TypeMismatchError:
                 raise
-            except Exception as error:  # each type has its own kind of complaint
+            except Exception as error:  # each type raises its own exception
                 reason = f"{type(error).__name__}: {error}"
                 raise TypeMismatchError(f"{value!r} does not fit the Avro schema of the sink: {reason}") from error
 

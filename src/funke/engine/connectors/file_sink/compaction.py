@@ -1,4 +1,4 @@
-"""Small files are made into larger ones before anybody sees them: when, how, and what of it a checkpoint keeps.
+"""Merges small files into larger ones before they become visible: when, how, and what a checkpoint keeps of it.
 
 Writers hold finished files back until there are enough of them, as part of their state. Then they ask the committer for
 one file in their place, which it writes under a hidden name and renames; docs/sinks.md says what readers see.

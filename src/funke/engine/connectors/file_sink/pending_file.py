@@ -1,4 +1,4 @@
-"""A complete file that nobody sees yet."""
+"""A complete file that is not visible yet."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ class ArrowStorage(Storage):
 
     def resume(self, path: str, size: int) -> IO[bytes]:
         """Never called: `can_resume` is False."""
-        raise SinkError(f"{path} cannot be written on: this storage cannot append to files")
+        raise SinkError(f"{path} cannot be appended to: this storage cannot append to files")
 
     def sync(self, stream: IO[bytes]) -> None:
         """Flushes; the store keeps the file once it is closed."""

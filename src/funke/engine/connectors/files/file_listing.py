@@ -58,7 +58,7 @@ def _open_file_system(path: str) -> tuple[Any, str, str | None]:
     # What follows a question mark are options of the file system (s3://bucket/folder?region=…).
     address, mark, options = path.partition("?")
     wildcard = _WILDCARD.search(address)
-    # A pattern is no valid URI; the part before it leads to the same file system.
+    # A pattern is not a valid URI; the part before it leads to the same file system.
     folder = address[: address.rindex("/", 0, wildcard.start())] if wildcard else address
     root = folder + mark + options
     try:

@@ -57,7 +57,7 @@ def _wait(libpq: Any) -> None:
 
 
 def _check(connection: Any, started: Any) -> None:
-    """Takes what the server says at the end, and raises if it was no good end."""
+    """Reads the server's final answer; raises if COPY failed."""
     from psycopg.errors import error_from_result
     from psycopg.pq import ExecStatus
 

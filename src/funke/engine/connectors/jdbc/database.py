@@ -131,7 +131,7 @@ class SqliteDatabase(Database):
         """Nothing is to be done."""
 
     def value_text(self, name: str, data_type: DataType) -> str | None:
-        """Its numbers compare as ours; times and decimals are texts that nobody knows the form of."""
+        """Its numbers compare as in Python; times and decimals are strings of unknown format."""
         from funke.engine.types.logical import CHARACTER, INTEGRAL
 
         return quote(name) if isinstance(data_type, (*CHARACTER, *INTEGRAL)) else None

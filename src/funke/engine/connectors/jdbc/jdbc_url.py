@@ -1,4 +1,4 @@
-"""Reads JDBC URLs: which database, and how its Python driver is told to connect."""
+"""Reads JDBC URLs: which database, and the connection settings of its Python driver."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def database_of(url: str, user: str | None = None, password: str | None = None) 
     matched = re.match(r"jdbc:(\w+):(.*)", url, re.DOTALL)
     if matched is None:
         raise ConfigurationError(
-            f"{hide_passwords(url)!r} is no JDBC URL; one looks like jdbc:postgresql://host:5432/database"
+            f"{hide_passwords(url)!r} is not a JDBC URL; expected one like jdbc:postgresql://host:5432/database"
         )
     system, rest = matched[1].lower(), matched[2]
     if system == "postgresql":
@@ -63,7 +63,7 @@ def _without_user(rest: str) -> tuple[str, dict[str, str]]:
 def _sqlite_path(rest: str) -> str:
     path = rest.removeprefix("file:")
     if not path or path.startswith(":memory:"):
-        raise ConfigurationError("a SQLite database in memory is seen by one process only; give it a file")
+        raise ConfigurationError("a SQLite database in memory is visible to one process only; use a file")
     return os.path.abspath(path)
 
 
@@ -114,7 +114,7 @@ def _postgres_parameters(text: str) -> dict[str, str]:
             settings["options"] = f"-csearch_path={value}"
         elif name not in _POSTGRES_PARAMETERS:
             known = ", ".join(sorted([*_POSTGRES_PARAMETERS, "currentSchema", "ssl"]))
-            raise ConfigurationError(f"the parameter {name!r} of a PostgreSQL URL is not known; known are {known}")
+            raise ConfigurationError(f"the parameter {name!r} of a PostgreSQL URL is unknown; expected one of {known}")
         elif (target := _POSTGRES_PARAMETERS[name]) is not None:
             settings[target] = {"true": "1", "false": "0"}.get(value, value) if target == "keepalives" else value
     return settings
@@ -173,7 +173,7 @@ def _mysql_settings(rest: str, user: str | None, password: str | None) -> dict[s
 
 
 def mysql_parameters(parameters: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    """What PyMySQL is told for parameters of Java's drivers; refuses those that it knows nothing of."""
+    """PyMySQL's arguments for the parameters of the Java drivers; rejects unknown parameters."""
     settings: dict[str, Any] = {}
     for name, value in parameters:
         mode = value.lower() if name in ("sslMode", "ssl-mode") else None
@@ -182,12 +182,12 @@ def mysql_parameters(parameters: Iterable[tuple[str, str]]) -> dict[str, Any]:
         if mode is not None:
             if mode not in _MYSQL_SSL:
                 raise ConfigurationError(
-                    f"the mode {value!r} of {name} is not known; known are {', '.join(_MYSQL_SSL)}"
+                    f"the mode {value!r} of {name} is unknown; expected one of {', '.join(_MYSQL_SSL)}"
                 )
             settings["ssl"] = _MYSQL_SSL[mode]
         elif name not in _MYSQL_PARAMETERS:
             known = ", ".join(sorted([*_MYSQL_PARAMETERS, "sslMode", "useSSL", "requireSSL"]))
-            raise ConfigurationError(f"the parameter {name!r} of a MySQL URL is not known; known are {known}")
+            raise ConfigurationError(f"the parameter {name!r} of a MySQL URL is unknown; expected one of {known}")
         elif (target := _MYSQL_PARAMETERS[name]) is not None:
             # Java's drivers count milliseconds.
             settings[target] = max(1, int(value) // 1000) if target.endswith("_timeout") else value

@@ -40,7 +40,7 @@ class Connection:
         self._opened: Any = None
 
     def check(self) -> None:
-        """Connects, so that a wrong host or password is told before anything is read."""
+        """Connects, so that a wrong host or password fails before anything is read."""
         try:
             self._open()
         except self.database.error as error:

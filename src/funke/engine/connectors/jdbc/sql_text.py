@@ -68,7 +68,7 @@ def quote(name: str) -> str:
     """
     parts = name.split(".")
     if not all(parts):
-        raise ConfigurationError(f"{name!r} is no name of a table or column")
+        raise ConfigurationError(f"{name!r} is not the name of a table or column")
     return ".".join('"' + part.replace('"', '""') + '"' for part in parts)
 
 
@@ -89,7 +89,7 @@ def quote_as_unquoted(name: str, spelled: Collection[str] = ()) -> str:
         return name
     parts = _QUOTED_OR_PLAIN.findall(name)
     if ".".join(parts) != name:
-        raise ConfigurationError(f"{name!r} is no name of a table or column")
+        raise ConfigurationError(f"{name!r} is not the name of a table or column")
     return ".".join(_part_as_unquoted(part, spelled) for part in parts)
 
 

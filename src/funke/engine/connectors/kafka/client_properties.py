@@ -142,7 +142,7 @@ class ClientProperties:
         return native
 
     def checked(self, create: Callable[[dict[str, Any]], Any], settings: str) -> ClientProperties:
-        """Without what the C client does not know, which is told; a value that it refuses is an error."""
+        """Drops properties that the C client does not know, with a warning; a value that it rejects is an error."""
         from confluent_kafka import KafkaException
 
         kept = self
@@ -207,7 +207,7 @@ def _store(kind: str) -> Callable[[str, Mapping[str, str]], Native]:
         if form == "PKCS12" and kind == "keystore":
             return {"ssl.keystore.location": path, "ssl.keystore.password": given.get("ssl.keystore.password", "")}
         raise ConfigurationError(
-            f"'ssl.{kind}.location' is a {form} store, which only Java reads; write it as PEM "
+            f"'ssl.{kind}.location' is a {form} store, which only Java can read; convert it to PEM "
             f"(keytool -exportcert -rfc for certificates) and set 'ssl.{kind}.type' to 'PEM'"
         )
 

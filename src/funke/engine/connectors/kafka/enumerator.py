@@ -30,7 +30,7 @@ class PartitionRange:
 
 @dataclass(frozen=True)
 class KnownPartitions:
-    """Where a source stands: the partitions that were found, and those of them that nobody has been given yet."""
+    """Where a source stands: the discovered partitions, and those not assigned yet."""
 
     known: frozenset[Partition]
     waiting: tuple[PartitionRange, ...] = ()
@@ -101,7 +101,7 @@ class KafkaEnumerator(SplitEnumerator):
                     self.wake()
 
     def poll(self, max_records: int) -> list[Split]:
-        """Hand out partitions that nobody has."""
+        """Assign the partitions that no reader has."""
         with self._lock:
             waiting, self._waiting = self._waiting, []
         return [partition_split(part) for part in waiting]
@@ -112,7 +112,7 @@ class KafkaEnumerator(SplitEnumerator):
         return self._source.discovery_ms is None and not self._waiting
 
     def next_poll_ms(self) -> int:
-        """New partitions are told; nobody needs to ask."""
+        """New partitions are assigned without a request of the readers."""
         return 1_000
 
     def report(self, outcome: ReadOutcome) -> None:

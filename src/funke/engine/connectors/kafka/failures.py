@@ -17,7 +17,7 @@ def client_logger() -> logging.Logger:
 
 
 def explain(error: Any, properties: ClientProperties, about: str = "") -> str:
-    """One sentence about an error of the client's, be it an exception or its content."""
+    """One sentence about a client error, given as an exception or as its content."""
     found = error.args[0] if isinstance(error, Exception) and error.args else error
     servers = properties.get("bootstrap.servers", "")
     name = found.name() if hasattr(found, "name") else type(error).__name__

@@ -101,7 +101,7 @@ class OffsetsAsker:
         return {name: [Partition(name, number) for number in sorted(d.partitions)] for name, d in described.items()}
 
     def _metadata(self, topics: tuple[str, ...]) -> dict[str, Any]:
-        """What brokers say about topics; a little at a time, since whoever is refused need not wait for the end."""
+        """Topic metadata from the brokers, polled in short steps, so that a rejected client fails early."""
         from confluent_kafka import KafkaException
 
         end = time.monotonic() + self._patience_s()
@@ -171,7 +171,7 @@ class OffsetsAsker:
         return self._answered(ask, ", ".join(sorted({f"topic '{each.topic}'" for each in partitions})))
 
     def _answered(self, ask: Callable[[], T], about: str) -> T:
-        """Asks again as long as whoever knows the answer is just being chosen, or does not know it yet."""
+        """Repeats the request while the coordinator is being elected or is still loading."""
         from confluent_kafka import KafkaException
 
         end = time.monotonic() + self._patience_s()

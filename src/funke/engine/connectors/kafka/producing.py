@@ -62,14 +62,14 @@ class RecordWriter(ABC):
 
 
 class RecordProducer:
-    """A producer of the client's, whose failures are raised by the next call."""
+    """A Kafka producer whose failures are raised by the next call."""
 
     def __init__(self, properties: ClientProperties, **own: Any) -> None:
         from confluent_kafka import Producer
 
         self._properties = properties
         self._failure: SinkError | None = None
-        # Whether brokers could not be reached since somebody asked.
+        # Whether brokers have been unreachable since the last check.
         self._has_lost_brokers = False
         # What was last said about that.
         self._lost: Any = None

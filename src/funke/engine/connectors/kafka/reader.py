@@ -95,7 +95,7 @@ class KafkaSplitReader(SplitReader):
         self._most = int(self._source.properties.get("max.poll.records") or _BATCH_MESSAGES)
         # Where partitions end that were read to their end.
         self._ended: dict[Partition, int] = {}
-        # By checkpoint: offsets to be told to the group when it is complete.
+        # By checkpoint: offsets to commit for the group when it is complete.
         self._noted: dict[int, dict[Partition, int]] = {}
         self._commits = {"commitsSucceeded": 0, "commitsFailed": 0}
         self._committed: dict[Partition, int] = {}
@@ -132,7 +132,7 @@ class KafkaSplitReader(SplitReader):
             prefix = given.get("client.id.prefix") or given.get("group.id") or "funke"
             own: dict[str, Any] = {"error_cb": self._on_error, "on_commit": self._on_commit}
             own["client.id"] = given.get("client.id") or f"{prefix}-{uuid.uuid4().hex[:8]}"
-            # A consumer needs a group, whether anybody asks for it or not.
+            # A consumer needs a group, whether the user sets one or not.
             own["group.id"] = given.get("group.id") or own["client.id"]
             reset = given.get("auto.offset.reset") or self._source.starting.reset
             own["auto.offset.reset"] = _RESETS.get(reset.lower(), "earliest")
@@ -142,7 +142,7 @@ class KafkaSplitReader(SplitReader):
         return self._consumer
 
     def _ask(self, action: Callable[[Any], object]) -> None:
-        """Whoever has the consumer does it: another one that calls it waits for it, and holds the interpreter."""
+        """Runs in the thread that owns the consumer: a second caller would block and hold the interpreter lock."""
         self._asked.append(action)
 
     def _fetch(self, most: int, seconds: float) -> list[Any]:
@@ -343,7 +343,7 @@ class KafkaSplitReader(SplitReader):
     # Checkpoints
 
     def note(self, checkpoint_id: int, rests: list[Split]) -> None:
-        """What the group is to be told when a checkpoint is complete."""
+        """The offsets to commit for the group when a checkpoint is complete."""
         if self._source.commits_offsets:
             rest_offsets = {split.payload.partition: split.payload.start for split in rests}
             self._noted[checkpoint_id] = {**self._ended, **rest_offsets}
@@ -381,7 +381,7 @@ class KafkaSplitReader(SplitReader):
         if self._thread is not None:
             self._thread.join(_JOIN_S)
         if self._consumer is not None:
-            # The group is told of the last checkpoint, too.
+            # Commits the offsets of the last checkpoint, too.
             with contextlib.suppress(Exception):
                 self._do_what_is_asked()
             consumer, self._consumer = self._consumer, None

@@ -29,7 +29,7 @@ class KafkaRecord:
 
     @staticmethod
     def of(message: Any) -> KafkaRecord:
-        """The record of a message of the client's."""
+        """The record of a Kafka message."""
         return KafkaRecord(
             message.topic(),
             message.partition(),
@@ -42,7 +42,7 @@ class KafkaRecord:
 
 
 class RecordReader(ABC):
-    """Turns messages of the client's into elements; is pickled into slots."""
+    """Turns Kafka messages into elements; is pickled into slots."""
 
     def open(self) -> None:
         """Called once in the slot."""
@@ -71,7 +71,7 @@ class ValueReader(RecordReader):
 
 
 class TextReader(RecordReader):
-    """The value of each record as text; bytes that are no characters become replacement characters."""
+    """The value of each record as text; bytes that do not decode become replacement characters."""
 
     def __init__(self, charset: str) -> None:
         self._charset = charset

@@ -2,8 +2,8 @@
 
 The writer sends records within a transaction and keeps a copy of them beside the checkpoints. When the checkpoint is
 complete it commits the transaction, in which it has also committed an offset to a group of its own: a marker that says
-which of its transactions this was. The client cannot take up the transaction of a process that died. So whoever
-recovers shuts that process out, looks at the marker, and if it is not there writes the copy in a new transaction.
+which of its transactions this was. The client cannot take up the transaction of a process that died. So the
+recovery fences that process, looks for the marker, and if it is missing writes the copy in a new transaction.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _ids(sink: KafkaSink, operator_id: str, subtask: int) -> Iterator[str]:
 
 
 class TransactionalProducer(RecordProducer):
-    """A producer with a transactional id; whoever had that id before is shut out."""
+    """A producer with a transactional id; earlier producers with that id are fenced."""
 
     def __init__(self, sink: KafkaSink, transactional_id: str) -> None:
         properties = sink.properties
@@ -83,7 +83,7 @@ class TransactionalProducer(RecordProducer):
         self.id = transactional_id
         own: dict[str, Any] = {"transactional.id": transactional_id, "enable.idempotence": True}
         super().__init__(properties, **own)
-        # A little at a time: whoever is refused need not wait for the end.
+        # In short steps, so that a rejected client fails early.
         self._call(self.client.init_transactions, _FIRST_S)
 
     def begin(self) -> None:
@@ -106,7 +106,7 @@ class TransactionalProducer(RecordProducer):
     def _within(self, seconds: float, call: Callable[[], object]) -> None:
         """Calls in a thread of its own, which is left behind when it takes too long although there are brokers.
 
-        The client (librdkafka 2.16) waits without end here, whatever it is told, for a coordinator that it takes for
+        The client (librdkafka 2.16) waits without end here, despite a timeout, for a coordinator that it takes for
         away.
         """
         failures: list[Exception] = []
@@ -232,7 +232,7 @@ class _StagedWriter(SinkWriter):
 
 
 class StagingWriter(_StagedWriter):
-    """In epochs: nothing is sent before the driver commits, because nobody would tell the writer in time."""
+    """In epochs: nothing is sent before the driver commits, because nothing would notify the writer in time."""
 
     def __init__(self, sink: KafkaSink, context: WriterContext) -> None:
         super().__init__(sink, context)
@@ -326,7 +326,7 @@ class TransactionWriter(_StagedWriter):
         return bool(self._waiting)
 
     def close(self) -> None:
-        """Gives up what is open; what waits is left to whoever recovers."""
+        """Gives up what is open; pending transactions are left to the recovery."""
         super().close()
         if self._current is not None:
             self._current.abort()
@@ -345,7 +345,7 @@ class TransactionCommitter(Committer):
             return
         asker = OffsetsAsker(self._sink.properties)
         end = time.monotonic() + _AWAIT_S
-        # In epochs there is nobody to wait for.
+        # In epochs there is nothing to wait for.
         while self._is_left_to_slots(wanted) and not self._are_there(asker, wanted) and time.monotonic() < end:
             time.sleep(_LOOK_S)
         self.recover(0, [each for each in wanted if not self._are_there(asker, [each])])

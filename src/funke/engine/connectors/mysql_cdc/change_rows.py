@@ -100,7 +100,7 @@ class ChangeRows(GatheredChanges[MySqlCdcSettings]):
             for table in self._named(database, text, event.start):
                 raise SourceError(
                     f"the binary log holds at {event.start} a statement that changes {table.path} instead of its rows: "
-                    "a session has set binlog_format to something else than ROW"
+                    "a session has set binlog_format to a value other than ROW"
                 )
         if _TRUNCATE.match(text):
             self._check_gone(self._named(database, text, event.start), "truncated")

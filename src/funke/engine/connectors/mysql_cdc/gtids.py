@@ -50,7 +50,7 @@ class GtidSet:
                 origin = mysql[1].replace("-", "").lower()
                 found[origin] = (*found.get(origin, ()), *pairs)
             else:
-                raise SourceError(f"'{part}' is no set of GTIDs like '0-1-100' (MariaDB) or 'uuid:1-100' (MySQL)")
+                raise SourceError(f"'{part}' is not a set of GTIDs like '0-1-100' (MariaDB) or 'uuid:1-100' (MySQL)")
         return GtidSet(found)
 
     def has(self, origin: str, number: int) -> bool:
@@ -103,7 +103,7 @@ def _of_previous(event: LogEvent) -> GtidSet:
     body, at = event.body, 8
     count = int.from_bytes(body[:8], "little")
     if count >= _PLAIN_COUNT:
-        raise SourceError(f"the binary log holds at {event.start} GTIDs with tags, which are not read here")
+        raise SourceError(f"unsupported GTIDs with tags in the binary log at {event.start}")
     found: dict[str, Ranges] = {}
     for _ in range(count):
         origin, size = body[at : at + 16].hex(), int.from_bytes(body[at + 16 : at + 24], "little")

@@ -29,9 +29,7 @@ def logged_column(block: RowBlock, cells: Cells, column: MySqlColumn, store: Sto
     """The values of a column."""
     read = _READERS.get(store.type)
     if read is None:
-        raise SourceError(
-            f"the column {column.name!r} stands in the binary log in a form that is not read: {column.kind}"
-        )
+        raise SourceError(f"the column {column.name!r} has an unsupported form in the binary log: {column.kind}")
     return read(block, cells, column, store)
 
 

@@ -61,7 +61,7 @@ class LogEvent(NamedTuple):
 def plain_event(event: LogEvent) -> LogEvent:
     """The event without compression; refuses those that would be misunderstood."""
     if event.kind in _REFUSED:
-        raise SourceError(f"the binary log holds at {event.start} {_REFUSED[event.kind]}, which is not read here")
+        raise SourceError(f"unsupported event in the binary log at {event.start}: {_REFUSED[event.kind]}")
     kind = _COMPRESSED.get(event.kind)
     if kind is None:
         return event
@@ -99,7 +99,7 @@ def rows_at(event: LogEvent, columns: int) -> int:
         for at in range(0, len(present), size)
     ):
         raise SourceError(
-            f"the binary log does not hold whole rows at {event.start}: set binlog_row_image = FULL and start anew"
+            f"the binary log has incomplete rows at {event.start}: set binlog_row_image = FULL and start anew"
         )
     assert len(present) == bitmaps * len(whole)
     return head

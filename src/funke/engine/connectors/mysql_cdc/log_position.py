@@ -36,9 +36,9 @@ class LogPosition:
 
     @staticmethod
     def of(file: str, offset: int | str) -> LogPosition:
-        """Refuses names that have no number, since nobody could tell which is later."""
+        """Rejects names without a number: their order would be unknown."""
         if not file.rpartition(".")[2].isdecimal():
-            raise SourceError(f"{file!r} is no name of a file of the binary log, like 'binlog.000003'")
+            raise SourceError(f"{file!r} is not a binary log file name like 'binlog.000003'")
         return LogPosition(file, int(offset))
 
     @staticmethod
@@ -55,5 +55,5 @@ class LogPosition:
         return f"{self.file}:{self.offset}"
 
     def sees(self, transaction: LogPosition) -> bool:
-        """Whether whoever read at this position saw a transaction, which begins at another one."""
+        """Whether a reader at this position has seen the transaction that begins at `other`."""
         return transaction < self

@@ -82,7 +82,7 @@ def _times(texts: Any, column: MySqlColumn) -> Any:
 def _micros(text: str) -> int:
     found = _TIME.fullmatch(text)
     if found is None:
-        raise ValueError(f"{text!r} is no time")
+        raise ValueError(f"{text!r} is not a time")
     sign, hours, minutes, seconds, fraction = found.groups()
     whole = (int(hours) * 60 + int(minutes)) * 60 + int(seconds)
     micros = whole * 1_000_000 + int((fraction or "").ljust(6, "0"))

@@ -59,10 +59,10 @@ def check_log(connection: Any) -> str:
     known = {name.lower(): value for name, value in rows(connection, "SHOW GLOBAL VARIABLES LIKE '%bin%log%'")}
     known |= {name.lower(): value for name, value in rows(connection, "SHOW GLOBAL VARIABLES LIKE 'log_bin'")}
     if known.get("log_bin", "OFF") != "ON":
-        raise SourceError("the server keeps no binary log, which changes are read from: start it with log_bin")
+        raise SourceError("the server has no binary log: start it with log_bin")
     for name, value in wanted.items():
         if known.get(name, value).upper() != value:
-            raise SourceError(f"changes can be read only with {name} = {value}, which the server has as {known[name]}")
+            raise SourceError(f"the binary log needs {name} = {value}; the server has {name} = {known[name]}")
     identity = rows(connection, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('server_uuid', 'server_id')")
     return ":".join(value for _, value in sorted(identity, key=lambda each: str(each[0]), reverse=True)[:1])
 
@@ -80,10 +80,10 @@ def end_of_log(connection: Any) -> LogPosition:
         if error.args[:1] != (_DENIED,):
             raise
         raise SourceError(
-            f"the state of the log may not be asked: GRANT REPLICATION CLIENT ON *.* ({error})"
+            f"not allowed to read the state of the log: GRANT REPLICATION CLIENT ON *.* ({error})"
         ) from error
     if not found:
-        raise SourceError("the server keeps no binary log, which changes are read from: start it with log_bin")
+        raise SourceError("the server has no binary log: start it with log_bin")
     return LogPosition.of(found[0][0], found[0][1])
 
 
@@ -120,7 +120,7 @@ def find_tables(connection: Any, settings: MySqlCdcSettings) -> list[MySqlTable]
             found.append(_table(connection, settings, database, name))
             if engine != "InnoDB" and settings.start_mode in ("initial", "snapshot"):
                 raise SourceError(
-                    f"the rows of {found[-1].path} cannot be read as they are at one moment, since its engine is "
+                    f"the rows of {found[-1].path} cannot be read consistently, because its engine is "
                     f"{engine}: ALTER TABLE {database}.{name} ENGINE = InnoDB"
                 )
     if not found:
@@ -215,7 +215,7 @@ def _bounds_of(connection: Any, table: MySqlTable, chunk_column: str, rows_wante
 
 
 def _bounds(connection: Any, table: MySqlTable, chunk_column: str, rows_wanted: int) -> list[str]:
-    """Steps through the index, where nobody knows how the values lie."""
+    """Steps through the index, for keys whose distribution is unknown."""
     column, name, value = quote(chunk_column), quote(table.path), table.chunk_value or "?"
     shown = f"HEX({column})" if value == "UNHEX(?)" else column
     bounds: list[str] = []

@@ -83,12 +83,12 @@ class LogStream:
             data = socket.recv(1 << 18)
         except (TimeoutError, BlockingIOError):
             if time.monotonic() - self._heard_at > 3 * self._heartbeat_s + 30:
-                raise SourceError("the server has not been heard for long; its connection is given up") from None
+                raise SourceError("no data from the server for too long; the connection is closed") from None
             return False
         except OSError as error:
-            raise SourceError(f"the connection that the binary log comes by is lost: {error}") from error
+            raise SourceError(f"the connection for the binary log is lost: {error}") from error
         if not data:
-            raise SourceError("the server has closed the connection that the binary log comes by")
+            raise SourceError("the server has closed the connection for the binary log")
         self._heard_at = time.monotonic()
         self._packets.add(data)
         return True

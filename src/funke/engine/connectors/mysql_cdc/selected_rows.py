@@ -39,7 +39,7 @@ def _rows(connection: Any) -> list[bytes]:
         if packet is None:
             data = connection._rfile.read1(1 << 18)
             if not data:
-                raise SourceError("the server has closed the connection that rows come by")
+                raise SourceError("the server has closed the connection for table rows")
             packets.add(data)
         elif packet[:1] == bytes([_END]) and len(packet) < _LONGEST_END:
             return found

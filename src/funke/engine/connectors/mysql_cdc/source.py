@@ -172,7 +172,7 @@ class MySqlReader(ChangeReader[MySqlCdcSettings]):
         self._is_known = False
 
     def rest(self, split: Split, records: int) -> Split | None:
-        """A part is one record: behind it nothing is left, but where it was read is still to be told."""
+        """A part is one record: nothing follows it, but its log position still has to be reported."""
         payload = split.payload
         if records and isinstance(payload, TablePart):
             return replace(split, payload=FinishedChunk(payload.chunk, self._seen[payload.chunk]))
@@ -233,8 +233,8 @@ class MySqlReader(ChangeReader[MySqlCdcSettings]):
         if kind in log_events.ROWS:
             if self._is_xa and self._rows.reads(event):
                 raise SourceError(
-                    f"the binary log holds at {event.start} changes of a transaction of XA, which are not read: "
-                    "whether they count stands elsewhere"
+                    f"unsupported XA transaction in the binary log at {event.start}: "
+                    "whether they were committed is not in the log"
                 )
             self._rows.add(event, self._begun or event.start)
         elif kind == log_events.TABLE_MAP:

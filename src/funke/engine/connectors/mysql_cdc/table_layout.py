@@ -15,7 +15,7 @@ from funke.engine.errors import SourceError
 __all__ = ["LayoutFinder", "TableLayout", "TableQuestions", "WantedColumn"]
 
 _ADVICE = (
-    "The log does not name columns, so that nobody can tell which is which: set binlog_row_metadata = FULL for later "
+    "The log does not name columns, so columns cannot be identified: set binlog_row_metadata = FULL for later "
     "changes of tables, and start the job anew without its state"
 )
 

@@ -82,9 +82,7 @@ def _check_identity(settings: PostgresCdcSettings, table: SourceTable, kind: str
     """What the log holds of rows before changes."""
     if settings.is_upsert:
         if kind == "n" or (kind == "d" and not table.key):
-            raise SourceError(
-                f"the table {table.path} has no key that its changes could be told by: give it a primary key"
-            )
+            raise SourceError(f"the table {table.path} has no key that identifies its rows: give it a primary key")
     elif kind != "f":
         raise SourceError(
             f"the log does not hold the rows of {table.path} as they were before changes. Please check the Postgres "
@@ -94,12 +92,12 @@ def _check_identity(settings: PostgresCdcSettings, table: SourceTable, kind: str
 
 
 def prepare_publication(connection: Any, settings: PostgresCdcSettings, tables: Sequence[SourceTable]) -> None:
-    """Makes the publication if it is missing; one that lacks tables is told."""
+    """Makes the publication if it is missing; one that lacks tables is an error."""
     name = settings.publication
     known = connection.execute("SELECT puballtables FROM pg_publication WHERE pubname = %s", (name,)).fetchone()
     if known is None:
         if not settings.creates_publication:
-            raise SourceError(f"there is no publication '{name}', and none may be made")
+            raise SourceError(f"there is no publication '{name}', and creating one is switched off")
         listed = ", ".join(quote(each.path) for each in tables)
         statement = f"CREATE PUBLICATION {identifier(name)} FOR TABLE {listed}"
         _permitted(
@@ -121,7 +119,7 @@ def prepare_slot(connection: Any, slot: str) -> int:
     """Makes the slot if it is missing; returns from where it can be read."""
     level = connection.execute("SHOW wal_level").fetchone()[0]
     if level != "logical":
-        raise SourceError(f"changes can be read only with wal_level = logical, which the server has as {level}")
+        raise SourceError(f"logical decoding needs wal_level = logical; the server has wal_level = {level}")
     known = _slot(connection, slot)
     if known is not None:
         return _usable(slot, known)
@@ -153,7 +151,7 @@ def check_slot(connection: Any, slot: str, position: int) -> None:
     confirmed = _usable(slot, known, told)
     if confirmed > position:
         raise SourceError(
-            f"the replication slot '{slot}' has moved on to {log_position.to_text(confirmed)}: somebody else reads it, "
+            f"the replication slot '{slot}' has moved on to {log_position.to_text(confirmed)}: another reader uses it, "
             f"or a later checkpoint was completed. {told}"
         )
 
@@ -170,7 +168,7 @@ def _slot(connection: Any, slot: str) -> tuple[Any, ...] | None:
 def _usable(slot: str, known: tuple[Any, ...], told: str = "") -> int:
     plugin, is_own, confirmed, status = known
     if plugin != "pgoutput" or not is_own:
-        raise SourceError(f"the replication slot '{slot}' is one of another database or plugin ({plugin})")
+        raise SourceError(f"the replication slot '{slot}' belongs to another database or plugin ({plugin})")
     if status == "lost" or confirmed is None:
         hint = told or "Drop it with pg_drop_replication_slot, and a new one is made."
         raise SourceError(f"the server has thrown away what the replication slot '{slot}' needs. {hint}")
@@ -219,7 +217,7 @@ def _bounds_of(connection: Any, table: SourceTable, chunk_column: str, rows: int
 
 
 def _bounds(connection: Any, name: str, column: str, rows: int, kind: str) -> list[str]:
-    """Steps through the index, where nobody knows how the values lie."""
+    """Steps through the index, for keys whose distribution is unknown."""
     bounds: list[str] = []
     condition, values, offset = "", None, rows
     while True:

@@ -1,4 +1,4 @@
-"""Speaks PostgreSQL's replication protocol: the log is sent as it grows, and what was taken is told.
+"""Speaks PostgreSQL's replication protocol: the log is sent as it grows, and received positions are confirmed.
 
 Psycopg has no such connections, but libpq, which it brings, does: docs/decisions/0012.
 """
@@ -79,7 +79,7 @@ class ReplicationStream:
 
     def _answer(self, data: Any) -> None:
         (position,) = _POSITION.unpack_from(data, 1)
-        # Whoever looks at it has taken the messages in front of this one.
+        # When it is read, all messages before this one have been taken.
         self.reached = max(self.reached, position)
         if data[17]:
             self.tell()

@@ -134,7 +134,7 @@ class CdcEnumerator(ChangeEnumerator[PostgresCdcSettings]):
         return True
 
     def _find_seam_end(self) -> None:
-        """Once all transactions are over that ran when tables were read, later ones were seen by nobody."""
+        """When all transactions that ran during the reading have ended, no part has seen a later one."""
         if self._seam_end is not None:
             return
         ends = [Visibility.from_text(each.seen).end for each in self._finished]
@@ -162,7 +162,7 @@ class CdcReader(ChangeReader[PostgresCdcSettings]):
         self._taken = MessageRun([])
 
     def behind(self, split: Split, records: int) -> Split | None:
-        """A part is one record: behind it nothing is left, but what was seen is still to be told."""
+        """A part is one record: nothing follows it, but what it saw still has to be reported."""
         if records and isinstance(split.payload, TablePart):
             return Split(split.id, FinishedChunk(split.payload.chunk, split.payload.seen))
         return super().behind(split, records)

@@ -28,7 +28,7 @@ __all__ = ["AzureFiles", "serve"]
 
 _COPY_BYTES = 1 << 20
 _COMMAND = "import sys; from funke.engine.connectors.remote.azure import serve; serve(sys.argv[1], int(sys.argv[2]))"
-# What of a client's last words is told.
+# How much of the client's last output a message quotes.
 _MOST_WORDS = 1000
 
 
@@ -143,7 +143,7 @@ def _start(account: str) -> _Client:
 
 
 def serve(account: str, descriptor: int) -> None:
-    """Answers calls until nobody is there to make any."""
+    """Answers calls until the caller closes the pipe."""
     system = fs.AzureFileSystem(account)
     calls: dict[str, Callable[..., Any]] = {
         "upload": partial(_upload, system),

@@ -13,7 +13,7 @@ __all__ = ["CopiedFiles"]
 
 
 class CopiedFiles(fs.FileSystemHandler):  # type: ignore[misc]
-    """Whoever inherits from it says how a file is copied, and what is there."""
+    """Subclasses implement copying and listing."""
 
     @abc.abstractmethod
     def upload(self, local: str, path: str) -> None:
@@ -43,7 +43,7 @@ class CopiedFiles(fs.FileSystemHandler):  # type: ignore[misc]
 
     def open_append_stream(self, path: str, metadata: Any) -> Any:
         """Not all file systems can do that, so none is asked to."""
-        raise OSError(f"'{path}' cannot be written on: its file system is written file by file")
+        raise OSError(f"'{path}' cannot be appended to: its file system only writes whole files")
 
     def delete_dir_contents(self, path: str, missing_dir_ok: bool = False) -> None:
         """Removes all that a folder holds."""
@@ -51,7 +51,7 @@ class CopiedFiles(fs.FileSystemHandler):  # type: ignore[misc]
             self.delete_dir(info.path)
 
     def delete_root_dir_contents(self) -> None:
-        """Nobody wants that."""
+        """Not needed."""
         raise OSError("the contents of a whole file system are not removed")
 
     def copy_file(self, src: str, dest: str) -> None:

@@ -10,7 +10,7 @@ from funke.engine.connectors.staging import StagedData
 
 __all__ = ["FileTable", "TableFiles"]
 
-# Spark, and whoever else reads folders of data files, passes over names with an underscore.
+# Spark and other readers of data folders ignore names that begin with an underscore.
 LOG_FOLDER = "_funke"
 
 
@@ -34,7 +34,7 @@ class FileTable:
     """Commits units of staged data exactly once.
 
     Until the list of moves is written, nothing has happened and everything can be done again. After that the moves are
-    done, by whoever comes first: this commit, or the next one after a crash. Spark gives its files unique names.
+    done, by the first to come: this commit, or the next one after a crash. Spark gives its files unique names.
     """
 
     def __init__(self, files: TableFiles, owner: str) -> None:

@@ -1,4 +1,4 @@
-"""Where a streaming query of Spark's stands: the newest files of its log, to be taken along and put back."""
+"""The position of a Spark streaming query: the newest files of its log, saved in checkpoints and put back."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ def active_session() -> SparkSession:
 
     session = SparkSession.getActiveSession() or getattr(SparkSession, "_instantiatedSession", None)
     if session is None:
-        raise SinkError("there is no Spark session to write with")
+        raise SinkError("no Spark session is running")
     return session
 
 

@@ -54,17 +54,17 @@ def read_header(stream: BinaryIO) -> AvroHeader:
 
     try:
         header: Any = fastavro.schemaless_reader(stream, _HEADER_SCHEMA, None)
-    except Exception as error:  # whatever the decoder makes of bytes that are no header
-        raise ValueError(f"it is no Avro file: {type(error).__name__}: {error}") from error
+    except Exception as error:  # whatever the decoder makes of bytes that are not a header
+        raise ValueError(f"it is not an Avro file: {type(error).__name__}: {error}") from error
     if header["magic"] != _MAGIC:
-        raise ValueError("it is no Avro file: it does not begin with 'Obj' and the version 1")
+        raise ValueError("it is not an Avro file: it does not begin with 'Obj' and the version 1")
     meta = header["meta"]
     if "avro.schema" not in meta:
-        raise ValueError("it is no Avro file: it has no schema")
+        raise ValueError("it is not an Avro file: it has no schema")
     try:
         schema = checked(json.loads(meta["avro.schema"]))
     except (ValueError, ConfigurationError) as error:
-        raise ValueError(f"it is no Avro file: {error}") from error
+        raise ValueError(f"it is not an Avro file: {error}") from error
     return AvroHeader(schema, meta.get("avro.codec", b"null").decode(), header["sync"])
 
 
@@ -132,7 +132,7 @@ def _long_bytes(value: int) -> bytes:
 
 def _decompressor(codec: str) -> Callable[[bytes], bytes]:
     if codec not in _DECOMPRESSORS:
-        raise DamagedBlockError(f"its blocks are compressed by '{codec}'; known are {', '.join(_DECOMPRESSORS)}")
+        raise DamagedBlockError(f"its blocks are compressed by '{codec}'; expected one of {', '.join(_DECOMPRESSORS)}")
     return _DECOMPRESSORS[codec]
 
 

@@ -134,7 +134,7 @@ class AvroRowWriter:
         written = io.BytesIO()
         try:
             fastavro.schemaless_writer(written, self._parsed, self._convert(row))
-        except Exception as error:  # each type has its own kind of complaint
+        except Exception as error:  # each type raises its own exception
             reason = f"{type(error).__name__}: {error}"
             raise SinkError(f"could not serialize row {row!r} as Avro: {reason}") from error
         return written.getvalue()

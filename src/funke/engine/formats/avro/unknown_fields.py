@@ -41,7 +41,7 @@ class _Checks:
 
     def _of_union(self, schema: list[Any]) -> FieldCheck | None:
         branches = branches_of(schema)
-        # With several branches nobody knows which one a dict belongs to.
+        # With several branches it is unknown which one a dict belongs to.
         check = self.of(branches[0]) if len(branches) == 1 else None
         return None if check is None else _if_present(check)
 

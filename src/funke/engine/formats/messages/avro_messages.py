@@ -155,9 +155,9 @@ def _record(schema: Any, message: bytes, wanted: Any = None) -> Record:
     try:
         found: Any = fastavro.schemaless_reader(io.BytesIO(message), schema, wanted)
     except Exception as error:  # whatever the decoder makes of damaged bytes
-        raise ValueError(f"a message is no record of its schema: {type(error).__name__}: {error}") from error
+        raise ValueError(f"a message is not a record of its schema: {type(error).__name__}: {error}") from error
     if not isinstance(found, dict):
-        raise ValueError("a message is no record")
+        raise ValueError("a message is not a record")
     return found
 
 

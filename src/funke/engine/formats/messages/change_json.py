@@ -42,7 +42,7 @@ class Changes:
     kinds: Any
     after: Any
     before: Any
-    # Of deletions: where the row that goes is told.
+    # Of deletions: the field with the deleted row.
     deleted: Any
     numbers: Any
 
@@ -54,7 +54,7 @@ class ChangeJsonDecoder(MessageDecoder):
     columns: tuple[RowField, ...]
     ignores_errors: bool = False
     is_iso: bool = False
-    # Keys of what is told beside the rows, behind their columns.
+    # Keys of the metadata columns, which follow the row's columns.
     told: tuple[str, ...] = ()
     kinds = ALL_KINDS
     # Who writes such messages, for errors.
@@ -87,13 +87,13 @@ class ChangeJsonDecoder(MessageDecoder):
 
     @property
     def envelope(self) -> tuple[RowField, ...]:
-        """What of a message is read: what is about rows, and what else is told."""
+        """The fields of a message that are read: those of rows, and metadata."""
         named = {each.name for each in self.rows}
         sources = {field.name: field for field in (self.beside[key].source for key in self.told)}
         return (*self.rows, *(field for name, field in sources.items() if name not in named))
 
     def told_columns(self, envelopes: Any) -> list[Any]:
-        """What is told beside the rows, by message."""
+        """The metadata columns, by message."""
         return [self.beside[key].column(envelopes.column(self.beside[key].source.name)) for key in self.told]
 
     @abstractmethod
@@ -208,7 +208,7 @@ class DebeziumJsonDecoder(ChangeJsonDecoder):
 
 @dataclass(frozen=True)
 class OggJsonDecoder(ChangeJsonDecoder):
-    """`{"before": …, "after": …, "op_type": "I"}`; truncations are no changes of rows."""
+    """`{"before": …, "after": …, "op_type": "I"}`; truncations are not row changes."""
 
     writer = "Ogg"
     beside = OGG
@@ -268,7 +268,7 @@ class CanalJsonDecoder(ChangeJsonDecoder):
         within = np.arange(len(numbers)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         rows = data.flatten()
         before = _completed(_elements(old, numbers, within), rows, kinds[numbers], numbers, messages)
-        # A message without rows of a kind that nobody knows is an error, too.
+        # A message of an unknown kind is an error, even without rows.
         alone = np.flatnonzero((lengths == 0) & (kinds != _NOTHING))
         nothing = pa.nulls(len(alone), rows.type)
         return Changes(

@@ -50,7 +50,7 @@ class MessageDecoder(ABC):
 
     @abstractmethod
     def decode(self, messages: Sequence[bytes | None]) -> DecodedRows:
-        """Decode messages, in order; one without content has no rows. What is no message is a ValueError."""
+        """Decode messages, in order; one without content has no rows. ValueError for other bytes."""
 
 
 class MessageEncoder(ABC):

@@ -80,7 +80,9 @@ class _RawForm:
     def _unpacked(self, number: struct.Struct, content: bytes) -> Any:
         if len(content) != number.size:
             kind = to_sql_text(self._type)
-            raise ValueError(f"a message of {len(content)} bytes is no {kind}, which has {number.size}")
+            raise ValueError(
+                f"a message of {len(content)} bytes is not a value of type {kind}, which has {number.size}"
+            )
         return number.unpack(content)[0]
 
     def writer(self) -> Callable[[Any], bytes]:

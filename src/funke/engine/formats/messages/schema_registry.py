@@ -69,9 +69,9 @@ class SchemaRegistry:
             with urllib.request.urlopen(request, timeout=_TIMEOUT_S, context=context) as response:
                 found: dict[str, Any] = json.loads(response.read(_MOST_BYTES))
         except urllib.error.HTTPError as error:
-            raise ConfigurationError(f"the schema registry refused {path}: {error.code} {_reason(error)}") from None
+            raise ConfigurationError(f"the schema registry rejected {path}: {error.code} {_reason(error)}") from None
         except (OSError, ValueError) as error:
-            raise ConfigurationError(f"the schema registry {plain} cannot be asked for {path}: {error}") from None
+            raise ConfigurationError(f"the schema registry {plain} cannot be queried for {path}: {error}") from None
         return found
 
     def _authorization(self, parts: Any) -> str | None:

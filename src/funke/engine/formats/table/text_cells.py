@@ -50,7 +50,7 @@ _TIME = re.compile(r"(\d{2}:\d{2})(:\d{2}(?:\.\d{1,9})?)?")
 
 
 def cell_reader(data_type: DataType) -> CellReader:
-    """Return the function that reads a text; what is no value of the type is a ValueError."""
+    """Return the function that reads a text; it raises ValueError for other texts."""
     for kind, make in _READERS.items():
         if isinstance(data_type, kind):
             return make(data_type)
@@ -60,7 +60,7 @@ def cell_reader(data_type: DataType) -> CellReader:
 def fitted_decimal(number: Decimal, precision: int, scale: int) -> Decimal | None:
     """Return a number rounded to a scale; None if it has too many digits, as in Flink."""
     if not number.is_finite():
-        raise ValueError(f"{number} is no decimal number")
+        raise ValueError(f"{number} is not a decimal number")
     rounded = number.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP, _EXACT)
     return rounded if len(rounded.as_tuple().digits) <= precision or not rounded else None
 
@@ -99,7 +99,7 @@ def _read_double(text: str) -> float:
 def _decimal_reader(data_type: Any) -> CellReader:
     def read(text: str) -> Decimal | None:
         if not _DECIMAL.fullmatch(text):
-            raise ValueError(f'"{text}" is no decimal number')
+            raise ValueError(f'"{text}" is not a decimal number')
         return fitted_decimal(Decimal(text), data_type.precision, data_type.scale)
 
     return read
@@ -108,10 +108,10 @@ def _decimal_reader(data_type: Any) -> CellReader:
 def _read_date(text: str) -> datetime.date:
     found = _DATE.fullmatch(text)
     if found is None:
-        raise ValueError(f"{text!r} is no date like 2020-12-31")
+        raise ValueError(f"{text!r} is not a date like 2020-12-31")
     year, month, day = map(int, found.groups())
     if not 1 <= day <= 31:
-        raise ValueError(f"{text!r} is no date like 2020-12-31")
+        raise ValueError(f"{text!r} is not a date like 2020-12-31")
     # Java: 2020-02-30 is the first of March.
     return datetime.date(year, month, 1) + datetime.timedelta(day - 1)
 

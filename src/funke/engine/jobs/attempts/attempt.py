@@ -1,4 +1,4 @@
-"""What an attempt of a job consists of in the driver, and what is known about it, whoever drives it."""
+"""The driver's part of a job attempt and its state, the same for streams and epochs."""
 
 from __future__ import annotations
 

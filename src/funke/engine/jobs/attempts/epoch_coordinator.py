@@ -27,7 +27,7 @@ from funke.engine.runtime.slot import EpochHeader
 
 _BOUNDED_EPOCH_MS = 8_000
 _UNBOUNDED_EPOCH_MS = 1_000
-# Slots end themselves when nobody calls; an idle job calls often enough.
+# Slots end when the driver stops calling; an idle job calls often enough.
 _KEEP_ALIVE_S = 30.0
 
 # While a checkpoint waits for slots and no input comes, they are asked this often.

@@ -22,7 +22,7 @@ class EpochWatch:
 
     @contextlib.contextmanager
     def watching(self) -> Iterator[None]:
-        """The wait. When it is over, nobody else uses what `expire` uses."""
+        """The wait. After it no other thread uses what `expire` uses."""
         is_over = threading.Event()
         thread = threading.Thread(target=self._watch, args=(is_over,), name="funke-epoch-watch", daemon=True)
         thread.start()

@@ -36,7 +36,7 @@ class HeldSlots:
         self._lock = threading.Lock()
         self._next_look = 0.0
         self._known: tuple[HeldView, ...] = ()
-        # What was seen in those that are silent; None while somebody looks.
+        # What was seen in those that are silent; None during an inspection.
         self._seen: dict[int, HeldView | None] = {}
 
     def hear(self, slot: int) -> None:

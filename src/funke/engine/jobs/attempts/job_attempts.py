@@ -94,7 +94,7 @@ class JobAttempts:
         self._coordinator: Coordinator | None = None
         self._runner: Runner | None = None
         self.has_run = False
-        # What it waits for before it can begin; whoever shows that is told of changes.
+        # What it waits for before it can begin; views are notified of changes.
         self.waiting_for = ""
         self.on_wait: Callable[[], None] = lambda: None
         self._cancelling = threading.Event()
@@ -103,7 +103,7 @@ class JobAttempts:
 
     @property
     def is_cancelling(self) -> bool:
-        """Whether somebody wants the job to end."""
+        """Whether the job was asked to end."""
         return self._cancelling.is_set()
 
     @property
@@ -277,7 +277,7 @@ class JobAttempts:
             self.executions.enter(ExecutionState.FINISHED)
 
     def _start(self) -> Checkpoint | None:
-        """Where the attempt begins; RecoveryRefusedError when somebody decides about that, and nothing is removed."""
+        """Where the attempt begins; RecoveryRefusedError when a user has to decide; nothing is removed."""
         if self._checkpoint_coordinator.last_savepoint is not None:
             return self._checkpoint_coordinator.last_savepoint
         try:
@@ -305,7 +305,7 @@ class JobAttempts:
         return start
 
     def _require_repeatable(self, start: Checkpoint, losses: list[str]) -> None:
-        """Going back writes once more what was committed since; StateError when nobody has allowed that."""
+        """Going back repeats output committed since then; StateError unless a user has allowed that."""
         on_damage = self._planned.configured.get(options.RECOVERY_ON_DAMAGE)
         if not self._commits.committing or on_damage != "refuse":
             return

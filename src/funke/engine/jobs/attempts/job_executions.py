@@ -96,6 +96,6 @@ class JobExecutions:
         return failure.slot is not None and failure.slot == self.slot_of(subtask)
 
     def cancel(self) -> None:
-        """All subtasks that have not ended are told to, and have."""
+        """Marks all unfinished subtasks as canceling, then canceled."""
         self.enter(_S.CANCELING)
         self.enter(_S.CANCELED)

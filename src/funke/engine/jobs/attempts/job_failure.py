@@ -54,7 +54,7 @@ def to_error(failure: Failure) -> JobExecutionError:
 
 
 def is_worker_loss(failure: BaseException) -> bool:
-    """Whether a process of Spark's or a slot is gone, which says nothing against the job."""
+    """Whether a Spark process or a slot was lost, which is not the job's fault."""
     is_from_spark = type(failure).__module__.partition(".")[0] == "py4j"
     return is_from_spark or isinstance(failure, (SlotLostError, ConnectionError))
 

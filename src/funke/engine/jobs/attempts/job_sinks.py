@@ -64,7 +64,7 @@ class JobCommits:
                     raise StateError(f"'{checkpoint.path}' is damaged: {error}") from error
 
     def recover(self, checkpoint: Checkpoint) -> None:
-        """Commits what a checkpoint holds, as nobody knows how far that had come; sinks that are gone are left out."""
+        """Commits a checkpoint's committables again, since the progress is unknown; removed sinks are left out."""
         if is_committed(checkpoint):
             return
         for operator_id, content in checkpoint.committables.items():

@@ -23,7 +23,7 @@ from funke.engine.types.driver_messages import (
 
 __all__ = ["EpochWriter", "MessageDelivery"]
 
-# Writes what slots sent to a sink of Spark's in one epoch: (Arrow messages, epoch).
+# Writes what slots sent to a Spark sink in one epoch: (Arrow messages, epoch).
 EpochWriter = Callable[[list[bytes], int], None]
 
 
@@ -70,7 +70,7 @@ class MessageDelivery:
     def _receiver_of(self, message: DriverMessage) -> Callable[[Any], None]:
         receiver = self._receivers.get(type(message))
         if receiver is None:
-            raise JobExecutionError(f"nobody takes messages of the kind {type(message).__name__} in the driver")
+            raise JobExecutionError(f"the driver has no receiver for messages of type {type(message).__name__}")
         return receiver
 
     def _print(self, message: PrintedText) -> None:

@@ -16,7 +16,7 @@ _AT_MOST_EVERY_S = 0.25
 class ProgressLine:
     """Rewrites one line: records, records per second, epochs, watermark."""
 
-    # Whoever shows rows as they come turns it off.
+    # Callers that print rows as they arrive turn it off.
     is_wanted: ClassVar[bool] = True
 
     def __init__(self, stream: TextIO | None = None) -> None:
@@ -27,7 +27,7 @@ class ProgressLine:
         self._width = 0
 
     def show(self, records: int, epochs: int, watermark: int) -> None:
-        """Shows where the job stands, if it runs long enough for anybody to ask."""
+        """Shows the progress of a job that runs for some seconds."""
         now = time.monotonic()
         elapsed = now - self._started
         if not self._is_shown or elapsed < _FIRST_AFTER_S or now - self._last < _AT_MOST_EVERY_S:

@@ -18,7 +18,7 @@ _UNLIMITED = 2**31 - 1
 
 
 class RestartStrategy(Protocol):
-    """Is told about every failure; answers with the pause before the next attempt, or None to give up."""
+    """Receives every failure; returns the pause before the next attempt, or None to give up."""
 
     def next_delay_ms(self) -> int | None:
         """The pause before the next attempt."""
@@ -122,5 +122,5 @@ def restart_strategy(settings: Settings, is_checkpointing: bool) -> RestartStrat
             _UNLIMITED if attempts is None else attempts,
         )
     raise ConfigurationError(
-        f"'{name}' is no restart strategy; use none, fixed-delay, failure-rate or exponential-delay"
+        f"unknown restart strategy '{name}'; expected none, fixed-delay, failure-rate or exponential-delay"
     )

@@ -1,4 +1,4 @@
-"""Results on their way from a job's collect sinks to whoever reads them."""
+"""Results on their way from a job's collect sinks to their readers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ResultQueues:
         waiting = self._queue(name)
         while (batch := waiting.get()) is not _END:
             yield batch
-        waiting.put(_END)  # for whoever reads once more
+        waiting.put(_END)  # for a reader that reads once more
 
     def end(self) -> None:
         """The job has ended: readers do not wait any longer."""

@@ -3,8 +3,8 @@
     <folder>/total                                how many there are
     <folder>/<held|wanted>-<ticket>-<slots>-<job>   who has slots, or waits for some
 
-Each job's driver keeps its file locked as long as it lives: the slots of one that has died are free at once, and nobody
-must be there to hand them out.
+Each job's driver keeps its file locked as long as it lives: the slots of a dead driver are free at
+once, and no process has to assign them.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class SlotPool:
 
     @property
     def free(self) -> int:
-        """How many slots nobody has."""
+        """How many slots are free."""
         return max(0, self.total - sum(use.slots for use in self.uses() if use.is_held))
 
     def _is_abandoned(self, name: str) -> bool:

@@ -45,7 +45,7 @@ _SILENCE_S = 1.5
 _FIRST_RECORDS = 1 << 16
 _MOST_RECORDS = 1 << 20
 _SHORT_S, _LONG_S = 0.3, 2.0
-# Who fails because of another's failure may be heard first.
+# A slot that fails because another failed may report first.
 _OTHER_FAILURES_S = 0.5
 
 
@@ -84,7 +84,7 @@ class StreamCoordinator:
         self._runner.wake()
 
     def run(self) -> None:
-        """Runs until all input is read and processed, or the job is told to end."""
+        """Runs until all input is read and processed, or the job is asked to end."""
         try:
             self._checkpoint_coordinator.slots_begin()
             self._sources.wake_with(self._runner.wake)
@@ -192,7 +192,7 @@ class StreamCoordinator:
         elif isinstance(message, Failure):
             self._fail(message)
         else:
-            raise JobExecutionError(f"a slot has said something unknown: {type(message).__name__}")
+            raise JobExecutionError(f"unknown message from a slot: {type(message).__name__}")
 
     def _fail(self, first: Failure) -> None:
         failures = [first]
@@ -318,7 +318,7 @@ class StreamCoordinator:
         return False
 
     def _finish(self) -> None:
-        """All input is read: everybody ends, then what is left is committed."""
+        """All input is read: all slots end, then the rest is committed."""
         order, _ = self._checkpoint_coordinator.next_order(is_final=True) or (None, None)
         self._is_finishing = True
         self._runner.send_all(Finish())

@@ -53,7 +53,7 @@ def backend_choice(settings: Settings) -> BackendChoice:
     name, storage = _BACKENDS.get(_short_name(configured), ("", None))
     if not name:
         raise ConfigurationError(
-            f"'{configured}' is no state backend; choose hashmap or rocksdb (of Flink 1.x also jobmanager, filesystem)"
+            f"unknown state backend '{configured}'; expected hashmap or rocksdb (Flink 1.x: jobmanager, filesystem)"
         )
     limit, tracking = _max_state_bytes(settings, storage), _latency_tracking(settings)
     if name == "hashmap":
@@ -84,7 +84,7 @@ def _max_state_bytes(settings: Settings, storage_of_backend: str | None) -> int 
     configured = settings.get(options.CHECKPOINT_STORAGE)
     storage = storage_of_backend or (None if configured is None else _STORAGES.get(_short_name(configured)))
     if configured is not None and storage is None:
-        raise ConfigurationError(f"'{configured}' is no checkpoint storage; choose jobmanager or filesystem")
+        raise ConfigurationError(f"unknown checkpoint storage '{configured}'; expected jobmanager or filesystem")
     if storage == "filesystem" and not settings.get(options.CHECKPOINTS_DIRECTORY):
         raise ConfigurationError(
             f"the checkpoint storage 'filesystem' needs a directory: set {options.CHECKPOINTS_DIRECTORY.key}"
@@ -165,7 +165,7 @@ def _compressions(names: list[str]) -> tuple[str, ...]:
     chosen = tuple(name.strip().upper() for name in names) or ("NO_COMPRESSION",)
     for name in chosen:
         if name not in COMPRESSIONS:
-            raise ConfigurationError(f"'{name}' is no compression of RocksDB; choose of {', '.join(COMPRESSIONS)}")
+            raise ConfigurationError(f"unknown RocksDB compression '{name}'; expected one of {', '.join(COMPRESSIONS)}")
     return chosen
 
 

@@ -79,7 +79,7 @@ class _Pending:
         return self.order.kind == "checkpoint" and not self.order.is_unaligned and is_on_its_way
 
     def to_view(self, now: float, **settings: Any) -> CheckpointView:
-        """What there is to see of it now, or when it has ended."""
+        """A view of it, now or after its end."""
         duration_ms = (now - self.started) * 1000
         return CheckpointView(
             self.order.checkpoint_id,
@@ -132,7 +132,7 @@ class CheckpointCoordinator:
         self.requests: SnapshotRequests[SavepointRequest] = SnapshotRequests("savepoint", settings.timeout_ms)
         self._asked: SnapshotRequests[CheckpointRequest] = SnapshotRequests("checkpoint", settings.timeout_ms)
         self.statistics = CheckpointsView()
-        # Told whenever the metrics have changed.
+        # Called whenever the metrics have changed.
         self.on_change: Callable[[], None] = lambda: None
         self.attempt = 0
         # Whether a source reads old data just now.
@@ -153,7 +153,7 @@ class CheckpointCoordinator:
         self._overtaken: _Pending | None = None
         self._pending: dict[int, _Pending] = {}
         self._uncommitted: list[tuple[int, str, list[Any]]] = []
-        # Tells slots and sources what is new, if they can be told at any time.
+        # Notifies slots and sources at once; None in epochs.
         self.tell: Callable[[], None] = lambda: None
         self._completed_notifications: list[int] = []
         self._aborted_notifications: list[int] = []
@@ -179,7 +179,7 @@ class CheckpointCoordinator:
 
     @property
     def has_savepoints(self) -> bool:
-        """Whether somebody waits for a savepoint, begun or not."""
+        """Whether a savepoint is requested, begun or not."""
         return bool(self.requests) or any(pending.request is not None for pending in self._pending.values())
 
     def ask_checkpoint(self, request: CheckpointRequest) -> Future[int]:
@@ -191,7 +191,7 @@ class CheckpointCoordinator:
         return self._asked.ask(request)
 
     def wake_with(self, wake: Callable[[], None]) -> None:
-        """Whom to wake when somebody asks for something."""
+        """Called to wake the driver when a request arrives."""
         self.requests.on_ask = self._asked.on_ask = wake
 
     def is_due(self) -> bool:
@@ -231,7 +231,7 @@ class CheckpointCoordinator:
     # Begin
 
     def next_order(self, is_final: bool = False) -> tuple[CheckpointOrder, SavepointRequest | None] | None:
-        """What the next epoch is to be: a savepoint somebody waits for, a checkpoint that is due, or none."""
+        """What the next epoch is to be: a requested savepoint, a checkpoint that is due, or none."""
         request, asked = None if is_final else self.requests.take(), list[CheckpointRequest]()
         if is_final:
             # What the last epoch prepares must not be committed twice either.
@@ -245,7 +245,7 @@ class CheckpointCoordinator:
             order = None
         if order is None:
             return None
-        # From now on: whatever becomes of the epoch, whoever asked for it hears of it.
+        # From now on the requester gets an answer, whatever becomes of the epoch.
         pending = self._pending[order.checkpoint_id] = _Pending(order, self._clock(), request, asked)
         if order.kind == "checkpoint" and self._overtaken is not None:
             pending.started, self._overtaken = self._overtaken.started, None
@@ -437,7 +437,7 @@ class CheckpointCoordinator:
                 self._guard.put_checkpoint(written.path, is_last=request is not None)
             except LeaseLostError:
                 raise
-            except Exception as error:  # its files stay: nobody knows how much of the pointer was written
+            except Exception as error:  # its files stay: how much of the pointer was written is unknown
                 self._note_failure(pending, _reason(error))
                 return
             self._guard.check()
@@ -480,7 +480,7 @@ class CheckpointCoordinator:
                 delete_folder(folder)
 
     def _sweep(self) -> None:
-        # What a damaged checkpoint shares may be all that is left of it, until somebody has decided to go back.
+        # What a damaged checkpoint shares may be all that is left of it, until a user has decided to go back.
         if self.settings.is_incremental and not self.store.losses:
             with contextlib.suppress(FunkeError, OSError):
                 self.store.sweep(self._guard.check if self._guard is not None else lambda: None)
@@ -569,11 +569,11 @@ class CheckpointCoordinator:
 
     @property
     def has_notifications(self) -> bool:
-        """Whether there is something that slots and sources have not been told."""
+        """Whether there are notifications that slots and sources have not received."""
         return bool(self._completed_notifications or self._aborted_notifications)
 
     def take_notifications(self) -> CheckpointNotifications:
-        """What slots have to be told; each thing once."""
+        """The pending notifications for slots; each is given once."""
         notifications = CheckpointNotifications(
             tuple(self._completed_notifications), tuple(self._aborted_notifications)
         )
@@ -601,14 +601,14 @@ class CheckpointCoordinator:
         self._last_started = self._clock()
 
     def answer_requests(self) -> None:
-        """The job has ended: whoever wanted it to end with a savepoint learns where that is, the others that it has."""
+        """The job has ended: answers pending requests: a stop with savepoint gets the path, the others an error."""
         if self.last_savepoint is not None and self._last_request is not None:
             self._last_request.succeed(self.last_savepoint.path)
         for requests in (self.requests, self._asked):
             requests.close(JobExecutionError("the job has ended"))
 
     def remove_unneeded(self, is_cancelled: bool, has_failed: bool) -> None:
-        """The job has ended: removes what nobody will need, as the retention says."""
+        """The job has ended: removes what the retention does not keep."""
         settings = self.settings
         is_kept = (is_cancelled and settings.is_kept_on_cancellation) or (has_failed and settings.is_kept_on_failure)
         if settings.is_temporary:

@@ -35,9 +35,9 @@ class CheckpointStore:
     # A checkpoint of another job, which this one starts from; it may delete it only if it has claimed it.
     origin: Checkpoint | None = None
     is_origin_claimed: bool = False
-    # Whether a job that has no intact checkpoint left begins from nothing, which somebody has to say.
+    # Whether a job that has no intact checkpoint left may begin from nothing, which a user has to allow.
     may_restart: bool = False
-    # What is wrong with those that are newer than what `latest` has found, until somebody has decided about it.
+    # What is wrong with those that are newer than what `latest` has found, until a user has decided about it.
     losses: list[str] = field(default_factory=list)
 
     def make_folders(self) -> None:
@@ -119,7 +119,7 @@ class CheckpointStore:
         found = {checkpoint.checkpoint_id for checkpoint in self.completed}
         if limit is not None and limit not in found | damaged.keys():
             later = [name for name in names if _number(name) > limit and METADATA in list_folder(self._path(name))]
-            unknown = f", and nobody has written down that there are later ones: {', '.join(sorted(later))}"
+            unknown = f", and the record does not mention these later ones: {', '.join(sorted(later))}"
             damaged[limit] = f"the checkpoint '{newest}' is gone{unknown if later else ''}"
         self.losses += [
             text for number, text in sorted(damaged.items(), reverse=True) if number > max(found, default=0)
@@ -161,7 +161,7 @@ class CheckpointStore:
         self.losses.append(str(reason))
 
     def go_back(self, start: Checkpoint) -> None:
-        """Somebody has decided that the job goes on from an older checkpoint."""
+        """A user has decided that the job goes on from an older checkpoint."""
         for reason in self.losses:
             notice(f"warning: {reason}; going back to the checkpoint before it, '{start.path}'")
         self.losses.clear()

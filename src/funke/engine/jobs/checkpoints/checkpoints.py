@@ -73,7 +73,7 @@ class OperatorEntry:
 class Checkpoint:
     """A consistent state of the whole job: after one epoch, before the next.
 
-    What sources and sinks have to say is kept as bytes: it may need classes of the user's to be read.
+    The state of sources and sinks is kept as bytes: reading it may need user classes.
     """
 
     job_id: str

@@ -24,7 +24,7 @@ Afterwards = Literal["go on", "stop", "drain and stop", "cancel"]
 
 @dataclass(frozen=True)
 class SavepointRequest:
-    """Somebody waits for a savepoint; the future ends with its path."""
+    """A request for a savepoint; the future ends with its path."""
 
     folder: str
     afterwards: Afterwards = "go on"
@@ -49,31 +49,31 @@ class SavepointRequest:
         return self.afterwards in ("stop", "drain and stop")
 
     def succeed(self, path: str) -> None:
-        """Tells whoever waits, unless they have been told."""
+        """Completes the future, unless it is done."""
         with contextlib.suppress(InvalidStateError):
             self.future.set_result(path)
 
     def fail(self, error: FunkeError) -> None:
-        """Tells whoever waits, unless they have been told."""
+        """Fails the future, unless it is done."""
         with contextlib.suppress(InvalidStateError):
             self.future.set_exception(error)
 
 
 @dataclass(frozen=True)
 class CheckpointRequest:
-    """Somebody waits for a checkpoint before the next one is due; the future ends with its number."""
+    """A request for a checkpoint before the next one is due; the future ends with its number."""
 
     # Whether it shares no files with others, though checkpoints of the job do.
     is_full: bool = False
     future: Future[int] = field(default_factory=Future)
 
     def succeed(self, checkpoint_id: int) -> None:
-        """Tells whoever waits, unless they have been told."""
+        """Completes the future, unless it is done."""
         with contextlib.suppress(InvalidStateError):
             self.future.set_result(checkpoint_id)
 
     def fail(self, error: FunkeError) -> None:
-        """Tells whoever waits, unless they have been told."""
+        """Fails the future, unless it is done."""
         with contextlib.suppress(InvalidStateError):
             self.future.set_exception(error)
 
@@ -92,7 +92,7 @@ class SnapshotRequests(Generic[R]):
         self._unanswered: list[R] = []
         self._lock = threading.Lock()
         self._closed: FunkeError | None = None
-        # Called by whoever asks.
+        # Called by the requester's thread.
         self.on_ask: Callable[[], None] = lambda: None
 
     def ask(self, request: R) -> Future[Any]:
@@ -127,7 +127,7 @@ class SnapshotRequests(Generic[R]):
         request.fail(StateError(f"the {self._what} failed: the job could not begin it within {self._patience_ms} ms"))
 
     def close(self, reason: FunkeError) -> None:
-        """The job has ended: nobody will answer any more."""
+        """The job has ended: no more requests are answered."""
         with self._lock:
             self._closed = self._closed or reason
             unanswered, self._unanswered, self._waiting = self._unanswered, [], deque()
@@ -140,16 +140,16 @@ def begin_savepoint(
 ) -> SavepointRequest:
     """A request for a savepoint in a new folder, below the one that was asked for or else the configured one.
 
-    The folder is made here, by whoever asks: a place that cannot be written to costs the job nothing, and nothing is
+    The folder is made here, by the requester: a place that cannot be written to costs the job nothing, and nothing is
     drained for it.
     """
     if afterwards not in get_args(Afterwards):
         raise ConfigurationError(
-            f"'{afterwards}' is nothing to do after a savepoint: {', '.join(get_args(Afterwards))}"
+            f"'{afterwards}' is not an action after a savepoint: {', '.join(get_args(Afterwards))}"
         )
     folder = _savepoint_folder(job_id, wanted, configured)
     if not require_folder(folder):
-        raise StateError(f"the savepoint cannot be written to '{folder}': it is there already")
+        raise StateError(f"the savepoint cannot be written to '{folder}': the folder exists")
     request = SavepointRequest(folder, afterwards)
     request.future.add_done_callback(partial(_remove_failed, folder))
     return request
@@ -161,7 +161,7 @@ def _remove_failed(folder: str, done: Future[str]) -> None:
 
 
 def _savepoint_folder(job_id: str, wanted: str | None, configured: str | None) -> str:
-    """A new name in the folder that was asked for, or else in the configured one; not in somebody else's."""
+    """A new name in the folder that was asked for, or else in the configured one; not in another user's."""
     parent = wanted or configured
     if not parent:
         raise ConfigurationError(

@@ -55,7 +55,7 @@ def state_moves(checkpoint: Checkpoint, operators: Mapping[str, OperatorEntry]) 
         except StateError as error:
             raise StateError(
                 f"the state of '{now.name}' (uid '{now.uid}') in '{checkpoint.path}' is not that of this job: {error}; "
-                "start the job with what it was, or without this state"
+                "start the unchanged job, or start without this state"
             ) from error
         if found:
             moves[operator_id] = found

@@ -7,7 +7,7 @@
     <home>/jobs/<job id>/control           the socket of the running driver
     <home>/jobs/<job id>/checkpoints/      checkpoints, unless the configuration names another place
 
-A driver that has been replaced can only write files of its own attempt, which nobody reads any more.
+A replaced driver can only write files of its own attempt, which are not read any more.
 """
 
 from __future__ import annotations
@@ -138,9 +138,9 @@ class JobState:
     checkpoint: str | None = None
     # It is the savepoint that the job was stopped with: all that is left to do is to commit what it holds.
     is_stopped: bool = False
-    # Another driver had run the job, and what it wrote down was gone: nobody knows what the last checkpoint is.
+    # Another driver had run the job and its record was lost: the last checkpoint is unknown.
     is_lost: bool = False
-    # The last driver did not go on because of damage, which somebody has to decide about.
+    # The last driver stopped because of damage; a user has to decide.
     is_refused: bool = False
     failures: tuple[str, ...] = field(default_factory=tuple)
 
@@ -218,9 +218,9 @@ class OwnedRecord:
         return self._state.is_lost
 
     def put_checkpoint(self, folder: str, is_last: bool = False) -> None:
-        """Writes down that a checkpoint is complete, before anybody acts on it; the job ends with the last one.
+        """Writes down that a checkpoint is complete, before it is acted on; the job ends with the last one.
 
-        The order counts: this, then `check`, then the commit. Whoever takes over reads the pointer after having taken
+        The order counts: this, then `check`, then the commit. A new driver reads the pointer after having taken
         the lease; so either they see this checkpoint, or `check` fails and nothing is committed.
         """
         before = self._state
@@ -251,7 +251,7 @@ class OwnedRecord:
         self._lease.release()
 
     def put_view(self, view: JobView) -> None:
-        """Writes down what there is to see of the job."""
+        """Writes the view of the job."""
         _write_json(os.path.join(self.record.folder, f"view-{self.attempt}.json"), to_json(view))
 
     def _write(self) -> None:
@@ -293,7 +293,7 @@ def lease_timeout_s(settings: Settings) -> float:
 
 
 def read_records(home: str) -> Iterator[JobRecord]:
-    """All jobs of this user that are known, oldest first; somebody else's record could name any command to run."""
+    """All jobs of this user that are known, oldest first; a record of another user could name any command to run."""
     jobs = os.path.join(home, "jobs")
     found = []
     for name in os.listdir(jobs) if os.path.isdir(jobs) else ():

@@ -2,7 +2,7 @@
 
 A driver claims the next number by linking a file `attempt-<number>` into the job's folder, which the file system
 lets only one of them do. It holds a lock on the file as long as it lives, and touches it again and again. A number
-whose lock is free, or that nobody has touched for a while, may be followed by the next one; the driver that has fallen
+whose lock is free, or that was not touched for a while, may be followed by the next one; the driver that has fallen
 behind finds that out before it writes anything that counts.
 """
 
@@ -25,7 +25,7 @@ from funke.engine.errors import LeaseLostError
 __all__ = ["Lease", "LeaseOwner", "current_owner"]
 
 _NAME = re.compile(r"attempt-(\d+)")
-# Several files stay, so that nobody who lists the folder at that moment finds none.
+# Several files stay, so that a concurrent listing of the folder always finds one.
 _KEPT = 3
 
 
@@ -70,7 +70,7 @@ class Lease:
         return lease
 
     def _claim(self, number: int) -> bool:
-        """Tries to become the owner of a number; False if somebody else was first."""
+        """Tries to become the owner of a number; False if another process was first."""
         descriptor, draft = tempfile.mkstemp(prefix=".claim-", dir=self.folder)
         try:
             # Locked before it has its name: no moment in which the lease looks free.
@@ -125,7 +125,7 @@ class Lease:
 
 
 def current_owner(folder: str, timeout_s: float) -> LeaseOwner | None:
-    """The owner of the highest number; None when nobody has run the job yet."""
+    """The owner of the highest number; None when the job has not run yet."""
     for number in sorted(_numbers(folder), reverse=True):
         try:
             file = os.open(_path(folder, number), os.O_RDONLY)
@@ -158,7 +158,7 @@ def _has_locked(file: int) -> bool:
 
 
 def _is_unlocked(file: int) -> bool:
-    """Whether nobody holds the lock: its owner is dead."""
+    """Whether the lock is free: its owner is dead."""
     try:
         fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError:

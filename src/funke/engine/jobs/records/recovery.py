@@ -116,7 +116,7 @@ def _run_of_this_process() -> ProgramRun:
 
 
 def admit_if_asked(settings: JobSettings) -> JobSettings | EndedJob:
-    """Gives a job a record if the configuration asks for one and nobody has given it one before."""
+    """Gives a job a record if the configuration asks for one and it has none yet."""
     configured = Settings(settings.configuration)
     if settings.record is not None or not (is_highly_available(configured) or wants_own_pages(configured)):
         return settings
@@ -174,7 +174,7 @@ def recovery_command(
     `on_damage` is what to do about checkpoints that are damaged.
     """
     if not os.path.isdir(record.working_folder):
-        raise StateError(f"job {record.job_id} was started in '{record.working_folder}', which is not there any more")
+        raise StateError(f"job {record.job_id} was started in '{record.working_folder}', which no longer exists")
     command = list(record.command)
     if properties and command[1:4] == list(_FUNKE_RUN):
         command[4:4] = [f"-D{text}" for text in properties]

@@ -16,7 +16,7 @@ class Circulation:
     """Takes what slots send back to the heads of iterations.
 
     What a slot sent back before its state was captured belongs to the checkpoint. What it sends later comes of records
-    behind the barrier: whoever starts from the checkpoint reads those again, and sends it again.
+    behind the barrier: a job that starts from the checkpoint reads and sends them again.
     """
 
     def __init__(self, coordinators: Iterable[SourceCoordinator], slots: Iterable[int]) -> None:

@@ -1,4 +1,4 @@
-"""The sources of a running job: who may read, what each subtask is told, where all of them stand."""
+"""The sources of a running job: which may read, the commands for each subtask, and their positions."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class JobSources:
     def of_plan(
         plan: Plan, spark: JobSpark, checkpoint: Checkpoint | None, is_streaming: bool
     ) -> Iterator[SourceCoordinator]:
-        """The source coordinators of a plan, one after the other: whoever makes them closes them."""
+        """The source coordinators of a plan, one after the other: the caller closes them."""
         sources = [vertex_id for vertex_id, placement in plan.placements.items() if placement.is_source]
         return (create_coordinator(plan, vertex_id, spark, checkpoint, is_streaming) for vertex_id in sources)
 
@@ -158,7 +158,7 @@ class JobSources:
             and other.watermarks
             and not other.is_over
         ]
-        # Whoever is alone has nobody to wait for.
+        # A source that is alone does not wait.
         if sum(other.vertex.parallelism for other in group) < 2:
             return MAX_WATERMARK
         return min(other.watermark for other in group) + spec.alignment_drift_ms
@@ -174,7 +174,7 @@ class JobSources:
         return found
 
     def new_orders(self, polled: Polled, is_first: bool) -> Iterator[tuple[int, ReadOrder]]:
-        """Slots, with what their sources are told: splits, and that there will be no more."""
+        """Slots with the commands for their sources: splits, and the end of splits."""
         splits_of = {id(coordinator): splits for coordinator, splits in polled}
         for coordinator in self.coordinators:
             is_end = coordinator.enumerator.is_finished and not coordinator.has_told_end
@@ -185,7 +185,7 @@ class JobSources:
                         yield coordinator.first_slot + order.subtask, order
 
     def ms_until_poll(self) -> int | None:
-        """When to ask again; None if nobody has anything to say, or everybody has enough."""
+        """When to ask again; None if no source has news, or all readers have enough."""
         waits = [
             coordinator.enumerator.next_poll_ms()
             for coordinator in self.coordinators
@@ -194,7 +194,7 @@ class JobSources:
         return min(waits, default=None)
 
     def wake_with(self, wake: Callable[[], None]) -> None:
-        """Who is to be told when a source has something, rather than to ask."""
+        """Called when a source has something, instead of polling."""
         for coordinator in self.coordinators:
             coordinator.enumerator.wake = wake
 
@@ -279,5 +279,5 @@ def _restored(checkpoint: Checkpoint | None, operator_id: str) -> SourceState | 
     state: SourceState | None = None if checkpoint is None else checkpoint.source(operator_id)
     if state is None or checkpoint is None or not checkpoint.is_drained:
         return state
-    # Event time had been advanced to its end on purpose: whoever goes on from there begins it anew.
+    # Event time had been advanced to its end on purpose: a job that resumes from there begins it anew.
     return replace(state, watermark=MIN_WATERMARK)

@@ -1,4 +1,4 @@
-"""Settings that Flink has and Funke accepts without acting on them: the user is told, once per job."""
+"""Settings that Flink has and Funke accepts without acting on them: reports them once per job."""
 
 from __future__ import annotations
 
@@ -88,13 +88,13 @@ def _reason(key: str, settings: Settings) -> str:
         return "" if is_read else _with_suggestion(key, reason_without_effect(key))
     try:
         value = settings.get(option)
-    except ConfigurationError:  # whoever reads it says so
+    except ConfigurationError:  # its reader reports it
         return option.no_effect
     return "" if value == option.default else option.no_effect or _reason_here(option, settings)
 
 
 def _with_suggestion(key: str, reason: str) -> str:
-    """Of a key that nobody knows, what may have been meant; one of a program's own needs no reason."""
+    """A suggestion for an unknown key; a key of the program's own needs none."""
     if reason not in ("", UNKNOWN):
         return reason
     meant = nearest_key(key)
@@ -123,5 +123,5 @@ def _reason_here(option: ConfigOption[Any], settings: Settings) -> str:
 def _has_memory_limit(settings: Settings) -> bool:
     try:
         return slot_memory_limit(settings) is not None
-    except ConfigurationError:  # whoever needs it says so
+    except ConfigurationError:  # its reader reports it
         return False

@@ -81,7 +81,7 @@ def network_settings(configured: Settings) -> NetworkSettings:
     segment_bytes = configured.get(options.SEGMENT_SIZE)
     channel, floating = configured.get(options.BUFFERS_PER_CHANNEL), configured.get(options.FLOATING_BUFFERS)
     if segment_bytes < 1 or channel < 0 or floating < 0:
-        raise ConfigurationError("buffers have a size, and there are not fewer than none of them")
+        raise ConfigurationError("buffers need a size greater than 0, and their number must not be negative")
     samples, delay_ms = configured.get(options.BACKPRESSURE_SAMPLES), configured.get(options.BACKPRESSURE_DELAY)
     if samples < 1 or delay_ms < 1:
         raise ConfigurationError(

@@ -106,7 +106,7 @@ def plan_job(graph: StreamGraph, settings: JobSettings) -> PlannedJob:
 
 
 def _require_same_meanings(start: Checkpoint, operators: Mapping[str, OperatorEntry]) -> None:
-    """Before anything is started: what cannot be told is warned of, what is something else is refused."""
+    """Before the start: warns of what cannot be compared, rejects what differs."""
     state_moves(start, operators)
     names = undescribed(start, operators)
     if names:
@@ -146,7 +146,7 @@ def _savepoint_of_stop(settings: JobSettings) -> Checkpoint | None:
 
 
 def _find_without_record(store: CheckpointStore, on_damage: str) -> None:
-    """Nothing says any more which checkpoint the job would go on from: somebody decides, if there are any."""
+    """The record of the last checkpoint is lost: a user has to decide, if there are checkpoints."""
     store.find()
     if not store.completed:
         return

@@ -11,7 +11,7 @@ from funke.engine.jobs.notices import notice
 
 __all__ = ["without_needless"]
 
-# What the jars are for, by the start of their names: connectors and formats of Flink's that are here without Java.
+# What the jars are for, by the start of their names: Flink connectors and formats that work here without Java.
 _OURS = {
     "Kafka": r"flink-(sql-)?connector-kafka|kafka-clients",
     "the database": r"flink-(sql-)?connector-(jdbc|postgres-cdc|mysql-cdc)",

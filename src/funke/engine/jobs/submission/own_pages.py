@@ -41,7 +41,7 @@ def _start(pid: int, home: str, settings: str) -> subprocess.Popen[str] | None:
     try:
         child = subprocess.Popen([sys.executable, "-m", _MODULE], stdin=subprocess.PIPE, text=True)
         assert child.stdin is not None
-        # Not on the command line, which everybody can read. The pipe stays open as long as this process lives.
+        # Not on the command line, which every user can read. The pipe stays open as long as this process lives.
         child.stdin.write(json.dumps({"home": home, "settings": json.loads(settings)}) + "\n")
         child.stdin.flush()
     except OSError as error:

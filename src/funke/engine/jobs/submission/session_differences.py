@@ -1,4 +1,4 @@
-"""A Spark session that was there before a job keeps its settings: the user is told which ones are not the job's."""
+"""A Spark session that was there before a job keeps its settings: reports those that differ from the job's."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FILES = ("spark.jars", "spark.files", "spark.archives", "spark.submit.pyFiles")
 def warn_of_other_session(
     settings: Settings, of_session: Mapping[str, str], of_starter: Mapping[str, str] | None = None
 ) -> None:
-    """Writes a line about every setting of Spark's that is another one than the job asks for.
+    """Writes a line about every Spark setting that differs from the job's.
 
     `of_starter` is what the job asked for that has started the session, if one did: this job may not want all of it.
     """

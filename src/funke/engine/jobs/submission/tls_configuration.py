@@ -53,7 +53,7 @@ def _fingerprints(text: str) -> frozenset[bytes]:
     found = [part.strip().replace(":", "") for part in text.split(",") if part.strip()]
     if not all(re.fullmatch("[0-9a-fA-F]{40}", part) for part in found):
         raise ConfigurationError(
-            f"option '{options.SSL_FINGERPRINT.key}': {text!r} is no SHA-1 fingerprint; "
+            f"option '{options.SSL_FINGERPRINT.key}': {text!r} is not a SHA-1 fingerprint; "
             "openssl x509 -noout -fingerprint -sha1 -in CERTIFICATE shows one"
         )
     return frozenset(map(bytes.fromhex, found))

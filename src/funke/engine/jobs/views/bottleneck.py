@@ -40,7 +40,7 @@ class Bottleneck:
 
 
 def find_bottleneck(view: JobView) -> Bottleneck | None:
-    """Who does not answer any more, or else the root of backpressure; None when nobody waits for anybody."""
+    """The slot that stopped answering, or else the root of backpressure; None when no vertex waits for another."""
     if view.held:
         return _holder(view)
     waiting_windows = _windows_without_watermark(view)
@@ -48,7 +48,7 @@ def find_bottleneck(view: JobView) -> Bottleneck | None:
         return waiting_windows
     pressed = {vertex.id for vertex in view.vertices if _is_pressed(vertex)}
     roots = [vertex for vertex in view.vertices if vertex.pressure and vertex.pressure.diagnosis is Diagnosis.ROOT]
-    # Those before the root wait; a busy vertex that nobody waits for holds up nobody.
+    # Those before the root wait; a busy vertex that no other waits for is not a bottleneck.
     holding = [vertex for vertex in roots if any(before in pressed for before in _before(view, vertex))]
     root = max(holding, key=_share_of_time, default=None)
     busiest = _busiest_of_full_slot(view)

@@ -1,4 +1,4 @@
-"""Flame graphs of vertices: which functions take their time, from samples that slots take while somebody looks."""
+"""Flame graphs of vertices: which functions take the time, from samples that slots take on request."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ TERMINATED, _DISABLED, WAITING = FlameGraph(-1), FlameGraph(-2), FlameGraph(-3)
 
 
 class FlameGraphs:
-    """The samples of a job's slots: taken when somebody asks and the last ones are old, in threads of their own."""
+    """The samples of a job's slots: taken on request if the last ones are old, in separate threads."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class FlameGraphs:
         try:
             samples = self._sample(self._order)
         except (OSError, FunkeError):
-            samples = {}  # slots have ended meanwhile; whoever still looks asks again
+            samples = {}  # slots have ended meanwhile; the next request tries again
         with self._lock:
             self._is_sampling = False
             if samples:

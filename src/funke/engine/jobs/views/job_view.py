@@ -1,4 +1,4 @@
-"""What there is to see of a job, running or ended: one frozen tree, by the ids of vertices and operators."""
+"""The view of a job, running or ended: one frozen tree, by the ids of vertices and operators."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class SubtaskView:
     entered_ms: dict[ExecutionState, int] = field(default_factory=dict)
     slot: int | None = None
     host: str | None = None
-    # Of one that runs, as far as it is measured: in epochs nobody waits for room.
+    # Of one that runs, as far as it is measured: in epochs there is no backpressure.
     pressure: PressureView | None = None
 
     @property
@@ -275,7 +275,7 @@ class ExceptionView:
 
 @dataclass(frozen=True)
 class HeldView:
-    """A subtask that is not done with one block of records: since when, and at which line of the user's it is."""
+    """A subtask that is still busy with one block of records: since when, and at which user line."""
 
     vertex_id: int
     subtask: int

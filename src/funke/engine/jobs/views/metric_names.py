@@ -14,7 +14,7 @@ __all__ = ["metrics_by_name"]
 def metrics_by_name(metrics: MetricsView, vertices: tuple[VertexView, ...]) -> dict[str, Any]:
     """Metrics as `<operator>.<subtask>.<metric>`, and those of the job by their names.
 
-    Operators that share a name are told apart by their ids: `<operator>[<operator id>].<subtask>.<metric>`; tasks that
+    Operators that share a name are distinguished by id: `<operator>[<operator id>].<subtask>.<metric>`; tasks that
     share one, by the id of their first operator.
     """
     names = _unambiguous({operator.id: operator.name for vertex in vertices for operator in vertex.operators})

@@ -66,7 +66,7 @@ class ViewWriter:
         try:
             self._write(self._view())
         except Exception as error:  # whatever it is, the job does not depend on it
-            # Once it is told: the disk may stay full for long.
+            # Reported once: the disk may stay full for long.
             if not self._has_warned:
                 self._has_warned = True
                 notice(f"warning: the job's view cannot be written down: {error}")

@@ -94,7 +94,7 @@ class WaitingOperator(FunctionOperator, Generic[R]):
         self._wait_until(lambda runner: runner.has_capacity)
 
     def process_watermark(self, watermark: int) -> None:
-        """Event time has advanced; nobody behind sees that before the results of the elements before it."""
+        """Event time has advanced; later operators see it only after the results of the elements before it."""
         self.input_watermark = watermark
         if self._opened_runner.is_idle:
             self._emit_ready()
@@ -120,7 +120,7 @@ class WaitingOperator(FunctionOperator, Generic[R]):
         self._wait_until(lambda runner: runner.is_idle)
 
     def next_wakeup_ms(self) -> int | None:
-        """At once if there are results; soon if requests are in flight and nobody could be woken by them."""
+        """At once if there are results; soon if requests are in flight and their completion cannot wake the loop."""
         runner = self._runner
         if runner is None or not self.has_unfinished:
             return None

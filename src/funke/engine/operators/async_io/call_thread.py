@@ -1,4 +1,4 @@
-"""A thread that calls one function for one element after the other, so that a slow call holds back nobody before it."""
+"""A thread that calls a function for one element after the other: a slow call does not block earlier operators."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class CallThread:
                 self._call_pending()
         except Exception as error:
             self._failure = error
-        except BaseException as error:  # as it is, it would end the thread and nobody would know
+        except BaseException as error:  # as it is, it would end the thread unnoticed
             self._failure = RuntimeError(f"a call ended with {error!r}")
         self._progress.set()
         if self._failure is not None:

@@ -69,12 +69,12 @@ class ElementQueue(ABC):
         """What was added and is not ready."""
 
     def _release(self, item: QueueItem) -> None:
-        # First into `ready`: whoever reads that all is released must find everything there.
+        # First into `ready`: a reader that sees that all is released must find everything there.
         self.ready.append(item)
         self.released += 1
         if isinstance(item, Request):
             self.open_requests -= 1
-        # Whoever takes from `ready` does so until it is empty, so that one call is enough for many.
+        # The consumer takes from `ready` until it is empty, so that one call is enough for many.
         if len(self.ready) == 1:
             self.on_result()
 

@@ -81,7 +81,7 @@ class RequestRunner:
     def wait(self, seconds: float) -> None:
         """Waits until there is room, or nothing left to do, or something went wrong; at most so long."""
         self._progress.wait(seconds)
-        # Whoever calls looks at the state again after this, so nothing that happened before is missed.
+        # The caller checks the state again after this, so nothing that happened before is missed.
         self._progress.clear()
 
     def raise_failure(self) -> None:

@@ -14,7 +14,7 @@ AsyncCall = Callable[[Any], Awaitable[Any]]
 
 
 def with_retries(call: AsyncCall, strategy: AsyncRetryStrategy[Any]) -> AsyncCall:
-    """The call, repeated as the strategy says; whoever waits for it decides how long all attempts may take."""
+    """The call, repeated as the strategy says; the caller limits the time of all attempts."""
     predicate = strategy.get_retry_predicate()
     is_bad_result, is_bad_error = predicate.result_predicate(), predicate.exception_predicate()
     if is_bad_result is None and is_bad_error is None:

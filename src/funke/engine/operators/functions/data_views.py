@@ -81,7 +81,7 @@ class _EntryIterator(Iterator[T], Generic[K, V, T]):
     def remove(self) -> None:
         """Remove the entry that was given last."""
         if not self._last:
-            raise ValueError("remove() takes away what next() gave: call next() first, and remove() once")
+            raise ValueError("remove() removes the last result of next(): call next() first, and remove() once")
         del self._entries[self._last.pop()]
 
 

@@ -39,7 +39,7 @@ class ProjectColumnsOperator(Operator):
     def _kept(self, batch: ColumnBatch, mask: Any) -> ColumnBatch:
         if isinstance(mask, pa.Scalar):
             return batch if mask.as_py() else batch.slice(0, 0)
-        # What nobody reads any more is not copied.
+        # Columns without a reader are not copied.
         needed = batch.with_data(batch.data.select(self._projection.inputs(batch.data.schema.names)))
         return needed.filter(mask.fill_null(False))
 

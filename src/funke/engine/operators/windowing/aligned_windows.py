@@ -1,8 +1,8 @@
 """Tumbling and sliding event-time windows with the default trigger, much faster than the general operator.
 
-All keys of a window fire at the same time, so nobody is asked about single records: the windows of a record follow from
-its time by arithmetic, contents are one dict per window, and there is one timer per window. Snapshots are those of the
-general operator.
+All keys of a window fire at the same time, so no trigger is called for single records: the windows of a record follow
+from its time by arithmetic, contents are one dict per window, and there is one timer per window. Snapshots are those
+of the general operator.
 """
 
 from __future__ import annotations
@@ -173,11 +173,11 @@ class AlignedWindowOperator(WindowOperator):
         return self._tables[start]
 
     def emit_combined(self, combined: list[Any], last: int) -> None:
-        """Sends what was combined, or the results of accumulators; None is no result."""
+        """Sends what was combined, or the results of accumulators; None is not a result."""
         if self.operation.aggregate is not None:
             combined = list(map(self.operation.aggregate.get_result, combined))
         combined = [result for result in combined if result is not None]
-        # Whoever changes what it emitted later must not change the result; a reduced value is not used any more.
+        # A receiver that changes the emitted value later must not change the result; a reduced value is not used again.
         if are_plain(combined) or (self._reduce is not None and not self.lateness_ms):
             self.results.values.extend(combined)
             self.results.timestamps.extend(repeat(last, len(combined)))

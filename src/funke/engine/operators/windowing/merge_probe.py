@@ -3,7 +3,7 @@
 Sharing changes the order in which elements are combined: first within a pane, then the panes. That gives the same
 result only if the function does not care about the order, and it must not change its arguments. Flink never asks this
 of a reduce function, and of `merge` only for session windows, so many programs have a `merge` that was never meant to
-be called. Nobody can tell from the code, so the function is tried on some of the first records.
+be called. The code does not show that, so the function is tried on some of the first records.
 """
 
 from __future__ import annotations

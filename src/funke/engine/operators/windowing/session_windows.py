@@ -182,7 +182,7 @@ class SessionWindowOperator(WindowOperator):
         if any(result is None for result in combined):
             pairs = [(result, time) for result, time in zip(combined, times) if result is not None]
             combined, times = [result for result, _ in pairs], [time for _, time in pairs]
-        # Nobody holds on to a reduced value: its session is gone.
+        # A reduced value is not used again: its session is gone.
         if self.operation.reduce is not None or are_plain(combined):
             self.results.values.extend(combined)
             self.results.timestamps.extend(times)

@@ -154,7 +154,7 @@ class WindowState(KeyedStates):
 
 
 class _NoWindowState(KeyedStates):
-    """Refuses: windows that merge have no state of their own, because nobody could say how to merge it."""
+    """Not possible: merging windows have no state of their own, because there is no rule for merging it."""
 
     def _state(self, descriptor: StateDescriptor) -> NoReturn:
         raise StateError("Per-window state is not allowed when using merging windows; use global_state()")

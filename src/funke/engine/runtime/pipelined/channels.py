@@ -1,7 +1,7 @@
 """Channels between subtasks, with credit: nothing is sent that the receiver has not promised to take.
 
 A receiver has buffers of its own for every channel, and some more for those with a backlog. A block takes one buffer (a
-long one several) from its sending until it has been processed. Whoever has no credit left waits, and so does the
+long one several) from its sending until it has been processed. A sender without credit waits, and so does the
 subtask that feeds it: a slow subtask slows exactly those before it.
 """
 
@@ -95,7 +95,7 @@ class InChannel:
         # The size of what is being processed.
         self._processing = 0
         self._to_grant = 0
-        # What the sender is still to be told about the size of blocks.
+        # The block size that the sender has not been sent yet.
         self._announced: int | None = None
 
     def connect(self, connection: Connection) -> None:
@@ -288,7 +288,7 @@ class OutChannel:
 
 
 class LocalOut(OutChannel):
-    """To a subtask of the same slot: records are handed over, copied if anybody could still change them."""
+    """To a subtask of the same slot: records are handed over, copied if another operator could still change them."""
 
     def __init__(self, target: InChannel, most_blocks: int) -> None:
         super().__init__()

@@ -58,7 +58,7 @@ class Connection:
                 own.setsockopt(socket.SOL_SOCKET, option, _SOCKET_BUFFER)
         self._socket = own
         self._tls = None if type(own) is socket.socket else cast("TlsSocket", own)
-        # TLS may hold bytes that no poll shows. Whoever asks when something can be sent comes back at once, and reads.
+        # TLS may hold bytes that no poll shows. Polling for room to send returns at once then, and the caller reads.
         self._has_unread = self._tls is not None and self._tls.has_unread
         # What has come of a frame, and how much makes it complete.
         self._pieces: list[bytes] = []
@@ -130,7 +130,7 @@ class Connection:
         self._has = length - start
 
     def shut_down(self) -> None:
-        """Ends the conversation, for whoever reads from it in another thread too."""
+        """Shuts the connection down, also for a thread that reads from it."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
 

@@ -17,7 +17,7 @@ from funke.engine.trust.peers import connect_to_own, prove_to_listener
 
 __all__ = ["MEETING_S", "PeerCall", "call_driver", "call_slot", "receive_message", "send_message"]
 
-# How long anybody may take to turn up, or to say the next word.
+# How long a slot may take to connect, or to send its next message.
 MEETING_S = 60.0
 
 

@@ -53,7 +53,7 @@ class TakeCheckpoint:
     order: CheckpointOrder
     # Event time comes to its end before.
     is_draining: bool = False
-    # Sources read nothing more behind the barrier, unless they are told to go on.
+    # Sources read nothing more behind the barrier, until they get the command to go on.
     is_last: bool = False
 
 

@@ -101,7 +101,7 @@ class SlotLoop:
         self._package = package
         self._network = network or package.network
         self._outbox: list[bytes] = []
-        # Records for the driver leave like those for other slots; when the job fails in between, nobody sees them.
+        # Records for the driver leave like those for other slots; if the job fails in between, they are dropped.
         self._results: list[bytes] = []
         self._result_bytes = 0
         self._bell, self._rope = socket.socketpair()
@@ -597,7 +597,7 @@ class SlotLoop:
 
     def _pass_probe(self, task: Task) -> None:
         if task.pass_probe():
-            task.is_dirty = True  # whoever is behind it in this slot has a turn now
+            task.is_dirty = True  # the next task in this slot runs now
             self._passed += 1
             if self._passed == len(self._tasks):
                 self._passed = 0

@@ -1,4 +1,4 @@
-"""Where a slot's time goes: samples of its stack, which say at which line of the user's a busy subtask mostly is."""
+"""Where a slot's time goes: samples of its stack, which say at which user line a busy subtask spends most time."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ class StackSamples:
             self.look()
 
     def look(self) -> None:
-        """Takes a sample, if somebody works."""
+        """Takes a sample, if a subtask is running."""
         worker = self._worker()
         frame = sys._current_frames().get(self._thread_id) if worker is not None else None
         if frame is not None:
             self._samples.append((worker, user_line(frame)))
 
     def busiest_line(self, worker: Any) -> dict[str, Any]:
-        """Of one who works: the line of the user's at which it mostly is, and how much of its time."""
+        """The user line at which a busy subtask spends most time, and the share of its time."""
         seen = [line for who, line in list(self._samples) if who is worker]
         if len(seen) < _FEWEST:
             return {}

@@ -156,7 +156,7 @@ class StreamRunner:
 
     def _await(self, is_reached: Callable[[], bool], limit_s: float, excess: Callable[[], Exception]) -> None:
         end = time.monotonic() + limit_s
-        # A slot may have been lost before, while others were waited for: its failure is told once.
+        # A slot may have been lost before, while others were waited for: its failure is reported once.
         is_lost = any(isinstance(message, Failure) for _, message in self._received)
         while not is_reached() and not is_lost:
             for slot, message in self._take(_LOOK_S):
@@ -298,10 +298,10 @@ class StreamRunner:
                 yield slot, lost_slot(self.addresses[slot], error)
 
     def flush(self) -> None:
-        """Sends what slots have been told, as far as their connections take it."""
+        """Sends pending messages to slots, as far as their connections have room."""
         for connection in self._connections.values():
             if connection.is_waiting:
-                with contextlib.suppress(OSError):  # whoever reads from it will notice
+                with contextlib.suppress(OSError):  # the reader of the connection will notice
                     is_sent = connection.flush()
                     events = select.POLLIN if is_sent else select.POLLIN | select.POLLOUT
                     self._poll.modify(connection.fileno(), events)

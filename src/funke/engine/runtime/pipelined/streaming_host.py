@@ -59,7 +59,7 @@ class StreamingHost(SlotHost[SlotLoop]):
             limit_silence(self._driver, self._launch.package.heartbeat.timeout_ms)
             send_message(self._driver, Born(self._address()))
         except OSError:
-            self.end()  # nobody waits for it any more
+            self.end()  # the driver does not wait for it any more
         super().start()
 
     def serve(self) -> None:

@@ -176,7 +176,7 @@ class Task:
 
     @property
     def has_room(self) -> bool:
-        """Whether nobody behind it is behind with its work."""
+        """Whether all its receivers have room."""
         return self._full == 0
 
     @property

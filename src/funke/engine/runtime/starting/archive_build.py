@@ -43,7 +43,7 @@ _UNWANTED = "--add-modules=jdk.incubator.vector"
 
 
 def build() -> ClassArchive | None:
-    """Makes the archive of this process's installation, unless there is one, or somebody else does."""
+    """Makes the archive of this process's installation, unless there is one, or another process makes it."""
     folder, installation = code_folder(), Installation.of_this_process()
     if folder is None or installation is None or shutil.disk_usage(folder).free < _FREE_BYTES:
         return None
@@ -123,7 +123,7 @@ def _remove_leftovers(folder: str) -> None:
 
 
 def _remove_oldest(folder: str) -> None:
-    """Of archives that nobody has made again for long, and those that were replaced, nothing is kept."""
+    """Removes archives that were replaced, or not renewed for long."""
     notes = sorted(Path(folder).glob("classes-*.json"), key=lambda path: path.stat().st_mtime, reverse=True)
     for note in notes[_MOST_ARCHIVES:]:
         note.unlink(missing_ok=True)

@@ -123,7 +123,7 @@ class ClassArchive:
             return True
 
 
-# That an archive does not fit is no news to the user; errors of the JVM are.
+# Users need not know that an archive does not fit; they do need the JVM's errors.
 QUIET = ("-Xlog:disable", "-Xlog:all=error:stderr")
 
 
@@ -153,7 +153,7 @@ def is_due(folder: str, installation: Installation) -> bool:
 
 
 def find_archive(folder: str, installation: Installation) -> ClassArchive | None:
-    """The archive of an installation, if there is one that nobody else can have touched and nothing has cut short."""
+    """The archive of an installation, if there is one that is complete and that no other user could have changed."""
     try:
         require_private_folder(folder)
         with open_own_file(note_of(folder, installation)) as file:

@@ -45,7 +45,7 @@ _waiting: list[_Start] = []
 
 
 def start_early(options: Mapping[str, str]) -> None:
-    """Starts Spark's process if an archive allows it; whoever takes the gateway need not wait for so long."""
+    """Starts Spark's process if an archive allows it; the user of the gateway waits less then."""
     with _lock:
         if not _waiting:
             _waiting.extend(_started(options))

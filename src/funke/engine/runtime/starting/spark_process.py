@@ -44,7 +44,7 @@ class SparkProcess:
         self._folder = make_private_folder("spark-", run_folder())
         self._port_file = os.path.join(self._folder, "port")
         self._owner = os.getpid()
-        # Whether somebody has ended it, so that nothing is known against what it was started from.
+        # Whether it was ended on purpose, which says nothing against its archive.
         self.was_killed = False
         self._process: subprocess.Popen[bytes] | None = subprocess.Popen(
             [java, *java_arguments, *_driver_arguments(options), _MAIN, *_spark_arguments(options), "pyspark-shell"],
@@ -75,7 +75,7 @@ class SparkProcess:
         return gateway
 
     def end(self) -> None:
-        """Ends a process that nobody has connected to."""
+        """Ends a process without a connection."""
         process, self._process = self._process, None
         if process is not None and os.getpid() == self._owner:  # not in a fork of the driver
             process.kill()

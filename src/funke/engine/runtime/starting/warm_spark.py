@@ -67,7 +67,7 @@ def take_aside(options: Mapping[str, str]) -> SparkContext | None:
 
 
 def end_aside() -> None:
-    """Ends Spark that nobody wants."""
+    """Ends an unused Spark."""
     while _aside:
         process = _aside.pop().gateway.proc
         if process is not None:
@@ -76,7 +76,7 @@ def end_aside() -> None:
 
 
 def folder_of_program() -> str | None:
-    """Where the program runs, if Spark was started elsewhere: its processes must be told."""
+    """Where the program runs, if Spark was started elsewhere: its processes need that folder."""
     return _moved[-1] if _moved else None
 
 

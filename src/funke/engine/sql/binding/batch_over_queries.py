@@ -54,7 +54,7 @@ class BatchOverBinder(OverBinder):
         columns, (first, *others) = (*source.columns, *results), calls.values()
         is_number = first.aggregate.call.function.name == "row_number" and not others and len(self._calls) == 1
         if is_number and not _is_by_time(source, partitions.order):
-            # Whoever reads it may ask for the first rows alone.
+            # The outer query may ask for the first rows alone.
             return NumberedRows(columns, source, partitions.partition_by, partitions.order)
         return PartitionAggregation(columns, source, partitions.partition_by, partitions.order, tuple(calls.values()))
 
@@ -83,7 +83,7 @@ class BatchOverBinder(OverBinder):
     def _arguments(self, call: syntax.Call) -> list[BoundExpression]:
         arguments = super()._arguments(call)
         if call.name in ("lag", "lead") and len(arguments) == 3 and arguments[0].type != arguments[2].type:
-            # What stands for a row that is not there is of the type of the others.
+            # The default for a missing row has the type of the other rows.
             arguments[2] = self._plain.bind(syntax.Cast(call.arguments[2], arguments[0].type))
         return arguments
 
@@ -105,7 +105,7 @@ class BatchOverBinder(OverBinder):
         return frame
 
     def _distance(self, bound: syntax.WindowBound, call: syntax.Call, window: syntax.OverWindow) -> Any:
-        """Rows or values from the current row on, below 0 in front of it; None is no bound."""
+        """Rows or values from the current row on, below 0 in front of it; None is unbounded."""
         if bound.distance is None:
             return None
         value = bound.distance.value if isinstance(bound.distance, syntax.Literal) else None

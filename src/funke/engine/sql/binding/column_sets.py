@@ -30,7 +30,7 @@ class ColumnSets:
     columns: Sequence[Column]
     type_of: Callable[[syntax.Expression], DataType]
     other_names: frozenset[str] = frozenset()
-    # Whether a function of the user's stands before a built-in one of its name.
+    # Whether a user function hides the built-in function of the same name.
     is_user_function: Callable[[str], bool] = lambda name: False
 
     def written_out(self, expression: syntax.Expression) -> syntax.Expression:

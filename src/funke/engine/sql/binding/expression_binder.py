@@ -71,7 +71,7 @@ def _is_number(expression: BoundExpression) -> TypeGuard[BoundConstant]:
 
 
 def _in_base_units(number: BoundConstant, interval: DataType) -> BoundConstant:
-    """The milliseconds or months of a constant that SQL casts to an interval; of other numbers they are no units."""
+    """The milliseconds or months of a constant that SQL casts to an interval; other numbers have no unit."""
     return BoundConstant(BigIntType(False), int(number.value * interval_unit(interval)))
 
 

@@ -14,7 +14,7 @@ __all__ = ["bind_ordered", "is_ordered", "limited", "sort_key", "without_order"]
 
 Ordered = queries.Select | queries.SetOperation
 
-# Names that no query can write, of columns that rows are sorted by and nobody sees.
+# Names that no query can write, of columns that rows are sorted by and that results do not show.
 _HIDDEN = "\x00sort"
 
 

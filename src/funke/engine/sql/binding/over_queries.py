@@ -147,7 +147,7 @@ class OverBinder(ExpressionBinder):
                 columns, computed, frame.partition_by, time, frame.is_rows, frame.preceding, aggregates
             )
         if [each.call.function.name for each in aggregates] == ["row_number"]:
-            # Whoever reads it may ask for the first rows alone.
+            # The outer query may ask for the first rows alone.
             return NumberedRows(columns, computed, frame.partition_by, frame.order)
         return SortedAggregation(
             columns,

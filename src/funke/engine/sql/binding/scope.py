@@ -160,7 +160,7 @@ class MissingName:
 def unknown_function(
     name: str, types: Sequence[DataType], position: Position | None, own: Sequence[str] = ()
 ) -> SqlValidationError:
-    """The error for a function that there is not; `own` are the names of the program's."""
+    """The error for an unknown function; `own` are the names of the program's functions."""
     given = ", ".join(f"<{family_text(each)}>" for each in types)
     hint = did_you_mean(name, (*built_in_names(), *own), _CLOSE_FUNCTION)
     return refused(f"No match found for function signature {name}({given}){hint}", position)

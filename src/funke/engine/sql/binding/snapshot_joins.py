@@ -54,7 +54,7 @@ class SnapshotJoin(Relation):
     # What the changes of the right side are ordered by; None in batches, which have their last rows alone.
     right_time: int | None
     load: LoadPhase
-    # How long keys that nobody asks for are kept; None: as long as the session says.
+    # How long unused keys are kept; None: as long as the session says.
     ttl_ms: int | None = None
 
 

@@ -41,7 +41,7 @@ __all__ = ["ONE_ROW", "SourceBinder", "SourceHints", "source_hints"]
 # Finds a table or view by its path, with the options of a hint if there are any; None if there is none.
 FindTable = Callable[..., Relation | None]
 
-# What SELECT 1 reads: one row, whose only column nobody sees, since a batch without columns has no rows.
+# What SELECT 1 reads: one row, whose only column is not visible, since a batch without columns has no rows.
 ONE_ROW = Constants((Column("", BooleanType(False)),), ((True,),))
 
 
@@ -72,7 +72,7 @@ class SourceBinder:
     find_function: Callable[[str], Function | None] = find_function
     find_aggregate: AggregateFinder = plain_aggregate
     find_table_function: TableFunctionFinder = plain_table_function
-    # The part of a path that is not there: a catalog, a database, or the table itself.
+    # The missing part of a path: a catalog, a database, or the table itself.
     find_missing: Callable[[tuple[str, ...]], MissingName] = lambda path: MissingName(path[-1])
     # Whether rows come without an end, so that what needs all of them has another meaning, or none.
     is_streaming: bool = True

@@ -158,7 +158,7 @@ _COMPARED: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def _without_zero(condition: BoundExpression) -> BoundExpression:
-    """A comparison of a count, which is 0 instead of NULL: if that is no match the count itself will do."""
+    """A comparison of a count, which is 0 instead of NULL: if 0 does not match, the count itself will do."""
     if not isinstance(condition, BoundFunction) or condition.call.function.name not in _COMPARED:
         return condition
     name, arguments = condition.call.function.name, list(condition.arguments)

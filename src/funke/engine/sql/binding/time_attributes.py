@@ -12,7 +12,7 @@ class TimeAttribute(Enum):
 
     # The values are the event times of the rows.
     ROWTIME = "ROWTIME"
-    # The values are those of the clock when somebody looks.
+    # The values are those of the clock when they are read.
     PROCTIME = "PROCTIME"
 
     def __str__(self) -> str:

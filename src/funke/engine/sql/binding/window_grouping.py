@@ -183,7 +183,7 @@ def _moved(expression: BoundExpression, places: dict[int, int]) -> BoundExpressi
         return replace(expression, arguments=tuple(_moved(each, places) for each in expression.arguments))
     if isinstance(expression, (BoundConstant, BoundSymbol)):
         return expression
-    # Somebody else's: rows carry their windows then.
+    # The window columns have another reader: rows carry their windows then.
     raise KeyError(type(expression).__name__)
 
 

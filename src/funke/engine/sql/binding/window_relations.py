@@ -109,7 +109,7 @@ class Frame:
     """The rows of a partition that a function sees: from `lower` to `upper`, both with the current row as 0.
 
     They are numbers of rows, or distances between values of the order (RANGE; milliseconds between times), below 0 in
-    front of the current row; None is no bound. By values, rows that are equal see each other.
+    front of the current row; None is unbounded. By values, rows that are equal see each other.
     """
 
     is_rows: bool = False

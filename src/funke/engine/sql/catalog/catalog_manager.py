@@ -161,7 +161,7 @@ class CatalogManager:
         kind: str,
         is_kind: Callable[[TableObject], bool],
     ) -> bool:
-        # A temporary object hides the permanent one; dropping what nobody sees would surprise.
+        # A temporary object hides the permanent one; dropping an object that the user does not see would surprise.
         if identifier in self._temporary and is_kind(self._temporary[identifier]):
             name = kind.lower()
             raise ValidationException(

@@ -233,7 +233,7 @@ class InMemoryCatalog(Catalog):
     # Partitions
 
     def list_partitions(self, database: str, name: str, spec: PartitionSpec | None = None) -> list[PartitionSpec]:
-        # Flink tells a table that is not there only from a list of all partitions.
+        # Flink reports a missing table only for a list of all partitions.
         if spec is None:
             self.get_table(database, name)
         if not self._partition_keys(database, name):
@@ -286,7 +286,7 @@ class InMemoryCatalog(Catalog):
         return is_there
 
     def _partitions(self, database: str, name: str) -> Mapping[_SpecKey, CatalogPartition]:
-        """The partitions of a table; none of a table that is not there, has none or cannot have any."""
+        """The partitions of a table; empty if the table is missing, has none or cannot have any."""
         content = self._databases.get(database)
         return {} if content is None else content.partitions.get(name, {})
 

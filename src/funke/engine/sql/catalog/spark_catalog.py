@@ -33,7 +33,7 @@ _KNOWN_OPTIONS = ("connector", _FORMAT, "comment")
 
 
 class SparkCatalog(Catalog):
-    """A catalog of Spark's; `spark_name` is the name that Spark has for it."""
+    """A Spark catalog; `spark_name` is its name in Spark."""
 
     def __init__(
         self, name: str, default_database: str, spark_name: str, settings: Callable[[], Mapping[str, str]]
@@ -95,7 +95,7 @@ class SparkCatalog(Catalog):
         return [row[column] for row in self._spark.sql(statement).collect() if not row["isTemporary"]]
 
     def get_table(self, database: str, name: str) -> TableObject:
-        """A table for the connector; a view of Spark's too, whose query is Spark's affair."""
+        """A table for the connector; also a Spark view, whose query Spark runs."""
         if not self.table_exists(database, name):
             raise TableNotExistException(f"Table (or view) {database}.{name} does not exist in Catalog {self.name}.")
         path = self._path(database, name)
@@ -159,7 +159,7 @@ def _data_type(table: str, field: Any) -> DataType:
         return from_column_type(to_arrow_type(field.dataType, timezone="UTC"), field.nullable)
     except Exception as error:
         kind = field.dataType.simpleString()
-        raise CatalogException(f"the column {field.name} of {table} is of Spark's type {kind}: {error}") from error
+        raise CatalogException(f"the column {field.name} of {table} has the Spark type {kind}: {error}") from error
 
 
 def _spark_type(data_type: Any) -> str:

@@ -17,7 +17,7 @@ __all__ = ["BlackholeFactory", "BlackholeTableSink"]
 
 class BlackholeFactory(TableFactory):
     identifier = "blackhole"
-    purpose = "Forgets what is written to it, for measuring queries."
+    purpose = "Discards all rows, to measure queries."
     writes = True
 
     def create_sink(self, context: TableContext) -> BlackholeTableSink:
@@ -26,7 +26,7 @@ class BlackholeFactory(TableFactory):
 
 @dataclass(frozen=True)
 class BlackholeTableSink(TableSink):
-    """Takes all changes, but nobody has to make the first halves of updates for it."""
+    """Takes all changes, but does not need UPDATE_BEFORE."""
 
     summary = "blackhole"
 

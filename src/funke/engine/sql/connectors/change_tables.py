@@ -47,7 +47,7 @@ __all__ = [
 HOST = TableOption("hostname", description="The host of the server.")
 PASSWORD = TableOption("password", description="The password; not shown anywhere.")
 CHUNK = TableOption(
-    "scan.incremental.snapshot.chunk.size", "Integer", "8096", "About so many rows are read as one part."
+    "scan.incremental.snapshot.chunk.size", "Integer", "8096", "The approximate number of rows of a part."
 )
 CHUNK_KEY = TableOption(
     "scan.incremental.snapshot.chunk.key-column", description="The column of the primary key by which parts are cut."
@@ -68,7 +68,7 @@ APPEND_ONLY = TableOption(
     "scan.read-changelog-as-append-only.enabled",
     "Boolean",
     "false",
-    "All changes come as inserts; what they are, the METADATA column `row_kind` says.",
+    "All changes come as inserts; the METADATA column `row_kind` has their kind.",
 )
 NO_EFFECT = tuple(
     TableOption(key, kind, default, "Has no effect here.")
@@ -143,12 +143,12 @@ def _validate_shared(
     if values[CHUNK] < 2:
         raise ValidationException(f"The value of '{CHUNK.key}' must be larger than 1, but is {values[CHUNK]}.")
     if values[SKIPPED] not in (None, "t", "none"):
-        raise UnsupportedFeatureError(f"'{SKIPPED.key}' = '{values[SKIPPED]}'", "it may be 't' or 'none'")
+        raise UnsupportedFeatureError(f"'{SKIPPED.key}' = '{values[SKIPPED]}'", "expected 't' or 'none'")
     for option in patterns:
         try:
             re.compile(values[option])
         except re.error as error:
-            raise ValidationException(f"'{option.key}' = '{values[option]}' is no pattern: {error}") from None
+            raise ValidationException(f"'{option.key}' = '{values[option]}' is not a pattern: {error}") from None
 
 
 def _has_checkpoints(configuration: Mapping[str, Any]) -> bool:

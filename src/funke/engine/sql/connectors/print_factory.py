@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 __all__ = ["PrintFactory", "PrintTableSink"]
 
-_IDENTIFIER = TableOption("print-identifier", description="What stands in front of every line.")
+_IDENTIFIER = TableOption("print-identifier", description="The prefix of every line.")
 _TO_ERROR = TableOption("standard-error", "Boolean", "false", "Prints to the standard error instead.")
 _KINDS = [str(kind) for kind in RowKind]
 
 
 class PrintFactory(TableFactory):
     identifier = "print"
-    purpose = "Prints every change of a row, for tests and for looking at data."
+    purpose = "Prints every change of a row."
     writes = True
     optional_options = (_IDENTIFIER, _TO_ERROR, SINK_PARALLELISM)
 

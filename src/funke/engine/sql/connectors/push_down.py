@@ -1,4 +1,4 @@
-"""Lets sources read only what a query looks at: columns nobody wants are not read, nor files
+"""Lets sources read only what a query needs: not columns without a reader, nor files
 that a condition rules out, nor rows behind a limit.
 
 A pass over the tree of relations between binding and building streams. Where a relation of a kind it does not know

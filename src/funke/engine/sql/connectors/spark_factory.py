@@ -33,16 +33,16 @@ __all__ = ["SparkFactory", "SparkTableSink", "SparkTableSource"]
 _FORMAT = TableOption("format", description="A format of Spark's readers and writers: jdbc, delta, parquet, kafka …")
 _PATH = TableOption("path", description="Where the data is, for formats that have a path.")
 _TABLE = TableOption("table", description="A table of Spark's catalog; instead of 'format' and 'path'.")
-_STREAMING = TableOption("streaming", "Boolean", "false", "Reads with spark.readStream: what comes later, too.")
+_STREAMING = TableOption("streaming", "Boolean", "false", "Reads with spark.readStream, including later data.")
 _TRIGGER = TableOption("trigger.processing-time", description="The trigger of the stream, such as '10 seconds'.")
-_MODE = TableOption("mode", default="append", description="How Spark's writer treats what is there: append, ignore …")
+_MODE = TableOption("mode", default="append", description="How Spark's writer treats existing data: append, ignore …")
 
 
 class SparkFactory(TableFactory):
     identifier = "spark"
     purpose = (
-        "Whatever Spark reads and writes; options that begin with `options.` are handed to Spark's reader and writer "
-        "without that."
+        "Everything that Spark reads and writes; options that begin with `options.` are passed to Spark without this "
+        "prefix."
     )
     reads = writes = True
     optional_options = (_FORMAT, _PATH, _TABLE, _STREAMING, _TRIGGER, _MODE)

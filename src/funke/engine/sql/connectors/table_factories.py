@@ -98,7 +98,7 @@ def table_factories() -> Mapping[str, TableFactory]:
     for point in (*named, *entry_points(group=_GROUP)):
         factory = point.load()()
         if not isinstance(factory, TableFactory):
-            raise ValidationException(f"the entry point {point.name} = {point.value} is no TableFactory")
+            raise ValidationException(f"the entry point {point.name} = {point.value} is not a TableFactory")
         found[factory.identifier] = factory
     return found
 
@@ -140,7 +140,7 @@ def _all_options(factory: TableFactory, context: TableContext) -> tuple[TableOpt
     own = (*COMMON_OPTIONS, *factory.required_options, *factory.optional_options)
     try:
         required, optional = factory.options_for(context)
-    except JavaException:  # a format that is not there brings no options
+    except JavaException:  # an unknown format has no options
         return own
     return (*own, *required, *optional)
 

@@ -53,7 +53,7 @@ class TableFactory(ABC):
     takes_common_options: bool = True
     required_options: tuple[TableOption, ...] = ()
     optional_options: tuple[TableOption, ...] = ()
-    # Options whose keys nobody can list: those that begin so are handed on as they are.
+    # Prefixes of options without a fixed list of keys: they are passed on unchanged.
     free_prefixes: tuple[str, ...] = ()
 
     @property

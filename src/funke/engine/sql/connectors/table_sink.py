@@ -25,7 +25,7 @@ UPSERTS = ALL_CHANGES - {RowKind.UPDATE_BEFORE}
 
 
 SINK_PARALLELISM = TableOption(
-    "sink.parallelism", "Integer", None, "How many subtasks write; as many as come before by default."
+    "sink.parallelism", "Integer", None, "The number of writing subtasks; by default that of the input."
 )
 
 

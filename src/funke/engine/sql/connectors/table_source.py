@@ -41,7 +41,7 @@ class TableSource(ABC):
 
     # The kinds of changes that its rows may be.
     kinds: frozenset[RowKind] = INSERTS
-    # Whether all there is to read is known at once, so that tasks of Spark's can read it.
+    # Whether all there is to read is known at once, so that Spark tasks can read it.
     has_all_splits: bool = False
     # Whether lookup joins have a job read it once, in place of asking it.
     is_loaded_for_lookups: bool = False

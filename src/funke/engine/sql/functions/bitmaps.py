@@ -27,7 +27,7 @@ __all__ = ["BITMAPS"]
 _BITMAP = BitmapType()
 # Those of TINYINT and SMALLINT are of the type INT too.
 _SMALL = INTEGRAL[:3]
-# As many as an array of Java's holds.
+# As many as a Java array holds.
 _LONGEST_ARRAY = 0x7FFFFFFF
 
 

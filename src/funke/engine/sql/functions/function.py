@@ -63,7 +63,7 @@ Kernel = Callable[..., Any]
 
 
 class _NoConstant(Enum):
-    """Says that an argument is no constant; None would be the constant NULL."""
+    """Says that an argument is not a constant; None would be the constant NULL."""
 
     VALUE = 0
 
@@ -240,7 +240,7 @@ class Function:
 
     @property
     def may_skip_repeats(self) -> bool:
-        """Whether nobody can tell that its body was called once for rows with the same arguments."""
+        """Whether its body may be called once for all rows with the same arguments."""
         return self.is_deterministic
 
     @cached_property

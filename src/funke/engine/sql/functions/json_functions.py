@@ -53,12 +53,12 @@ def _parse(text: str) -> Any:
 
 
 def _refuse(word: str) -> None:
-    raise ValueError(f"{word} is no JSON")
+    raise ValueError(f"{word} is not JSON")
 
 
 @dataclass(frozen=True)
 class _Document:
-    """JSON within JSON: a null of it is no NULL."""
+    """JSON within JSON: its null is not SQL's NULL."""
 
     content: Any
 
@@ -196,7 +196,7 @@ def _wrapped(found: list[Any], is_definite: bool, wrapper: str) -> Any:
     value = found[0] if is_definite else found
     if wrapper.startswith("WITHOUT"):
         return value
-    # CONDITIONAL wraps what is no array.
+    # CONDITIONAL wraps all but arrays.
     return value if "UNCONDITIONAL" not in wrapper and isinstance(value, list) else [value]
 
 
@@ -340,7 +340,8 @@ def _tests() -> tuple[Function, ...]:
             start = "is not json" if is_negated else "is json"
             names = (start, f"{start} value") if kind == "VALUE" else (f"{start} {kind.lower()}",)
             purpose = (
-                f"Whether a text is {'no ' if is_negated else ''}JSON{'' if kind == 'VALUE' else f' {kind.lower()}'}."
+                f"Whether a text is {'not ' if is_negated else ''}"
+                f"{'JSON' if kind == 'VALUE' else f'a JSON {kind.lower()}'}."
             )
             body = _is_json(kind, is_negated)
             tests.append(Function(names, "text", BooleanType(False), body, is_strict=False, purpose=purpose))

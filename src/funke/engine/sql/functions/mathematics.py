@@ -231,7 +231,7 @@ class _SeededNumbers:
 
 
 def _numbers_of(seeds: Sequence[Argument]) -> Callable[[Sequence[Any]], random.Random | _SeededNumbers]:
-    """What gives the next numbers for the arguments of a row; a seed that is no constant begins anew in each row."""
+    """What gives the next numbers for the arguments of a row; a seed that is not constant begins anew in each row."""
     if seeds and not seeds[0].is_constant:
         return lambda values: _SeededNumbers(values[0])
     # With NULL for a seed there is no number.

@@ -74,7 +74,7 @@ _POSIX = {
 
 @lru_cache(maxsize=1024)
 def java_regex(pattern: str) -> re.Pattern[str] | None:
-    """Return a pattern of Java's; None if it is none. Classes like \\d know ASCII alone, as Java's do."""
+    """Return a Java pattern; None if it is invalid. Classes like \\d match ASCII alone, as in Java."""
     for name, letters in _POSIX.items():
         pattern = pattern.replace(f"[{name}", f"[{letters}").replace(name, f"[{letters}]")
     pattern = re.sub(r"\(\?<([A-Za-z]\w*)>", r"(?P<\1>", pattern).replace(r"\z", r"\Z")

@@ -24,7 +24,7 @@ def _of_rowtime(arguments: Sequence[Argument]) -> DataType:
 
 
 def _no_watermark(call: BoundCall) -> Body:
-    # Whoever computes columns puts the watermark in its place.
+    # Evaluators of columns replace it by the watermark.
     raise UnsupportedFeatureError("CURRENT_WATERMARK here", "compute it in a SELECT or WHERE of its own")
 
 

@@ -18,7 +18,7 @@ __all__ = ["text_cast", "to_timestamps"]
 # Gives None where the texts of a column have to be read one by one.
 TextCast = Callable[[Any], Any]
 _FIRST_TIMESTAMP = pa.scalar(-62_135_596_800_000_000, pa.timestamp("us"))
-# A date and an hour, without minutes, is no date and time.
+# A date and an hour, without minutes, is not a date and time.
 _LENGTH_TO_HOUR = 13
 
 

@@ -180,7 +180,7 @@ def _pad(text: str, length: int, pad: str, is_left: bool) -> str | None:
 
 
 def _from_units(units: bytes) -> str:
-    """The text of Java's characters; half of one is a question mark."""
+    """The text of Java's characters; an unpaired surrogate is a question mark."""
     return units.decode("utf-16-le", "surrogatepass").encode("utf-8", "replace").decode()
 
 
@@ -265,7 +265,7 @@ def _from_base64(text: str | bytes) -> str:
     try:
         return base64.b64decode(raw + b"=" * (-len(raw) % 4), validate=True).decode("utf-8", "replace")
     except binascii.Error as problem:
-        raise ValueError(f"{text!r} is no text in base 64: {problem}") from None
+        raise ValueError(f"{text!r} is not base 64: {problem}") from None
 
 
 def _hex(value: SqlValue) -> str:

@@ -92,7 +92,7 @@ def _time(hour: str, minute: str, second: str | None, fraction: str | None) -> d
 
 
 def format_pattern(timestamp: datetime.datetime, pattern: str, zone_name: str = "") -> str:
-    """Return a date and time in a pattern of Java's formatters: `yyyy-MM-dd HH:mm:ss.SSS`."""
+    """Return a date and time in a pattern of Java's DateTimeFormatter: `yyyy-MM-dd HH:mm:ss.SSS`."""
     return "".join(
         text if letter is None else _written(timestamp, letter, len(text), zone_name)
         for letter, text in _parts(pattern)
@@ -104,7 +104,7 @@ _FINEST_FIRST = ("microsecond", "millisecond", "second", "minute", "hour")
 
 
 def finest_unit(pattern: str) -> str | None:
-    """Return the unit below which a pattern does not tell timestamps apart; None if it is no pattern."""
+    """Return the smallest unit that a pattern shows; None if it is not a pattern."""
     try:
         parts = _parts(pattern)
     except ValueError:

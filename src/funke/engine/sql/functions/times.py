@@ -444,7 +444,7 @@ TIMES: tuple[Function, ...] = (
         body_for=_date_format_body,
         kernel_for=_date_format_kernel,
         may_give_null=True,
-        purpose="The date and time in a pattern of Java's: yyyy-MM-dd HH:mm:ss.",
+        purpose="The date and time in a Java pattern: yyyy-MM-dd HH:mm:ss.",
     ),
     Function(
         ("to_date",),

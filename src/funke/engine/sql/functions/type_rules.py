@@ -35,7 +35,7 @@ def nullable_like(data_type: DataType, *places: int) -> TypeRule:
 class always:
     """A type as it is, whatever the arguments are.
 
-    Two such rules for one type are equal, so that a function of the user's is the same one wherever a query names it.
+    Two such rules for one type are equal, so that a user function is the same one wherever a query names it.
     """
 
     data_type: DataType

@@ -22,7 +22,7 @@ __all__ = ["UserAggregate", "as_aggregate", "declared_types", "result_fields"]
 
 @dataclass(frozen=True)
 class UserAggregate(AggregateFunction):
-    """A function of the user's; who runs it opens and closes `user.function`."""
+    """A user function; its evaluator opens and closes `user.function`."""
 
     user: UserFunction | None = None
 
@@ -34,7 +34,7 @@ class UserAggregate(AggregateFunction):
 
 
 def declared_types(user: UserFunction) -> tuple[DataType, ...] | None:
-    """The types that a function of the user's declares for its arguments; None if it takes them as they are."""
+    """The types that a user function declares for its arguments; None if it takes them as they are."""
     return None if user.input_types is None else tuple(map(_data_type, user.input_types))
 
 
@@ -47,7 +47,7 @@ def result_fields(user: UserFunction) -> list[tuple[str, DataType]]:
 
 
 def as_aggregate(user: UserFunction) -> UserAggregate:
-    """Return an aggregate function of the user's as one of SQL's."""
+    """Return a user's aggregate function as an SQL function."""
     if user.kind != "aggregate":
         raise UnsupportedFeatureError(f"the {user.kind} function '{user.name}' as an aggregate")
     return UserAggregate(

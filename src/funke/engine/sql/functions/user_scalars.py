@@ -25,7 +25,7 @@ __all__ = ["UserScalar", "as_scalar", "pandas_argument"]
 
 @dataclass(frozen=True)
 class UserScalar(Function):
-    """A function of the user's; who runs it opens and closes `user.function`."""
+    """A user function; its evaluator opens and closes `user.function`."""
 
     user: UserFunction | None = None
 
@@ -48,7 +48,7 @@ class UserScalar(Function):
 
 
 def as_scalar(user: UserFunction) -> UserScalar:
-    """Return a scalar function of the user's as one of SQL's."""
+    """Return a user's scalar function as an SQL function."""
     if user.kind not in ("scalar", "async scalar"):
         raise UnsupportedFeatureError(f"the {user.kind} function '{user.name}' in an expression of rows")
     result = always(_data_type(user.result_types[0]))

@@ -259,7 +259,7 @@ def _or_overflow(number: Decimal | None, text: str) -> Decimal:
 
 
 def _no_number(value: float) -> None:
-    raise CastError(f"{double_text(value)} is no decimal number")
+    raise CastError(f"{double_text(value)} is not a decimal number")
 
 
 def _parsed_decimal(text: str) -> Decimal:

@@ -40,7 +40,7 @@ from funke.engine.types.logical import DataType, LocalZonedTimestampType, to_sql
 
 __all__ = ["ColumnTexts", "type_text", "user_function_text"]
 
-# A text that grows beyond it is cut, and told from others by its hash: expressions of expressions have no end.
+# A text that grows beyond it is cut, and distinguished by its hash: nested expressions have no limit.
 _LONGEST = 500
 # Values that are the same whenever the program is run.
 _PLAIN = (str, int, float, bytes, Decimal, type(None))
@@ -61,7 +61,7 @@ def type_text(data_type: DataType) -> str:
 
 
 def user_function_text(user: UserFunction) -> str:
-    """A function of the user's: its name, its class with the plain values it was made with, and its accumulators."""
+    """A user function: its name, its class with the plain values it was made with, and its accumulators."""
     own = user.function.func if isinstance(user.function, _DELEGATIONS) else user.function
     # What has no name of its own, such as a partial, is known by its class.
     name = own.__qualname__ if isinstance(own, FunctionType | BuiltinFunctionType) else type(own).__qualname__

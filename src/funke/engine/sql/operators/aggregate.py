@@ -163,7 +163,7 @@ class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator
         signs = signs_of(batch)
         if signs is not None:
             if not self._groups.has_count:
-                raise StateError("a row is taken back in a stream that was planned to have inserts only")
+                raise StateError("a row is retracted in a stream that was planned as insert-only")
             counts = fetched.columns[-1]
             kept = _with_rows_to_take_back(codes, signs, counts, self._aggregate.is_folded)
             if kept is not None:

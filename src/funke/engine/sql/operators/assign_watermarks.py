@@ -94,7 +94,7 @@ class AssignWatermarksOperator(Operator):
         return np.maximum(np.maximum.accumulate(values), self._current)
 
     def _seen_ends(self, reached: Array, times: Any) -> Iterator[int]:
-        """Those among the ends that somebody sees a difference at."""
+        """The ends at which the output differs."""
         ends = list(self._ends(reached))
         if not ends:
             return

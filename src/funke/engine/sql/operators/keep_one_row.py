@@ -55,7 +55,7 @@ class KeptRow:
     keeps_first: bool = False
     # Whether rows of the input may be taken back.
     has_retractions: bool = False
-    # Whether a row that is the same as the one before is no change.
+    # Whether a row that is the same as the one before is not a change.
     skips_same: bool = False
 
 
@@ -65,7 +65,7 @@ def stored_row_parts(texts: ColumnTexts, relation: Relation) -> tuple[MeaningPar
 
 
 class _KeptForm(RowForm[KeptSteps]):
-    """An entry is a row as arrays have it."""
+    """An entry is one row of the arrays."""
 
     def __init__(self, node: Deduplicate | Rank | ChangelogNormalize, kept: KeptRow) -> None:
         self.schema = schema_of(node.columns)
@@ -105,7 +105,7 @@ class KeepOneRowOperator(KeyedRowsOperator[KeptSteps]):
         batch = as_schema(batch, self.form.schema)
         signs = signs_of(batch)
         if signs is not None and not self._kept.has_retractions:
-            raise StateError("a row is taken back in a stream that was planned to have inserts only")
+            raise StateError("a row is retracted in a stream that was planned as insert-only")
         takes_in: Array = np.ones(len(batch), np.uint8) if signs is None else (signs > 0).astype(np.uint8)
         for steps in self.state.take_in(batch.data, takes_in):
             self._send(batch, steps)

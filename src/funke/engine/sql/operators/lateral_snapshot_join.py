@@ -38,7 +38,7 @@ _PHASE = "phase"
 
 
 class LateralSnapshotJoinOperator(TimedRowsOperator):
-    """The rows of the right input have a time: the last one at which somebody asked for their key, or changed it."""
+    """The rows of the right input have a time: when their key was last looked up or changed."""
 
     has_input_watermarks = True
 
@@ -238,7 +238,7 @@ class LateralSnapshotJoinOperator(TimedRowsOperator):
         return last_ms if is_expiring else None
 
     def end_epoch(self) -> None:
-        """Forgets keys that nobody has asked for, and makes room where many rows are gone."""
+        """Removes unused keys, and compacts where many rows are gone."""
         last_ms = self._last_expired_ms
         if last_ms is not None and self._now_ms >= self._next_expiry_ms:
             self._expire(last_ms)

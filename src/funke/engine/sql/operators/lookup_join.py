@@ -124,7 +124,7 @@ class LookupJoinOperator(FunctionsOperator):
         return column if column.type == kind else column.cast(kind, safe=False)
 
     def _found(self, keys: pa.RecordBatch) -> FoundRows:
-        """As in Flink whoever misses a key waits, and with it those behind."""
+        """As in Flink, a row whose key is not cached waits, and later rows wait with it."""
         found = self._lookup.find(keys)
         if self._retry is None:
             return found

@@ -154,7 +154,7 @@ class LookupRequests:
     def _serve(self, request: Request) -> None:
         try:
             results = [self._look_up(request.value)]
-        except BaseException as error:  # it would end the thread, and nobody would know
+        except BaseException as error:  # it would end the thread unnoticed
             self._failure = error
             self._task.wake()
         else:

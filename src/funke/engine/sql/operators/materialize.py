@@ -104,7 +104,7 @@ class MaterializeOperator(KeyedColumnsOperator):
         if not self._has_warned:
             self._has_warned = True
             _LOG.warning(
-                "A row is taken back that is not known, because its state has expired: the table may have rows that "
+                "An unknown row is retracted, because its state has expired: the table may have rows that "
                 "the query does not have. A higher table.exec.state.ttl avoids this."
             )
 

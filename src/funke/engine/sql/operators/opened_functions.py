@@ -59,7 +59,7 @@ class OpenedFunctions:
 
     @contextmanager
     def within(self, task: TaskInfo) -> Iterator[None]:
-        """Open as long as steps of a task run that are no operator."""
+        """Open while steps of a task run outside of an operator."""
         try:
             self.open(OperatorContext(task, task.task_name, task.task_name, Output()))
             yield

@@ -98,7 +98,7 @@ class RankRowsOperator(KeyedRowsOperator[RankChanges]):
         batch = as_schema(batch, self._input)
         signs = signs_of(batch)
         if signs is not None and not self._takes_back:
-            raise StateError("a row is taken back in a stream that was planned to have inserts only")
+            raise StateError("a row is retracted in a stream that was planned as insert-only")
         takes_in: Array = np.ones(len(batch), np.uint8) if signs is None else (signs > 0).astype(np.uint8)
         for changes in self.state.take_in(batch.data, takes_in):
             self._send(batch, changes)

@@ -63,7 +63,7 @@ class BundledOperator(Operator):
             self.output.emit_watermark(watermark)
 
     def process_watermark(self, watermark: int) -> None:
-        """Waits with the rows: whoever looks at it sees them before."""
+        """Waits with the rows: the downstream operator sees them first."""
         if self._waiting:
             self._held_watermark = watermark
         else:
@@ -83,6 +83,6 @@ class BundledOperator(Operator):
         self.finish_bundle()
 
     def prepare_snapshot(self, checkpoint_id: int) -> None:
-        """What waits is no state: it goes on before the barrier."""
+        """Waiting rows are not state: they are sent on before the barrier."""
         self.finish_bundle()
         super().prepare_snapshot(checkpoint_id)

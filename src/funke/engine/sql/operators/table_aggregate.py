@@ -1,4 +1,4 @@
-"""Turns the rows of each key into rows by a function of the user's: those before a change go, those after it come."""
+"""Turns the rows of each key into rows by a user function: retracts those before a change, emits those after it."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ from funke.engine.types.logical import LONGEST, VarCharType
 __all__ = ["CallGrammar"]
 
 _STRING = VarCharType(LONGEST)
-# Units of time points that are no units of intervals.
+# Units of time points that are not units of intervals.
 _POINT_UNITS = [
     "MILLENNIUM",
     "CENTURY",
@@ -269,7 +269,7 @@ class CallGrammar(ExpressionGrammar):
         return Call(name, tuple(arguments), position=place)
 
     def _position(self, name: str, place: Position) -> Call:
-        # IN binds the part to the whole here; it is no operator.
+        # IN binds the part to the whole here; it is not an operator.
         part = self.expression(33)
         self.expect("IN")
         whole = self.expression()

@@ -1,4 +1,4 @@
-"""Words that are no names unless they are quoted, as Flink's parser has them, and those that call functions."""
+"""Words that Flink's parser accepts as names only when quoted, and those that call functions."""
 
 from __future__ import annotations
 

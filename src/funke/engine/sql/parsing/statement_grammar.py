@@ -30,7 +30,7 @@ from funke.engine.types.logical.data_type import DataType
 __all__ = ["parse", "parse_expression", "parse_type"]
 
 _DETAILS = ("ESTIMATED_COST", "CHANGELOG_MODE", "PLAN_ADVICE", "JSON_EXECUTION_PLAN")
-# Statements of Flink's that are understood and not carried out.
+# Flink statements that are parsed and not executed.
 _UNSUPPORTED = ("DELETE", "UPDATE", "CALL", "ANALYZE", "TRUNCATE", "ADD", "REMOVE", "STOP")
 
 

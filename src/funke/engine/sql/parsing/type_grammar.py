@@ -234,7 +234,7 @@ class TypeGrammar(Cursor):
     def _row_field(self) -> RowField:
         field = RowField(self.identifier(), self.data_type())
         if self.token.kind == "string":
-            self.string()  # a remark for readers: in Flink it is no part of the type
+            self.string()  # a comment for readers: in Flink it is not part of the type
         return field
 
 

@@ -82,7 +82,7 @@ class Rank(PlanNode):
 
     @property
     def tells_numbers(self) -> bool:
-        """Whether each number whose row is another one changes: rows behind an offset cannot be told otherwise."""
+        """Whether every number whose row changed is emitted: with an offset nothing less is correct."""
         return self.has_number or self.first > 1
 
     def distributions(self) -> tuple[Distribution, ...]:

@@ -39,7 +39,7 @@ def read_tables(relation: Relation) -> _Tables:
     """The tables below a node."""
     scans = list(dict.fromkeys(_scans(relation)))
     sources = [each.table for each in scans]
-    # Of what is no table of a connector nothing is known: a stream may have an end or not.
+    # Nothing is known of a table without a connector: a stream may have an end or not.
     is_endless = any(isinstance(each, TableSource) and not each.is_bounded for each in sources)
     names = tuple(dict.fromkeys(each.path[-1] for each in scans if each.path))
     return _Tables(names or ("its input",), is_endless)

@@ -75,7 +75,7 @@ def _operators(builder: GraphBuilder, node: PlanNode) -> StreamRef:
         # Which rows have come, and from where.
         names = {source.uid or source.name for each in streams for source in builder.sources_of(each)}
         rows = ColumnTexts().rows(*node.inputs)
-        # State of the first version carries no number, as savepoints of before have it.
+        # State of the first version carries no number, as in earlier savepoints.
         version = (("version of the state", str(node.state_version)),) if node.state_version > 1 else ()
         facts = (*meaning.facts, *version)
         meaning = replace(meaning, facts=facts, rows=rows, sources=", ".join(sorted(names)))

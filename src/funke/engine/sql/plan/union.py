@@ -1,4 +1,4 @@
-"""Union: the rows of several nodes with the same types; it is no operator of its own."""
+"""Union: the rows of several nodes with the same types; it is not an operator."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ __all__ = ["with_final_ranks", "with_final_rows"]
 
 
 def with_final_rows(relation: Any) -> Any:
-    """In batches whoever reads an aggregation, or a join, sees its results alone."""
+    """In batch mode the consumer of an aggregation or join sees its final results alone."""
     changed = with_inputs(relation, with_final_rows)
     if isinstance(changed, Join):
         return _final_join(changed)
@@ -30,6 +30,7 @@ def with_final_rows(relation: Any) -> Any:
 
 
 def _final_join(join: Join) -> PlanNode:
+    # An input that retracts rows needs the streaming join; only its final rows are the result.
     if any(each.changelog() != INSERTS for each in join.inputs):
         return FinalRows(join.columns, join)
     return BatchJoin(**vars(join))

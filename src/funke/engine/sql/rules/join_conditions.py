@@ -91,6 +91,7 @@ def _with_where(calculation: Calculation, join: Join, conditions: Sequence[Bound
 
 def _kind_where(kind: JoinKind, conditions: Iterable[BoundExpression], width: int) -> JoinKind:
     """The kind of join whose rows can fulfil conditions at all."""
+    # WHERE r.x > 0 is not true for a row padded with NULLs: a LEFT JOIN below it is an INNER JOIN, as in Flink.
     for each in conditions:
         if _rejects_nulls(each, lambda index: index >= width):
             kind = _WITHOUT_RIGHT.get(kind, kind)
@@ -130,6 +131,7 @@ def _may_move(condition: BoundExpression, kind: JoinKind, width: int) -> bool:
     if not is_deterministic(condition):
         return False
     side = side_of(condition, width)
+    # On the padded side of an outer join a condition would change which rows have a match.
     sides = {"inner": ("left", "right", "both"), "left": ("left",), "right": ("right",), "semi": ("left",)}
     return side in sides.get(kind, ("left",) if kind == "anti" else ())
 

@@ -39,6 +39,7 @@ def with_lookup_joins(relation: Relation, settings: Settings, is_streaming: bool
     """The same rows; lookup joins and snapshot joins know all of their conditions, and how they ask."""
     if not _has_lookup_join(relation):
         return relation
+    # Merged first, so that WHERE is on the columns of the join.
     while isinstance(relation, Calculation) and isinstance(relation.input, Calculation):
         together = merged_pair(relation, relation.input)
         if together is None:
@@ -63,6 +64,7 @@ def _has_lookup_join(relation: Relation) -> bool:
 
 def _with_where(calculation: Calculation, join: LookupJoin, conditions: Sequence[BoundExpression]) -> Calculation:
     width = len(join.input.columns)
+    # WHERE drops the rows that are padded with NULLs: the outer join is an inner one, and may filter more.
     if join.keeps_all and _rejects_right(conditions, width):
         join = _without_nulls(join)
     before, inside, outside = _moved(conditions, width, join.keeps_all)
@@ -92,7 +94,9 @@ def _moved(
     conditions: Sequence[BoundExpression], width: int, keeps_left: bool
 ) -> tuple[list[BoundExpression], list[BoundExpression], list[BoundExpression]]:
     """Conditions on the left side alone are looked at before rows meet, others with the join's own, or behind it."""
+    # A condition with RAND() is computed for each row of the result, so it stays behind the join.
     before = [each for each in conditions if is_deterministic(each) and side_of(each, width) == "left"]
+    # A left join keeps rows without a match: in its own condition, WHERE would pad rows that it has to drop.
     inside = [each for each in conditions if not keeps_left and is_deterministic(each) and each not in before]
     return before, inside, [each for each in conditions if each not in before and each not in inside]
 
@@ -102,6 +106,7 @@ def _with_sides(join: SnapshotJoin) -> SnapshotJoin:
     width = len(join.left.columns)
     conditions = [] if join.condition is None else conjuncts(join.condition)
     sides = [(each, side_of(each, width) if is_deterministic(each) else "none") for each in conditions]
+    # A left join keeps the left rows that fail its condition, with NULLs: only its right side is filtered before.
     left = [each for each, side in sides if side == "left" and join.kind == "inner"]
     right = [each for each, side in sides if side == "right"]
     behind = [with_columns(each, lambda column: replace(column, index=column.index - width)) for each in right]
@@ -122,6 +127,7 @@ def _as_regular_join(join: SnapshotJoin) -> Relation:
         join.kind,
         join.condition,
     )
+    # The query above refers to the columns of the snapshot join.
     same = (BoundColumn(each.type, index, each.name) for index, each in enumerate(regular.columns))
     return Calculation(join.columns, regular, tuple(same))
 
@@ -135,6 +141,7 @@ def _without_nulls(join: LookupJoin) -> LookupJoin:
 
 def _settings(join: LookupJoin, settings: Settings) -> LookupSettings:
     hint, table = join.hint, join.table.lookup_table()
+    # As in Flink the hint LOOKUP wins over the connector's option 'lookup.async'.
     is_async = hint.is_async if hint.is_async is not None else table is not None and table.is_async
     return LookupSettings(
         _requests(join, settings) if is_async else None,

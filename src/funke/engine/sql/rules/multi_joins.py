@@ -38,6 +38,7 @@ def _changed(relation: Relation, is_enabled: bool) -> Relation:
 def _may_merge(join: Join, is_enabled: bool) -> bool:
     """Whether a join may be a level of a chain: its condition is computed again whenever a row comes or goes."""
     is_asked = is_enabled or any(name == MULTI_JOIN for name, _ in join.hints)
+    # Flink's MultiJoin has inner and left joins with at least one equality.
     has_form = join.kind in ("inner", "left") and bool(join.left_keys) and not join.equal_nulls
     return is_asked and has_form and (join.condition is None or is_deterministic(join.condition))
 

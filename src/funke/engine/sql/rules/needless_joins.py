@@ -1,4 +1,4 @@
-"""Leaves out outer joins that add nothing, as Flink does: nobody reads the other side, which has one match at the most.
+"""Removes outer joins that add nothing, as Flink does: the other side is not read, and matches at most once.
 
 What are updates below stay updates, and rows that are only added stay so.
 """
@@ -27,6 +27,7 @@ def without_needless_joins(relation: Relation) -> Relation:
 def _without_join(calculation: Calculation, join: Join) -> Calculation | None:
     conditions = () if calculation.condition is None else (calculation.condition,)
     used, width = set(columns_in((*calculation.expressions, *conditions))), len(join.left.columns)
+    # Without a unique key on the other side a row could have several matches, and would be repeated.
     if join.kind == "left" and join.right_is_unique and all(each < width for each in used):
         side, moves = join.left, {each: each for each in used}
     elif join.kind == "right" and join.left_is_unique and all(each >= width for each in used):

@@ -52,6 +52,7 @@ def with_ranks(relation: Relation, is_stream: bool = True) -> Relation:
     if isinstance(changed.input, Aggregation):
         # What it groups may have got its windows only now.
         return lower(with_windows(changed)) if _is_window_rank(changed.input.input) else changed
+    # The condition is usually one query above the number: SELECT … FROM (SELECT …, ROW_NUMBER() …) WHERE n = 1.
     whole: Calculation = changed
     while isinstance(whole.input, Calculation) and (pair := merged_pair(whole, whole.input)) is not None:
         whole = pair
@@ -77,6 +78,7 @@ def _numbered(relation: Relation, is_stream: bool) -> NumberedRows | None:
         return None
     if [each.call.function.name for each in relation.aggregates] != ["row_number"]:
         return None
+    # In streams ROW_NUMBER by time is an OVER aggregate; a condition on it makes it a Top-N.
     return NumberedRows(relation.columns, relation.input, relation.partition_by, (SortKey(relation.time.column),))
 
 
@@ -88,6 +90,7 @@ def _refuse_ranks(calculation: Calculation) -> None:
     for place, name in _ranks_of(relation):
         bounds = [_bound(each, place) for each in conjuncts(calculation.condition)]
         known = [each for several in bounds if several is not None for each in several]
+        # Without an upper bound the state of a Top-N has no limit.
         if known and all(operator in (">", ">=") for operator, _ in known):
             raise TableException(_NO_END)
         if known and isinstance(relation, SortedAggregation):
@@ -132,6 +135,7 @@ def _limited(calculation: Calculation, numbered: NumberedRows, is_stream: bool) 
                 wanted = wanted.within(operator, value)
     if wanted.last is None:
         return None
+    # As in Flink: a number that is not read is not emitted, so a row that only changes its number sends nothing.
     used = number in columns_in([*calculation.expressions, *rest])
     is_one = wanted.first == wanted.last
     number_columns = numbered.columns[number:] if used and not is_one else ()
@@ -187,7 +191,7 @@ def _filtered(relation: Relation, condition: BoundExpression) -> Calculation:
 
 
 def _window_rank(numbered: NumberedRows, first: int, last: int, number: Sequence[Column]) -> RankedWindows | None:
-    """The first rows of each window; None if keys are no windows of event time, or rows do not stay.
+    """The first rows of each window; None if keys are not event-time windows, or rows may be retracted.
 
     As in Flink windows are those of table functions.
     """
@@ -219,6 +223,7 @@ def _window_rank(numbered: NumberedRows, first: int, last: int, number: Sequence
 def _ranked_rows(numbered: NumberedRows, first: int, last: int, number: Sequence[Column]) -> Relation:
     source = numbered.input
     time = source.columns[numbered.order[0].index].time if len(numbered.order) == 1 else None
+    # One row per key by time is Flink's deduplication, which keeps one row instead of all.
     if first == last == 1 and time is not None and as_node(source).changelog() == INSERTS:
         rowtime = numbered.order[0].index if time is TimeAttribute.ROWTIME else None
         keeps_last = not numbered.order[0].is_ascending

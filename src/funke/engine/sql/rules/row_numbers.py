@@ -1,4 +1,4 @@
-"""Where nobody asks for the first rows by their numbers, these are functions of OVER windows like others."""
+"""Row numbers that no filter limits are ordinary OVER aggregates."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ def with_row_numbers(relation: Relation, is_stream: bool = False) -> Relation:
     if not isinstance(changed, NumberedRows):
         return changed
     number = BoundAggregate(bind_aggregate(ROW_NUMBER, []), ())
+    # A new row changes the numbers of all rows behind it: in streams these are updates.
     if is_stream:
         order = rising_order(changed.order)
         return lower(SortedAggregation(changed.columns, changed.input, changed.keys, order, True, (number,)))

@@ -52,6 +52,7 @@ def with_set_comparisons(relation: Relation, is_streaming: bool) -> Relation:
 
 def _in_both(comparison: SetComparison) -> Relation:
     """Each row as often as it is on both sides."""
+    # INTERSECT ALL: the smaller of both counts. The columns have the names of Flink's plan.
     marks = (Column("vcol_left_marker", _MARK), Column("vcol_right_marker", _MARK))
     counts = (Column("vcol_left_cnt", _COUNT), Column("vcol_right_cnt", _COUNT))
     counted = _counted(comparison, marks, ((True, None), (None, True)), COUNT, counts)
@@ -63,6 +64,7 @@ def _in_both(comparison: SetComparison) -> Relation:
 
 def _more_often(comparison: SetComparison) -> Relation:
     """Each row as often as it is on the left side, less as often as it is on the right side."""
+    # EXCEPT ALL: 1 for each row of the left side, -1 for each of the right side; the sum says how often to repeat.
     total = (Column("sum_vcol_marker", _COUNT),)
     counted = _counted(comparison, (Column("vcol_marker", _COUNT),), ((1,), (-1,)), SUM, total)
     (times,) = _results(comparison, total)
@@ -82,6 +84,7 @@ def _repeated(
 
 def _looked_up(comparison: SetComparison) -> Relation:
     """The rows of the left side that are, or are not, on the right side; each of them once."""
+    # In streams a semi join keeps two numbers for each row; an aggregate would emit every change of the marks.
     left, right = map(lower, comparison.inputs)
     return distinct_rows(SemiJoin(comparison.columns, left, right, not comparison.is_in_both))
 

@@ -40,6 +40,7 @@ def _shared(path: _Path, whole: Relation, narrow: Relation) -> Scan | None:
     """The scan that reads the columns of all scans of a table; None if they read different rows."""
     first, *others = (scan for scan in _scans(whole) if scan.path == path)
     own = [scan for scan in _scans(narrow) if scan.path == path]
+    # Scans with different pushed-down conditions read different rows: they cannot be one scan.
     if any(each != first for each in others) or any(_narrowed(first, {*_names(each)}) != each for each in own):
         return None
     return _narrowed(first, {name for each in own for name in _names(each)})
@@ -58,6 +59,7 @@ def _with_scans(relation: Relation, shared: dict[_Path, Scan]) -> Relation:
     scan = shared.get(relation.path) if isinstance(relation, Scan) else None
     if scan is None:
         changed: Relation = with_inputs(relation, lambda each: _with_scans(each, shared))
+        # One projection instead of two that follow each other.
         if isinstance(changed, Calculation) and _is_choice(changed.input):
             return merged_pair(changed, changed.input) or changed
         return changed
@@ -89,6 +91,7 @@ def with_shared_watermarks(relation: Relation) -> Relation:
 
     Where no consumer looks at them, rows stay uncut.
     """
+    # Equal inputs run once, so their batches are cut for the consumer that needs the most cuts.
     steps: list[tuple[AssignWatermarks, WatermarkStep | None]] = []
     for each in _assigners(relation):
         place = next((index for index, (other, _) in enumerate(steps) if other == replace(each, step=None)), None)

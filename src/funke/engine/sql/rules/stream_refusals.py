@@ -16,6 +16,7 @@ from funke.engine.sql.plan.window_join import WindowJoin
 
 __all__ = ["has_pandas", "refuse_changes", "refuse_in_batches", "refuse_in_streams"]
 
+# Operators that accept inserts only, by the names in Flink's messages.
 _OF_ROWS_THAT_STAY: dict[type[Relation], str] = {
     IntervalJoin: "StreamPhysicalIntervalJoin",
     Matches: "Match Recognize",
@@ -25,7 +26,7 @@ _OF_ROWS_THAT_STAY: dict[type[Relation], str] = {
 
 
 def refuse_in_streams(relation: Relation) -> None:
-    """Refuses a relation of which some part needs an end of the input, or what there is not."""
+    """Rejects a relation with a part that needs the end of the input, or that is not supported."""
     if isinstance(relation, Aggregation) and has_pandas(relation):
         # It wants all rows of a group at once.
         raise TableException("Pandas UDAFs are not supported in streaming mode currently.")
@@ -36,7 +37,7 @@ def refuse_in_streams(relation: Relation) -> None:
 
 
 def refuse_changes(relation: Relation) -> None:
-    """Refuses rows that change where time decides what is told: what has been told stays."""
+    """Rejects updates where time decides what is emitted: results are final there."""
     for kind, name in _OF_ROWS_THAT_STAY.items():
         if isinstance(relation, kind):
             for each in inputs_of(relation):

@@ -32,6 +32,7 @@ def _check(join: TemporalJoin) -> None:
         raise ValidationException(f"{_NEEDED} primary key can be found.")
     if join.right_time is None:
         raise ValidationException(f"{_NEEDED} row time attribute can be found.")
+    # Otherwise one row could match the versions of several keys.
     if not {*join.right_keys} >= set(primary):
         # Computed keys are columns that lowering has added.
         given = sorted(each for each in join.right_keys if not right.columns[each].name.startswith("$f"))

@@ -51,7 +51,7 @@ def to_carried(data: Any, columns: Sequence[Column], schema: Any) -> pa.RecordBa
 
 
 def from_carried(data: Any, columns: Sequence[Column]) -> pa.RecordBatch:
-    """A record batch of Spark's as columns of a table."""
+    """A record batch from Spark as columns of a table."""
     schema = schema_of(columns)
     arrays = [_from_carried(array, column.type, field.type) for array, column, field in zip(data, columns, schema)]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)

@@ -82,7 +82,7 @@ class PlanChoice:
         """The same rows, of which Spark computes a part.
 
         By itself that is everything up to the last exchange, and what is chosen from tables that Spark reads: what
-        looks at single rows behind it stays with whoever takes them, where rows are Python's already. If Spark takes
+        looks at single rows behind it stays with the consumer, where rows are Python's already. If Spark takes
         them it is everything, or else the same part.
         """
         if self.mode == "slots":
@@ -173,7 +173,7 @@ def _parts(relation: Relation) -> Iterator[Relation]:
 
 
 def _size_bytes(relation: Scan | Values) -> int | None:
-    """How much is read; None if nobody knows."""
+    """How much is read; None if that is unknown."""
     if isinstance(relation, Values):
         return 0
     return relation.table.size_bytes() if isinstance(relation.table, TableSource) else None

@@ -38,7 +38,7 @@ class FoldGroups:
     columns: tuple[Column, ...]
     keys: tuple[int, ...]
     aggregates: tuple[BoundAggregate, ...]
-    # What there is without any row; for aggregates of all rows.
+    # The result without any row; for aggregates of all rows.
     otherwise: tuple[Any, ...] | None = None
 
     def run(self, batches: Iterator[ColumnBatch], task: TaskInfo) -> Iterator[ColumnBatch]:

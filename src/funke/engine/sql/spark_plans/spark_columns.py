@@ -27,7 +27,7 @@ _WIDER = {
 
 
 def carried_input(column: SparkColumn, given: Any, wanted: DataType) -> SparkColumn | None:
-    """A column of Spark's type `given` as one of a table; None if only Arrow can make it that."""
+    """A column of the Spark type `given` as one of a table; None if only Arrow can make it that."""
     carried = from_arrow_type(carried_type(wanted))
     if given == carried:
         return column
@@ -50,7 +50,7 @@ def _microseconds(column: SparkColumn, kind: str) -> SparkColumn:
 
 
 def written_output(column: SparkColumn, given: DataType, wanted: Any) -> SparkColumn | None:
-    """A column as it is carried as one of Spark's type `wanted`; None if only Arrow can make it that."""
+    """A column as it is carried as one of the Spark type `wanted`; None if only Arrow can make it that."""
     carried, unit = from_arrow_type(carried_type(given)), _unit(given)
     if carried == wanted:
         return column

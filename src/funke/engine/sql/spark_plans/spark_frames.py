@@ -267,7 +267,7 @@ class _Frames:
         if sort.limit is not None:
             # Each task keeps no more than its first rows.
             return _Rows.plain(_limited(rows.frame.orderBy(*order), sort.offset, sort.limit), sort.columns)
-        # Whoever reads all rows in their order is one reader; to find ranges for more would take another pass.
+        # One task reads all rows in order: finding ranges for several tasks would take another pass.
         ordered = rows.frame.repartition(1).sortWithinPartitions(*order)
         return _Rows.plain(_limited(ordered, sort.offset, None), sort.columns)
 

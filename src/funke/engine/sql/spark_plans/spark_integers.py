@@ -1,4 +1,4 @@
-"""Integers of Spark's that wrap around as Java's do, whatever Spark's settings say of overflows.
+"""Spark integers that wrap around as in Java, whatever Spark's settings say about overflows.
 
 Only operations on bits, and sums that cannot overflow, are used.
 """

@@ -1,4 +1,4 @@
-"""What a task of Spark's does with rows: steps, one behind the other, each of which takes batches and gives batches."""
+"""The work of a Spark task on rows: a chain of steps, each of which maps batches to batches."""
 
 from __future__ import annotations
 
@@ -203,10 +203,10 @@ class _Sent:
         raise AssertionError("operators of tables send columns")
 
     def process_watermark(self, watermark: int) -> None:
-        """Nobody behind looks at event time."""
+        """No later step uses event time."""
 
     def process_status(self, is_idle: bool) -> None:
-        """Nobody behind looks at event time."""
+        """No later step uses event time."""
 
     def taken(self) -> list[ColumnBatch]:
         batches, self._batches = self._batches, []

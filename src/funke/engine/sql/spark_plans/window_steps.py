@@ -1,4 +1,4 @@
-"""Windows in tasks of Spark's: rows with the times that windows lie by, and results with the columns of windows."""
+"""Windows in Spark tasks: rows with the times that windows lie by, and results with the columns of windows."""
 
 from __future__ import annotations
 

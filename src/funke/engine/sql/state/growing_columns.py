@@ -135,7 +135,7 @@ class _Buffer:
         """Makes room for so many values; whether they stand somewhere else now."""
         if size <= len(self.data):
             return False
-        # In place, without copying pages: nobody sees the old ones, since what is taken is a copy.
+        # In place, without copying pages: the old ones have no readers, since `take` copies.
         self.data.resize(size + (size // 2 if size < _MANY else size // 16), refcheck=False)
         return True
 

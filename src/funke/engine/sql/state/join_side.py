@@ -293,7 +293,7 @@ def _filled(size: int, value: int) -> Array:
 
 
 def _longer(array: Array, size: int, value: int) -> Array:
-    """The array with room for more, in place; nobody else has it."""
+    """The array with room for more, in place; it has no other owner."""
     known = len(array)
     array.resize(size, refcheck=False)
     if value:

@@ -22,7 +22,7 @@ Keys = Any
 
 
 class TextKeys(Sequence[str]):
-    """Texts as Arrow has them; Python's texts are made when somebody looks at one."""
+    """Strings in Arrow's layout; Python strings are made on access."""
 
     def __init__(self, column: pa.Array) -> None:
         self.column = column

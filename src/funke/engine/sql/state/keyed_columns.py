@@ -32,7 +32,7 @@ class ColumnLayout:
 
 @dataclass(frozen=True)
 class Fetched:
-    """The entries of some keys, in their order; whoever fetched them stores them before the next ones are fetched."""
+    """The entries of some keys, in their order; the caller stores them before it fetches the next ones."""
 
     keys: Keys
     columns: Columns

@@ -107,7 +107,7 @@ class PackedRows:
             total = find_rows.run(len(starts), content, lengths, len(lengths), self._head, counts, starts)
             starts = starts[: max(total, 0)]
         if len(content) and not 0 < len(starts) == counts.sum():
-            raise StateError("rows of a join were kept in another form: it is the state of another query")
+            raise StateError("rows of a join were stored in another layout: it is the state of another query")
         return starts, counts
 
     def _nulls(self, content: Array, starts: Array) -> Array:

@@ -42,7 +42,7 @@ _NO_NUMBERS: Array = np.empty(0, np.int64)
 
 @dataclass(frozen=True)
 class RankRules:
-    """Which rows count, and how their changes are told."""
+    """Which rows count, and how their changes are emitted."""
 
     schema: pa.Schema
     order: tuple[SortKey, ...]

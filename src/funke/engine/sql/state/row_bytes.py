@@ -34,7 +34,7 @@ def row_bytes(columns: Sequence[pa.Array]) -> pa.Array:
 
 
 def row_hashes(data: pa.RecordBatch, columns: Sequence[int]) -> Array:
-    """Hashes of 64 bits that nobody can choose: those of Python's bytes."""
+    """Hashes of 64 bits that an attacker cannot choose: those of Python's bytes."""
     keys = row_bytes([data.column(index) for index in columns])
     return np.fromiter(map(hash, keys.to_pylist()), np.int64, data.num_rows)
 

@@ -1,4 +1,4 @@
-"""Hashes of rows by some of their columns: 64 bits that nobody can choose."""
+"""Hashes of rows by some of their columns: 64 bits that an attacker cannot choose."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def change_settings(session: TableSession, relation: Relation) -> ChangeSettings
 
 
 def _mini_batch(settings: SessionSettings, relation: Relation) -> MiniBatch | None:
-    """How rows are gathered, if they are; a size is asked for only where somebody gathers rows."""
+    """The mini-batch settings, if it is on; a size is required only where an operator gathers rows."""
     if not parse_boolean(settings.get("table.exec.mini-batch.enabled", "false")):
         return None
     latency_ms = parse_duration(settings.get("table.exec.mini-batch.allow-latency", "0 ms")).to_millis()

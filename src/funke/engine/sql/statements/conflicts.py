@@ -66,7 +66,7 @@ def conflict_of(session: TableSession, source: Relation, target: Target) -> Conf
     """What has to be done with the rows of a query, which is as its kinds of changes are decided by."""
     if not session.is_streaming:
         return Conflict()
-    # Whoever takes what it is asked to take is asked for updates without the rows before.
+    # A sink that supports upserts gets updates without the rows before.
     taken = target.accepts(as_node(source).changelog() - {RowKind.UPDATE_BEFORE})
     _check_clause(source, target, taken)
     keys = _ONE_ROW if _is_given(source) else as_node(source).upsert_keys()
@@ -127,7 +127,7 @@ def _is_materialized(
         primary, upsert = _key_texts(source, target, keys)
         _log.warning(
             "the rows for %s are kept by its primary key %s, which is not the upsert key of the query (%s): "
-            "ON CONFLICT DO DEDUPLICATE would say so",
+            "add ON CONFLICT DO DEDUPLICATE to confirm that",
             target.name,
             primary,
             upsert,

@@ -27,12 +27,12 @@ def load_function(function: CatalogFunction) -> UserFunction:
         if function.language.upper() != "PYTHON":
             raise UnsupportedFeatureError(
                 f"the function '{function.class_name}' of language {function.language.upper()}",
-                "there is no JVM of Flink's; write it in Python",
+                "Funke runs no Flink JVM; write it in Python",
             )
         found = _imported(function.class_name)
     if not isinstance(found, DecoratedFunction):
         raise ValidationException(
-            f"'{function.class_name}' is no function for tables; decorate it with @udf, @udtf, @udaf or @udtaf"
+            f"'{function.class_name}' is not a table function; decorate it with @udf, @udtf, @udaf or @udtaf"
         )
     return found._to_user_function()
 

@@ -20,7 +20,7 @@ def create_function(session: TableSession, statement: syntax.CreateFunction) -> 
     function = _function(statement.identifier, statement.language)
     if statement.resources:
         raise UnsupportedFeatureError(
-            "CREATE FUNCTION … USING", "functions are Python's; add files with add_python_file"
+            "CREATE FUNCTION … USING", "functions are written in Python; add files with add_python_file"
         )
     if statement.is_system:
         session.functions.create_temporary_system(statement.path[-1], function, statement.if_not_exists)
@@ -72,6 +72,6 @@ def _create(session: TableSession, statement: syntax.CreateFunction, function: C
 def _function(identifier: str, language: str) -> CatalogFunction:
     if language.upper() != "PYTHON":
         raise UnsupportedFeatureError(
-            f"CREATE FUNCTION … LANGUAGE {language.upper()}", "there is no JVM of Flink's; write LANGUAGE PYTHON"
+            f"CREATE FUNCTION … LANGUAGE {language.upper()}", "Funke runs no Flink JVM; write LANGUAGE PYTHON"
         )
     return CatalogFunction(identifier, "PYTHON")

@@ -116,7 +116,7 @@ def _filled(
     names: Sequence[str] | None,
     partition: Mapping[str, str],
 ) -> Relation:
-    """Rows with all columns of the table: NULL where the query gives nothing, the partition's values where told."""
+    """Rows with all columns of the table: NULL where the query gives nothing, the values of the PARTITION clause."""
     if names is None:
         return relation
     binder = ExpressionBinder(_scope(relation), session.binder().session)

@@ -1,4 +1,4 @@
-"""Relations as jobs run them: nobody sends what nobody needs, and batches give their results once."""
+"""Optimised relations: unused columns and retractions are not sent, and batches emit final results once."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def planned_rows(
     consumer: str = "collect",
     step: WatermarkStep | None = None,
 ) -> Relation:
-    """A relation for somebody who takes changes of some kinds, and watermarks; refuses what cannot be had so."""
+    """A relation for a consumer that takes some kinds of changes, and watermarks; rejects what cannot be had so."""
     planned = _planned(session, _started(session, relation, SystemClock().now_ms()), accepted, consumer, step)
-    # Event times and watermarks do not come out of Spark: whoever wants them gets rows from slots.
+    # Event times and watermarks do not come out of Spark: consumers of them get rows from slots.
     return planned if session.is_streaming or step is not None else plan_choice(session).applied(planned)
 
 
@@ -112,7 +112,7 @@ def _planned_for(
     not_null: tuple[int, ...] = (),
 ) -> Relation:
     source = in_execution_mode(relation, session.settings, session.is_streaming)
-    # Who takes what there is gets updates with the rows before, also of a source that does not tell them.
+    # A consumer of all kinds gets updates with UPDATE_BEFORE, also from a source without it.
     kinds = as_node(source).changelog()
     accepted = target.accepts(kinds | {RowKind.UPDATE_BEFORE} if RowKind.UPDATE_AFTER in kinds else kinds)
     consumer = f"Table sink '{target.name}'"

@@ -1,4 +1,4 @@
-"""SHOW: what there is, and the statements that would make it again."""
+"""SHOW: lists objects, and the statements that create them."""
 
 from __future__ import annotations
 

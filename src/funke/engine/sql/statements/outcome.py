@@ -86,6 +86,6 @@ def text_outcome(text: str, is_plain: bool = False) -> Outcome:
 
 
 def listing(rows: list[tuple[Any, ...]], *columns: tuple[str, DataType] | str) -> Outcome:
-    """Rows of a listing; a column is a text unless its type is told."""
+    """Rows of a listing; a column is a string unless its type is given."""
     pairs = ((each, DataTypes.STRING()) if isinstance(each, str) else each for each in columns)
     return Outcome(tuple(Column(*each) for each in pairs), tuple(rows))

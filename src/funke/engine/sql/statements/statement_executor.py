@@ -81,7 +81,7 @@ def _use_modules(session: TableSession, statement: syntax.UseModules) -> Outcome
 def _load_module(session: TableSession, statement: syntax.LoadModule) -> Outcome:
     if statement.name != "core":
         raise UnsupportedFeatureError(
-            f"LOAD MODULE {statement.name}", "modules of Flink's are Java classes; use TableEnvironment.load_module"
+            f"LOAD MODULE {statement.name}", "Flink modules are Java classes; use TableEnvironment.load_module"
         )
     session.modules.load(statement.name, None)
     return OK

@@ -82,7 +82,7 @@ class StoredPlan:
                 tuple((str(name), str(each)) for name, each in content["objects"].items()),
             )
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise TableException("Failed to deserialize CompiledPlan: it is no plan that was compiled here.") from error
+            raise TableException("Failed to deserialize CompiledPlan: it was not compiled by Funke.") from error
 
     def to_json(self) -> str:
         """The plan as a text."""

@@ -78,7 +78,7 @@ def table_context(
 
 
 def written_schema(schema: SchemaDefinition, columns: ResolvedTable) -> SchemaDefinition:
-    """A schema whose types are known, and whose expressions are no texts any more."""
+    """A schema whose types are known, and whose expressions are parsed."""
     definitions = (
         replace(each.definition, expression=written_expression(each.definition.expression))
         if each.definition.expression is not None
@@ -102,5 +102,5 @@ def binder_factory(session: TableSession) -> BinderFactory:
 
 
 def idle_timeout_ms(session: TableSession) -> int | None:
-    """How long a source may be silent before it holds back nobody's event time."""
+    """How long a source may be silent before it is idle and holds back no event time."""
     return parse_duration(session.settings.get("table.exec.source.idle-timeout", "0 ms")).to_millis() or None

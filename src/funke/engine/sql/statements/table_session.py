@@ -181,7 +181,7 @@ class TableSession:
         return found if found is not None and found.kind == "table" else None
 
     def with_user_function(self, call: Call) -> Call:
-        """A call by name as one of the user's function of that name, if it means one."""
+        """A call by name as a call of the user function of that name, if there is one."""
         found = None if call.function is not None else self._find(".".join(call.path) or call.name, _built_in)
         return replace(call, function=found) if isinstance(found, UserFunction) else call
 

@@ -53,7 +53,7 @@ _HIGHEST = len(_LEVELS)
 # Functions that Flink itself defines, and Calcite does not, stand in back quotes.
 _QUOTED = {**{name: name.upper() for name in IN_CAPITALS}, "translate": "TRANSLATE3", "translate3": "TRANSLATE3"}
 _QUOTED |= {name: name.upper() for name in ("greatest", "least", "typeof")}
-# What nobody says, because it goes without saying.
+# Defaults that are not written out.
 _DEFAULTS = {"DECIMAL(10, 0)": "DECIMAL", "TIME(0)": "TIME", "TIMESTAMP(6)": "TIMESTAMP"}
 # Functions that SQL writes without parentheses.
 _BARE = frozenset(["current_date", "current_time", "current_timestamp", "localtime", "localtimestamp"])

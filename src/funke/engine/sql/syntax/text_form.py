@@ -120,7 +120,7 @@ def summary(expression: Expression) -> str:
 
 
 def _parts(expression: Expression) -> tuple[Any, ...]:
-    """Return the name and the arguments of what is no call here and one in Flink."""
+    """Return the name and the arguments of an expression that Flink writes as a call."""
     if isinstance(expression, Cast):
         return "TRY_CAST" if expression.is_safe else "cast", expression.operand, to_sql_text(expression.type)
     if isinstance(expression, Alias):

@@ -1,4 +1,4 @@
-"""A function of the user's, as the binder takes it: what it is, what goes in, what comes out."""
+"""A user function for the binder: its kind, its argument types, its result type."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class HashMapBackend(KeyedBackend):
         self._now_ms = now_ms
         self._handles: dict[_Place, Any] = {}
         self._kinds: dict[str, str] = {}
-        # Tables that came from a snapshot and that nobody has asked for yet.
+        # Tables that came from a snapshot and that are not registered yet.
         self._restored: dict[_Place, tuple[TableId, Table]] = {}
 
     def get_state(self, descriptor: StateDescriptor, namespace: Hashable = None) -> Any:

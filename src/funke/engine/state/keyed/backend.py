@@ -22,7 +22,7 @@ class KeyedBackend(ABC):
     """Keeps state by key, and by namespace (a window) where there is one.
 
     `current_key` is the key that all state handles look at, in its stored form (see `storage_keys`). Loops over
-    records assign it directly; everybody else calls `set_current_key`.
+    records assign it directly; all others call `set_current_key`.
     """
 
     current_key: Any

@@ -31,7 +31,7 @@ def kind_of(descriptor: StateDescriptor) -> str:
     for known, name in _KINDS.items():
         if isinstance(descriptor, known):
             return name
-    raise StateError(f"'{descriptor!r}' is no state descriptor that Funke knows")
+    raise StateError(f"'{descriptor!r}' is not a supported state descriptor")
 
 
 def require_kind(descriptor: StateDescriptor, known: dict[str, str]) -> str:

@@ -72,7 +72,7 @@ class RocksDBBackend(KeyedBackend):
         self._folder = folder
         self._settings = settings
         self._handles: dict[tuple[str, Hashable], Any] = {}
-        # Tables of windows that somebody still uses: there must never be two for the same.
+        # Tables of windows that are still in use: there must never be two for the same.
         self._tables: WeakValueDictionary[tuple[str, Hashable], RocksDBTable] = WeakValueDictionary()
         # Those of states that are not divided by windows.
         self._plain_tables: dict[str, RocksDBTable] = {}

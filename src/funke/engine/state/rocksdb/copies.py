@@ -65,7 +65,7 @@ class DatabaseCopy:
             with open(os.path.join(folder, _CONTENTS), "rb") as file:
                 states, groups, max_parallelism, _ = unpack(file.read())
         except OSError as error:
-            raise StateError(f"'{folder}' is no snapshot of RocksDB state: {error}") from error
+            raise StateError(f"'{folder}' is not a snapshot of RocksDB state: {error}") from error
         return DatabaseCopy(folder, tuple(StateInfo(*state) for state in states), frozenset(groups), max_parallelism)
 
     def rows(self, overlay: Iterable[Fresh], is_elsewhere: bool) -> Iterator[tuple[bytes, bytes]]:

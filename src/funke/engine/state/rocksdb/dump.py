@@ -52,7 +52,7 @@ class _Reader:
     def __init__(self) -> None:
         command = [sys.executable, "-c", "from funke.engine.state.rocksdb.dump import main; main()"]
         paths = os.pathsep.join(path for path in sys.path if path)
-        # It inherits the pipe to the slot: as long as that is open, the slot knows that somebody reads a copy.
+        # It inherits the pipe to the slot: as long as that is open, the slot knows that a copy is in use.
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -62,7 +62,7 @@ class _Reader:
         )
 
     def rows(self, folder: str) -> Iterator[tuple[bytes, bytes]]:
-        """All rows of a copy; whoever does not want the rest ends the process."""
+        """All rows of a copy; a caller that does not want the rest ends the process."""
         process, is_complete = self._process, False
         assert process.stdin is not None and process.stdout is not None
         try:
@@ -91,7 +91,7 @@ def _received(pipe: IO[bytes]) -> Iterator[tuple[bytes, bytes]]:
 
 
 def main(asked: Any = None, out: Any = None) -> None:
-    """Writes the rows of copies to standard output, as long as somebody names their folders."""
+    """Writes the rows of copies to standard output, as long as folders arrive on standard input."""
     asked = asked if asked is not None else sys.stdin.buffer
     if out is None:
         with open(sys.stdout.fileno(), "wb", _PIPE_BYTES, closefd=False) as pipe:

@@ -21,7 +21,7 @@ __all__ = ["FrozenTable", "create_rocksdb_state", "frozen"]
 
 
 def frozen(value: Any) -> Any:
-    """The value itself if nobody can change it, else its bytes."""
+    """The value itself if it is immutable, else its bytes."""
     kind = type(value)
     if kind in ATOMS:
         return value

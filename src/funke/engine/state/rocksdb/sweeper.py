@@ -1,4 +1,4 @@
-"""Removes expired entries that nobody reads: one key group at a time, all of them once per time to live."""
+"""Removes expired entries that are never read: one key group at a time, all of them once per time to live."""
 
 from __future__ import annotations
 

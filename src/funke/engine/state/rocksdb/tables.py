@@ -378,7 +378,7 @@ class RocksDBTable:
         self._unpack()
 
     def close(self) -> None:
-        """The database is closed: nothing can be written any more, so nobody may ask for memory."""
+        """The database is closed: nothing can be written any more, so it must not be asked for memory."""
         if self._memory is not None:
             self._memory.caches.discard(self)
 

@@ -151,7 +151,7 @@ class RocksDBTimerQueue(Timers):
 
     def take_over(self) -> None:
         """RocksDB has got rows from a snapshot; called before any timer is set."""
-        # Before all rows: whoever asks for the next timer finds it in RocksDB.
+        # Before all rows: queries for the next timer read RocksDB.
         self._frontier, self._frontier_time = timers_prefix(self._number), -_NEVER
 
     def items(self) -> Iterator[tuple[int, Any]]:

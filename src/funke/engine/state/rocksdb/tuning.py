@@ -91,7 +91,7 @@ def create_options(rocks: Any, settings: RocksDBSettings, memory: SlotMemory | N
     options.set_block_based_table_factory(table)
     if settings.options_factory is not None:
         _ask_factory(pickle.loads(settings.options_factory), options, kept)
-    # What nobody may change: the budget of the slot, and what forked processes rely on.
+    # What users may not change: the budget of the slot, and what forked processes rely on.
     if memory is not None:
         options.set_write_buffer_manager(memory.buffers)
     options.create_if_missing(True)

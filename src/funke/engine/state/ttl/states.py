@@ -38,13 +38,13 @@ class TtlState:
         self.table.pop(self._backend.current_key, None)
 
     def keep_in(self, table: Any) -> None:
-        """Uses a table that is not in order of last use, of which somebody else removes what nobody reads."""
+        """Uses a table that is not in order of last use, from which a sweeper removes unread entries."""
         self.table = table
         self._cleanup_size = 0
 
     @property
     def is_cleaned_up(self) -> bool:
-        """Whether expired entries go although nobody reads them."""
+        """Whether expired entries go even if they are never read."""
         return self._cleanup_size > 0
 
     def with_times(self, stored: Any) -> Any:
@@ -86,7 +86,7 @@ class TtlState:
             if self._last_use(table[oldest]) > deadline:
                 return
             if self._shows_expired and oldest == self._backend.current_key:
-                # Whoever is just reading this key may still see the rest of it.
+                # A concurrent reader of this key may still see the rest of it.
                 return
             del table[oldest]
 

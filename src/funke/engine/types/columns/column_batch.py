@@ -22,7 +22,7 @@ class ColumnBatch:
     """An Arrow record batch; each of its rows may have an event time and a kind.
 
     `timestamps` are milliseconds (int64), None when the rows have none. `kinds` are the values of RowKind (int8), None
-    when all rows are inserts. Nobody changes a batch, so receivers may share it.
+    when all rows are inserts. Batches are never changed, so receivers may share them.
     """
 
     data: pa.RecordBatch

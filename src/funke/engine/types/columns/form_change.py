@@ -50,7 +50,7 @@ class RowsToColumns:
         self._encode = table_encoder(fields)
 
     def convert(self, values: list[Any], timestamps: list[int] | None) -> ColumnBatch:
-        """Return the batch; rows that are no inserts keep their kinds."""
+        """Return the batch; rows other than inserts keep their kinds."""
         if not values:
             data = pa.RecordBatch.from_pylist([], self._schema)
         else:

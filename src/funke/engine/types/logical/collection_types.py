@@ -78,11 +78,11 @@ class _ViewType(DataType):
         super().__init__(False)
 
     def to_sql_type(self, obj: Any) -> NoReturn:
-        """Refuse: a view is no value."""
+        """Raises: a view is not a value."""
         raise Exception(f"{type(self).__name__} is a type of accumulators of aggregate functions only")
 
     def from_sql_type(self, obj: Any) -> NoReturn:
-        """Refuse: a view is no value."""
+        """Raises: a view is not a value."""
         self.to_sql_type(obj)
 
 
@@ -113,5 +113,5 @@ class MapViewType(_ViewType):
 
 
 def require_type(parameter: str, given: Any) -> None:
-    """Refuse what is no data type."""
+    """Reject values that are not data types."""
     require(isinstance(given, DataType), f"{parameter} must be a DataType, got {given!r}")

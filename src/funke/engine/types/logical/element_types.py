@@ -1,4 +1,4 @@
-"""The types of Python values that a program makes a table of: found where they are not told, checked where they are."""
+"""The types of Python values that a program makes a table of: inferred if not declared, else checked."""
 
 from __future__ import annotations
 

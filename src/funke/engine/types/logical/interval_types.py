@@ -57,7 +57,7 @@ class YearMonthIntervalType(AtomicType):
 
     def __init__(self, resolution: int, precision: int = DEFAULT_PRECISION, nullable: bool = True) -> None:
         super().__init__(nullable)
-        require(resolution in (1, 2, 3), f"{resolution} is no resolution of years and months")
+        require(resolution in (1, 2, 3), f"{resolution} is not a year-month resolution")
         require(1 <= precision <= 4, f"years have 1 to 4 digits, got {precision}")
         require(
             resolution != self.YearMonthResolution.MONTH or precision == self.DEFAULT_PRECISION,
@@ -105,7 +105,7 @@ class DayTimeIntervalType(AtomicType):
         nullable: bool = True,
     ) -> None:
         super().__init__(nullable)
-        require(isinstance(resolution, self.DayTimeResolution), f"{resolution} is no resolution of days and times")
+        require(isinstance(resolution, self.DayTimeResolution), f"{resolution} is not a day-time resolution")
         require(
             resolution.name.startswith("DAY") or day_precision == self.DEFAULT_DAY_PRECISION,
             f"an interval of {resolution.name} has no days whose digits could be chosen",

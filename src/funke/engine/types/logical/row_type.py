@@ -123,7 +123,7 @@ class RowType(DataType):
             return list(obj)
         if hasattr(obj, "__dict__"):
             return [obj.__dict__.get(name) for name in self.names]
-        raise ValueError(f"{obj!r} is no row of the type {self!r}")
+        raise ValueError(f"{obj!r} is not a row of the type {self!r}")
 
     def __iter__(self) -> Iterator[RowField]:
         return iter(self.fields)
@@ -162,7 +162,7 @@ class RowType(DataType):
 
 
 class StructuredType(RowType):
-    """The type of rows that bear the name of a class, by which types with the same fields are told apart."""
+    """The type of rows that bear the name of a class, which distinguishes types with the same fields."""
 
     def __init__(self, class_name: str, fields: list[RowField] | None = None, nullable: bool = True) -> None:
         super().__init__(fields, nullable)

@@ -123,7 +123,7 @@ def _to_bare_text(data_type: Any, is_short: bool) -> str:
         return f"MAP<{_to_text(data_type.key_type, is_short)}, {_to_text(data_type.value_type, is_short)}>"
     if isinstance(data_type, StructuredType):
         name = "'" + data_type.class_name.replace("'", "''") + "'"
-        # What a field means is no part of the type, as in Flink.
+        # A field's description is not part of the type, as in Flink.
         fields = (f"{quoted(each.name)} {_to_text(each.data_type, is_short)}" for each in data_type)
         return f"STRUCTURED<{', '.join([name, *fields])}>"
     if isinstance(data_type, RowType):
@@ -339,7 +339,7 @@ class _Parser:
     def _parse_unit(self) -> Resolution:
         name = self._next("name").upper()
         if name not in Resolution.IntervalUnit.__members__:
-            raise self.problem(f"'{name}' is no unit of time")
+            raise self.problem(f"'{name}' is not a time unit")
         digits = {"YEAR": 2, "DAY": 2, "SECOND": 6}
         if name not in digits:
             return Resolution(Resolution.IntervalUnit[name])

@@ -1,4 +1,4 @@
-// What the service has told: one store of answers by path, kept fresh by one stream of events, or by asking again.
+// The service's answers: one store of answers by path, kept fresh by one stream of events, or by asking again.
 import { useEffect, useState } from "./view.js";
 
 const API = "./v1";
@@ -256,7 +256,7 @@ export function useData(path) {
   return useAll([path])[path] ?? NOTHING;
 }
 
-// Whether the service has a path beside those that every one of Flink's has; undefined until that is known.
+// Whether the service has a path beyond those of Flink's REST interface; undefined until that is known.
 export function useOffers(path) {
   const { value, error } = useData("/funke");
   return value ? value.paths.includes(path) : error ? false : undefined;

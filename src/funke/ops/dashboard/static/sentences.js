@@ -8,7 +8,7 @@ const NO_INTERVAL = 9e15;
 const sentence = (level, text, more) => ({ level, text, more });
 const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
-// What needs somebody
+// What needs attention
 
 // `seen`: checkpoints, checkpoint settings and failures of jobs, by job id, as far as they are known.
 export function needs(job, seen, now) {

@@ -297,7 +297,7 @@ def test_arrays_are_written(postgresql):
         (
             "'scan.partition.column' = 'x', 'scan.partition.num' = '2', 'scan.partition.lower-bound' = '1', "
             "'scan.partition.upper-bound' = '2'",
-            "is no column of the table: id",
+            "is not a column of the table: id",
         ),
     ],
 )

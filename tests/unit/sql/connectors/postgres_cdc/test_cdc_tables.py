@@ -46,10 +46,10 @@ def test_metadata_stands_behind_the_columns():
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ("'slot.name' = 'My Slot'", "is no name of a slot"),
+        ("'slot.name' = 'My Slot'", "is not a slot name"),
         ("'scan.incremental.snapshot.chunk.size' = '1'", "must be larger than 1"),
         ("'debezium.something' = '1'", "Unsupported options found for 'postgres-cdc'"),
-        ("'schema-name' = '('", "is no pattern"),
+        ("'schema-name' = '('", "is not a pattern"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(options, told):

@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 __all__ = ["DatagenFactory", "DatagenTableSource"]
 
 _RATE = TableOption("rows-per-second", "Long", "10000", "How many rows are made in a second.")
-_ROWS = TableOption("number-of-rows", "Long", None, "How many rows there are; without it the table has no end.")
+_ROWS = TableOption("number-of-rows", "Long", None, "The number of rows; without it the table is unbounded.")
 _PARALLELISM = TableOption("scan.parallelism", "Integer", None, "How many subtasks make rows.")
 _BATCH_ROWS = 1 << 14
 
 
 class DatagenFactory(TableFactory):
     identifier = "datagen"
-    purpose = "Makes rows up, for tests and for trying queries."
+    purpose = "Generates rows, for tests and trials."
     reads = True
     takes_common_options = False
     optional_options = (_RATE, _ROWS, _PARALLELISM, *FIELD_OPTIONS)

@@ -34,11 +34,11 @@ from funke.engine.types.logical.time_types import DateType, LocalZonedTimestampT
 __all__ = ["FakerFactory"]
 
 _RATE = TableOption("rows-per-second", "Long", "10000", "How many rows are made in a second.")
-_ROWS = TableOption("number-of-rows", "Long", None, "How many rows there are; without it the table has no end.")
+_ROWS = TableOption("number-of-rows", "Long", None, "The number of rows; without it the table is unbounded.")
 _EXPRESSION = TableOption(
     "fields.#.expression",
     description=(
-        "What values look like, such as `#{Name.first_name}`, `#{number.numberBetween '1','99'}`, "
+        "The expression of the values, such as `#{Name.first_name}`, `#{number.numberBetween '1','99'}`, "
         "`#{regexify '(A|B){2}'}`, `#{date.past '5','SECONDS'}`; maps have one for `#.key` and one for `#.value`."
     ),
 )
@@ -53,7 +53,7 @@ _TIME_FORMATS: dict[type[DataType], str] = {
 
 class FakerFactory(TableFactory):
     identifier = "faker"
-    purpose = "Invents rows by the expressions of datafaker that are in common use, for tests and demonstrations."
+    purpose = "Generates rows by the common expressions of datafaker, for tests and demonstrations."
     reads = True
     takes_common_options = False
     optional_options = (_RATE, _ROWS, _EXPRESSION, _NULL_RATE, _LENGTH)

@@ -62,7 +62,7 @@ _COMPACT = TableOption(
     "The files of a checkpoint become one for each partition before they are seen.",
 )
 _COMPACT_SIZE = TableOption(
-    "compaction.file-size", "MemorySize", None, "Files of so many bytes are large enough; as for rolling by default."
+    "compaction.file-size", "MemorySize", None, "The target size of compacted files; by default that of rolling."
 )
 _SUCCESS_KIND = TableOption(
     "sink.partition-commit.policy.kind",
@@ -75,7 +75,7 @@ _TRIGGER = TableOption(
     "sink.partition-commit.trigger",
     default="process-time",
     description=(
-        "When partitions are told to be complete: by the clock (process-time), without a delay with every commit of "
+        "When partitions are reported complete: by the clock (process-time), without a delay with every commit of "
         "files; or when the watermark has passed the time that their values say (partition-time)."
     ),
 )
@@ -93,7 +93,7 @@ _TIME_KIND = TableOption(
 )
 _TIME_PATTERN = TableOption(
     "partition.time-extractor.timestamp-pattern",
-    description="The text of a partition's time, made of its values: '$day $hour:00:00'; the first value by default.",
+    description="The time of a partition as a string of its values: '$day $hour:00:00'; by default the first value.",
 )
 _TIME_FORMATTER = TableOption(
     "partition.time-extractor.timestamp-formatter",
@@ -210,9 +210,9 @@ def _refuse(values: OptionValues) -> None:
         if option in values and values[option].lower() != "false":
             raise UnsupportedFeatureError(f"the option '{option.key}'")
     if values[_SUCCESS_KIND] not in (None, "success-file"):
-        raise UnsupportedFeatureError(f"'{_SUCCESS_KIND.key}' = '{values[_SUCCESS_KIND]}'", "it may be 'success-file'")
+        raise UnsupportedFeatureError(f"'{_SUCCESS_KIND.key}' = '{values[_SUCCESS_KIND]}'", "expected 'success-file'")
     if values[_TIME_KIND] != "default":
-        raise UnsupportedFeatureError(f"'{_TIME_KIND.key}' = '{values[_TIME_KIND]}'", "it may be 'default'")
+        raise UnsupportedFeatureError(f"'{_TIME_KIND.key}' = '{values[_TIME_KIND]}'", "expected 'default'")
 
 
 def _partition_commits(values: OptionValues) -> PartitionCommits | None:
@@ -227,7 +227,7 @@ def _partition_commits(values: OptionValues) -> PartitionCommits | None:
 
 
 def _format_options(context: TableContext) -> tuple[TableOption, ...]:
-    """The options of the table's format. Those that it does not know are not refused, as in Flink, but told."""
+    """The options of the table's format. Unknown options give a warning; Flink rejects them."""
     factory = find_file_format(context.values[FORMAT])
     known = tuple(each.with_prefix(factory.identifier) for each in factory.options)
     keys = {key for each in known for key in each.keys}

@@ -58,7 +58,7 @@ class FileTableSource(TableSource):
         try:
             return sum(each.size * (_COMPRESSION if each.is_compressed else 1) for each in list_files([self.path]))
         except SourceError:
-            # Whoever reads them tells it.
+            # The reader reports it.
             return None
 
     def create_source(self) -> FileSource:

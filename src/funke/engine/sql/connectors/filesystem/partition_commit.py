@@ -1,4 +1,4 @@
-"""When a partition is told to be complete: some time after its own time, or after it was begun."""
+"""When a partition is reported complete: some time after its own time, or after it was begun."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class CompletePartition:
 
 @dataclass(frozen=True)
 class PendingPartitions:
-    """Folders that are not told yet, each with the time when it was begun; part of a writer's state."""
+    """Folders that are not reported yet, each with the time when it was begun; part of a writer's state."""
 
     begun_ms: tuple[tuple[str, int], ...]
 

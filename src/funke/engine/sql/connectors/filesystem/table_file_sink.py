@@ -110,7 +110,7 @@ class _ColumnWriter(FileSinkWriter):
         self._schema = schema_of(sink.partitions.fields)
         self._input_type = context.input_type
         self._commits = sink.commits
-        # Folders that are not told to be complete, and when they were begun.
+        # Folders that are not reported complete yet, and when they were begun.
         self._pending: dict[str, int] = {}
         self._watermark = MIN_WATERMARK
 
@@ -148,7 +148,7 @@ class _ColumnWriter(FileSinkWriter):
         return self._commits.is_complete(folder, begun_ms, self._now_ms(), self._watermark)
 
     def snapshot(self) -> list[Any]:
-        """The buckets, and what is not told yet."""
+        """The buckets, and the folders not reported yet."""
         pending = [PendingPartitions(tuple(self._pending.items()))] if self._pending else []
         return [*super().snapshot(), *pending]
 

@@ -31,7 +31,7 @@ _USER_INFO = TableOption("basic-auth.user-info", description="Name and password,
 _BEARER_SOURCE = TableOption("bearer-auth.credentials-source", description="STATIC_TOKEN for the option below.")
 _TOKEN = TableOption("bearer-auth.token", description="The token.")
 _CA_FILE = TableOption(
-    "ssl.truststore.location", description="Certificates to trust, as a PEM file; key stores of Java are refused."
+    "ssl.truststore.location", description="Trusted certificates as a PEM file; Java key stores are rejected."
 )
 _REFUSED = tuple(
     TableOption(key, description="Refused: not available here.")
@@ -41,7 +41,7 @@ _REFUSED = tuple(
 
 class AvroConfluentFactory(FileFormatFactory):
     identifier = "avro-confluent"
-    purpose = "Records of Avro behind the number of their schema in a registry; for messages, not for files."
+    purpose = "Avro records after the number of their schema in a registry; for messages, not for files."
     options = (_URL, _SUBJECT, _SCHEMA, _SOURCE, _USER_INFO, _BEARER_SOURCE, _TOKEN, _CA_FILE, *_REFUSED)
 
     def create_decoder(self, fields: tuple[RowField, ...], values: OptionValues) -> RegistryDecoder:

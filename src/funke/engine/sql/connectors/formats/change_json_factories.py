@@ -62,7 +62,7 @@ class _ChangeJsonFactory(FileFormatFactory):
 
 class DebeziumJsonFactory(_ChangeJsonFactory):
     identifier = "debezium-json"
-    purpose = "Changes as Debezium writes them: the row before, the row after, and what was done."
+    purpose = "Changes as Debezium writes them: the row before, the row after, and the operation."
     options = (_SCHEMA, *JSON_OPTIONS)
     text = DEBEZIUM
 
@@ -79,7 +79,7 @@ class DebeziumJsonFactory(_ChangeJsonFactory):
 
 class CanalJsonFactory(_ChangeJsonFactory):
     identifier = "canal-json"
-    purpose = "Changes as Canal writes them for MySQL: several rows, and what they were."
+    purpose = "Changes as Canal writes them for MySQL: several rows, with their old values."
     options = (_DATABASE, _TABLE, *JSON_OPTIONS)
     text = CANAL
 
@@ -90,7 +90,7 @@ class CanalJsonFactory(_ChangeJsonFactory):
 
 class MaxwellJsonFactory(_ChangeJsonFactory):
     identifier = "maxwell-json"
-    purpose = "Changes as Maxwell writes them for MySQL: a row, and what of it was different."
+    purpose = "Changes as Maxwell writes them for MySQL: a row, and its changed values."
     text = MAXWELL
 
     def create_decoder(self, fields: tuple[RowField, ...], values: OptionValues) -> MaxwellJsonDecoder:
@@ -112,5 +112,5 @@ def _pattern(values: OptionValues, option: TableOption) -> str | None:
         try:
             re.compile(text)
         except re.error as error:
-            raise ValidationException(f"'canal-json.{option.key}' = '{text}' is no pattern: {error}") from None
+            raise ValidationException(f"'canal-json.{option.key}' = '{text}' is not a pattern: {error}") from None
     return text

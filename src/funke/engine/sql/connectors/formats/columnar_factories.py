@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 __all__ = ["AvroFactory", "OrcFactory", "ParquetFactory", "RawFactory"]
 
 _UTC = TableOption(
-    "utc-timezone", "Boolean", "false", "Instants in the file are dates and times of UTC, not of the machine's zone."
+    "utc-timezone", "Boolean", "false", "Instants in the file are dates and times in UTC, not in the machine's zone."
 )
 _INT64 = TableOption(
     "write.int64.timestamp",
     "Boolean",
     "false",
-    "Timestamps are written as INT64, dates and times as they are; if not, as INT96, as instants.",
+    "Writes timestamps as INT64, dates and times unchanged; otherwise as INT96, as instants.",
 )
 _INT64_UNIT = TableOption(
     "timestamp.time.unit", default="micros", description="The unit of INT64.", choices=("nanos", "micros", "millis")
@@ -46,7 +46,7 @@ _AVRO_CODEC = TableOption(
 _AVRO_ENCODING = TableOption(
     "encoding",
     default="binary",
-    description="Only binary: Avro's form in JSON is not read.",
+    description="Only binary: Avro's JSON encoding is not supported.",
     choices=("binary", "json"),
 )
 _AVRO_MAPPING = TableOption(
@@ -127,7 +127,7 @@ def _check_avro(values: OptionValues) -> None:
 
 class RawFactory(FileFormatFactory):
     identifier = "raw"
-    purpose = "Lines as they are, as the values of the only column."
+    purpose = "Unchanged lines, as the values of the only column."
     options = (_CHARSET, _ENDIANNESS)
 
     def create_reader(self, fields: tuple[RowField, ...], values: OptionValues) -> TableFileFormat:

@@ -21,7 +21,7 @@ __all__ = ["CsvFactory"]
 _DELIMITER = TableOption("field-delimiter", default=",", description="The sign between two cells.")
 _NO_QUOTES = TableOption("disable-quote-character", "Boolean", "false", "Quotes are signs like any other.")
 _QUOTE = TableOption("quote-character", default='"', description="The sign around cells that hold other signs.")
-_COMMENTS = TableOption("allow-comments", "Boolean", "false", "Lines that begin with # are no rows.")
+_COMMENTS = TableOption("allow-comments", "Boolean", "false", "Lines that begin with # are comments.")
 _IGNORE = TableOption(
     "ignore-parse-errors", "Boolean", "false", "Cells that cannot be read are NULL, lines with too many are left out."
 )
@@ -29,7 +29,7 @@ _ARRAY = TableOption("array-element-delimiter", default=";", description="The si
 _ESCAPE = TableOption("escape-character", description="The sign that takes its meaning from the next one.")
 _NULL = TableOption("null-literal", description="The cell that means NULL.")
 _HEADER = TableOption("ignore-first-line", "Boolean", "false", "Files begin with a line of names, as Flink 1.x reads.")
-_LINES = TableOption("line-delimiter", description="What ends a row of a file, beside line breaks, as in Flink 1.x.")
+_LINES = TableOption("line-delimiter", description="The end of a row of a file, beside line breaks, as in Flink 1.x.")
 _SCIENTIFIC = TableOption(
     "write-bigdecimal-in-scientific-notation", "Boolean", "true", "Writes the decimal 100000 as 1E+5."
 )
@@ -37,7 +37,7 @@ _SCIENTIFIC = TableOption(
 
 class CsvFactory(FileFormatFactory):
     identifier = "csv"
-    purpose = "Rows as lines, cells with a sign between them."
+    purpose = "Rows as lines, cells with a delimiter between them."
     options = (_DELIMITER, _NO_QUOTES, _QUOTE, _COMMENTS, _IGNORE, _ARRAY, _ESCAPE, _NULL, _HEADER, _LINES, _SCIENTIFIC)
 
     def create_reader(self, fields: tuple[RowField, ...], values: OptionValues) -> TableFileFormat:

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 __all__ = ["JSON_OPTIONS", "JsonFactory", "is_iso", "ignores_errors", "json_lines"]
 
-_FAIL = TableOption("fail-on-missing-field", "Boolean", "false", "A field that is not there is an error, not NULL.")
+_FAIL = TableOption("fail-on-missing-field", "Boolean", "false", "A missing field is an error instead of NULL.")
 _IGNORE = TableOption(
     "ignore-parse-errors",
     "Boolean",
     "false",
-    "Fields that cannot be read are NULL, lines that are no JSON are left out.",
+    "Fields that cannot be read are NULL, lines that are not JSON are left out.",
 )
 _STANDARD = TableOption(
     "timestamp-format.standard",
@@ -58,7 +58,7 @@ def is_iso(values: OptionValues) -> bool:
 
 class JsonFactory(FileFormatFactory):
     identifier = "json"
-    purpose = "Rows as lines, each of them an object."
+    purpose = "Each line is a JSON object."
     options = (_FAIL, _IGNORE, _STANDARD, _NULL_KEYS, _NULL_KEY, _PLAIN, _NO_NULLS, _PARSER)
 
     def create_reader(self, fields: tuple[RowField, ...], values: OptionValues) -> JsonTableFormat:

@@ -28,7 +28,7 @@ URL = TableOption(
     description="The database: jdbc:postgresql://host:port/name, mysql or mariadb in its place, or jdbc:sqlite:/path.",
 )
 TABLE = TableOption("table-name", description="The table; a dot separates its schema.")
-_DRIVER = TableOption("driver", description="The class of Java's driver; has no effect, the URL tells which database.")
+_DRIVER = TableOption("driver", description="The class of the Java driver; no effect: the URL names the database.")
 USER = TableOption("username", description="Who connects.")
 PASSWORD = TableOption("password", description="The password; not shown anywhere.")
 _TIMEOUT = TableOption("connection.max-retry-timeout", "Duration", "60 s", "How long connecting may take.")
@@ -55,7 +55,7 @@ _MAX_ROWS = TableOption(
     "sink.buffer-flush.max-rows", "Integer", "100", "So many changes are written together; 0 for no bound."
 )
 _INTERVAL = TableOption(
-    "sink.buffer-flush.interval", "Duration", "1 s", "Changes wait so long at most; 0 for until there are enough."
+    "sink.buffer-flush.interval", "Duration", "1 s", "The longest time that changes wait; 0: until there are enough."
 )
 _RETRIES = TableOption("sink.max-retries", "Integer", "3", "How often writing is tried again.")
 _PARTITION = (_COLUMN, _NUM, _LOWER, _UPPER)
@@ -147,7 +147,7 @@ def _bounds(context: TableContext) -> PartitionBounds | None:
         raise ValidationException(f"'{_NUM.key}' must be at least 1, but is {number}.")
     types = {each.name: each.type for each in context.columns}
     if column not in types:
-        raise ValidationException(f"'{_COLUMN.key}'='{column}' is no column of the table: {', '.join(types)}.")
+        raise ValidationException(f"'{_COLUMN.key}'='{column}' is not a column of the table: {', '.join(types)}.")
     if not isinstance(types[column], INTEGRAL):
         raise UnsupportedFeatureError(
             f"'{_COLUMN.key}' of type {to_sql_text(types[column])}", "a column with whole numbers is needed"

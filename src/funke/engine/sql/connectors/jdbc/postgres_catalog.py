@@ -60,7 +60,7 @@ class PostgresCatalog(Catalog):
         self._password = password
 
     def open(self) -> None:
-        """Connects once, so that a wrong host or password is told here."""
+        """Connects once, so that a wrong host or password fails here."""
         self._rows(self.default_database, "SELECT 1")
 
     def list_databases(self) -> list[str]:

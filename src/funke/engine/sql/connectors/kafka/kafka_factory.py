@@ -42,7 +42,7 @@ class KafkaFactory(TableFactory):
     purpose = (
         "Records of topics in Kafka; 'properties.…' are those of Kafka's clients. METADATA columns: topic, partition, "
         "headers, leader-epoch, offset, timestamp, timestamp-type; headers and timestamp can be written, and topic if "
-        "the table has several. What formats of changes tell beside rows is read as 'value.…': value.source.table …"
+        "the table has several. Metadata of change formats is read as 'value.…', such as value.source.table."
     )
     reads = writes = True
     required_options = (options.SERVERS,)

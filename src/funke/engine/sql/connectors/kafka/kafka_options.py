@@ -32,14 +32,14 @@ PATTERN = TableOption(
 GROUP = TableOption("properties.group.id", description="The group of the readers, for offsets that are committed.")
 FORMAT = TableOption("format", description="The format of values; its options follow as 'json.…' and so on.")
 VALUE_FORMAT = TableOption(
-    "value.format", description="The same, where there is 'key.format' too; its options follow as 'value.json.…'."
+    "value.format", description="The format of values, if 'key.format' is set; its options follow as 'value.json.…'."
 )
 KEY_FORMAT = TableOption("key.format", description="The format of keys; its options follow as 'key.json.…'.")
 KEY_FIELDS = TableOption("key.fields", "List<String>", "", "The columns that are in the key, with semicolons.")
 KEY_PREFIX = TableOption(
     "key.fields-prefix",
     default="",
-    description="What the names of those columns have in front here, and not in the key.",
+    description="The prefix of these columns' names in the table, which the key does not have.",
 )
 INCLUDE = TableOption(
     "value.fields-include",
@@ -72,7 +72,7 @@ DISCOVERY = TableOption(
     "scan.topic-partition-discovery.interval", "Duration", "5 min", "How often to look for new partitions; 0 for never."
 )
 SCAN_PARALLELISM = TableOption(
-    "scan.parallelism", "Integer", None, "How many subtasks read; as many as the job has by default."
+    "scan.parallelism", "Integer", None, "The number of reading subtasks; by default that of the job."
 )
 GUARANTEE = TableOption(
     "sink.delivery-guarantee",
@@ -103,8 +103,7 @@ BUFFER_ROWS = TableOption(
     "sink.buffer-flush.max-rows",
     "Integer",
     "0",
-    "So many rows are held back at most, and of those with the same key the last one is written; needs the interval, "
-    "too.",
+    "The largest number of rows that are held back; only the last one of each key is written. Needs the interval, too.",
 )
 BUFFER_TIME = TableOption(
     "sink.buffer-flush.interval", "Duration", "0 s", "So long rows are held back; 0 of either for not at all."
@@ -176,7 +175,7 @@ def _specific(values: OptionValues, given: TableOption, topic: str) -> dict[Part
 
 
 def format_options(values: OptionValues, option: TableOption, prefix: str) -> tuple[TableOption, ...]:
-    """The options of a format that a table names; those that it does not know are told."""
+    """The options of a format that a table names; unknown ones give a warning."""
     if option not in values:
         return ()
     factory = find_file_format(values[option])

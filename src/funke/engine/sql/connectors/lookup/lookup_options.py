@@ -42,7 +42,7 @@ _MAX_ROWS = TableOption(
     "lookup.partial-cache.max-rows",
     "Long",
     None,
-    "How many keys are remembered; those that were not asked for the longest time go.",
+    "The number of cached keys; the least recently used ones are evicted.",
     older_keys=("lookup.cache.max-rows",),
 )
 _AFTER_WRITE = TableOption(

@@ -44,8 +44,8 @@ _TABLE = TableOption(
 )
 _SERVER_ID = TableOption(
     "server-id",
-    description="The number that the server knows the reader of its log by, which no other reader may have; of a range "
-    "like '5400-5408' the first. Without it, one of 5400 to 6400 by chance.",
+    description="The reader's number at the server, which must be unique; the first one of a range "
+    "such as '5400-5408'. By default a random one of 5400 to 6400.",
 )
 _ZONE = TableOption(
     "server-time-zone",
@@ -67,7 +67,7 @@ _FILE = TableOption(
 _POS = TableOption("scan.startup.specific-offset.pos", "Long", None, "The place in this file.")
 _GTIDS = TableOption(
     "scan.startup.specific-offset.gtid-set",
-    description="In place of both: all transactions of the log are read but those of this set, as '0-1-100' or "
+    description="Instead of both: reads all transactions of the log except those of this set, as '0-1-100' or "
     "'uuid:1-100'.",
 )
 _REFUSED = (
@@ -79,7 +79,7 @@ _REFUSED = (
 )
 _STREAMED = TableOption("debezium.min.row.count.to.stream.result", "Integer", "1000", "Has no effect here.")
 _TIME = TableOption("scan.startup.timestamp-millis", "Long", None, "The time that 'timestamp' means.")
-# Parameters of Java's driver: sslMode, useSSL and what else its URLs may hold here.
+# Parameters of the Java driver: sslMode, useSSL and what else its URLs may hold here.
 _PROPERTIES = "jdbc.properties"
 _RANGE = re.compile(r"\s*(\d+)\s*(?:-\s*\d+\s*)?")
 
@@ -87,7 +87,7 @@ _RANGE = re.compile(r"\s*(\d+)\s*(?:-\s*\d+\s*)?")
 class MySqlCdcFactory(ChangeTableFactory):
     identifier = "mysql-cdc"
     purpose = (
-        "Tables of MySQL and MariaDB and everything that changes in them: rows that are there, then the binary log. "
+        "Tables of MySQL and MariaDB with all changes: the present rows, then the binary log. "
         "Needs `binlog_format = ROW` and the driver PyMySQL (`funke[mysql]`). Options `jdbc.properties.…` are "
         "parameters as in the URLs of the connector jdbc: `jdbc.properties.sslMode`."
     )
@@ -147,7 +147,7 @@ def _zone(name: str) -> str:
         ZoneInfo(name)
     except (ValueError, OSError, KeyError):
         if not re.fullmatch(r"[+-]\d\d:\d\d", name):
-            raise ValidationException(f"'{_ZONE.key}' = '{name}' is no time zone like 'Europe/Berlin'.") from None
+            raise ValidationException(f"'{_ZONE.key}' = '{name}' is not a time zone like 'Europe/Berlin'.") from None
     return name
 
 

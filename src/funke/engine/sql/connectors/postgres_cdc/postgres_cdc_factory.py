@@ -51,7 +51,7 @@ _START = TableOption(
     "scan.startup.mode",
     "Enum",
     "initial",
-    "Reads the tables and then the log, the log from now on, the log from where the slot stands, or the tables alone.",
+    "Reads the tables and then the log, the log from now on, the log from the slot's position, or the tables alone.",
     ("initial", "latest-offset", "committed-offset", "snapshot"),
 )
 _PUBLICATION = TableOption(
@@ -69,7 +69,7 @@ _DELAY = TableOption(
     "scan.lsn-commit.checkpoints-num-delay",
     "Integer",
     "0",
-    "So many checkpoints later the server hears of a position: it keeps its log for those that are restored by hand.",
+    "How many checkpoints later a position is confirmed: the server keeps its log for restoring them by hand.",
 )
 _IDS = TableOption("table-id.include-database", "Boolean", "false", "Has no effect here.")
 _REFUSED = (
@@ -82,7 +82,7 @@ _REFUSED = (
 class PostgresCdcFactory(ChangeTableFactory):
     identifier = "postgres-cdc"
     purpose = (
-        "Tables of PostgreSQL and everything that changes in them: rows that are there, then the log. Needs "
+        "Tables of PostgreSQL with all changes: the present rows, then the log. Needs "
         "`wal_level = logical` and the driver psycopg (`funke[jdbc]`)."
     )
     required_options = (HOST, _USER, PASSWORD, _DATABASE, _SCHEMA, _TABLE, _SLOT)
@@ -115,8 +115,8 @@ class PostgresCdcFactory(ChangeTableFactory):
             raise UnsupportedFeatureError(f"'{_PLUGIN.key}' = '{values[_PLUGIN]}'", "changes are read with pgoutput")
         if not re.fullmatch(r"[a-z0-9_]{1,63}", values[_SLOT]):
             raise ValidationException(
-                f"'{_SLOT.key}' = '{values[_SLOT]}' is no name of a slot: small letters, digits and underscores make "
-                "one."
+                f"'{_SLOT.key}' = '{values[_SLOT]}' is not a slot name; use up to 63 lower-case letters, digits and "
+                "underscores."
             )
         if values[_MODE] == "upsert" and not context.primary_key:
             raise ValidationException("Primary key must be present when upsert mode is selected.")

@@ -42,7 +42,7 @@ class _BuildBody(AggregateBody):
             accumulator.add(arguments[0] & 0xFFFFFFFF)
 
     def retract(self, accumulator: BitMap, *arguments: SqlValue) -> None:
-        raise NotImplementedError("numbers that may be taken back are counted, see _CountedBuildBody")
+        raise NotImplementedError("retractable numbers are counted, see _CountedBuildBody")
 
     def merge(self, accumulator: BitMap, other: BitMap) -> None:
         accumulator |= other
@@ -80,7 +80,7 @@ class _CombinedBody(AggregateBody):
             self._add(accumulator, opened(arguments[0]))
 
     def retract(self, accumulator: list[BitMap], *arguments: SqlValue) -> None:
-        raise NotImplementedError("bitmaps that may be taken back are counted, see _CountedBody")
+        raise NotImplementedError("retractable bitmaps are counted, see _CountedBody")
 
     def merge(self, accumulator: list[BitMap], other: list[BitMap]) -> None:
         for each in other:

@@ -50,7 +50,7 @@ class _ExtremeBody(AggregateBody):
             accumulator[0] = value
 
     def retract(self, accumulator: list[SqlValue], *arguments: SqlValue) -> None:
-        raise NotImplementedError("values that may be taken back are counted, see CountedExtremeBody")
+        raise NotImplementedError("retractable values are counted, see CountedExtremeBody")
 
     def merge(self, accumulator: list[SqlValue], other: list[SqlValue]) -> None:
         self.accumulate(accumulator, other[0])

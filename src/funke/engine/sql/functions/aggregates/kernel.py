@@ -23,8 +23,8 @@ Fields = tuple[Any, ...]
 class AggregateKernel(ABC):
     """One call of an aggregate function.
 
-    `before` are the accumulators of the groups whose segments `rows` has, in the order of the segments. Whoever hands
-    accumulators over goes on with those that come back: objects among them are changed in place.
+    `before` are the accumulators of the groups whose segments `rows` has, in the order of the segments. A caller hands
+    accumulators over and continues with the returned ones: objects among them are changed in place.
     """
 
     # The numpy type of each field, and what it is for a group without rows; objects are made by calling it.

@@ -37,7 +37,7 @@ class _LagBody(AggregateBody):
 
     def value(self, accumulator: list[Any]) -> SqlValue:
         offset, default, values = accumulator
-        # As in Flink, a NULL counts as a row that is not there.
+        # As in Flink, a NULL counts as a missing row.
         return default if len(values) <= offset or values[0] is None else values[0]
 
 

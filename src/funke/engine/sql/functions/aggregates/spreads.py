@@ -1,6 +1,6 @@
 """Variances and standard deviations, by Welford's way: the sum of squared distances from the mean.
 
-Groups compute them of that sum and of COUNT, as Flink does: see `in_sums`. The bodies are for whoever needs one
+Groups compute them of that sum and of COUNT, as Flink does: see `in_sums`. The bodies are for callers that need one
 function, OVER for example.
 """
 

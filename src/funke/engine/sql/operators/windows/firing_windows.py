@@ -54,9 +54,9 @@ class _Entries:
     keys: Sequence[Array]
     fields: list[Fields]
     counts: Array
-    # The results that were told last, None before the first time.
+    # The results that were emitted last, None before the first time.
     told: Array
-    # When they are told next by the clock, and whether they were at the end of the window.
+    # When the clock emits them next, and whether the end of the window did.
     timers: Array
     has_ended: Array
 
@@ -277,21 +277,21 @@ class FiringWindowOperator(WindowOperator, KeyedColumnsOperator):
                 entries.timers[:] = _NEVER
             return
         delays = np.where(entries.has_ended, late or 0, early or 0)
-        # Those that have been missed, behind a pause, would have told nothing new.
+        # Firings missed during a pause would have emitted nothing new.
         steps = (now_ms - entries.timers) // np.maximum(delays, 1) + 1
         entries.timers[:] = np.where(delays > 0, entries.timers + steps * delays, _NEVER)
 
     # Results
 
     def _told(self, entries: _Entries, chosen: Array, values: list[pa.Array]) -> None:
-        """Remembers what some keys tell; without rows they have told nothing."""
+        """Remembers the results of some keys; without rows nothing has been emitted."""
         lists = [to_values(each.take(pa.array(chosen)), use.call.result) for each, use in zip(values, self._aggregates)]
         rows = zip(*lists) if lists else [()] * len(chosen)
         for place, row in zip(chosen.tolist(), rows):
             entries.told[place] = row if entries.counts[place] else None
 
     def _images(self, told: Array) -> list[pa.Array]:
-        """Results that were told as columns."""
+        """The emitted results as columns."""
         return [
             from_values([None if each is None else each[place] for each in told], use.call.result)
             for place, use in enumerate(self._aggregates)
@@ -307,7 +307,7 @@ class FiringWindowOperator(WindowOperator, KeyedColumnsOperator):
         places: Array,
         end: int,
     ) -> _Changes:
-        """From what was told to what is to be told now: both are places among the images."""
+        """From the last results to the new ones: both are positions among the images."""
         old, new = pairs
         was, is_now = is_told[old], is_told[new]
         differs: Array = np.zeros(len(old), np.bool_)

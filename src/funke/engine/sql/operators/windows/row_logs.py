@@ -1,6 +1,6 @@
 """Rows that are only added, and come out together: in the memory of the slot, or in a backend that is larger.
 
-There they stand in chunks, one for each key group and time, since nobody asks for the rows of a single key: a row costs
+They are stored in chunks, one for each key group and time, since no one reads the rows of a single key: a row costs
 what it takes as a column, and those that are due are read one behind the other.
 """
 

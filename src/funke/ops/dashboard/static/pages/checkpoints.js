@@ -69,7 +69,7 @@ function Subtasks({ subtasks }) {
     { label: "Reached after", isNumber: true, title: "how long the barriers took to it", show: (each) => html`<${Num} value=${each.start_delay} as=${duration} unit="ms" />` },
     { label: "Written in", isNumber: true, show: (each) => html`<${Num} value=${each.checkpoint.async} as=${duration} unit="ms" />` },
     { label: "Stood still", isNumber: true, show: (each) => html`<${Num} value=${each.checkpoint.sync} as=${duration} unit="ms" />` },
-    { label: "Slot", isNumber: true, show: (each) => each.slot ?? "–" }]} empty=${html`<p class="note">Nobody has acknowledged it.</p>`} />`;
+    { label: "Slot", isNumber: true, show: (each) => each.slot ?? "–" }]} empty=${html`<p class="note">No subtask has acknowledged it.</p>`} />`;
 }
 
 function Latest({ checkpoints: { latest } }) {

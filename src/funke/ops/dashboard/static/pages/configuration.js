@@ -37,7 +37,7 @@ function jobSentence(entries, config) {
   return { level: "none", text: `${words.join(", ").replace(/^./, (letter) => letter.toUpperCase())}; ${plural(entries.length, "setting")} in all.` };
 }
 
-// Every option that the service knows, by all of its names; empty until that is told.
+// Every option that the service knows, by all of its names; empty until the answer arrives.
 function useOptions() {
   const { value } = useData(useOffers("/funke/options") ? "/funke/options" : null);
   return value?.options ?? [];

@@ -17,7 +17,7 @@ export function ExceptionsPage({ job, path }) {
   `}<//>`;
 }
 
-// The same failure again and again is told once.
+// Repeated failures are shown once.
 function groups(entries) {
   const found = [];
   for (const each of entries) {

@@ -23,7 +23,7 @@ export function GraphPage({ job, path, query }) {
   const chosen = nodes.find(({ id }) => id === query.vertex);
   const isNarrow = useIsNarrow();
   useEscape(() => pick({ vertex: "" }), Boolean(chosen));
-  if (!nodes.length) return html`<${Answer} ...${answer} /><${Empty} title="No graph yet" text="The job has not told what it is made of." />`;
+  if (!nodes.length) return html`<${Answer} ...${answer} /><${Empty} title="No graph yet" text="The job has not reported its graph yet." />`;
   const show = { job, nodes, figures, root, chosen: chosen?.id, isLive };
   return html`<${Answer} ...${answer} />
     <div class="graph-page ${chosen ? "has-panel" : ""}">

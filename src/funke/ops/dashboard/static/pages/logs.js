@@ -23,7 +23,7 @@ export function LogsPage({ route, mainRef }) {
 }
 
 function logsSentence(list, at) {
-  if (!list.length) return { level: "none", text: "Nobody has written a log yet." };
+  if (!list.length) return { level: "none", text: "There are no logs yet." };
   return { level: "none", text: `${plural(list.length, "file")}; ${list[0].name} was written last, ${ago(list[0].mtime, at)}.` };
 }
 

@@ -37,7 +37,7 @@ function Measured({ state }) {
 
 const Growth = ({ points }) => points.length > 1 ? html`<${Section} title="Over time"><div class="chart"><${Chart} times=${points.map((each) => each.at)} series=${[{ name: "bytes", values: points.map((each) => each.bytes) }]} show=${bytes} /></div><//>` : null;
 
-// Without figures by name: what checkpoints hold, by slot, or by vertex where slots are not told apart.
+// Without figures by name: what checkpoints hold, by slot, or by vertex where slots are not distinguished.
 function FromCheckpoint({ job, path, checkpoints }) {
   const last = [checkpoints.latest.completed, checkpoints.latest.savepoint].filter(Boolean).sort((a, b) => b.id - a.id)[0];
   const points = checkpoints.history.filter((each) => each.status === "COMPLETED").map((each) => ({ at: each.trigger_timestamp, bytes: each.state_size })).sort((a, b) => a.at - b.at);

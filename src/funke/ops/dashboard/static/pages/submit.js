@@ -9,7 +9,7 @@ export function SubmitPage({ mainRef }) {
   const config = useData("/config");
   return html`<main id="main" tabindex="-1" ref=${mainRef}><${Shown} of=${config}>${({ features }) => (features?.["web-submit"] ? html`<${Programs} />` : html`
     <${Answer} level="none" text="Programs are not taken here; the command line submits them." />
-    <${Empty} title="Submitting over the network is off" text="Whoever may submit a program may run anything. To allow it, set web.submit.enable to true for the service. On the machine itself:" command="funke run -d -py job.py" />`)}<//></main>`;
+    <${Empty} title="Submitting over the network is off" text="A caller who may submit a program can run any code. To allow it, set web.submit.enable to true for the service. On the machine itself:" command="funke run -d -py job.py" />`)}<//></main>`;
 }
 
 function Programs() {
