@@ -19,9 +19,11 @@ _CODES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 ENDLESS = "CREATE TABLE numbers (n INT) WITH ('connector' = 'datagen', 'rows-per-second' = '50');"
 
 
-# Makes the standard input the terminal of its process, whose Ctrl-C it gets, and becomes the shell.
+# Makes the standard input the terminal of its process, whose Ctrl-C it gets, and becomes the shell. A test runner in
+# the background ignores Ctrl-C, and its children would inherit that.
 START = """
-import fcntl, os, sys, termios
+import fcntl, os, signal, sys, termios
+signal.signal(signal.SIGINT, signal.SIG_DFL)
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 os.execv(sys.executable, [sys.executable, "-m", "funke", "sql", "-Dparallelism.default=1"])
 """
