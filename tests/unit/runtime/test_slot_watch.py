@@ -295,6 +295,13 @@ def is_socket(name: str) -> bool:
         return False
 
 
+def put(folder: str, pid: int, text: str) -> None:
+    """A file of a process, which is there with all of its text or not at all."""
+    part = Path(f"{folder}.{pid}")
+    part.write_text(text)
+    part.rename(Path(folder, str(pid)))
+
+
 def forks(order: tuple[str, str]) -> str:
     folder, then = order
     for number in range(2):
@@ -302,11 +309,11 @@ def forks(order: tuple[str, str]) -> str:
             if number == 1:
                 os.setsid()  # what leaves the session of the slot ends with it all the same
             sockets = [name for name in os.listdir("/proc/self/fd") if is_socket(name)]
-            Path(folder, str(os.getpid())).write_text(str(len(sockets)))
+            put(folder, os.getpid(), str(len(sockets)))
             time.sleep(60)
             os._exit(0)
     other = subprocess.Popen(["sleep", "60"], start_new_session=True, close_fds=False)
-    Path(folder, str(other.pid)).write_text("0")
+    put(folder, other.pid, "0")
     while len(os.listdir(folder)) < 3:
         time.sleep(0.01)
     if then == "die":

@@ -66,7 +66,7 @@ def warnings(options: dict[str, str], capsys: pytest.CaptureFixture[str]) -> lis
         ({"taskmanager.memory.process.size": "2g", "state.backend.type": "rocksdb"}, []),
         ({"metrics.reporter.p.factory.class": "a.PrometheusReporterFactory", "metrics.reporter.p.port": "1"}, []),
         ({"metrics.reporter.g.factory.class": "a.GraphiteReporterFactory"}, ["metrics.reporter.g.factory.class has"]),
-        ({"jobmanager.memory.heap.size": "2g"}, ["jobmanager.memory.heap.size has no effect: Spark's driver"]),
+        ({"jobmanager.memory.heap.size": "2g"}, ["jobmanager.memory.heap.size has no effect: spark.driver.memory"]),
     ],
 )
 def test_who_hears_what(options: dict[str, str], warned: list[str], capsys: pytest.CaptureFixture[str]) -> None:

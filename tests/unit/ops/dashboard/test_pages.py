@@ -221,8 +221,8 @@ def test_every_option_is_explained(browser: Browser, service: RecordedService) -
     browser.show(1440, "light")
     browser.go("configuration")
     browser.wait("the options", lambda: "options are known" in browser.text())
-    browser.fill("[aria-label='Only options that have']", "checkpointing.mode")
-    browser.wait("what it means", lambda: "No effect: exactly-once costs nothing more" in browser.text())
+    browser.fill("[aria-label='Only options that have']", "heap.size")
+    browser.wait("what it means", lambda: "No effect: spark.driver.memory sets the memory" in browser.text())
     browser.screenshot(SHOTS / "options-1440-light.png")
     assert browser.accessibility() == []
     browser.fill("[aria-label='Only options that have']", " nothing")
