@@ -9,10 +9,10 @@ import time
 
 _MEMORY = """
 import resource
-from funke.engine.types.key_groups import KeyGroups
+from funke.engine.types.keys.key_groups import KeyGroups
 from funke.engine.state.descriptors import ValueStateDescriptor
 from funke.engine.state.heap.backend import HashMapBackend
-from funke.engine.types.type_catalog import Types
+from funke.engine.types.information.type_catalog import Types
 
 def resident():
     with open("/proc/self/statm") as statm:

@@ -70,7 +70,7 @@ def records_of_their_own(tmp_path_factory: pytest.TempPathFactory) -> None:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """The embedded session that jobs in tests share."""
-    from funke.engine.runtime.spark_session import spark_session
+    from funke.engine.runtime.spark.spark_session import spark_session
 
     session = spark_session({})
     yield session

@@ -22,8 +22,8 @@ from funke.engine.sql.functions.values import from_values, to_value, to_values
 from funke.engine.sql.operators.calculate import schema_of
 from funke.engine.sql.parsing import parse
 from funke.engine.sql.syntax.statements import QueryStatement
+from funke.engine.types.information.scalar_coercion import round_to_float32
 from funke.engine.types.logical.sql_text import from_sql_text, to_sql_text
-from funke.engine.types.scalar_coercion import round_to_float32
 from tests.differential.sql.known_differences import LACKS, LAST_DIGIT, rows_not_compared
 from tests.differential.sql.nasty_values import COLUMNS, COMPUTED, ROWS, python_values
 from tests.differential.sql.recorded_form import plain, read_lines

@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from funke.engine.errors import FunkeError
-from funke.engine.operators.clock import ManualClock
+from funke.engine.operators.time.clock import ManualClock
 from funke.engine.sql.connectors.external_text import external_text
-from funke.engine.sql.statements.job_plans import planned_rows
+from funke.engine.sql.statements.plans.job_plans import planned_rows
 from funke.engine.types.logical.data_type import DataType
 from funke.engine.types.logical.sql_text import to_sql_text
 from funke.table import EnvironmentSettings, TableEnvironment

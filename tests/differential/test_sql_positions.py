@@ -23,7 +23,7 @@ from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
 from funke.engine.sql.functions.catalog import FUNCTIONS
 from funke.engine.sql.functions.values import from_values
 from funke.engine.sql.operators.calculate import schema_of
-from funke.engine.sql.statements.job_plans import planned_rows
+from funke.engine.sql.statements.plans.job_plans import planned_rows
 from funke.engine.types.logical.atomic_types import BooleanType
 from funke.table import EnvironmentSettings, TableEnvironment
 from tests.differential.sql.nasty_values import COLUMNS, COMPUTED, ROWS, python_values

@@ -21,7 +21,7 @@ from funke.common import Configuration
 from funke.datastream import StreamExecutionEnvironment
 from funke.engine.jobs.attempts.epoch_pacer import EpochPacer
 from funke.engine.runtime.fault_points import POINTS, arm
-from funke.engine.runtime.process_ties import children_of
+from funke.engine.runtime.slots.process_ties import children_of
 from tools import soak_job
 from tools.crash_cases import FULL_MATRIX, ONCE, run_case
 

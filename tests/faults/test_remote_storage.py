@@ -21,7 +21,7 @@ from funke.engine.connectors.sink import WriterContext
 from funke.engine.connectors.staging import Stager
 from funke.engine.errors import StateError
 from funke.engine.jobs.checkpoints.checkpoints import read_checkpoint
-from funke.engine.runtime.snapshot_files import list_folder
+from funke.engine.runtime.snapshots.snapshot_files import list_folder
 from funke.state_api import SavepointReader
 from tests.harness.exact_files import committed, sink, wait_until
 from tests.harness.s3_server import S3Server

@@ -15,7 +15,7 @@ from funke.datastream import DataStream
 from funke.datastream.connectors.datagen import RateLimiterStrategy
 from funke.engine.errors import StateError
 from funke.engine.jobs.checkpoints.checkpoints import read_checkpoint
-from funke.engine.types.key_groups import FIRST_KEY_HASH, NEWEST_KEY_HASH
+from funke.engine.types.keys.key_groups import FIRST_KEY_HASH, NEWEST_KEY_HASH
 from funke.table import Schema, StreamTableEnvironment
 from tests.faults import test_savepoints, test_sinks_restart
 from tests.faults.test_savepoints import KEYS, counted, wait_for_records

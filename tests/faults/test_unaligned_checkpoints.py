@@ -17,7 +17,7 @@ from funke.datastream.connectors.datagen import DataGeneratorSource, RateLimiter
 from funke.datastream.state import ValueStateDescriptor
 from funke.engine.errors import FunkeError
 from funke.engine.jobs.checkpoints.checkpoints import Checkpoint, read_checkpoint
-from funke.engine.types.key_groups import FIRST_KEY_HASH, NEWEST_KEY_HASH
+from funke.engine.types.keys.key_groups import FIRST_KEY_HASH, NEWEST_KEY_HASH
 from funke.table import StreamTableEnvironment
 from tests.harness.exact_files import committed, sink, wait_until
 from tests.harness.first_key_hash import first_key_hash_start

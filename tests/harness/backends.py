@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from funke.engine.state.backend_choice import BackendChoice, RocksDBSettings, create_backend
 from funke.engine.state.keyed.backend import KeyedBackend
-from funke.engine.types.key_groups import KeyGroups
+from funke.engine.types.keys.key_groups import KeyGroups
 
 BACKENDS = ("hashmap", "rocksdb", "rocksdb-without-cache")
 # Little memory, so that many databases can be open at once.

@@ -13,7 +13,7 @@ from typing import Any
 
 from funke.engine.sql.binding.relations import Relation
 from funke.engine.sql.plan.spark_rows import SparkRows
-from funke.engine.sql.statements.job_plans import planned_rows
+from funke.engine.sql.statements.plans.job_plans import planned_rows
 from funke.table import AggregateFunction, DataTypes, EnvironmentSettings, TableEnvironment
 from funke.table.udf import TableFunction, udf, udtf
 from tests.harness.case_files import read_case_file

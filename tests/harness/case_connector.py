@@ -25,7 +25,7 @@ from funke.engine.types.row import RowKind
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from funke.engine.operators.clock import Clock
+    from funke.engine.operators.time.clock import Clock
 
 __all__ = ["PREFIX", "LookupRows", "case_connector", "columns_of_tables", "rows_of_lookups"]
 

@@ -19,7 +19,7 @@ from funke.engine.config.option_values import parse_duration
 from funke.engine.errors import FunkeError
 from funke.engine.flink_exceptions import JavaException
 from funke.engine.graph.stream_graph import StreamGraph
-from funke.engine.operators.clock import ManualClock
+from funke.engine.operators.time.clock import ManualClock
 from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.connectors.external_text import external_text
 from funke.engine.sql.functions.values import to_values

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from funke.engine.jobs.checkpoints.checkpoints import Checkpoint, write_checkpoint
-from funke.engine.types.key_groups import FIRST_KEY_HASH
+from funke.engine.types.keys.key_groups import FIRST_KEY_HASH
 
 
 def first_key_hash_start(folder: Path) -> str:

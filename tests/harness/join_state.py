@@ -8,11 +8,11 @@ import pyarrow as pa
 import pytest
 
 from funke.engine.formats.column_types import to_type_info
-from funke.engine.sql.operators import stored_join_rows
-from funke.engine.sql.operators.stored_join_rows import StoredJoinRows
+from funke.engine.sql.operators.joins import stored_join_rows
+from funke.engine.sql.operators.joins.stored_join_rows import StoredJoinRows
 from funke.engine.state.backend_choice import BackendChoice
 from funke.engine.types.columns.column_hash import groups_of_columns
-from funke.engine.types.key_groups import KeyGroups
+from funke.engine.types.keys.key_groups import KeyGroups
 from funke.engine.types.logical.sql_text import from_sql_text
 from tests.harness.backends import choice_of
 

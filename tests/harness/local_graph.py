@@ -15,11 +15,11 @@ from funke.engine.graph.operations import ReadSource
 from funke.engine.graph.partitioners import Forward
 from funke.engine.graph.resolved_edges import resolved_edges
 from funke.engine.graph.stream_graph import StreamEdge, StreamGraph, StreamNode
-from funke.engine.operators.clock import ManualClock
 from funke.engine.operators.factory import create_operator
 from funke.engine.operators.input_gate import InputGate
 from funke.engine.operators.operator import MAX_WATERMARK, Operator, OperatorContext, Output, TaskInfo
-from funke.engine.runtime.router import Router, create_router, senders_to
+from funke.engine.operators.time.clock import ManualClock
+from funke.engine.runtime.blocks.router import Router, create_router, senders_to
 from funke.engine.state.backend_choice import BackendChoice
 from funke.engine.state.operator_state import share_of
 from funke.engine.types.columns.column_batch import ColumnBatch

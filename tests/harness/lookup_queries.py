@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from funke.engine.graph.operations import ColumnOperator
-from funke.engine.operators.clock import ManualClock
+from funke.engine.operators.time.clock import ManualClock
 from funke.engine.sql.binding.query_binder import QueryBinder
 from funke.engine.sql.binding.relations import Column, Relation, Scan
 from funke.engine.sql.binding.time_attributes import TimeAttribute

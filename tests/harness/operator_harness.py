@@ -10,7 +10,6 @@ from typing import Any
 
 from funke.engine.graph.operations import Operation
 from funke.engine.graph.state_meaning import StateMoves
-from funke.engine.operators.clock import ManualClock
 from funke.engine.operators.factory import create_operator
 from funke.engine.operators.operator import (
     MAX_WATERMARK,
@@ -19,13 +18,14 @@ from funke.engine.operators.operator import (
     Output,
     TaskInfo,
 )
+from funke.engine.operators.time.clock import ManualClock
 from funke.engine.state.backend_choice import BackendChoice
 from funke.engine.state.operator_state import share_of
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.driver_messages import DriverMessage
+from funke.engine.types.information.type_information import TypeInformation
 from funke.engine.types.operator_place import OperatorPlace
 from funke.engine.types.output_tag import OutputTag
-from funke.engine.types.type_information import TypeInformation
 from tests.harness.backends import choice_of
 
 # A whole run can be made with another backend, to see that it makes no difference.

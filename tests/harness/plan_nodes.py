@@ -9,10 +9,10 @@ from funke.engine.graph.operations import ColumnOperator
 from funke.engine.graph.state_meaning import StateMeaning
 from funke.engine.sql.binding.relations import Column, Relation
 from funke.engine.sql.meaning.column_texts import ColumnTexts
-from funke.engine.sql.plan.changes import INSERTS, Kinds
+from funke.engine.sql.plan.changelogs.changes import INSERTS, Kinds
+from funke.engine.sql.plan.changelogs.upsert_keys import NO_KEYS
 from funke.engine.sql.plan.lower import lower
 from funke.engine.sql.plan.node import DetachedInput
-from funke.engine.sql.plan.upsert_keys import NO_KEYS
 from funke.engine.types.columns.column_batch import ColumnBatch
 from tests.harness.operator_harness import OperatorHarness
 

@@ -21,14 +21,14 @@ from funke.engine.graph.operations import ColumnOperator
 from funke.engine.graph.stream_graph import StreamNode
 from funke.engine.jobs.checkpoints.checkpoints import Checkpoint, OperatorEntry
 from funke.engine.jobs.checkpoints.start_point import state_moves
-from funke.engine.runtime.snapshot_files import SnapshotHandle
+from funke.engine.runtime.snapshots.snapshot_files import SnapshotHandle
 from funke.engine.sql.binding.query_binder import QueryBinder
 from funke.engine.sql.binding.relations import Column, Relation, Scan
 from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.parsing import parse
-from funke.engine.sql.plan.changes import INSERTS
+from funke.engine.sql.plan.changelogs.changes import INSERTS
 from funke.engine.sql.plan.to_graph import stream_of
-from funke.engine.sql.statements.job_plans import planned_rows
+from funke.engine.sql.statements.plans.job_plans import planned_rows
 from funke.engine.sql.stream_types import row_type_of
 from funke.engine.sql.syntax.statements import QueryStatement
 from funke.engine.types.columns.column_batch import ColumnBatch

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from funke.engine.operators.clock import ManualClock
+from funke.engine.operators.time.clock import ManualClock
 from funke.engine.sql.functions.catalog import FUNCTIONS
 from funke.engine.sql.functions.evaluation import column_function, mapped_body
 from funke.engine.sql.functions.function import Argument, BoundCall, Session, SymbolType, bind, constant, symbol

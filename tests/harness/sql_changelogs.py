@@ -17,8 +17,8 @@ from funke.engine.sql.binding.table_aggregations import TableAggregation
 from funke.engine.sql.functions.values import from_values, to_values
 from funke.engine.sql.operators.calculate import schema_of
 from funke.engine.sql.parsing import parse
-from funke.engine.sql.plan.changelog_mode import for_consumer
-from funke.engine.sql.plan.changes import ALL_KINDS, INSERTS, ChangeSettings
+from funke.engine.sql.plan.changelogs.changelog_mode import for_consumer
+from funke.engine.sql.plan.changelogs.changes import ALL_KINDS, INSERTS, ChangeSettings
 from funke.engine.sql.plan.lower import lower
 from funke.engine.sql.plan.node import as_node
 from funke.engine.sql.plan.pruning import without_unused

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from funke.engine.graph.operations import ColumnOperator
-from funke.engine.operators.clock import ManualClock
+from funke.engine.operators.time.clock import ManualClock
 from funke.engine.sql.binding.query_binder import QueryBinder
 from funke.engine.sql.binding.relations import (
     Column,
@@ -21,10 +21,10 @@ from funke.engine.sql.binding.relations import (
 )
 from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.parsing import parse
-from funke.engine.sql.plan.join import TwoSidedNode
-from funke.engine.sql.plan.multi_join import MultiJoin
-from funke.engine.sql.plan.semi_join import SemiJoin
-from funke.engine.sql.statements.job_plans import planned_rows
+from funke.engine.sql.plan.joins.join import TwoSidedNode
+from funke.engine.sql.plan.joins.multi_join import MultiJoin
+from funke.engine.sql.plan.joins.semi_join import SemiJoin
+from funke.engine.sql.statements.plans.job_plans import planned_rows
 from funke.engine.sql.syntax.statements import QueryStatement
 from funke.engine.types.columns.column_batch import ColumnBatch
 from tests.harness.operator_harness import OperatorHarness, Watermark

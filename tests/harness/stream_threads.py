@@ -27,15 +27,15 @@ from funke.engine.jobs.sources.job_sources import JobSources
 from funke.engine.jobs.submission.job_code import pack_plan
 from funke.engine.planner.chaining import to_job_graph
 from funke.engine.planner.plan import Plan, to_plan
-from funke.engine.runtime.block_codec import decode, encode
-from funke.engine.runtime.checkpoint_order import AlignmentStatistics, CheckpointOrder, SnapshotAck
-from funke.engine.runtime.flame_samples import SampledStack, SampledThread, SampleOrder, take_samples
+from funke.engine.runtime.blocks.block_codec import decode, encode
+from funke.engine.runtime.monitoring.flame_samples import SampledStack, SampledThread, SampleOrder, take_samples
 from funke.engine.runtime.pipelined.connection import MESSAGE, Connection
 from funke.engine.runtime.pipelined.messages import Ready
 from funke.engine.runtime.pipelined.network_settings import NetworkSettings
 from funke.engine.runtime.pipelined.slot_loop import SlotLoop
-from funke.engine.runtime.snapshot_taking import SnapshotTaker, WriteSnapshots
-from funke.engine.runtime.worker_setup import ControlAddress, JobPackage, unpack
+from funke.engine.runtime.slots.worker_setup import ControlAddress, JobPackage, unpack
+from funke.engine.runtime.snapshots.checkpoint_order import AlignmentStatistics, CheckpointOrder, SnapshotAck
+from funke.engine.runtime.snapshots.snapshot_taking import SnapshotTaker, WriteSnapshots
 from funke.engine.state.backend_choice import BackendChoice
 from funke.engine.trust.credentials import Credentials
 

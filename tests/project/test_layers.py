@@ -136,7 +136,8 @@ def test_a_module_that_uses_its_own_package_is_a_circle(tmp_path: Path) -> None:
 
 def test_a_script_that_imports_itself_is_no_circle(tmp_path: Path) -> None:
     assert not check(
-        tmp_path, {"funke.engine.runtime.slot": "def main():\n    from funke.engine.runtime.slot import run"}
+        tmp_path,
+        {"funke.engine.runtime.slots.slot": "def main():\n    from funke.engine.runtime.slots.slot import run"},
     )
 
 

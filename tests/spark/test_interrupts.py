@@ -72,7 +72,7 @@ def collect_rows(noted: Callable[[Any], Any]) -> None:
 
 
 def to_frame(noted: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    from funke.table import table_runs
+    from funke.table.environments import table_runs
 
     left_rows = table_runs.left_rows
     monkeypatch.setattr(table_runs, "left_rows", lambda rows: left_rows(map(noted, rows)))

@@ -25,7 +25,7 @@ from funke.datastream import (
 from funke.datastream.state import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
 from funke.engine.connectors.source import Split
 from funke.engine.operators.operator import MAX_WATERMARK
-from funke.engine.types.key_groups import KeyGroups
+from funke.engine.types.keys.key_groups import KeyGroups
 from tests.harness.scripted_source import ScriptedSource, cut
 from tests.spark.job_running import collect, in_epochs, new_environment
 

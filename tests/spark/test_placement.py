@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from funke.engine.runtime.epoch_runner import placed_rdd
+from funke.engine.runtime.epochs.epoch_runner import placed_rdd
 
 pytestmark = pytest.mark.spark
 

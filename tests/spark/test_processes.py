@@ -82,7 +82,7 @@ from pyspark import SparkContext
 
 env.from_collection([1, 2, 3]).key_by(lambda x: x).reduce(lambda a, b: a + b).print()
 env.execute()
-from funke.engine.runtime.process_ties import children_of
+from funke.engine.runtime.slots.process_ties import children_of
 for pid in children_of(SparkContext._gateway.proc.pid):
     if "quiet_daemon" in Path(f"/proc/{pid}/cmdline").read_text():
         os.kill(pid, signal.SIGKILL)

@@ -21,7 +21,7 @@ from funke.datastream import (
 )
 from funke.datastream.connectors.datagen import DataGeneratorSource
 from funke.engine.errors import GraphError
-from funke.engine.types.key_groups import KeyGroups
+from funke.engine.types.keys.key_groups import KeyGroups
 from tests.spark.job_running import collect, new_environment
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]

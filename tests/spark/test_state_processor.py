@@ -20,7 +20,7 @@ from funke.datastream.window import TumblingEventTimeWindows
 from funke.engine.errors import FunkeError, JobExecutionError, StateError
 from funke.engine.jobs.checkpoints.checkpoints import read_checkpoint
 from funke.engine.state.checkpointed import CheckpointedFunction
-from funke.engine.types.key_groups import FIRST_KEY_HASH, NEWEST_KEY_HASH
+from funke.engine.types.keys.key_groups import FIRST_KEY_HASH, NEWEST_KEY_HASH
 from funke.state_api import (
     BroadcastStateBootstrapFunction,
     KeyedStateBootstrapFunction,

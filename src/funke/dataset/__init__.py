@@ -8,10 +8,10 @@ from funke.common.execution_config import ExecutionConfig
 from funke.datastream.execution_mode import RuntimeExecutionMode
 from funke.datastream.stream_execution_environment import StreamExecutionEnvironment
 from funke.engine.errors import GraphError, at_user_line
-from funke.table.old_name_notes import note_old_name
+from funke.table.flink_1.old_name_notes import note_old_name
 
 if TYPE_CHECKING:
-    from funke.table.batch_table_environment import BatchTableEnvironment
+    from funke.table.environments.batch_table_environment import BatchTableEnvironment
 
 __all__ = ["ExecutionEnvironment"]
 

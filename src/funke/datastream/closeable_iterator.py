@@ -8,8 +8,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from funke.datastream.interrupts import cancel_interrupted, watch_cell
-from funke.engine.types.collected_form import collector
-from funke.engine.types.type_information import TypeInformation
+from funke.engine.types.information.collected_form import collector
+from funke.engine.types.information.type_information import TypeInformation
 
 if TYPE_CHECKING:
     from funke.engine.jobs.job import SubmittedJob

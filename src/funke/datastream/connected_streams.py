@@ -11,7 +11,7 @@ from funke.engine.operators.functions.broadcast_functions import BroadcastProces
 from funke.engine.operators.functions.process_functions import CoProcessFunction, KeyedCoProcessFunction
 from funke.engine.state.descriptors import MapStateDescriptor
 from funke.engine.types.functions import CoFlatMapFunction, CoMapFunction, KeySelector
-from funke.engine.types.type_information import TypeInformation
+from funke.engine.types.information.type_information import TypeInformation
 
 if TYPE_CHECKING:
     from funke.datastream.data_stream import DataStream

@@ -27,10 +27,16 @@ from funke.engine.graph import operations as op
 from funke.engine.graph import partitioners
 from funke.engine.graph.builder import CURRENT, OF_INPUT, Parallelism, StreamRef
 from funke.engine.graph.stream_graph import ChainingStrategy, StreamNode
-from funke.engine.operators.aggregations import FieldAggregation, Kind, identity, projection
-from funke.engine.operators.folding import FoldFunction, RunningFold
 from funke.engine.operators.functions.process_functions import KeyedProcessFunction, ProcessFunction
-from funke.engine.operators.key_functions import KeyFunction, key_function, keyed_row, opener_of, partition_function
+from funke.engine.operators.keyed.aggregations import FieldAggregation, Kind, identity, projection
+from funke.engine.operators.keyed.folding import FoldFunction, RunningFold
+from funke.engine.operators.keyed.key_functions import (
+    KeyFunction,
+    key_function,
+    keyed_row,
+    opener_of,
+    partition_function,
+)
 from funke.engine.operators.windowing.assigner import WindowAssigner
 from funke.engine.operators.windowing.assigners import CountSlidingWindowAssigner, CountTumblingWindowAssigner
 from funke.engine.state.descriptors import MapStateDescriptor

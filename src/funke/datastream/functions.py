@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from funke.engine.operators.folding import FoldFunction
 from funke.engine.operators.functions.async_functions import (
     AsyncFunction,
     AsyncFunctionDescriptor,
@@ -37,6 +36,7 @@ from funke.engine.operators.functions.window_functions import (
     ProcessWindowFunction,
     WindowFunction,
 )
+from funke.engine.operators.keyed.folding import FoldFunction
 from funke.engine.state.checkpointed import (
     CheckpointedFunction,
     CheckpointListener,

@@ -21,7 +21,7 @@ Submitter = Callable[[StreamGraph, JobSettings], "SubmittedJob"]
 def submit_to_engine(graph: StreamGraph, settings: JobSettings) -> SubmittedJob:
     """Start a job, and Spark if it does not run yet."""
     # Not at the top: workers import the public API for its function classes and never run a job.
-    from funke.engine.runtime.spark_session import prepare_spark
+    from funke.engine.runtime.spark.spark_session import prepare_spark
 
     prepare_spark(settings.configuration)
     from funke.engine.jobs.submission.submission import submit_job

@@ -10,7 +10,7 @@ from funke.engine.connectors.python_sink import FunctionSink, PythonSinkAdapter,
 from funke.engine.connectors.source_function import SourceFunctionSource
 from funke.engine.errors import ConfigurationError, at_user_line
 from funke.engine.types.functions import SinkFunction, SourceFunction
-from funke.engine.types.type_information import TypeInformation
+from funke.engine.types.information.type_information import TypeInformation
 
 
 def to_engine_sink(sink: Any) -> engine_sink.Sink:

@@ -9,14 +9,14 @@ from funke.datastream.stream_types import OutputType, declared_type, reported_ty
 from funke.datastream.time_characteristic import TimeCharacteristic
 from funke.engine.errors import ConfigurationError, at_user_line
 from funke.engine.graph.operations import Window
-from funke.engine.operators.aggregations import FieldAggregation, Kind
-from funke.engine.operators.folding import FoldAggregation, FoldFunction
 from funke.engine.operators.functions.window_functions import (
     AllWindowFunction,
     ProcessAllWindowFunction,
     ProcessWindowFunction,
     WindowFunction,
 )
+from funke.engine.operators.keyed.aggregations import FieldAggregation, Kind
+from funke.engine.operators.keyed.folding import FoldAggregation, FoldFunction
 from funke.engine.operators.windowing.assigner import MergingWindowAssigner, WindowAssigner
 from funke.engine.operators.windowing.assigners import (
     SlidingEventTimeWindows,

@@ -36,6 +36,7 @@ from types import FrameType
 from typing import Any, NoReturn
 
 __all__ = [
+    "PACKAGE_ROOT",
     "ConfigurationError",
     "FunkeError",
     "GraphError",
@@ -63,7 +64,7 @@ __all__ = [
 ]
 
 
-_PACKAGE_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+PACKAGE_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _PYTHON_ROOT = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 _SCRIPTS_ROOT = os.path.dirname(os.path.abspath(sys.executable)) + os.sep
 
@@ -241,4 +242,4 @@ def _is_internal(path: str) -> bool:
     # Python's own modules start threads and programs; Spark's start workers; the scripts beside Python start `funke`.
     is_python = path.startswith(_PYTHON_ROOT) and "-packages" + os.sep not in path
     is_spark = f"-packages{os.sep}pyspark{os.sep}" in path
-    return is_python or is_spark or path.startswith((_PACKAGE_ROOT, _SCRIPTS_ROOT))
+    return is_python or is_spark or path.startswith((PACKAGE_ROOT, _SCRIPTS_ROOT))

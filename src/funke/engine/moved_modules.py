@@ -15,9 +15,61 @@ from types import ModuleType
 
 __all__ = ["MOVED_MODULES", "install_finder"]
 
-# Both without `funke.engine.`.
-MOVED_MODULES = {
-    "jobs.sources.source_feed": "jobs.sources.source_coordinator",
+# All names without `funke.engine.`. By package, the modules that stood one package higher before.
+_MOVED_INTO = {
+    "runtime.slots": (
+        "slot slot_address slot_calls slot_host slot_process slot_watch process_ties worker_setup fork_server "
+        "memory_watch subtasks"
+    ),
+    "runtime.blocks": "block_codec row_blocks frames router exits",
+    "runtime.snapshots": "chain_snapshot checkpoint_order local_copies snapshot_files snapshot_taking state_restore",
+    "runtime.epochs": "delivery epoch_holders epoch_host epoch_runner results",
+    "runtime.job_files": "archives cached_files dependencies shared_paths",
+    "runtime.monitoring": "counter_rates flame_samples user_frames worker_logs",
+    "operators.keyed": (
+        "keyed_operator keyed_process keyed_states key_functions key_lists hot_keys key_watch reduce folding "
+        "aggregations"
+    ),
+    "operators.time": "timers timestamps watermark_patience watermark_trackers clock",
+    "operators.records": "map one_by_one process broadcast_process co_operators record_loops slice_pacer",
+    "operators.windowing.fast": (
+        "aligned_windows count_windows late_session_windows session_windows processing_time_sessions "
+        "processing_time_windows sliding_windows record_adders session_calendar pane_stack merge_probe"
+    ),
+    "types.information": (
+        "arrow_types avro_type basic_types char_type collection_types composite_types composite_coercion "
+        "scalar_coercion decimal_type time_types type_catalog type_information type_mismatch spark_types "
+        "arrow_values collected_form collection_input"
+    ),
+    "types.keys": "key_groups stable_hash number_hash",
+    "sql.operators.joins": (
+        "batch_join interval_join join join_rows join_rows_operator kept_inputs lateral_snapshot_join "
+        "lookup_join lookup_requests multi_join pair_condition semi_join stored_join_rows stored_timed_rows "
+        "temporal_join timed_rows timed_rows_operator input_metrics"
+    ),
+    "sql.operators.aggregates": "aggregate local_aggregate table_aggregate row_bundle",
+    "sql.operators.ranks": "keep_earliest_row keep_one_row rank_rows sort_limit sort_tuples stream_orders",
+    "sql.operators.changelogs": "changelog_rows final_rows materialize settle_conflicts enforce_not_null",
+    "sql.operators.windows.over": (
+        "over_aggregate frames framed_rows partition_aggregate partition_frames sorted_aggregate "
+        "sorted_images row_logs row_buffer"
+    ),
+    "sql.operators.windows.session_windows": (
+        "backend_sessions open_sessions session_table session_window_aggregate sessions"
+    ),
+    "sql.operators.windows.slices": (
+        "backend_slices slice_store window_aggregate global_window_aggregate partial_aggregate "
+        "aggregate_block block_parts pane_kernel gathered_rows window_results"
+    ),
+    "sql.state.rows": (
+        "growing_columns ordered_rows packed_rows native_rows stored_rows row_bytes row_copies row_hashes "
+        "rows_by_key kept_rows ranked_rows"
+    ),
+}
+MOVED_MODULES = {"jobs.sources.source_feed": "jobs.sources.source_coordinator"} | {
+    f"{package.rpartition('.')[0]}.{module}": f"{package}.{module}"
+    for package, modules in _MOVED_INTO.items()
+    for module in modules.split()
 }
 _ROOT = "funke.engine."
 

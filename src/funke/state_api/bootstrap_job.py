@@ -21,7 +21,7 @@ from funke.engine.graph.operations import CustomOperator, ReadSource
 from funke.engine.graph.stream_graph import StreamGraph
 from funke.engine.jobs.checkpoints.checkpoints import OperatorEntry
 from funke.engine.jobs.submission.job_building import job_graph_of, job_settings_of
-from funke.engine.runtime.snapshot_files import SnapshotHandle
+from funke.engine.runtime.snapshots.snapshot_files import SnapshotHandle
 from funke.engine.state_processor.bootstrap_operator import Bootstrap
 from funke.state_api.operator_identifier import OperatorIdentifier
 from funke.state_api.operator_transformation import StateBootstrapTransformation

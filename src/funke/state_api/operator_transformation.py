@@ -25,7 +25,7 @@ from funke.engine.state_processor.functions import (
     StateBootstrapFunction,
 )
 from funke.engine.types.functions import KeySelector
-from funke.engine.types.type_information import TypeInformation
+from funke.engine.types.information.type_information import TypeInformation
 
 __all__ = [
     "KeyedStateTransformation",

@@ -12,7 +12,7 @@ from funke.engine.errors import StateError, at_user_line
 from funke.engine.jobs.checkpoints.checkpoints import OperatorEntry
 from funke.engine.jobs.checkpoints.savepoint_files import Savepoint, open_savepoint
 from funke.engine.operators.windowing.assigner import WindowAssigner
-from funke.engine.runtime.spark_session import spark_session, use_storage_settings
+from funke.engine.runtime.spark.spark_session import spark_session, use_storage_settings
 from funke.engine.state.descriptors import StateDescriptor
 from funke.engine.state_processor.functions import KeyedStateReaderFunction
 from funke.engine.state_processor.key_reading import KeyReading

@@ -10,8 +10,8 @@ from funke.datastream.stream_execution_environment import StreamExecutionEnviron
 from funke.engine.config.job_defaults import job_defaults
 from funke.engine.errors import StateError, at_user_line
 from funke.engine.jobs.checkpoints.savepoint_files import Savepoint, open_savepoint
-from funke.engine.runtime.snapshot_files import SnapshotHandle, delete_folder, list_folder
-from funke.engine.runtime.spark_session import spark_session, use_storage_settings
+from funke.engine.runtime.snapshots.snapshot_files import SnapshotHandle, delete_folder, list_folder
+from funke.engine.runtime.spark.spark_session import spark_session, use_storage_settings
 from funke.engine.state_processor.savepoint_writing import (
     Changes,
     copy_orders,
@@ -20,7 +20,7 @@ from funke.engine.state_processor.savepoint_writing import (
     write_metadata,
 )
 from funke.engine.state_processor.state_frame import run_on_pieces
-from funke.engine.types.key_groups import NEWEST_KEY_HASH
+from funke.engine.types.keys.key_groups import NEWEST_KEY_HASH
 from funke.state_api.bootstrap_job import NewOperator, run_bootstrap_jobs
 from funke.state_api.operator_identifier import OperatorIdentifier
 from funke.state_api.operator_transformation import StateBootstrapTransformation

@@ -18,7 +18,7 @@ from funke.engine.state_processor.functions import WindowReaderFunction
 from funke.engine.state_processor.window_combining import aggregating, reducing
 from funke.engine.state_processor.window_reading import PassThroughReader, WindowReading
 from funke.engine.types.functions import AggregateFunction, ReduceFunction
-from funke.engine.types.type_information import PickledBytesTypeInfo, TypeInformation
+from funke.engine.types.information.type_information import PickledBytesTypeInfo, TypeInformation
 from funke.state_api.operator_identifier import OperatorIdentifier
 
 if TYPE_CHECKING:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from funke.table.batch_table_environment import BatchTableEnvironment
 from funke.table.changelog_mode import ChangelogMode
 from funke.table.compiled_plan import CompiledPlan
 from funke.table.data_view import DataView, ListView, MapView
 from funke.table.environment_settings import EnvironmentSettings
+from funke.table.environments.batch_table_environment import BatchTableEnvironment
+from funke.table.environments.stream_table_environment import StreamTableEnvironment
 from funke.table.explain_detail import ExplainDetail
 from funke.table.expression import Expression
 from funke.table.module import Module, ModuleEntry
@@ -17,7 +18,6 @@ from funke.table.sinks import CsvTableSink, TableSink, WriteMode
 from funke.table.sources import CsvTableSource, TableSource
 from funke.table.sql_dialect import SqlDialect
 from funke.table.statement_set import StatementSet
-from funke.table.stream_table_environment import StreamTableEnvironment
 from funke.table.table import GroupedTable, GroupWindowedTable, OverWindowedTable, Table, WindowGroupedTable
 from funke.table.table_config import TableConfig
 from funke.table.table_descriptor import FormatDescriptor, TableDescriptor

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from funke.engine.errors import unsupported
-from funke.engine.sql.statements.stored_plans import FLINK_VERSION, StoredPlan
+from funke.engine.sql.statements.plans.stored_plans import FLINK_VERSION, StoredPlan
 from funke.passed_on_names import pass_on_names
 from funke.table.explain_detail import ExplainDetail
 from funke.table.table_result import TableResult

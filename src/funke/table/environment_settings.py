@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from funke.common.configuration import Configuration
 from funke.engine.flink_exceptions import TableException
-from funke.table.old_name_notes import note_old_name
+from funke.table.flink_1.old_name_notes import note_old_name
 
 __all__ = ["EnvironmentSettings", "Configuration"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from funke.table.old_name_notes import note_old_name
+from funke.table.flink_1.old_name_notes import note_old_name
 from funke.table.udf import AggregateFunction, ScalarFunction, TableAggregateFunction, TableFunction
 
 __all__ = ["AggregateFunction", "ScalarFunction", "TableAggregateFunction", "TableFunction"]

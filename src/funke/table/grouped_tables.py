@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from funke.engine.flink_exceptions import ValidationException
-from funke.engine.sql.functions.user_aggregates import result_fields
+from funke.engine.sql.functions.users.user_aggregates import result_fields
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
 from funke.engine.sql.syntax.windows import GroupWindow

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from funke.engine.errors import UnsupportedFeatureError
-from funke.engine.sql.statements.stored_plans import StoredPlan
+from funke.engine.sql.statements.plans.stored_plans import StoredPlan
 
 __all__ = ["PlanReference", "FilePlanReference", "JsonContentPlanReference", "BytesContentPlanReference", "Path"]
 

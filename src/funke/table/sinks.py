@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from funke.engine.errors import at_user_line
-from funke.table.old_name_notes import note_old_name
+from funke.table.flink_1.old_name_notes import note_old_name
 from funke.table.schema import Schema
 from funke.table.table_descriptor import TableDescriptor
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from funke.table.old_name_notes import note_old_name
+from funke.table.flink_1.old_name_notes import note_old_name
 from funke.table.schema import Schema
 from funke.table.table_descriptor import TableDescriptor
 

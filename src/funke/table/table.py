@@ -11,17 +11,17 @@ from funke.engine.sql.binding.column_sets import ColumnSets
 from funke.engine.sql.binding.ordered_queries import limited
 from funke.engine.sql.binding.relations import Column, Relation
 from funke.engine.sql.binding.syntax_parts import parts_of
-from funke.engine.sql.statements.resolved_table import ResolvedTable
+from funke.engine.sql.statements.tables.resolved_table import ResolvedTable
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
 from funke.engine.sql.syntax.windows import order_item
 from funke.engine.types.logical import BooleanType, NullType, RowField, RowType, common_type, to_sql_text
 from funke.passed_on_names import pass_on_names
-from funke.table.described_table import DescribedTable
 from funke.table.expression import Expression
 from funke.table.expression_members.call_arguments import named_arguments
 from funke.table.expression_members.operators import QuerySource
 from funke.table.expressions import col
+from funke.table.flink_1.string_expressions import expression_of, expressions_of
 from funke.table.grouped_tables import (
     AggregatedTable,
     FlatAggregateTable,
@@ -31,7 +31,7 @@ from funke.table.grouped_tables import (
     WindowGroupedTable,
     with_aggregate_names,
 )
-from funke.table.string_expressions import expression_of, expressions_of
+from funke.table.results.described_table import DescribedTable
 from funke.table.table_descriptor import TableDescriptor
 from funke.table.table_pipeline import TablePipeline
 from funke.table.table_result import TableResult

@@ -10,8 +10,8 @@ from funke.common.time import Duration
 from funke.engine.config.option_values import format_value, parse_duration
 from funke.engine.errors import ConfigurationError, at_user_line
 from funke.engine.flink_exceptions import ValidationException
-from funke.table.local_time_zone import machine_zone, require_zone
-from funke.table.old_name_notes import note_old_name
+from funke.table.environments.local_time_zone import machine_zone, require_zone
+from funke.table.flink_1.old_name_notes import note_old_name
 from funke.table.sql_dialect import SqlDialect
 
 __all__ = ["TableConfig", "Configuration", "SqlDialect"]

@@ -9,26 +9,26 @@ from funke.common.configuration import Configuration
 from funke.datastream.stream_execution_environment import StreamExecutionEnvironment
 from funke.engine.flink_exceptions import ValidationException
 from funke.engine.sql.statements.outcome import InsertPlan
-from funke.engine.sql.statements.stored_plans import StoredPlan, insert_in, written_insert
+from funke.engine.sql.statements.plans.stored_plans import StoredPlan, insert_in, written_insert
 from funke.engine.sql.syntax import statements as syntax
 from funke.engine.sql.table_elements import elements_relation, frame_relation, values_query
 from funke.passed_on_names import pass_on_names
 from funke.table.compiled_plan import CompiledPlan
 from funke.table.environment_settings import EnvironmentSettings
+from funke.table.environments.explained_tables import detail_names
+from funke.table.environments.registered_objects import RegisteredObjects
+from funke.table.environments.registered_tables import RegisteredTables
+from funke.table.environments.table_runs import TableRuns
 from funke.table.explain_detail import ExplainDetail
-from funke.table.explained_tables import detail_names
 from funke.table.expression import Expression
-from funke.table.old_table_names import BufferedInserts, OldTableNames
+from funke.table.flink_1.old_table_names import BufferedInserts, OldTableNames
 from funke.table.plan_reference import PlanReference
-from funke.table.registered_objects import RegisteredObjects
-from funke.table.registered_tables import RegisteredTables
 from funke.table.statement_set import StatementSet
 from funke.table.table import Table
 from funke.table.table_config import TableConfig
 from funke.table.table_descriptor import TableDescriptor
 from funke.table.table_pipeline import TablePipeline
 from funke.table.table_result import TableResult
-from funke.table.table_runs import TableRuns
 from funke.table.types import DataType, RowType
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from funke.datastream.interrupts import cancel_interrupted, watch_cell
 from funke.engine.types.row import Row
 from funke.passed_on_names import pass_on_names
 from funke.table.catalog import ResolvedSchema
-from funke.table.result_content import ResultContent
 from funke.table.result_kind import ResultKind
-from funke.table.result_schema import resolved_schema_of, table_schema_of
+from funke.table.results.result_content import ResultContent
+from funke.table.results.result_schema import resolved_schema_of, table_schema_of
 from funke.table.table_schema import TableSchema
 
 __all__ = ["TableResult", "CloseableIterator"]

@@ -30,7 +30,7 @@ from funke.engine.sql.syntax.user_function import FunctionKind, UserFunction
 from funke.metrics import MetricGroup
 from funke.table.expression import Expression
 from funke.table.expression_members.call_arguments import named_arguments
-from funke.table.old_name_notes import note_old_name
+from funke.table.flink_1.old_name_notes import note_old_name
 from funke.table.types import DataType, MapType, RowType
 from funke.util import java_utils
 

@@ -9,7 +9,7 @@ from funke.engine.sql.syntax import windows
 from funke.engine.sql.window_kinds import HoppingWindows, SessionWindows, TumblingWindows
 from funke.table.expression import Expression
 from funke.table.expression_members.operands import to_syntax
-from funke.table.string_expressions import expression_of, expressions_of
+from funke.table.flink_1.string_expressions import expression_of, expressions_of
 
 __all__ = ["Tumble", "Session", "Slide", "Over", "GroupWindow", "OverWindow"]
 

@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.auction_events import auction_files, side_input
 from benchmarks.programs.nexmark_queries import EVENTS, QUERIES, SIDE_INPUT, VIEWS
-from funke.engine.operators.clock import ManualClock
+from funke.engine.operators.time.clock import ManualClock
 from funke.engine.sql.functions.values import to_values
 from funke.table import EnvironmentSettings, TableEnvironment
 from tests.harness.backends import choice_of

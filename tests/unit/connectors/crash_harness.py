@@ -9,7 +9,7 @@ from typing import Any
 
 from funke.engine.connectors.committing import SinkCommits
 from funke.engine.connectors.sink import Committer, Sink, SinkWriter, WriterContext
-from funke.engine.types.type_information import TypeInformation
+from funke.engine.types.information.type_information import TypeInformation
 
 # Where a round (some records, then a checkpoint) can be cut: after the records, when the writers are prepared, when the
 # checkpoint is complete, after the first committable, and when all is committed.

@@ -7,9 +7,9 @@ import re
 from pathlib import Path
 
 from funke.engine.connectors.sink import WriterContext
-from funke.engine.operators.clock import ManualClock
+from funke.engine.operators.time.clock import ManualClock
 from funke.engine.types.driver_messages import DriverMessage
-from funke.engine.types.type_information import TypeInformation
+from funke.engine.types.information.type_information import TypeInformation
 
 UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 

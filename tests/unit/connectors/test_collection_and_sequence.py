@@ -10,9 +10,9 @@ from funke.engine.connectors.collection import CollectionSource
 from funke.engine.connectors.generator import GeneratorSource
 from funke.engine.connectors.sequence import SequenceSource
 from funke.engine.errors import ConfigurationError, TypeMismatchError
-from funke.engine.operators.clock import ManualClock
+from funke.engine.operators.time.clock import ManualClock
+from funke.engine.types.information.type_catalog import Types
 from funke.engine.types.row import Row
-from funke.engine.types.type_catalog import Types
 from tests.unit.connectors.source_draining import drain, drain_with_restart, read_split
 
 

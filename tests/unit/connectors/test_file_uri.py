@@ -11,8 +11,8 @@ from funke.engine.connectors.files.file_listing import list_files
 from funke.engine.errors import ConfigurationError
 from funke.engine.jobs.checkpoints.savepoints import _savepoint_folder
 from funke.engine.jobs.records.job_record import home_folder
-from funke.engine.runtime.cached_files import staged_files
-from funke.engine.runtime.snapshot_files import local_path
+from funke.engine.runtime.job_files.cached_files import staged_files
+from funke.engine.runtime.snapshots.snapshot_files import local_path
 
 
 @pytest.mark.parametrize(

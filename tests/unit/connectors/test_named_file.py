@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from funke.engine.connectors.named_file import open_to_write, sync
-from funke.engine.runtime.chain_snapshot import ChainSnapshot
-from funke.engine.runtime.checkpoint_order import CheckpointOrder
-from funke.engine.runtime.results import describe
-from tests.unit.runtime.test_state_restore import Remembering, chain_of
+from funke.engine.runtime.epochs.results import describe
+from funke.engine.runtime.snapshots.chain_snapshot import ChainSnapshot
+from funke.engine.runtime.snapshots.checkpoint_order import CheckpointOrder
+from tests.unit.runtime.snapshots.test_state_restore import Remembering, chain_of
 
 needs_full_disk = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device without room")
 

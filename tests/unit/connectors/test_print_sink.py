@@ -10,7 +10,7 @@ from funke.engine.connectors.collect_sink import CollectSink
 from funke.engine.connectors.discard import DiscardSink
 from funke.engine.connectors.print_sink import PrintSink
 from funke.engine.types.driver_messages import CollectedRecords, PrintedText
-from funke.engine.types.type_catalog import Types
+from funke.engine.types.information.type_catalog import Types
 from tests.unit.connectors.sink_harness import SinkHarness
 
 

@@ -24,8 +24,8 @@ from funke.engine.connectors.source import ReadOutcome, SplitEnumerator
 from funke.engine.connectors.source_function import SourceFunctionContext, SourceFunctionSource
 from funke.engine.connectors.spark import source as spark_source
 from funke.engine.errors import ConfigurationError, SourceError, UnsupportedFeatureError
-from funke.engine.operators.clock import ManualClock
-from funke.engine.types.type_catalog import Types
+from funke.engine.operators.time.clock import ManualClock
+from funke.engine.types.information.type_catalog import Types
 from tests.unit.connectors.source_draining import drain, drain_with_restart, read_split, run_epoch
 
 

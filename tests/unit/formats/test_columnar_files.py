@@ -23,9 +23,9 @@ from funke.engine.formats.file_format import FileFormat
 from funke.engine.formats.input_file import InputFile
 from funke.engine.formats.json_lines_reader import JsonLinesFormat
 from funke.engine.formats.parquet_reader import ParquetFileFormat
-from funke.engine.types.decimal_type import DecimalTypeInfo
+from funke.engine.types.information.decimal_type import DecimalTypeInfo
+from funke.engine.types.information.type_catalog import Types
 from funke.engine.types.row import Row
-from funke.engine.types.type_catalog import Types
 from tests.unit.connectors.source_draining import drain, drain_with_restart
 
 COLUMNS = (

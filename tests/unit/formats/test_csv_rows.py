@@ -12,8 +12,8 @@ import pytest
 from funke.engine.connectors.file_sink.csv_format import CsvDialect
 from funke.engine.errors import ConfigurationError, SinkError, SourceError
 from funke.engine.formats.csv_format import CsvRowReader, CsvRowWriter
+from funke.engine.types.information.type_catalog import Types
 from funke.engine.types.row import Row
-from funke.engine.types.type_catalog import Types
 
 PERSON = Types.ROW_NAMED(
     ["a", "b", "c", "d", "e"], [Types.INT(), Types.STRING(), Types.BOOLEAN(), Types.DOUBLE(), Types.BIG_DEC()]

@@ -12,8 +12,8 @@ import pytest
 from funke.engine.errors import SinkError, SourceError
 from funke.engine.formats.json_format import JsonRowReader
 from funke.engine.formats.json_writer import JsonRowWriter
+from funke.engine.types.information.type_catalog import Types
 from funke.engine.types.row import Row
-from funke.engine.types.type_catalog import Types
 
 ALL = Types.ROW_NAMED(
     ["i", "s", "b", "d", "m", "arr", "r", "dec"],

@@ -13,8 +13,8 @@ from funke.engine.graph.operations import CoMap, Map
 from funke.engine.graph.partitioners import Global, Hash, Rebalance
 from funke.engine.graph.stream_graph import StatementText
 from funke.engine.planner.chaining import to_job_graph
+from funke.engine.types.information.type_catalog import Types
 from funke.engine.types.output_tag import OutputTag
-from funke.engine.types.type_catalog import Types
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from funke.engine.planner.chaining import to_job_graph
 from funke.engine.planner.exchange_mode import ExchangeMode
 from funke.engine.planner.explain import explain
 from funke.engine.planner.plan import to_plan
+from funke.engine.types.information.type_catalog import Types
 from funke.engine.types.output_tag import OutputTag
-from funke.engine.types.type_catalog import Types
 from tests.unit.graph.sample_graphs import GraphBuilder
 
 

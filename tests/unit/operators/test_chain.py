@@ -18,9 +18,9 @@ from funke.engine.state.descriptors import ValueStateDescriptor
 from funke.engine.types import Types
 from funke.engine.types.driver_messages import OperatorWarning
 from funke.engine.types.functions import MapFunction
+from funke.engine.types.information.type_information import TypeInformation
 from funke.engine.types.operator_place import OperatorPlace
 from funke.engine.types.output_tag import OutputTag
-from funke.engine.types.type_information import TypeInformation
 from tests.harness.operator_harness import Record, Recorder, Watermark
 
 ODD = OutputTag("odd")

@@ -21,8 +21,8 @@ from funke.engine.types import Row, Types
 from funke.engine.types.columns import form_change
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.columns.edge_forms import EdgeForms
+from funke.engine.types.information.type_information import TypeInformation
 from funke.engine.types.operator_place import OperatorPlace
-from funke.engine.types.type_information import TypeInformation
 from tests.harness.operator_harness import Record, Recorder, Watermark
 
 ROW = Types.ROW_NAMED(["id", "name"], [Types.LONG(), Types.STRING()])

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from funke.engine.graph.operations import AssignTimestamps
-from funke.engine.operators.clock import ManualClock
 from funke.engine.operators.operator import Output, TaskInfo
-from funke.engine.operators.timestamps import AssignTimestampsOperator, SplitWatermarks
+from funke.engine.operators.time.clock import ManualClock
+from funke.engine.operators.time.timestamps import AssignTimestampsOperator, SplitWatermarks
 from funke.engine.types import (
     Instant,
     Row,

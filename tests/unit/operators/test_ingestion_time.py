@@ -6,7 +6,7 @@ import time
 
 from funke.engine.graph.operations import Map
 from funke.engine.operators.operator import Output, TaskInfo
-from funke.engine.operators.timestamps import SplitWatermarks
+from funke.engine.operators.time.timestamps import SplitWatermarks
 from funke.engine.types.ingestion_time import INGESTION_TIME
 from funke.engine.types.operator_place import OperatorPlace
 from tests.harness.operator_harness import OperatorHarness, Record, Recorder, Watermark

@@ -12,10 +12,10 @@ from funke.engine.connectors.generator import GeneratorSource
 from funke.engine.connectors.python_source import PythonSource
 from funke.engine.connectors.record_buffer import LiveEnumerator, LiveReader, RecordBuffer
 from funke.engine.connectors.source import Batch, Source, Split, SplitReader
-from funke.engine.operators import slice_pacer
-from funke.engine.operators.clock import ManualClock
 from funke.engine.operators.operator import MAX_WATERMARK, MIN_WATERMARK, OperatorContext, Output, TaskInfo
+from funke.engine.operators.records import slice_pacer
 from funke.engine.operators.source import ReadOrder, SourceOperator
+from funke.engine.operators.time.clock import ManualClock
 from funke.engine.types.operator_place import OperatorPlace
 from funke.engine.types.watermark_spec import WatermarkSpec
 from tests.unit.jobs.attempts.test_pacing import FakeTime

@@ -23,12 +23,12 @@ from funke.engine.graph.partitioners import (
     Shuffle,
 )
 from funke.engine.operators.block_parts import ColumnsPart, RecordsPart
-from funke.engine.runtime.block_codec import decode_block, encode_block
-from funke.engine.runtime.router import Router, create_router
+from funke.engine.runtime.blocks.block_codec import decode_block, encode_block
+from funke.engine.runtime.blocks.router import Router, create_router
 from funke.engine.types import Row, Types
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.columns.edge_forms import EdgeForms
-from funke.engine.types.key_groups import KeyGroups
+from funke.engine.types.keys.key_groups import KeyGroups
 
 ROW = Types.ROW_NAMED(["id", "name"], [Types.LONG(), Types.STRING()])
 FORMS = EdgeForms(ROW)

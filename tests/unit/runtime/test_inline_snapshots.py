@@ -18,15 +18,15 @@ from funke.engine.jobs.checkpoints.checkpoints import (
     write_checkpoint,
 )
 from funke.engine.jobs.checkpoints.savepoint_files import Savepoint, open_savepoint
-from funke.engine.runtime import chain_snapshot
-from funke.engine.runtime.chain_snapshot import ChainSnapshot
-from funke.engine.runtime.checkpoint_order import CheckpointOrder
-from funke.engine.runtime.local_copies import LocalCopies
-from funke.engine.runtime.snapshot_files import SnapshotHandle
-from funke.engine.runtime.state_restore import Place, RestoreFailure, restore_chain
+from funke.engine.runtime.snapshots import chain_snapshot
+from funke.engine.runtime.snapshots.chain_snapshot import ChainSnapshot
+from funke.engine.runtime.snapshots.checkpoint_order import CheckpointOrder
+from funke.engine.runtime.snapshots.local_copies import LocalCopies
+from funke.engine.runtime.snapshots.snapshot_files import SnapshotHandle
+from funke.engine.runtime.snapshots.state_restore import Place, RestoreFailure, restore_chain
 from funke.engine.state_processor.savepoint_writing import Changes, copy_orders, copy_snapshot_file
 from funke.engine.state_processor.state_parts import keyed_pieces, own_pieces, read_chunks, read_own
-from tests.unit.runtime.test_state_restore import GROUPS, Remembering, chain_of
+from tests.unit.runtime.snapshots.test_state_restore import GROUPS, Remembering, chain_of
 
 EVERYTHING = {f"key {group}": group for group in range(GROUPS)}
 

@@ -24,10 +24,10 @@ from funke.engine.graph.operations import ColumnOperator, Map, Operation, Proces
 from funke.engine.graph.state_meaning import StateMoves, moves_between
 from funke.engine.operators.chain import OperatorChain
 from funke.engine.operators.operator import Operator
-from funke.engine.runtime.chain_snapshot import ChainSnapshot
-from funke.engine.runtime.checkpoint_order import CheckpointOrder
-from funke.engine.runtime.snapshot_files import SnapshotHandle
-from funke.engine.runtime.state_restore import Place, restore_chain
+from funke.engine.runtime.snapshots.chain_snapshot import ChainSnapshot
+from funke.engine.runtime.snapshots.checkpoint_order import CheckpointOrder
+from funke.engine.runtime.snapshots.snapshot_files import SnapshotHandle
+from funke.engine.runtime.snapshots.state_restore import Place, restore_chain
 from tests.harness.backends import choice_of
 from tests.harness.operator_harness import OperatorHarness
 from tests.harness.plan_nodes import factory_of, meaning_of_node

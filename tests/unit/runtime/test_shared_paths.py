@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from funke.engine.errors import ConfigurationError
-from funke.engine.runtime.shared_paths import SharedPath, probed, require_shared
+from funke.engine.runtime.job_files.shared_paths import SharedPath, probed, require_shared
 
 PURPOSE = "the folder of sink 'out'"
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from funke.engine.runtime import spark_session as module
+from funke.engine.runtime.spark import spark_session as module
 
 
 class Context:

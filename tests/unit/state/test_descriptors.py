@@ -16,9 +16,9 @@ from funke.engine.state.descriptors import (
 )
 from funke.engine.state.ttl.config import StateTtlConfig
 from funke.engine.types.functions import AggregateFunction, ReduceFunction
+from funke.engine.types.information.type_catalog import Types
 from funke.engine.types.output_tag import OutputTag
 from funke.engine.types.time import Duration, Time
-from funke.engine.types.type_catalog import Types
 
 
 class Largest(ReduceFunction):

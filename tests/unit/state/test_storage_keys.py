@@ -13,7 +13,7 @@ import pytest
 
 from funke.engine.state.storage_keys import KeyStandIn, group_of, original_key, storage_key, storage_keys
 from funke.engine.types import Row
-from funke.engine.types.key_groups import KeyGroups
+from funke.engine.types.keys.key_groups import KeyGroups
 
 NAN = float("nan")
 

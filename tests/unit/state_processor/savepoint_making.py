@@ -10,12 +10,12 @@ from funke.engine.graph.operations import Operation
 from funke.engine.jobs.checkpoints.checkpoints import Checkpoint, OperatorEntry, write_checkpoint
 from funke.engine.jobs.checkpoints.savepoint_files import Savepoint, open_savepoint
 from funke.engine.operators.operator import OperatorContext, Output, TaskInfo
-from funke.engine.runtime.snapshot_files import SnapshotHandle
+from funke.engine.runtime.snapshots.snapshot_files import SnapshotHandle
 from funke.engine.state.backend_choice import BackendChoice
 from funke.engine.state_processor.bootstrap_operator import Bootstrap
 from funke.engine.state_processor.state_parts import StatePiece
 from funke.engine.state_processor.state_source import PieceReading, StateNames
-from funke.engine.types.key_groups import KeyGroups
+from funke.engine.types.keys.key_groups import KeyGroups
 from funke.engine.types.operator_place import OperatorPlace
 from funke.state_api import OperatorIdentifier
 from tests.harness.operator_harness import Recorder

@@ -13,7 +13,7 @@ from funke.engine.graph.operations import ColumnOperator
 from funke.engine.jobs.checkpoints.savepoint_files import Savepoint, open_savepoint, write_snapshot
 from funke.engine.operators.factory import create_operator
 from funke.engine.operators.operator import Operator, OperatorContext, Output, TaskInfo
-from funke.engine.runtime.snapshot_files import NativeFile, SnapshotHandle, copy_file
+from funke.engine.runtime.snapshots.snapshot_files import NativeFile, SnapshotHandle, copy_file
 from funke.engine.state.backend_choice import BackendChoice
 from funke.engine.state_processor.savepoint_writing import Changes, copy_orders, copy_snapshot_file, write_metadata
 from funke.engine.state_processor.state_parts import keyed_pieces, read_chunks

@@ -19,14 +19,14 @@ from funke.engine.jobs.checkpoints.savepoint_files import Savepoint, open_savepo
 from funke.engine.operators.factory import create_operator
 from funke.engine.operators.operator import OperatorContext, Output, TaskInfo
 from funke.engine.operators.windowing.window_operator import CONTENTS
-from funke.engine.runtime.snapshot_files import NativeFile, SnapshotHandle, copy_file
+from funke.engine.runtime.snapshots.snapshot_files import NativeFile, SnapshotHandle, copy_file
 from funke.engine.state.backend_choice import BackendChoice
 from funke.engine.state_processor.key_reading import KeyReading
 from funke.engine.state_processor.savepoint_writing import Changes, copy_orders, copy_snapshot_file, write_metadata
 from funke.engine.state_processor.state_parts import keyed_pieces
 from funke.engine.state_processor.state_table import StateTable, TypedStateTable
 from funke.engine.state_processor.window_reading import PassThroughReader, WindowReading
-from funke.engine.types.type_information import PickledBytesTypeInfo
+from funke.engine.types.information.type_information import PickledBytesTypeInfo
 from funke.state_api import KeyedStateBootstrapFunction, KeyedStateReaderFunction
 from tests.unit.state_processor.savepoint_making import (
     MAX_PARALLELISM,

@@ -15,7 +15,7 @@ from funke.engine.errors import StateError
 from funke.engine.graph.operations import Process
 from funke.engine.jobs.checkpoints.checkpoints import OperatorEntry, read_checkpoint, write_checkpoint
 from funke.engine.jobs.checkpoints.savepoint_files import Savepoint, open_savepoint, write_snapshot
-from funke.engine.runtime.snapshot_files import SnapshotHandle
+from funke.engine.runtime.snapshots.snapshot_files import SnapshotHandle
 from funke.engine.state.snapshot.file_format import GroupPart, SnapshotWriter, TableId
 from funke.engine.state_processor.savepoint_writing import (
     Changes,

@@ -28,7 +28,7 @@ from funke.engine.state_processor.state_table import StateTable
 from funke.engine.state_processor.window_combining import reducing
 from funke.engine.state_processor.window_reading import PassThroughReader, WindowReading
 from funke.engine.types.functions import AggregateFunction
-from funke.engine.types.type_information import PickledBytesTypeInfo
+from funke.engine.types.information.type_information import PickledBytesTypeInfo
 from funke.state_api import WindowReaderFunction
 from tests.harness.operator_harness import OperatorHarness
 from tests.unit.state_processor.savepoint_making import OPERATOR_ID, UID, read_all, savepoint_of, write_state

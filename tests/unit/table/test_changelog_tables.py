@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from funke.engine.errors import FunkeError
-from funke.engine.sql.statements.job_plans import planned_rows
+from funke.engine.sql.statements.plans.job_plans import planned_rows
 from funke.table import EnvironmentSettings, Table, TableEnvironment
 from funke.table.expressions import col, descriptor, map_
 from tests.harness.local_jobs import changes_in

@@ -25,11 +25,11 @@ from funke.table import (
     StreamTableEnvironment,
     TableConfig,
     TableEnvironment,
-    old_name_notes,
 )
 from funke.table import descriptors as old
-from funke.table.old_name_notes import MODERN_NAMES
-from funke.table.old_table_names import ConnectTableDescriptor
+from funke.table.flink_1 import old_name_notes
+from funke.table.flink_1.old_name_notes import MODERN_NAMES
+from funke.table.flink_1.old_table_names import ConnectTableDescriptor
 
 PAGE = Path(__file__).parents[3] / "docs" / "flink-1.x.md"
 KAFKA = {"connector.type": "kafka", "connector.version": "universal", "connector.topic": "t", "update-mode": "append"}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from funke.engine.flink_exceptions import ValidationException
-from funke.engine.sql.binding.window_relations import OverAggregation, WindowAggregation
+from funke.engine.sql.binding.windows.window_relations import OverAggregation, WindowAggregation
 from funke.engine.sql.window_kinds import HoppingWindows, SessionWindows, TumblingWindows, Windows
 from funke.table import DataTypes, EnvironmentSettings, Table, TableEnvironment
 from funke.table.expressions import CURRENT_RANGE, UNBOUNDED_RANGE, col, lit, row_interval

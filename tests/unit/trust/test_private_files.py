@@ -14,7 +14,7 @@ from funke.engine.connectors.named_file import open_to_write
 from funke.engine.errors import StateError, UntrustedError
 from funke.engine.jobs.checkpoints.savepoint_files import write_snapshot
 from funke.engine.jobs.checkpoints.savepoints import _savepoint_folder
-from funke.engine.runtime.snapshot_files import (
+from funke.engine.runtime.snapshots.snapshot_files import (
     NativeFile,
     copy_file,
     create_folder,

@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from funke.engine.errors import ConfigurationError, UntrustedError
-from funke.engine.runtime.frames import Frame, FrameSocket
-from funke.engine.runtime.slot_calls import reach_host
+from funke.engine.runtime.blocks.frames import Frame, FrameSocket
+from funke.engine.runtime.slots.slot_calls import reach_host
 from funke.engine.trust import greeter
 from funke.engine.trust.credentials import Credentials
 from funke.engine.trust.greeter import Greeter

@@ -11,9 +11,9 @@ import pytest
 
 from funke.engine.errors import TypeMismatchError
 from funke.engine.types import Instant, LocalTimeTypeInfo, Row, TypeInformation, Types
-from funke.engine.types.arrow_types import from_arrow, to_arrow
-from funke.engine.types.arrow_values import from_arrow_value, to_arrow_value
-from funke.engine.types.spark_types import from_spark_ddl, from_spark_json, to_spark_ddl, to_spark_schema
+from funke.engine.types.information.arrow_types import from_arrow, to_arrow
+from funke.engine.types.information.arrow_values import from_arrow_value, to_arrow_value
+from funke.engine.types.information.spark_types import from_spark_ddl, from_spark_json, to_spark_ddl, to_spark_schema
 
 T = Types
 PERSON = T.ROW_NAMED(["name", "age"], [T.STRING(), T.INT()])

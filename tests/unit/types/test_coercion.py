@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from funke.engine.errors import TypeMismatchError
 from funke.engine.types import ExternalTypeInfo, Instant, Row, RowKind, TypeInformation, Types
-from funke.engine.types.collection_input import collection_type
+from funke.engine.types.information.collection_input import collection_type
 
 T = Types
 PAIR = T.ROW_NAMED(["a", "b"], [T.STRING(), T.INT()])

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from funke.engine.types import ExternalTypeInfo, Instant, LocalTimeTypeInfo, Row, RowKind, TypeInformation, Types
-from funke.engine.types.collected_form import collector
+from funke.engine.types.information.collected_form import collector
+from funke.engine.types.information.scalar_coercion import round_to_float32
 from funke.engine.types.number_text import _java_form, double_text, float_text
-from funke.engine.types.scalar_coercion import round_to_float32
 from funke.engine.types.text_form import print_writer, text_writer, to_text
 
 T = Types

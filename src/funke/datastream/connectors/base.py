@@ -13,7 +13,7 @@ from funke.engine.errors import ConfigurationError, UnsupportedFeatureError
 
 if TYPE_CHECKING:
     from funke.datastream.data_stream import DataStream
-    from funke.engine.types.type_information import TypeInformation
+    from funke.engine.types.information.type_information import TypeInformation
 
 __all__ = ["BatchedSource", "DeliveryGuarantee", "Sink", "Source", "StreamTransformer", "SupportsPreprocessing"]
 

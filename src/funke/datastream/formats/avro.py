@@ -13,7 +13,7 @@ from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.formats.avro.avro_files import AvroFileFormat
 from funke.engine.formats.avro.avro_rows import AvroRowReader, AvroRowWriter
 from funke.engine.formats.avro.avro_schema import checked
-from funke.engine.types.avro_type import AvroTypeInfo
+from funke.engine.types.information.avro_type import AvroTypeInfo
 from funke.passed_on_names import pass_on_names
 
 __all__ = [

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from funke.engine.connectors.source import Batch, Source, Split, SplitEnumerator, SplitReader
 from funke.engine.formats.file_format import BATCH_RECORDS
-from funke.engine.types.collection_input import collection_type
+from funke.engine.types.information.collection_input import collection_type
 
 if TYPE_CHECKING:
-    from funke.engine.types.type_information import TypeInformation
+    from funke.engine.types.information.type_information import TypeInformation
 
 __all__ = ["CollectionSource", "ListSplitReader"]
 

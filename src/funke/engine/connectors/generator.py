@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 from funke.engine.connectors.sequence import NumberRange, SequenceReader
 from funke.engine.connectors.source import Batch, Source, Split, SplitEnumerator
 from funke.engine.errors import ConfigurationError
-from funke.engine.operators.clock import Clock, SystemClock
-from funke.engine.operators.slice_pacer import SlicePacer
+from funke.engine.operators.records.slice_pacer import SlicePacer
+from funke.engine.operators.time.clock import Clock, SystemClock
 
 if TYPE_CHECKING:
-    from funke.engine.types.type_information import TypeInformation
+    from funke.engine.types.information.type_information import TypeInformation
 
 __all__ = ["GeneratorSource"]
 

@@ -11,7 +11,7 @@ from typing import Any
 from funke.engine.connectors.source import Batch, ReadOutcome, Source, Split, SplitEnumerator, SplitReader
 from funke.engine.errors import SourceError
 from funke.engine.formats.file_format import BATCH_RECORDS
-from funke.engine.operators.clock import Clock, SystemClock
+from funke.engine.operators.time.clock import Clock, SystemClock
 from funke.engine.state.checkpointed import CheckpointListener
 
 __all__ = ["PythonSource", "ResumablePythonSource"]

@@ -9,7 +9,7 @@ from typing import Any
 from funke.engine.connectors.source import Batch, Source, Split, SplitEnumerator, SplitReader
 from funke.engine.errors import ConfigurationError
 from funke.engine.formats.file_format import BATCH_RECORDS
-from funke.engine.types.type_catalog import Types
+from funke.engine.types.information.type_catalog import Types
 
 __all__ = ["NumberRange", "SequenceReader", "SequenceSource"]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from funke.engine.types.columns.column_batch import ColumnBatch
     from funke.engine.types.driver_messages import DriverMessage
-    from funke.engine.types.type_information import TypeInformation
+    from funke.engine.types.information.type_information import TypeInformation
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from funke.engine.connectors.record_buffer import (
 )
 from funke.engine.connectors.source import Source
 from funke.engine.errors import ConfigurationError, SourceError
-from funke.engine.types.type_catalog import Types
+from funke.engine.types.information.type_catalog import Types
 
 __all__ = ["SocketSource"]
 

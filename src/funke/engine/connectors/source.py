@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from funke.engine.types.columns.column_batch import ColumnBatch
-    from funke.engine.types.type_information import TypeInformation
+    from funke.engine.types.information.type_information import TypeInformation
 
 # A batch is a list of values with their event timestamps in milliseconds (None when the source knows none).
 Batch = tuple[list, list | None]  # type: ignore[type-arg]

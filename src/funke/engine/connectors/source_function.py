@@ -10,7 +10,7 @@ from funke.engine.connectors.source import Source
 from funke.engine.errors import ConfigurationError, unsupported
 
 if TYPE_CHECKING:
-    from funke.engine.types.type_information import TypeInformation
+    from funke.engine.types.information.type_information import TypeInformation
 
 __all__ = ["SourceFunctionContext", "SourceFunctionSource"]
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from funke.engine.errors import TypeMismatchError
 from funke.engine.types import RowTypeInfo, TypeInformation, Types
-from funke.engine.types.char_type import CharTypeInfo
-from funke.engine.types.decimal_type import DecimalTypeInfo
-from funke.engine.types.time_types import ZonedTimestampTypeInfo
+from funke.engine.types.information.char_type import CharTypeInfo
+from funke.engine.types.information.decimal_type import DecimalTypeInfo
+from funke.engine.types.information.time_types import ZonedTimestampTypeInfo
 
 __all__ = ["to_row_type", "to_type_info"]
 

@@ -12,7 +12,7 @@ from funke.engine.connectors.file_sink.csv_format import ARRAYS, CsvDialect, che
 from funke.engine.errors import SinkError, SourceError, UnsupportedFeatureError
 from funke.engine.formats.text_values import TextReader, basic_reader, read_base64, sql_reader
 from funke.engine.types import BasicTypeInfo, Row, RowTypeInfo, TypeInformation
-from funke.engine.types.collection_types import is_byte_array
+from funke.engine.types.information.collection_types import is_byte_array
 from funke.engine.types.row import _create_row
 
 __all__ = ["CsvRowReader", "CsvRowWriter"]

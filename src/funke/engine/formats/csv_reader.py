@@ -17,10 +17,10 @@ from funke.engine.formats.line_format import LineFormat
 from funke.engine.formats.record_chunks import LineEnds, QuotedLineEnds, open_chunks
 from funke.engine.formats.text_values import TextReader, basic_reader, sql_reader
 from funke.engine.types import BasicType, BasicTypeInfo, TypeInformation, Types
-from funke.engine.types.arrow_types import to_arrow
 from funke.engine.types.columns.arrow_records import column_of
 from funke.engine.types.columns.arrow_rows import rows_from_columns
-from funke.engine.types.decimal_type import DecimalTypeInfo
+from funke.engine.types.information.arrow_types import to_arrow
+from funke.engine.types.information.decimal_type import DecimalTypeInfo
 
 if TYPE_CHECKING:
     from funke.engine.formats.input_file import InputFile

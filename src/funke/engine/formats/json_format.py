@@ -28,8 +28,8 @@ from funke.engine.types import (
     TimeTypeInfo,
     TypeInformation,
 )
-from funke.engine.types.basic_types import INTEGER_BITS
-from funke.engine.types.collection_types import is_byte_array
+from funke.engine.types.information.basic_types import INTEGER_BITS
+from funke.engine.types.information.collection_types import is_byte_array
 from funke.engine.types.number_text import double_text
 from funke.engine.types.row import _create_row
 

@@ -9,8 +9,8 @@ from typing import Any
 from funke.engine.formats.json_format import JsonRowReader
 from funke.engine.formats.line_format import LineFormat
 from funke.engine.types import BasicType, BasicTypeInfo, RowTypeInfo, TypeInformation
-from funke.engine.types.basic_types import INTEGER_BITS
 from funke.engine.types.columns.arrow_rows import rows_from_columns
+from funke.engine.types.information.basic_types import INTEGER_BITS
 
 __all__ = ["JsonLinesFormat"]
 

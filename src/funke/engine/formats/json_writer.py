@@ -29,7 +29,7 @@ from funke.engine.types import (
     TimeTypeInfo,
     TypeInformation,
 )
-from funke.engine.types.collection_types import is_byte_array
+from funke.engine.types.information.collection_types import is_byte_array
 from funke.engine.types.number_text import double_text, float_text
 from funke.engine.types.text_form import text_writer
 

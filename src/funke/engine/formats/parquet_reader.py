@@ -13,9 +13,9 @@ from funke.engine.formats.column_cast import cast
 from funke.engine.formats.file_format import BATCH_RECORDS, COLUMN_BATCH_RECORDS, FileFormat
 from funke.engine.formats.parquet_timestamps import in_local_time
 from funke.engine.types import RowTypeInfo, TypeInformation
-from funke.engine.types.arrow_types import to_arrow
 from funke.engine.types.columns.arrow_rows import ArrowRows, row_type_of
-from funke.engine.types.time_types import ZonedTimestampTypeInfo
+from funke.engine.types.information.arrow_types import to_arrow
+from funke.engine.types.information.time_types import ZonedTimestampTypeInfo
 
 if TYPE_CHECKING:
     from funke.engine.formats.input_file import InputFile

@@ -18,8 +18,8 @@ from funke.engine.types import (
     TimeTypeInfo,
     TypeInformation,
 )
-from funke.engine.types.basic_types import INTEGER_BITS
-from funke.engine.types.scalar_coercion import round_to_float32
+from funke.engine.types.information.basic_types import INTEGER_BITS
+from funke.engine.types.information.scalar_coercion import round_to_float32
 
 __all__ = ["TextReader", "basic_reader", "integer_reader", "read_base64", "read_boolean", "read_double", "sql_reader"]
 

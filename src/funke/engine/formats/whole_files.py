@@ -9,7 +9,7 @@ from funke.engine.formats.file_format import FileFormat
 
 if TYPE_CHECKING:
     from funke.engine.formats.input_file import InputFile
-    from funke.engine.types.type_information import TypeInformation
+    from funke.engine.types.information.type_information import TypeInformation
 
 __all__ = ["WholeFileFormat"]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from typing import Literal as OneOf
 
 if TYPE_CHECKING:
-    from funke.engine.types.type_information import TypeInformation
+    from funke.engine.types.information.type_information import TypeInformation
 
 __all__ = ["And", "Arithmetic", "Column", "Comparison", "Expression", "IsNull", "Literal", "Not", "Or"]
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from funke.engine.graph.operations import Operation, ReadSource, WriteSink
 from funke.engine.graph.partitioners import Partitioner
-from funke.engine.types.key_groups import NEWEST_KEY_HASH
+from funke.engine.types.keys.key_groups import NEWEST_KEY_HASH
 
 if TYPE_CHECKING:
+    from funke.engine.types.information.type_information import TypeInformation
     from funke.engine.types.output_tag import OutputTag
-    from funke.engine.types.type_information import TypeInformation
 
 
 class ChainingStrategy(Enum):

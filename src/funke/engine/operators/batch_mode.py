@@ -10,12 +10,12 @@ from collections.abc import Callable
 from operator import itemgetter
 from typing import Any
 
-from funke.engine.operators.co_operators import BatchHandler
 from funke.engine.operators.function_operator import FunctionOperator
-from funke.engine.operators.keyed_operator import KeyedOperator
+from funke.engine.operators.keyed.keyed_operator import KeyedOperator
 from funke.engine.operators.operator import MAX_WATERMARK, MIN_WATERMARK, Operator, OperatorContext
+from funke.engine.operators.records.co_operators import BatchHandler
 from funke.engine.state.storage_keys import original_key
-from funke.engine.types.stable_hash import stable_hash
+from funke.engine.types.keys.stable_hash import stable_hash
 
 __all__ = ["BatchBroadcastOperator", "BatchKeyedOperator"]
 

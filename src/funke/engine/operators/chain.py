@@ -13,8 +13,8 @@ from funke.engine.operators.operator import Operator, OperatorContext, OperatorF
 from funke.engine.operators.turn import turn
 from funke.engine.operators.type_watch import TypeWatch
 from funke.engine.state.snapshot.file_format import GroupPart
+from funke.engine.types.information.type_information import TypeInformation
 from funke.engine.types.operator_place import OperatorPlace
-from funke.engine.types.type_information import TypeInformation
 
 T = TypeVar("T")
 

@@ -32,21 +32,21 @@ from funke.engine.graph.operations import (
     WriteSink,
 )
 from funke.engine.operators.batch_mode import BatchBroadcastOperator, BatchKeyedOperator
-from funke.engine.operators.broadcast_process import (
+from funke.engine.operators.keyed.keyed_operator import KeyedOperator
+from funke.engine.operators.keyed.keyed_process import KeyedProcessOperator
+from funke.engine.operators.keyed.reduce import ReduceOperator
+from funke.engine.operators.operator import Operator, TaskInfo
+from funke.engine.operators.records.broadcast_process import (
     BroadcastOperator,
     KeyedBroadcastOperator,
     create_broadcast_process,
 )
-from funke.engine.operators.co_operators import create_co_flat_map, create_co_map, create_co_process
-from funke.engine.operators.keyed_operator import KeyedOperator
-from funke.engine.operators.keyed_process import KeyedProcessOperator
-from funke.engine.operators.map import create_filter, create_flat_map, create_map
-from funke.engine.operators.operator import Operator, TaskInfo
-from funke.engine.operators.process import ProcessOperator
-from funke.engine.operators.reduce import ReduceOperator
+from funke.engine.operators.records.co_operators import create_co_flat_map, create_co_map, create_co_process
+from funke.engine.operators.records.map import create_filter, create_flat_map, create_map
+from funke.engine.operators.records.process import ProcessOperator
 from funke.engine.operators.sink import SinkOperator
 from funke.engine.operators.source import SourceOperator
-from funke.engine.operators.timestamps import AssignTimestampsOperator
+from funke.engine.operators.time.timestamps import AssignTimestampsOperator
 
 __all__ = ["create_operator"]
 
@@ -92,7 +92,7 @@ def _create_async_wait(operation: AsyncWait, task: TaskInfo) -> Operator:
 
 
 def _create_one_by_one(operation: OneByOne, task: TaskInfo) -> Operator:
-    from funke.engine.operators.one_by_one import OneByOneOperator
+    from funke.engine.operators.records.one_by_one import OneByOneOperator
 
     return OneByOneOperator(operation)
 

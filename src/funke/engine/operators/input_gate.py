@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from funke.engine.operators.block_parts import ColumnsPart, Part, RecordsPart, WatermarkPart
 from funke.engine.operators.operator import MIN_WATERMARK, Operator, OperatorFailure
-from funke.engine.operators.slice_pacer import SlicePacer
+from funke.engine.operators.records.slice_pacer import SlicePacer
 from funke.engine.operators.turn import turn
 from funke.engine.types.columns.edge_forms import EdgeForms
 from funke.engine.types.operator_place import OperatorPlace
 
 if TYPE_CHECKING:
     from funke.engine.types.columns.column_batch import ColumnBatch
-    from funke.engine.types.type_information import TypeInformation
+    from funke.engine.types.information.type_information import TypeInformation
 
 
 class InputGate:

@@ -6,13 +6,13 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from funke.engine.operators.clock import Clock, SystemClock
 from funke.engine.operators.record_copy import copies_of
+from funke.engine.operators.time.clock import Clock, SystemClock
 from funke.engine.operators.turn import turn
 from funke.engine.state.backend_choice import BackendChoice
 from funke.engine.types import KeyGroups
 from funke.engine.types.columns.edge_forms import EdgeForms
-from funke.engine.types.key_groups import NEWEST_KEY_HASH
+from funke.engine.types.keys.key_groups import NEWEST_KEY_HASH
 from funke.engine.types.operator_place import OperatorPlace
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import Any
 from funke.engine.errors import StateError
 from funke.engine.operators.functions.distributed_cache import DistributedCache
 from funke.engine.operators.functions.runtime_context import RuntimeContext
-from funke.engine.operators.keyed_states import KeyedStates
+from funke.engine.operators.keyed.keyed_states import KeyedStates
 from funke.engine.operators.operator import OperatorContext
 from funke.engine.state.descriptors import StateDescriptor
 from funke.engine.state.keyed.backend import KeyedBackend

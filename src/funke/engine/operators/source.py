@@ -13,8 +13,8 @@ from typing import Any
 
 from funke.engine.connectors.source import Batch, ReadOutcome, Split, SplitReader
 from funke.engine.operators.operator import MAX_WATERMARK, MIN_WATERMARK, Operator, OperatorContext
-from funke.engine.operators.slice_pacer import SlicePacer
-from funke.engine.operators.timestamps import SplitWatermarks
+from funke.engine.operators.records.slice_pacer import SlicePacer
+from funke.engine.operators.time.timestamps import SplitWatermarks
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.watermark_spec import WatermarkSpec
 

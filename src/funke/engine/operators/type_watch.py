@@ -9,8 +9,8 @@ from funke.engine.graph.job_graph import ChainedOperator
 from funke.engine.graph.operations import AssignTimestamps, Filter, Map, OneByOne, Operation
 from funke.engine.operators.shared_functions import FunctionOpener
 from funke.engine.types.driver_messages import DriverMessage, OperatorWarning
-from funke.engine.types.type_information import TypeInformation
-from funke.engine.types.type_mismatch import mismatch_of
+from funke.engine.types.information.type_information import TypeInformation
+from funke.engine.types.information.type_mismatch import mismatch_of
 
 __all__ = ["TypeWatch"]
 

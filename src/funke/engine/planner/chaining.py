@@ -14,7 +14,7 @@ from funke.engine.graph.stream_graph import ChainingStrategy, StreamEdge, Stream
 from funke.engine.planner.python_chains import unchanged_outputs
 
 if TYPE_CHECKING:
-    from funke.engine.types.type_information import TypeInformation
+    from funke.engine.types.information.type_information import TypeInformation
 
 DEFAULT_SLOT_SHARING_GROUP = "default"
 LARGEST_MAX_PARALLELISM = 1 << 15

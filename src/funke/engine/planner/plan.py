@@ -11,7 +11,7 @@ from funke.engine.graph.job_graph import ChainedOperator, JobEdge, JobGraph, Job
 from funke.engine.graph.operations import ReadSource
 
 if TYPE_CHECKING:
-    from funke.engine.types.type_information import TypeInformation
+    from funke.engine.types.information.type_information import TypeInformation
 
 SOURCE_LEVEL = 0
 

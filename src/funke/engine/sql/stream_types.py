@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from funke.engine.formats.column_types import to_type_info
 from funke.engine.sql.binding.relations import Column
 from funke.engine.types import ExternalTypeInfo, InstantTypeInfo, RowTypeInfo, TypeInformation, Types
-from funke.engine.types.arrow_types import to_arrow
+from funke.engine.types.information.arrow_types import to_arrow
 from funke.engine.types.logical import (
     NUMERIC,
     BooleanType,

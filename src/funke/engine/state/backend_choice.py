@@ -15,7 +15,7 @@ from funke.engine.state.rocksdb.settings import RocksDBSettings
 from funke.engine.state.state_latency import LatencyTracking
 from funke.engine.trust.private_files import open_private_folder
 from funke.engine.trust.run_folders import run_folder
-from funke.engine.types.key_groups import KeyGroups
+from funke.engine.types.keys.key_groups import KeyGroups
 
 __all__ = ["BackendChoice", "RocksDBSettings", "create_backend"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from funke.engine.errors import StateError
-from funke.engine.types.type_information import TypeInformation
+from funke.engine.types.information.type_information import TypeInformation
 
 __all__ = ["StateTypes"]
 

@@ -10,7 +10,7 @@ from funke.engine.graph.operations import Operation
 from funke.engine.jobs.checkpoints.savepoint_files import write_snapshot
 from funke.engine.operators.factory import create_operator
 from funke.engine.operators.operator import Operator, OperatorContext, Output, TaskInfo
-from funke.engine.runtime.snapshot_files import SnapshotHandle, join_path
+from funke.engine.runtime.snapshots.snapshot_files import SnapshotHandle, join_path
 from funke.engine.state.snapshot.file_format import SnapshotWriter
 
 __all__ = ["Bootstrap", "BootstrapOperator"]

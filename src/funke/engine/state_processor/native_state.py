@@ -9,11 +9,11 @@ import time
 from collections.abc import Iterator, Sequence
 
 from funke.engine.errors import StateError
-from funke.engine.runtime.snapshot_files import NativeFile, fetch_native
+from funke.engine.runtime.snapshots.snapshot_files import NativeFile, fetch_native
 from funke.engine.state.backend_choice import BackendChoice, create_backend
 from funke.engine.state.keyed.backend import KeyedBackend
 from funke.engine.state.snapshot.file_format import GroupPart
-from funke.engine.types.key_groups import KeyGroups
+from funke.engine.types.keys.key_groups import KeyGroups
 
 __all__ = ["native_backend", "native_parts"]
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 from funke.engine.errors import StateError
 from funke.engine.jobs.checkpoints.checkpoints import METADATA, Checkpoint, OperatorEntry, write_checkpoint
 from funke.engine.jobs.checkpoints.savepoint_files import Savepoint, copy_snapshot, write_snapshot
-from funke.engine.runtime.snapshot_files import SnapshotHandle, file_size, join_path
+from funke.engine.runtime.snapshots.snapshot_files import SnapshotHandle, file_size, join_path
 from funke.engine.state.snapshot.file_format import SnapshotWriter
 from funke.engine.state_processor.state_parts import piece_of, pieces_of_file, read_chunks, read_own
-from funke.engine.types.key_groups import KeyGroups
+from funke.engine.types.keys.key_groups import KeyGroups
 
 __all__ = ["Changes", "CopyOrder", "copy_orders", "copy_snapshot_file", "refuse_existing", "write_metadata"]
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from funke.engine.connectors.remote.access import install_access, installed_access
 from funke.engine.errors import TypeMismatchError
-from funke.engine.runtime.worker_setup import main_classes
+from funke.engine.runtime.slots.worker_setup import main_classes
 from funke.engine.state_processor.state_parts import StatePiece, read_chunks
 from funke.engine.state_processor.state_table import Columns
-from funke.engine.types.spark_types import to_spark_ddl
+from funke.engine.types.information.spark_types import to_spark_ddl
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -94,8 +94,8 @@ def _record_batches(rows: Iterator[tuple[Any, ...]], columns: Columns) -> Iterat
     # Not at the top: writing savepoints does not need pyarrow.
     import pyarrow as pa
 
-    from funke.engine.types.arrow_types import to_arrow
-    from funke.engine.types.arrow_values import to_arrow_value
+    from funke.engine.types.information.arrow_types import to_arrow
+    from funke.engine.types.information.arrow_values import to_arrow_value
 
     names = [name for name, _ in columns]
     kinds = [to_arrow(kind) for _, kind in columns]

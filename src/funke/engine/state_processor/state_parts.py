@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from funke.engine.jobs.checkpoints.savepoint_files import Savepoint, open_snapshot
-from funke.engine.runtime.snapshot_files import NativeFile, SnapshotHandle
-from funke.engine.sql.state.native_rows import to_column_parts
+from funke.engine.runtime.snapshots.snapshot_files import NativeFile, SnapshotHandle
+from funke.engine.sql.state.rows.native_rows import to_column_parts
 from funke.engine.state.operator_state import OperatorStateSnapshot
 from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.state_processor.native_state import native_parts
-from funke.engine.types.key_groups import KeyGroups
+from funke.engine.types.keys.key_groups import KeyGroups
 
 __all__ = [
     "PIECE_BYTES",

@@ -12,7 +12,7 @@ from funke.engine.formats.file_format import BATCH_RECORDS
 from funke.engine.state_processor.state_parts import PIECE_BYTES, StatePiece
 
 if TYPE_CHECKING:
-    from funke.engine.types.type_information import TypeInformation
+    from funke.engine.types.information.type_information import TypeInformation
 
 __all__ = ["PieceReading", "StateNames", "StateSource"]
 

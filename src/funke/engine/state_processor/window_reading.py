@@ -21,7 +21,7 @@ from funke.engine.state_processor.functions import WindowReaderFunction
 from funke.engine.state_processor.piece_states import PieceStates, open_piece
 from funke.engine.state_processor.state_parts import StatePiece
 from funke.engine.state_processor.state_source import StateNames
-from funke.engine.types.type_information import PickledBytesTypeInfo
+from funke.engine.types.information.type_information import PickledBytesTypeInfo
 
 __all__ = ["PassThroughReader", "WindowReading"]
 

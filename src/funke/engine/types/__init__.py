@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-from funke.engine.types.basic_types import BasicType, BasicTypeInfo, InstantTypeInfo
-from funke.engine.types.collection_types import (
+from funke.engine.types.information.basic_types import BasicType, BasicTypeInfo, InstantTypeInfo
+from funke.engine.types.information.collection_types import (
     BasicArrayTypeInfo,
     ListTypeInfo,
     MapTypeInfo,
     ObjectArrayTypeInfo,
     PrimitiveArrayTypeInfo,
 )
-from funke.engine.types.composite_types import RowTypeInfo, TupleTypeInfo
-from funke.engine.types.key_groups import KeyGroups
-from funke.engine.types.row import Row, RowKind
-from funke.engine.types.stable_hash import stable_hash
-from funke.engine.types.time import Duration, Instant, Time
-from funke.engine.types.time_types import (
+from funke.engine.types.information.composite_types import RowTypeInfo, TupleTypeInfo
+from funke.engine.types.information.time_types import (
     DateTypeInfo,
     LocalTimeTypeInfo,
     SqlTimeTypeInfo,
     TimestampTypeInfo,
     TimeTypeInfo,
 )
-from funke.engine.types.type_catalog import Types
-from funke.engine.types.type_information import Coercer, ExternalTypeInfo, PickledBytesTypeInfo, TypeInformation
+from funke.engine.types.information.type_catalog import Types
+from funke.engine.types.information.type_information import (
+    Coercer,
+    ExternalTypeInfo,
+    PickledBytesTypeInfo,
+    TypeInformation,
+)
+from funke.engine.types.keys.key_groups import KeyGroups
+from funke.engine.types.keys.stable_hash import stable_hash
+from funke.engine.types.row import Row, RowKind
+from funke.engine.types.time import Duration, Instant, Time
 from funke.engine.types.watermark_spec import (
     NO_TIMESTAMP,
     TimestampAssigner,

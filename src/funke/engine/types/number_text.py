@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from funke.engine.types.scalar_coercion import round_to_float32
+from funke.engine.types.information.scalar_coercion import round_to_float32
 
 __all__ = ["double_text", "float_text", "shortest_float32"]
 

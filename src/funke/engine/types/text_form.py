@@ -26,8 +26,8 @@ from funke.engine.types import (
     TupleTypeInfo,
     TypeInformation,
 )
-from funke.engine.types.avro_type import AvroTypeInfo, avro_text
-from funke.engine.types.collection_types import is_byte_array
+from funke.engine.types.information.avro_type import AvroTypeInfo, avro_text
+from funke.engine.types.information.collection_types import is_byte_array
 from funke.engine.types.number_text import double_text, float_text
 
 __all__ = ["TextWriter", "print_writer", "text_writer", "to_text"]
@@ -38,7 +38,7 @@ TextWriter = Callable[[Any], str]
 def to_text(value: Any, type_info: TypeInformation | None = None) -> str:
     """Return the text of one value; without a type it is Python's ``str``.
 
-    >>> from funke.engine.types.type_catalog import Types
+    >>> from funke.engine.types.information.type_catalog import Types
     >>> to_text(("a", None), Types.ROW([Types.STRING(), Types.INT()]))
     '+I[a, null]'
     """

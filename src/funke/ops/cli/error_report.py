@@ -6,11 +6,9 @@ import os
 import sys
 import traceback
 
-from funke.engine.errors import FunkeError
+from funke.engine.errors import PACKAGE_ROOT, FunkeError
 
 __all__ = ["describe_error"]
-
-_PACKAGE_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 
 
 def describe_error(error: BaseException) -> str:
@@ -26,7 +24,7 @@ def describe_error(error: BaseException) -> str:
 
 
 def _is_ours(filename: str) -> bool:
-    return os.path.abspath(filename).startswith(_PACKAGE_ROOT) or filename.startswith("<frozen")
+    return os.path.abspath(filename).startswith(PACKAGE_ROOT) or filename.startswith("<frozen")
 
 
 def print_error(error: BaseException) -> None:

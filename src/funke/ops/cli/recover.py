@@ -13,7 +13,7 @@ from funke.engine.errors import ConfigurationError, JobExecutionError, StateErro
 from funke.engine.jobs.checkpoints.checkpoints import METADATA
 from funke.engine.jobs.records.job_record import JobRecord
 from funke.engine.jobs.records.recovery import RecoveryTries, interrupted_runs, recovery_command
-from funke.engine.runtime.snapshot_files import file_size, join_path, local_path
+from funke.engine.runtime.snapshots.snapshot_files import file_size, join_path, local_path
 from funke.ops.cli.job_commands import home_of, job_parser
 from funke.ops.cli.known_jobs import find_job
 from funke.ops.cli.terminal import finish, say

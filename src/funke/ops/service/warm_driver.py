@@ -126,7 +126,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _get_ready(line: socket.socket) -> None:
     # Whatever is missing, the program says so itself when it needs it.
     with contextlib.suppress(Exception):
-        from funke.engine.runtime.spark_session import prepare_spark, start_warm
+        from funke.engine.runtime.spark.spark_session import prepare_spark, start_warm
 
         settings = job_defaults().to_text_dict()
         prepare_spark(settings)

@@ -12,7 +12,7 @@ from funke.engine.connectors.file_sink.part_name import OutputFileConfig
 from funke.engine.connectors.file_sink.rolling_policy import RollingPolicy
 from funke.engine.connectors.file_sink.sink import FileSink, StreamingFileSink
 from funke.engine.errors import ConfigurationError, SinkError
-from funke.engine.types.type_catalog import Types
+from funke.engine.types.information.type_catalog import Types
 from tests.unit.connectors.sink_harness import SinkHarness, files_below
 
 BASE_PATH = BasePathBucketAssigner()

@@ -20,8 +20,8 @@ from funke.engine.connectors.file_sink.rolling_policy import RollingPolicy
 from funke.engine.connectors.file_sink.sink import FileSink
 from funke.engine.connectors.file_sink.storage import ArrowStorage
 from funke.engine.errors import ConfigurationError, TypeMismatchError
+from funke.engine.types.information.type_catalog import Types
 from funke.engine.types.row import Row
-from funke.engine.types.type_catalog import Types
 from tests.unit.connectors.sink_harness import SinkHarness, files_below
 
 ROW = Types.ROW_NAMED(["word", "count"], [Types.STRING(), Types.LONG()])

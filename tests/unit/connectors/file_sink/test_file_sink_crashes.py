@@ -16,7 +16,7 @@ from funke.engine.connectors.file_sink.encoders import SimpleStringEncoder
 from funke.engine.connectors.file_sink.rolling_policy import RollingPolicy
 from funke.engine.connectors.file_sink.sink import FileSink, StreamingFileSink
 from funke.engine.connectors.file_sink.storage import LocalStorage
-from funke.engine.types.type_catalog import Types
+from funke.engine.types.information.type_catalog import Types
 from tests.unit.connectors.crash_harness import CRASH_POINTS, Crash, CrashingJob
 from tests.unit.connectors.sink_harness import SinkHarness, files_below
 

@@ -26,7 +26,7 @@ from funke.engine.errors import ConfigurationError, SourceError
 from funke.engine.formats.file_format import BATCH_RECORDS
 from funke.engine.formats.input_file import InputFile
 from funke.engine.formats.text_lines import TextLineFormat
-from funke.engine.operators.clock import ManualClock
+from funke.engine.operators.time.clock import ManualClock
 from tests.harness.s3_server import S3Server
 from tests.unit.connectors.source_draining import drain, drain_with_restart, run_epoch
 

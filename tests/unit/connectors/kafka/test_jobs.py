@@ -36,7 +36,7 @@ from funke.engine.errors import JobExecutionError, SinkError
 from funke.engine.jobs.attempts.stream_coordinator import StreamCoordinator
 from funke.engine.jobs.checkpoints.checkpoint_settings import CheckpointSettings
 from funke.engine.runtime.pipelined import slot_loop
-from funke.engine.runtime.snapshot_taking import SnapshotTaker
+from funke.engine.runtime.snapshots.snapshot_taking import SnapshotTaker
 from tests.harness.stream_threads import StreamRun, run_stream, write_at_once
 
 if TYPE_CHECKING:

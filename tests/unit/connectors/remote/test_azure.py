@@ -12,7 +12,7 @@ from funke.engine.connectors.remote.access import StorageAccess
 from funke.engine.connectors.remote.azure import AzureFiles
 from funke.engine.connectors.remote.file_systems import _open
 from funke.engine.errors import StorageUnavailableError
-from funke.engine.runtime.snapshot_files import read_bytes
+from funke.engine.runtime.snapshots.snapshot_files import read_bytes
 
 # The client of the local file system in its place: the calls and the process are the same.
 LOCAL = (

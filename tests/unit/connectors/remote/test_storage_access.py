@@ -13,7 +13,7 @@ from funke.engine.connectors.remote import access, file_systems, spark_hadoop
 from funke.engine.connectors.remote.access import access_of, install_access, installed_access
 from funke.engine.connectors.remote.file_systems import open_file_system
 from funke.engine.errors import StateError, StorageUnavailableError
-from funke.engine.runtime.snapshot_files import join_path, local_path, read_bytes, write_atomically
+from funke.engine.runtime.snapshots.snapshot_files import join_path, local_path, read_bytes, write_atomically
 
 SPARK = {
     "spark.hadoop.fs.s3a.endpoint": "http://127.0.0.1:9000/",

@@ -21,7 +21,7 @@ from funke.engine.connectors.spark.file_table import FileTable
 from funke.engine.connectors.spark.sink import SparkSink
 from funke.engine.connectors.staging import DamagedStagedDataError, StagedData, self_contained
 from funke.engine.errors import SinkError
-from funke.engine.types.type_catalog import Types
+from funke.engine.types.information.type_catalog import Types
 from tests.unit.connectors.crash_harness import CRASH_POINTS, Crash, CrashingJob
 from tests.unit.connectors.sink_harness import SinkHarness
 

@@ -10,8 +10,8 @@ import pytest
 from funke.engine.connectors.spark.sink import SparkSink
 from funke.engine.errors import ConfigurationError, SinkError
 from funke.engine.types.driver_messages import SparkRecords
+from funke.engine.types.information.type_catalog import Types
 from funke.engine.types.row import Row
-from funke.engine.types.type_catalog import Types
 from tests.unit.connectors.sink_harness import SinkHarness
 
 

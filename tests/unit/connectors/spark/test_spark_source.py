@@ -12,9 +12,9 @@ import pytest
 from funke.engine.connectors.source import Split
 from funke.engine.connectors.spark.source import ArrowReader, SparkBatchSource, SparkStreamSource
 from funke.engine.errors import SourceError, UnsupportedFeatureError
+from funke.engine.types.information.type_catalog import Types
 from funke.engine.types.row import Row
 from funke.engine.types.time import Instant
-from funke.engine.types.type_catalog import Types
 
 BATCH = pa.RecordBatch.from_pylist(
     [

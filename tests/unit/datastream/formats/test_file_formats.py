@@ -20,8 +20,8 @@ from funke.datastream.formats.parquet import ParquetBulkWriters, ParquetColumnar
 from funke.engine.connectors.files.file_source import FileSource
 from funke.engine.errors import TypeMismatchError
 from funke.engine.formats.column_types import to_type_info
-from funke.engine.types.decimal_type import DecimalTypeInfo
-from funke.engine.types.time_types import ZonedTimestampTypeInfo
+from funke.engine.types.information.decimal_type import DecimalTypeInfo
+from funke.engine.types.information.time_types import ZonedTimestampTypeInfo
 from funke.table import DataTypes
 from funke.table.types import DataType
 from tests.unit.connectors.source_draining import drain

@@ -11,7 +11,7 @@ from funke.engine.errors import JobExecutionError
 from funke.engine.jobs.attempts.epoch_watch import EpochWatch
 from funke.engine.planner.chaining import to_job_graph
 from funke.engine.planner.plan import to_plan
-from funke.engine.runtime.epoch_holders import epoch_holders, subtasks_at
+from funke.engine.runtime.epochs.epoch_holders import epoch_holders, subtasks_at
 from tests.unit.graph.sample_graphs import GraphBuilder
 
 

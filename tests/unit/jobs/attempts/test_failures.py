@@ -13,10 +13,10 @@ from funke.engine.graph.job_graph import ChainedOperator
 from funke.engine.graph.operations import WriteSink
 from funke.engine.jobs.attempts.job_failure import named, to_error, to_job_error
 from funke.engine.operators.operator import OperatorFailure
-from funke.engine.runtime.block_codec import decode, encode
-from funke.engine.runtime.results import Failure, to_failure
+from funke.engine.runtime.blocks.block_codec import decode, encode
+from funke.engine.runtime.epochs.results import Failure, to_failure
+from funke.engine.types.information.type_catalog import Types
 from funke.engine.types.operator_place import NOWHERE, OperatorPlace
-from funke.engine.types.type_catalog import Types
 
 
 def users_function(value: object) -> int:

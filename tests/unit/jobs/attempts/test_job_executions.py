@@ -12,7 +12,7 @@ from funke.engine.jobs.attempts.job_failure import to_error
 from funke.engine.operators.operator import OperatorFailure
 from funke.engine.planner.chaining import to_job_graph
 from funke.engine.planner.plan import to_plan
-from funke.engine.runtime.results import to_failure
+from funke.engine.runtime.epochs.results import to_failure
 from tests.unit.graph.sample_graphs import GraphBuilder
 
 NORMAL = (ExecutionState.DEPLOYING, ExecutionState.INITIALIZING, ExecutionState.RUNNING, ExecutionState.FINISHED)

@@ -17,7 +17,7 @@ from funke.engine.graph.operations import WriteSink
 from funke.engine.jobs.attempts.job_failure import DamagedCheckpointError
 from funke.engine.jobs.attempts.job_sinks import FrameWrites, JobCommits
 from funke.engine.jobs.checkpoints.checkpoints import Checkpoint
-from funke.engine.runtime.block_codec import encode
+from funke.engine.runtime.blocks.block_codec import encode
 
 
 class Keeping(Committer):

@@ -17,8 +17,8 @@ from funke.engine.jobs.checkpoints.checkpoint_settings import CheckpointSettings
 from funke.engine.jobs.checkpoints.checkpoint_store import CheckpointStore
 from funke.engine.jobs.sources.job_sources import JobSources
 from funke.engine.jobs.sources.source_coordinator import SourceCoordinator
-from funke.engine.operators import slice_pacer
-from funke.engine.operators.slice_pacer import SlicePacer
+from funke.engine.operators.records import slice_pacer
+from funke.engine.operators.records.slice_pacer import SlicePacer
 
 
 class FakeTime:

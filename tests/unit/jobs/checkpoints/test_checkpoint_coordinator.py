@@ -18,9 +18,9 @@ from funke.engine.jobs.checkpoints.checkpoint_settings import CheckpointSettings
 from funke.engine.jobs.checkpoints.checkpoint_store import CheckpointStore
 from funke.engine.jobs.checkpoints.checkpoints import read_checkpoint
 from funke.engine.jobs.checkpoints.savepoints import CheckpointRequest, SavepointRequest
-from funke.engine.runtime.block_codec import decode
-from funke.engine.runtime.checkpoint_order import CheckpointNotifications, CheckpointOrder, SnapshotAck
-from funke.engine.runtime.snapshot_files import SnapshotHandle
+from funke.engine.runtime.blocks.block_codec import decode
+from funke.engine.runtime.snapshots.checkpoint_order import CheckpointNotifications, CheckpointOrder, SnapshotAck
+from funke.engine.runtime.snapshots.snapshot_files import SnapshotHandle
 
 SLOTS = range(2)
 

@@ -20,8 +20,8 @@ from funke.engine.jobs.checkpoints.checkpoints import (
     write_checkpoint,
 )
 from funke.engine.jobs.checkpoints.savepoint_files import write_snapshot
-from funke.engine.runtime.snapshot_files import NativeFile, SnapshotHandle
-from funke.engine.types.key_groups import FIRST_KEY_HASH, NEWEST_KEY_HASH
+from funke.engine.runtime.snapshots.snapshot_files import NativeFile, SnapshotHandle
+from funke.engine.types.keys.key_groups import FIRST_KEY_HASH, NEWEST_KEY_HASH
 
 
 def written(folder: Path, number: int, shared: tuple[str, ...] = ()) -> Checkpoint:

@@ -16,7 +16,7 @@ from funke.engine.graph.stream_graph import StreamGraph
 from funke.engine.jobs.checkpoints.checkpoints import Checkpoint, OperatorEntry
 from funke.engine.jobs.checkpoints.start_point import matched_graph, operator_entries, state_moves, undescribed
 from funke.engine.planner.chaining import operator_id_of_uid, to_job_graph
-from funke.engine.runtime.snapshot_files import SnapshotHandle
+from funke.engine.runtime.snapshots.snapshot_files import SnapshotHandle
 from funke.table import AggregateFunction, DataTypes, StreamTableEnvironment, TableAggregateFunction
 from funke.table.expressions import col
 from funke.table.types import DataType

@@ -12,8 +12,8 @@ from funke.engine.errors import JobExecutionError, LeaseLostError, StateError
 from funke.engine.jobs.checkpoints.checkpoint_coordinator import CheckpointCoordinator, CheckpointedJob
 from funke.engine.jobs.checkpoints.checkpoint_settings import CheckpointSettings
 from funke.engine.jobs.checkpoints.checkpoint_store import CheckpointStore
-from funke.engine.runtime.checkpoint_order import CheckpointOrder, SnapshotAck
-from funke.engine.runtime.snapshot_files import NativeFile, SnapshotHandle
+from funke.engine.runtime.snapshots.checkpoint_order import CheckpointOrder, SnapshotAck
+from funke.engine.runtime.snapshots.snapshot_files import NativeFile, SnapshotHandle
 
 
 class Lease:

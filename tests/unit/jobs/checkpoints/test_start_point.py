@@ -14,8 +14,8 @@ from funke.engine.jobs.checkpoints.checkpoints import Checkpoint
 from funke.engine.jobs.checkpoints.start_point import matched_graph, operator_entries
 from funke.engine.planner.chaining import to_job_graph
 from funke.engine.planner.plan import to_plan
-from funke.engine.runtime.snapshot_files import SnapshotHandle
-from funke.engine.types.key_groups import FIRST_KEY_HASH, NEWEST_KEY_HASH
+from funke.engine.runtime.snapshots.snapshot_files import SnapshotHandle
+from funke.engine.types.keys.key_groups import FIRST_KEY_HASH, NEWEST_KEY_HASH
 from tests.unit.graph.sample_graphs import GraphBuilder
 
 

@@ -14,7 +14,7 @@ from funke.engine.jobs.sources.source_coordinator import SourceCoordinator, Sour
 from funke.engine.operators.operator import MIN_WATERMARK
 from funke.engine.operators.source import ReadReport
 from funke.engine.planner.chaining import to_job_graph
-from funke.engine.runtime.block_codec import decode
+from funke.engine.runtime.blocks.block_codec import decode
 from funke.engine.types.driver_messages import FeedbackRecords
 from tests.unit.graph.sample_graphs import GraphBuilder
 

@@ -7,7 +7,7 @@ import pytest
 from funke.engine.config.settings import Settings
 from funke.engine.errors import ConfigurationError
 from funke.engine.jobs.submission.job_code import heartbeat_settings
-from funke.engine.runtime.slot_watch import Heartbeat
+from funke.engine.runtime.slots.slot_watch import Heartbeat
 
 
 def test_the_defaults_are_flinks() -> None:

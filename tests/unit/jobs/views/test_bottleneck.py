@@ -9,7 +9,7 @@ from funke.engine.graph.execution_graph import ExecutionState
 from funke.engine.jobs.views.back_pressure import Diagnosis, PressureView, status_of, together
 from funke.engine.jobs.views.bottleneck import find_bottleneck
 from funke.engine.jobs.views.job_view import EdgeView, JobView, MetricsView, OperatorView, SubtaskView, VertexView
-from funke.engine.operators.watermark_patience import WATERMARK_MISSING
+from funke.engine.operators.time.watermark_patience import WATERMARK_MISSING
 from funke.engine.types.job_status import JobStatus
 
 

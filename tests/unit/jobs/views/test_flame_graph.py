@@ -9,7 +9,7 @@ from typing import Any
 from funke.engine.config.settings import Settings
 from funke.engine.jobs.views.flame_graph import FlameGraphs
 from funke.engine.planner.plan import Placement
-from funke.engine.runtime.flame_samples import WAITING, SampledStack, SampleOrder
+from funke.engine.runtime.monitoring.flame_samples import WAITING, SampledStack, SampleOrder
 
 # Vertex 7 has two subtasks, in slots 1 and 2; vertex 8 one, in slot 1.
 VERTICES = {7: SimpleNamespace(name="map", parallelism=2)}

@@ -22,7 +22,7 @@ from funke.engine.jobs.views.metric_names import metrics_by_name
 from funke.engine.jobs.views.view_making import planned_view, with_executions, with_status
 from funke.engine.planner.chaining import to_job_graph
 from funke.engine.planner.plan import Plan, to_plan
-from funke.engine.runtime.results import SubtaskReport
+from funke.engine.runtime.epochs.results import SubtaskReport
 from funke.engine.types.job_status import JobStatus
 from funke.engine.types.json_form import from_json, to_json
 from tests.unit.graph.sample_graphs import GraphBuilder

@@ -21,9 +21,9 @@ from funke.datastream.window import (
     TumblingProcessingTimeWindows,
     WindowAssigner,
 )
-from funke.engine.operators.windowing.count_windows import CountWindowOperator
-from funke.engine.operators.windowing.processing_time_sessions import ProcessingTimeSessionOperator
-from funke.engine.operators.windowing.processing_time_windows import ProcessingTimeWindowOperator
+from funke.engine.operators.windowing.fast.count_windows import CountWindowOperator
+from funke.engine.operators.windowing.fast.processing_time_sessions import ProcessingTimeSessionOperator
+from funke.engine.operators.windowing.fast.processing_time_windows import ProcessingTimeWindowOperator
 from funke.engine.operators.windowing.window_operator import WindowOperator
 from tests.harness.operator_harness import OperatorHarness
 from tests.unit.operators.windowing.window_operations import Elements, Numbers, SumAndCount, add, ms, window

@@ -14,7 +14,7 @@ from funke.datastream.window import (
     SessionWindowTimeGapExtractor,
     WindowAssigner,
 )
-from funke.engine.operators.windowing.late_session_windows import LateSessionWindowOperator
+from funke.engine.operators.windowing.fast.late_session_windows import LateSessionWindowOperator
 from funke.engine.operators.windowing.window_operator import WindowOperator
 from funke.engine.types.output_tag import OutputTag
 from tests.harness.operator_harness import OperatorHarness

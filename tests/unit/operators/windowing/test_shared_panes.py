@@ -8,9 +8,9 @@ import pytest
 
 from funke.datastream.functions import ProcessWindowFunction
 from funke.datastream.window import SlidingEventTimeWindows
-from funke.engine.operators.windowing.merge_probe import can_share_aggregate, can_share_reduce, sample_of_one_key
-from funke.engine.operators.windowing.pane_stack import PaneStack
-from funke.engine.operators.windowing.sliding_windows import SlidingWindowOperator
+from funke.engine.operators.windowing.fast.merge_probe import can_share_aggregate, can_share_reduce, sample_of_one_key
+from funke.engine.operators.windowing.fast.pane_stack import PaneStack
+from funke.engine.operators.windowing.fast.sliding_windows import SlidingWindowOperator
 from funke.engine.types import Row
 from tests.harness.operator_harness import OperatorHarness
 from tests.unit.operators.windowing.window_operations import SumAndCount, add, ms, window

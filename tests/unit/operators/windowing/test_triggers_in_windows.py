@@ -28,7 +28,7 @@ from funke.datastream.window import (
     TumblingProcessingTimeWindows,
 )
 from funke.engine.errors import StateError, TypeMismatchError
-from funke.engine.types.type_catalog import Types
+from funke.engine.types.information.type_catalog import Types
 from tests.harness.operator_harness import OperatorHarness
 from tests.harness.stream_table import check_stream_table
 from tests.unit.operators.windowing.window_operations import Describe, Elements, Numbers, SumAndCount, ms, window

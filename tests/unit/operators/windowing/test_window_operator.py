@@ -22,10 +22,10 @@ from funke.datastream.window import (
     TumblingEventTimeWindows,
     TumblingProcessingTimeWindows,
 )
-from funke.engine.operators.windowing.aligned_windows import AlignedWindowOperator
+from funke.engine.operators.windowing.fast.aligned_windows import AlignedWindowOperator
 from funke.engine.operators.windowing.window_operator import WindowOperator
 from funke.engine.types import Row
-from funke.engine.types.type_catalog import Types
+from funke.engine.types.information.type_catalog import Types
 from tests.harness.operator_harness import OperatorHarness
 from tests.harness.stream_table import check_stream_table
 from tests.unit.operators.windowing.window_operations import (

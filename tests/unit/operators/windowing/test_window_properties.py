@@ -18,7 +18,7 @@ from funke.datastream.window import (
     TumblingEventTimeWindows,
     WindowAssigner,
 )
-from funke.engine.operators.windowing.sliding_windows import SlidingWindowOperator
+from funke.engine.operators.windowing.fast.sliding_windows import SlidingWindowOperator
 from funke.engine.types.output_tag import OutputTag
 from tests.harness.operator_harness import OperatorHarness
 from tests.unit.operators.windowing.window_operations import Describe, SameAsDefault, SumAndCount, add, ms, window

@@ -11,16 +11,16 @@ import pytest
 from funke.datastream.functions import AggregateFunction, ProcessWindowFunction
 from funke.engine.errors import StateError
 from funke.engine.graph.operations import Window
-from funke.engine.operators.windowing.aligned_windows import AlignedWindowOperator
 from funke.engine.operators.windowing.assigners import (
     EventTimeSessionWindows,
     SlidingEventTimeWindows,
     TumblingEventTimeWindows,
 )
 from funke.engine.operators.windowing.evictor import CountEvictor
+from funke.engine.operators.windowing.fast.aligned_windows import AlignedWindowOperator
 from funke.engine.operators.windowing.triggers import CountTrigger
 from funke.engine.operators.windowing.window_operator import WindowOperator
-from funke.engine.types.key_groups import KeyGroups
+from funke.engine.types.keys.key_groups import KeyGroups
 from tests.harness.backends import choice_of
 from tests.harness.operator_harness import OperatorHarness
 

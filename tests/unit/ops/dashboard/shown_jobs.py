@@ -190,7 +190,7 @@ def checkpoints(ages_ms: tuple[int, ...], size: int, failed: tuple[tuple[int, st
 
 
 _TRACE = """Traceback (most recent call last):
-  File "/opt/funke/engine/operators/map.py", line 61, in process_batch
+  File "/opt/funke/engine/operators/records/map.py", line 61, in process_batch
     out.append(function(value))
   File "/home/ada/shop/orders.py", line 42, in parse
     return Order(row["id"], float(row["price"]))

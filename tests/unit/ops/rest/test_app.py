@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 from funke.engine.errors import JobExecutionError
 from funke.engine.jobs.records.job_record import OwnedRecord
 from funke.engine.jobs.views.job_view import EdgeView, ExceptionView, StatementView, StateView
-from funke.engine.runtime.checkpoint_order import AlignmentStatistics
+from funke.engine.runtime.snapshots.checkpoint_order import AlignmentStatistics
 from funke.engine.types.job_status import JobStatus
 from funke.ops.rest import job_directory
 from funke.ops.rest.app import make_app

@@ -15,14 +15,14 @@ from hypothesis import strategies as some
 
 from funke.engine.jobs.checkpoints.checkpoint_settings import CheckpointSettings
 from funke.engine.jobs.checkpoints.checkpoints import Checkpoint
-from funke.engine.runtime.checkpoint_order import CheckpointOrder
-from funke.engine.runtime.counter_rates import CounterRates
+from funke.engine.runtime.monitoring.counter_rates import CounterRates
 from funke.engine.runtime.pipelined.channels import InChannel
 from funke.engine.runtime.pipelined.connection import BARRIER, BLOCK
 from funke.engine.runtime.pipelined.messages import TakeCheckpoint
 from funke.engine.runtime.pipelined.network_settings import NetworkSettings
 from funke.engine.runtime.pipelined.task import Task
-from funke.engine.runtime.snapshot_taking import SnapshotTaker
+from funke.engine.runtime.snapshots.checkpoint_order import CheckpointOrder
+from funke.engine.runtime.snapshots.snapshot_taking import SnapshotTaker
 from tests.harness.stream_threads import StreamRun, run_stream, write_at_once
 from tests.unit.runtime.pipelined.test_overtaking import (
     SHAPES,

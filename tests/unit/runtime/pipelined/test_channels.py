@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from funke.engine.operators.block_parts import ColumnsPart, Part, RecordsPart, WatermarkPart
-from funke.engine.runtime.block_codec import encode_block
+from funke.engine.runtime.blocks.block_codec import encode_block
 from funke.engine.runtime.pipelined.channels import BufferPool, InChannel, LocalOut, RemoteOut
 from funke.engine.runtime.pipelined.connection import BARRIER, BLOCK, CREDIT, Connection
 from funke.engine.types.columns.column_batch import ColumnBatch

@@ -11,11 +11,11 @@ from funke.engine.connectors.collect_sink import CollectSink
 from funke.engine.connectors.sequence import SequenceSource
 from funke.engine.graph.operations import Map, ReadSource, WriteSink
 from funke.engine.graph.partitioners import Custom, Global
+from funke.engine.runtime.blocks.router import create_router
 from funke.engine.runtime.pipelined.channels import BufferPool, InChannel
 from funke.engine.runtime.pipelined.debloating import BlockSize, Debloater
 from funke.engine.runtime.pipelined.network_settings import DebloatSettings, NetworkSettings
-from funke.engine.runtime.router import create_router
-from funke.engine.types.key_groups import KeyGroups
+from funke.engine.types.keys.key_groups import KeyGroups
 from tests.harness.stream_threads import run_stream
 from tests.unit.graph.sample_graphs import GraphBuilder
 from tests.unit.runtime.pipelined.test_channels import Pair, processed

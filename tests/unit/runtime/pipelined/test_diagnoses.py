@@ -28,7 +28,7 @@ from funke.engine.jobs.views.back_pressure import PressureGauge
 from funke.engine.jobs.views.bottleneck import Bottleneck, find_bottleneck
 from funke.engine.jobs.views.job_metrics import job_metrics
 from funke.engine.jobs.views.view_making import planned_view, with_executions, with_pressures
-from funke.engine.operators import hot_keys
+from funke.engine.operators.keyed import hot_keys
 from funke.engine.planner.chaining import to_job_graph
 from funke.engine.runtime.pipelined import slot_loop
 from funke.engine.runtime.pipelined.network_settings import NetworkSettings

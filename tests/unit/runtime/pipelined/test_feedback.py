@@ -30,8 +30,8 @@ from funke.engine.operators.functions.async_functions import NO_RETRY_STRATEGY, 
 from funke.engine.planner.chaining import to_job_graph
 from funke.engine.planner.exchange_mode import exchange_mode
 from funke.engine.runtime.pipelined.network_settings import NetworkSettings
-from funke.engine.runtime.snapshot_taking import SnapshotTaker
-from funke.engine.types.type_catalog import Types
+from funke.engine.runtime.snapshots.snapshot_taking import SnapshotTaker
+from funke.engine.types.information.type_catalog import Types
 from tests.harness.stream_threads import give_up, run_stream, write_at_once
 from tests.unit.graph.sample_graphs import GraphBuilder
 

@@ -19,8 +19,8 @@ from funke.engine.graph.stream_graph import StreamGraph
 from funke.engine.jobs.checkpoints.checkpoint_settings import CheckpointSettings
 from funke.engine.jobs.checkpoints.checkpoints import Checkpoint
 from funke.engine.runtime.pipelined.network_settings import NetworkSettings
-from funke.engine.runtime.snapshot_files import open_snapshot_file
-from funke.engine.runtime.snapshot_taking import SnapshotTaker
+from funke.engine.runtime.snapshots.snapshot_files import open_snapshot_file
+from funke.engine.runtime.snapshots.snapshot_taking import SnapshotTaker
 from funke.engine.state.snapshot.file_format import SnapshotReader
 from funke.table import Schema, StreamTableEnvironment
 from tests.harness.backends import choice_of

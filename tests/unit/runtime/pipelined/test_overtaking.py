@@ -31,10 +31,10 @@ from funke.engine.jobs.checkpoints.start_point import require_same_channels
 from funke.engine.planner.chaining import to_job_graph
 from funke.engine.planner.plan import to_plan
 from funke.engine.runtime.pipelined.network_settings import NetworkSettings
-from funke.engine.runtime.snapshot_files import open_snapshot_file
-from funke.engine.runtime.snapshot_taking import SnapshotTaker
+from funke.engine.runtime.snapshots.snapshot_files import open_snapshot_file
+from funke.engine.runtime.snapshots.snapshot_taking import SnapshotTaker
 from funke.engine.state.snapshot.file_format import SnapshotReader
-from funke.engine.types.type_catalog import Types
+from funke.engine.types.information.type_catalog import Types
 from funke.engine.types.watermark_spec import WatermarkSpec
 from tests.harness.stream_threads import StreamRun, give_up, run_stream, write_at_once
 from tests.unit.graph.sample_graphs import GraphBuilder

@@ -7,8 +7,8 @@ import sys
 import threading
 from collections.abc import Callable
 
+from funke.engine.runtime.monitoring.user_frames import user_line
 from funke.engine.runtime.pipelined.stack_samples import StackSamples
-from funke.engine.runtime.user_frames import user_line
 
 
 def test_the_innermost_line_of_the_users_own() -> None:

@@ -6,8 +6,8 @@ import math
 from collections import deque
 from typing import Any
 
+from funke.engine.runtime.epochs.results import Failure
 from funke.engine.runtime.pipelined.stream_runner import StreamRunner
-from funke.engine.runtime.results import Failure
 from funke.engine.types.operator_place import NOWHERE
 
 

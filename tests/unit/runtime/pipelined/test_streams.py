@@ -39,8 +39,8 @@ from funke.engine.runtime.pipelined import slot_loop
 from funke.engine.runtime.pipelined.connection import Connection
 from funke.engine.runtime.pipelined.messages import Reports
 from funke.engine.runtime.pipelined.network_settings import DebloatSettings, NetworkSettings
-from funke.engine.runtime.snapshot_taking import SnapshotTaker
-from funke.engine.types.type_catalog import Types
+from funke.engine.runtime.snapshots.snapshot_taking import SnapshotTaker
+from funke.engine.types.information.type_catalog import Types
 from tests.harness.certificates import own_tls, tls_pair
 from tests.harness.stream_threads import give_up, run_stream, write_at_once
 from tests.unit.graph.sample_graphs import GraphBuilder

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from funke.engine.runtime.counter_rates import CounterRates
+from funke.engine.runtime.monitoring.counter_rates import CounterRates
 from funke.engine.runtime.pipelined import task as task_module
 from funke.engine.runtime.pipelined.network_settings import NetworkSettings
 from funke.engine.runtime.pipelined.task import Task

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from funke.engine.errors import SqlValidationError
-from funke.engine.sql.statements.job_plans import planned_rows
+from funke.engine.sql.statements.plans.job_plans import planned_rows
 from funke.engine.types.logical.sql_text import to_sql_text
 from funke.table import EnvironmentSettings, Table, TableEnvironment
 from funke.table.expressions import col, row

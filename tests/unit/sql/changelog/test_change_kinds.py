@@ -6,10 +6,10 @@ import pytest
 
 from funke.engine.flink_exceptions import TableException
 from funke.engine.sql.binding.relations import Relation
-from funke.engine.sql.plan.changelog_mode import for_consumer, require_kinds
-from funke.engine.sql.plan.changes import ALL_KINDS, INSERTS
+from funke.engine.sql.plan.changelogs.changelog_mode import for_consumer, require_kinds
+from funke.engine.sql.plan.changelogs.changes import ALL_KINDS, INSERTS
+from funke.engine.sql.plan.changelogs.upsert_keys import smallest_key
 from funke.engine.sql.plan.node import as_node
-from funke.engine.sql.plan.upsert_keys import smallest_key
 from funke.engine.types.row import RowKind
 from tests.harness.sql_changelogs import SIGNS, bound_query
 

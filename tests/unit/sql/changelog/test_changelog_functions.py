@@ -6,7 +6,7 @@ import pytest
 
 from funke.engine.errors import SqlParserError, SqlValidationError
 from funke.engine.flink_exceptions import TableException, ValidationException
-from funke.engine.sql.statements.job_plans import planned_rows
+from funke.engine.sql.statements.plans.job_plans import planned_rows
 from funke.table import EnvironmentSettings, Table, TableEnvironment
 from funke.table.expressions import col, descriptor, map_
 from tests.harness.local_jobs import changes_in

@@ -15,7 +15,7 @@ from funke.engine.sql.functions.catalog import FUNCTIONS
 from funke.engine.sql.functions.distinct_values import OverDistinct
 from funke.engine.sql.functions.evaluation import column_function
 from funke.engine.sql.functions.function import Argument, Session, bind, constant
-from funke.engine.sql.functions.user_scalars import as_scalar
+from funke.engine.sql.functions.users.user_scalars import as_scalar
 from funke.engine.sql.syntax.user_function import UserFunction
 from funke.engine.types.logical.sql_text import from_sql_text
 
@@ -88,7 +88,7 @@ def test_date_format_writes_what_a_pattern_tells_apart(
         def __init__(self, function: Any) -> None:
             super().__init__(lambda columns, length: (counts.append(length), function(columns, length))[1])
 
-    monkeypatch.setattr("funke.engine.sql.functions.times.OverDistinct", Counting)
+    monkeypatch.setattr("funke.engine.sql.functions.dates.times.OverDistinct", Counting)
     arguments = [Argument(from_sql_text(type_text)), constant(from_sql_text("STRING"), pattern)]
     start = datetime.datetime(2026, 1, 2, 10, 59, tzinfo=zone)
     timestamps = pa.array([start + datetime.timedelta(milliseconds=10 * each) for each in range(10_000)])

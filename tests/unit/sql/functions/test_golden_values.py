@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from funke.engine.errors import TypeMismatchError
-from funke.engine.sql.functions.value_casts import CastError
+from funke.engine.sql.functions.casts.value_casts import CastError
+from funke.engine.types.information.scalar_coercion import round_to_float32
 from funke.engine.types.logical.sql_text import from_sql_text
-from funke.engine.types.scalar_coercion import round_to_float32
 from tests.harness.sql_calls import Of, Word, call, type_of
 
 D = Decimal

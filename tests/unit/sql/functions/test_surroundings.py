@@ -10,7 +10,7 @@ import pytest
 
 from funke.engine.errors import SqlValidationError
 from funke.engine.flink_exceptions import ValidationException
-from funke.engine.sql.statements.job_plans import planned_rows
+from funke.engine.sql.statements.plans.job_plans import planned_rows
 from funke.table import EnvironmentSettings, TableEnvironment
 from funke.table.expressions import col, current_database, current_watermark
 from tests.harness.local_jobs import changes_in

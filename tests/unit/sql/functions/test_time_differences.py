@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from funke.engine.errors import SqlParserError, SqlValidationError
-from funke.engine.sql.statements.job_plans import planned_rows
+from funke.engine.sql.statements.plans.job_plans import planned_rows
 from funke.table import EnvironmentSettings, TableEnvironment
 from tests.harness.local_jobs import changes_in
 

@@ -27,11 +27,11 @@ from funke.engine.sql.binding.relations import (
 )
 from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.parsing import parse
-from funke.engine.sql.plan.changelog_mode import for_consumer
-from funke.engine.sql.plan.changes import ALL_KINDS, INSERTS, ChangeSettings
+from funke.engine.sql.plan.changelogs.changelog_mode import for_consumer
+from funke.engine.sql.plan.changelogs.changes import ALL_KINDS, INSERTS, ChangeSettings
+from funke.engine.sql.plan.joins.semi_join import SemiJoin
 from funke.engine.sql.plan.lower import lower
 from funke.engine.sql.plan.pruning import without_unused
-from funke.engine.sql.plan.semi_join import SemiJoin
 from funke.engine.sql.rules.ranks import with_ranks
 from funke.engine.sql.rules.set_comparisons import with_set_comparisons
 from funke.engine.sql.rules.stream_orders import with_stream_orders

@@ -8,10 +8,10 @@ from typing import Any
 import cloudpickle  # type: ignore[import-untyped]
 import pytest
 
-from funke.engine.operators.clock import ManualClock
+from funke.engine.operators.time.clock import ManualClock
 from funke.engine.sql.binding.relations import Relation
-from funke.engine.sql.statements import job_plans
-from funke.engine.sql.statements.job_plans import planned_inserts, planned_rows
+from funke.engine.sql.statements.plans import job_plans
+from funke.engine.sql.statements.plans.job_plans import planned_inserts, planned_rows
 from funke.table import EnvironmentSettings, TableEnvironment
 from funke.table.expressions import (
     current_date,

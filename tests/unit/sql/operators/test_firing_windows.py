@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from funke.engine.flink_exceptions import TableException
-from funke.engine.sql.plan.changes import ALL_KINDS
-from funke.engine.sql.plan.group_window_aggregate import Firing, GroupWindowAggregate
-from funke.engine.sql.statements.job_plans import planned_rows
+from funke.engine.sql.plan.aggregates.group_window_aggregate import Firing, GroupWindowAggregate
+from funke.engine.sql.plan.changelogs.changes import ALL_KINDS
+from funke.engine.sql.statements.plans.job_plans import planned_rows
 from funke.engine.sql.window_kinds import HoppingWindows, TumblingWindows, Windows
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.row import RowKind

@@ -7,11 +7,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from funke.engine.operators.key_watch import KeyWatch
+from funke.engine.operators.keyed.key_watch import KeyWatch
 from funke.engine.sql.binding.relations import SortKey
-from funke.engine.sql.binding.window_relations import WindowTime
-from funke.engine.sql.plan.over_aggregate import OverAggregate
-from funke.engine.sql.plan.sorted_over_aggregate import SortedOverAggregate
+from funke.engine.sql.binding.windows.window_relations import WindowTime
+from funke.engine.sql.plan.over.over_aggregate import OverAggregate
+from funke.engine.sql.plan.over.sorted_over_aggregate import SortedOverAggregate
 from funke.engine.sql.window_kinds import SessionWindows, TumblingWindows
 from tests.harness.plan_nodes import rows_of
 from tests.harness.sql_changelogs import RunningQuery, bound_query, inserts

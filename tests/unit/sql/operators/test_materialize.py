@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 from funke.engine.errors import FunkeError
 from funke.engine.graph.operations import ColumnOperator
-from funke.engine.operators.clock import ManualClock
+from funke.engine.operators.time.clock import ManualClock
 from funke.engine.sql.binding.relations import Column, Relation, Scan
-from funke.engine.sql.plan.changes import ALL_KINDS
-from funke.engine.sql.plan.sink_materialize import SinkMaterialize
-from funke.engine.sql.statements.insert_plans import plan_insert
-from funke.engine.sql.statements.job_plans import planned_inserts
-from funke.engine.sql.statements.stored_plans import insert_in
+from funke.engine.sql.plan.changelogs.changes import ALL_KINDS
+from funke.engine.sql.plan.changelogs.sink_materialize import SinkMaterialize
+from funke.engine.sql.statements.plans.insert_plans import plan_insert
+from funke.engine.sql.statements.plans.job_plans import planned_inserts
+from funke.engine.sql.statements.plans.stored_plans import insert_in
 from funke.table import DataTypes, EnvironmentSettings, TableEnvironment
 from tests.harness.backends import choice_of
 from tests.harness.local_jobs import changes_in

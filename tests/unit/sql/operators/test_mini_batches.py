@@ -13,7 +13,7 @@ from funke.engine.errors import ConfigurationError
 from funke.engine.graph.operations import ColumnOperator
 from funke.engine.operators.operator import MAX_WATERMARK
 from funke.engine.sql.binding.relations import Aggregation, Calculation, Scan
-from funke.engine.sql.plan.changes import ChangeSettings, MiniBatch
+from funke.engine.sql.plan.changelogs.changes import ChangeSettings, MiniBatch
 from funke.engine.sql.plan.lower import lower
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.table import EnvironmentSettings, TableEnvironment

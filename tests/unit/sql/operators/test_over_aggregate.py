@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from funke.engine.sql.binding.relations import Column
-from funke.engine.sql.binding.window_relations import WindowTime
-from funke.engine.sql.plan.over_aggregate import OverAggregate
+from funke.engine.sql.binding.windows.window_relations import WindowTime
+from funke.engine.sql.plan.over.over_aggregate import OverAggregate
 from funke.table.types import DataTypes
 from tests.harness.backends import choice_of
 from tests.harness.operator_harness import OperatorHarness

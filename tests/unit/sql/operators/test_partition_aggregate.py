@@ -15,7 +15,7 @@ from funke.engine.errors import FunkeError
 from funke.engine.sql.spark_plans import spark_frames
 from funke.engine.sql.spark_plans.carried_columns import from_carried
 from funke.engine.sql.spark_plans.task_code import PlanSettings
-from funke.engine.sql.statements.job_plans import planned_rows
+from funke.engine.sql.statements.plans.job_plans import planned_rows
 from funke.engine.types.logical.sql_text import to_sql_text
 from funke.table import DataTypes, EnvironmentSettings, TableEnvironment
 from funke.table.udf import udaf

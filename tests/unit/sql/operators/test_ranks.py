@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 
 from funke.engine.errors import FunkeError
 from funke.engine.graph.operations import ColumnOperator
-from funke.engine.operators.clock import ManualClock
+from funke.engine.operators.time.clock import ManualClock
 from funke.engine.sql.binding.relations import Column, Relation, Scan, SortKey
-from funke.engine.sql.plan.changelog_normalize import ChangelogNormalize
-from funke.engine.sql.plan.changes import ALL_KINDS
-from funke.engine.sql.plan.deduplicate import Deduplicate
-from funke.engine.sql.plan.rank import Rank
-from funke.engine.sql.plan.rank_strategy import RankStrategy
-from funke.engine.sql.statements.job_plans import planned_rows
+from funke.engine.sql.plan.changelogs.changelog_normalize import ChangelogNormalize
+from funke.engine.sql.plan.changelogs.changes import ALL_KINDS
+from funke.engine.sql.plan.ranks.deduplicate import Deduplicate
+from funke.engine.sql.plan.ranks.rank import Rank
+from funke.engine.sql.plan.ranks.rank_strategy import RankStrategy
+from funke.engine.sql.statements.plans.job_plans import planned_rows
 from funke.table import DataTypes, EnvironmentSettings, TableEnvironment
 from tests.harness.backends import choice_of
 from tests.harness.local_jobs import changes_in

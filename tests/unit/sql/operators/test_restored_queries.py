@@ -13,8 +13,8 @@ import pytest
 from funke.engine.errors import StateError
 from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.binding.time_attributes import TimeAttribute
-from funke.engine.sql.plan.changes import ALL_KINDS
-from funke.engine.sql.plan.sink_materialize import SinkMaterialize
+from funke.engine.sql.plan.changelogs.changes import ALL_KINDS
+from funke.engine.sql.plan.changelogs.sink_materialize import SinkMaterialize
 from funke.engine.types.logical.sql_text import from_sql_text
 from funke.engine.types.row import RowKind
 from tests.harness.restored_queries import FedTable, Query, Rows, Savepoint, Unclaimed

@@ -12,16 +12,16 @@ from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.flink_exceptions import TableException
 from funke.engine.graph.operations import ColumnOperator
 from funke.engine.operators.operator import MAX_WATERMARK
-from funke.engine.sql.binding.correlations import Correlation
 from funke.engine.sql.binding.expressions import BoundColumn
 from funke.engine.sql.binding.relations import Column, Relation, Scan, SortKey
+from funke.engine.sql.binding.subqueries.correlations import Correlation
 from funke.engine.sql.operators.stream_columns import StreamColumns
-from funke.engine.sql.plan.batch_over_aggregate import BatchOverAggregate
-from funke.engine.sql.plan.constraint_enforcer import ConstraintEnforcer
-from funke.engine.sql.plan.final_rows import FinalRows
-from funke.engine.sql.plan.limit import ExecLimit
+from funke.engine.sql.plan.changelogs.constraint_enforcer import ConstraintEnforcer
+from funke.engine.sql.plan.changelogs.final_rows import FinalRows
 from funke.engine.sql.plan.node import PlanNode
-from funke.engine.sql.plan.sort import BatchSort
+from funke.engine.sql.plan.over.batch_over_aggregate import BatchOverAggregate
+from funke.engine.sql.plan.ranks.limit import ExecLimit
+from funke.engine.sql.plan.ranks.sort import BatchSort
 from funke.engine.sql.table_rows import to_batches, to_rows
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.logical.data_types import DataTypes

@@ -14,13 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from funke.engine.graph.operations import ColumnOperator
-from funke.engine.operators.clock import ManualClock
+from funke.engine.operators.time.clock import ManualClock
 from funke.engine.sql.binding.relations import Column, Scan
-from funke.engine.sql.plan.changes import ALL_KINDS
+from funke.engine.sql.plan.changelogs.changes import ALL_KINDS
+from funke.engine.sql.plan.changelogs.upsert_keys import NO_KEYS
+from funke.engine.sql.plan.joins.semi_join import SemiJoin
 from funke.engine.sql.plan.node import DetachedInput
-from funke.engine.sql.plan.semi_join import SemiJoin
-from funke.engine.sql.plan.upsert_keys import NO_KEYS
-from funke.engine.sql.statements.job_plans import planned_rows
+from funke.engine.sql.statements.plans.job_plans import planned_rows
 from funke.engine.types.logical.data_types import DataTypes
 from funke.table import EnvironmentSettings, ExplainDetail, TableEnvironment
 from tests.harness.backends import choice_of

@@ -14,15 +14,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from funke.engine.errors import FunkeError
-from funke.engine.operators.clock import ManualClock
+from funke.engine.operators.time.clock import ManualClock
 from funke.engine.sql.binding.relations import BoundAggregate, Column, SortKey
 from funke.engine.sql.functions.aggregates.aggregate import bind_aggregate
 from funke.engine.sql.functions.aggregates.catalog import find_aggregate
 from funke.engine.sql.functions.aggregates.ranking import RANKING
 from funke.engine.sql.functions.function import Argument
-from funke.engine.sql.operators.windows import sorted_aggregate
-from funke.engine.sql.plan.sorted_over_aggregate import SortedOverAggregate
-from funke.engine.sql.statements.job_plans import planned_rows
+from funke.engine.sql.operators.windows.over import sorted_aggregate
+from funke.engine.sql.plan.over.sorted_over_aggregate import SortedOverAggregate
+from funke.engine.sql.statements.plans.job_plans import planned_rows
 from funke.table import EnvironmentSettings, TableEnvironment
 from tests.harness.local_jobs import changes_in
 from tests.harness.plan_nodes import rows_of

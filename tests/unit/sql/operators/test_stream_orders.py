@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from funke.engine.flink_exceptions import TableException
 from funke.engine.graph.operations import ColumnOperator
 from funke.engine.sql.binding.relations import Column, SortKey
-from funke.engine.sql.plan.rank import Rank
-from funke.engine.sql.plan.sort import TemporalSort
-from funke.engine.sql.statements.job_plans import planned_rows
+from funke.engine.sql.plan.ranks.rank import Rank
+from funke.engine.sql.plan.ranks.sort import TemporalSort
+from funke.engine.sql.statements.plans.job_plans import planned_rows
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.table import DataTypes, EnvironmentSettings, TableEnvironment
 from funke.table.udf import udf

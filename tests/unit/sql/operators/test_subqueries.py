@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from funke.engine.flink_exceptions import TableException, ValidationException
 from funke.engine.sql.binding.relations import Column
-from funke.engine.sql.statements.job_plans import planned_rows
+from funke.engine.sql.statements.plans.job_plans import planned_rows
 from funke.engine.types.logical.data_types import DataTypes
 from funke.table import EnvironmentSettings, ExplainDetail, TableEnvironment
 from funke.table.expressions import col

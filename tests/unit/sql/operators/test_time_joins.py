@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from funke.engine.sql.binding.joins import Join, JoinKind
+from funke.engine.sql.binding.joins.regular_joins import Join, JoinKind
 from funke.engine.sql.plan.explain_text import PREFIX
-from funke.engine.sql.statements.job_plans import planned_rows
+from funke.engine.sql.statements.plans.job_plans import planned_rows
 from funke.table import EnvironmentSettings, TableEnvironment
 from funke.table.expressions import col, lit
 from funke.table.window import Tumble

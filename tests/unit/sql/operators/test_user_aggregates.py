@@ -12,10 +12,10 @@ from funke.engine.graph.operations import ColumnOperator
 from funke.engine.operators.functions.table_functions import DelegatingPandasAggregateFunction
 from funke.engine.sql.binding.query_binder import QueryBinder
 from funke.engine.sql.binding.relations import Aggregation, Calculation, Column, Scan, inputs_of
-from funke.engine.sql.plan.changes import ALL_KINDS
-from funke.engine.sql.plan.final_rows import FinalRows
+from funke.engine.sql.plan.changelogs.changes import ALL_KINDS
+from funke.engine.sql.plan.changelogs.final_rows import FinalRows
 from funke.engine.sql.plan.lower import lower
-from funke.engine.sql.statements.job_plans import planned_rows
+from funke.engine.sql.statements.plans.job_plans import planned_rows
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
 from funke.engine.sql.syntax.user_function import UserFunction

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from funke.engine.sql.statements.job_plans import planned_rows
+from funke.engine.sql.statements.plans.job_plans import planned_rows
 from funke.table import EnvironmentSettings, FunctionContext, ScalarFunction, Table, TableEnvironment
 from funke.table.expressions import col, lit
 from funke.table.udf import udaf, udf

@@ -10,8 +10,8 @@ import pytest
 from funke.engine.graph.operations import ColumnOperator
 from funke.engine.sql.binding.relations import Calculation
 from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
-from funke.engine.sql.binding.window_relations import WindowAggregation
-from funke.engine.sql.statements.job_plans import planned_rows
+from funke.engine.sql.binding.windows.window_relations import WindowAggregation
+from funke.engine.sql.statements.plans.job_plans import planned_rows
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.table import AggregateFunction, DataTypes, EnvironmentSettings, TableEnvironment
 from funke.table.udf import udaf

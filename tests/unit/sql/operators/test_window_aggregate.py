@@ -14,26 +14,26 @@ from hypothesis import strategies as st
 
 from funke.engine.graph.operations import ColumnOperator
 from funke.engine.operators.functions.table_functions import DelegatingPandasAggregateFunction
-from funke.engine.operators.watermark_patience import WATERMARK_MISSING
+from funke.engine.operators.time.watermark_patience import WATERMARK_MISSING
 from funke.engine.sql.binding.relations import BoundAggregate, Column
 from funke.engine.sql.binding.time_attributes import TimeAttribute
-from funke.engine.sql.binding.window_relations import WindowTime
+from funke.engine.sql.binding.windows.window_relations import WindowTime
 from funke.engine.sql.functions.aggregates.aggregate import bind_aggregate
 from funke.engine.sql.functions.aggregates.catalog import find_aggregate
 from funke.engine.sql.functions.function import Argument
-from funke.engine.sql.functions.user_aggregates import as_aggregate
+from funke.engine.sql.functions.users.user_aggregates import as_aggregate
 from funke.engine.sql.operators.calculate import schema_of
-from funke.engine.sql.operators.windows.window_aggregate import WindowAggregateOperator
-from funke.engine.sql.plan.changes import ALL_KINDS
+from funke.engine.sql.operators.windows.slices.window_aggregate import WindowAggregateOperator
+from funke.engine.sql.plan.aggregates.window_aggregate import WindowAggregate
+from funke.engine.sql.plan.changelogs.changes import ALL_KINDS
 from funke.engine.sql.plan.node import PlanNode
-from funke.engine.sql.plan.window_aggregate import WindowAggregate
 from funke.engine.sql.syntax.user_function import UserFunction
 from funke.engine.sql.window_kinds import CumulativeWindows, HoppingWindows, SessionWindows, TumblingWindows, Windows
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.columns.column_hash import groups_of_columns
-from funke.engine.types.key_groups import KeyGroups
+from funke.engine.types.information.type_catalog import Types
+from funke.engine.types.keys.key_groups import KeyGroups
 from funke.engine.types.row import RowKind
-from funke.engine.types.type_catalog import Types
 from funke.table import AggregateFunction, FunctionContext
 from funke.table.types import DataTypes
 from tests.harness.backends import choice_of

@@ -15,22 +15,22 @@ from hypothesis import strategies as st
 from funke.engine.graph.operations import ColumnOperator
 from funke.engine.operators.operator import MAX_WATERMARK
 from funke.engine.sql.binding.expressions import BoundColumn, BoundExpression, BoundFunction
-from funke.engine.sql.binding.joins import JoinKind, columns_of_join
+from funke.engine.sql.binding.joins.regular_joins import JoinKind, columns_of_join
 from funke.engine.sql.binding.relations import Column
-from funke.engine.sql.binding.window_relations import WindowTime
+from funke.engine.sql.binding.windows.window_relations import WindowTime
 from funke.engine.sql.functions.catalog import FUNCTIONS
 from funke.engine.sql.functions.function import bind
-from funke.engine.sql.operators import pair_condition
-from funke.engine.sql.operators.windows import row_logs
-from funke.engine.sql.plan.changes import INSERTS
+from funke.engine.sql.operators.joins import pair_condition
+from funke.engine.sql.operators.windows.over import row_logs
+from funke.engine.sql.plan.changelogs.changes import INSERTS
+from funke.engine.sql.plan.changelogs.upsert_keys import NO_KEYS
+from funke.engine.sql.plan.joins.window_join import WindowJoin
 from funke.engine.sql.plan.node import DetachedInput
-from funke.engine.sql.plan.upsert_keys import NO_KEYS
-from funke.engine.sql.plan.window_join import WindowJoin
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.columns.column_hash import groups_of_columns
-from funke.engine.types.key_groups import KeyGroups
+from funke.engine.types.information.type_catalog import Types
+from funke.engine.types.keys.key_groups import KeyGroups
 from funke.engine.types.logical.sql_text import from_sql_text
-from funke.engine.types.type_catalog import Types
 from tests.harness.backends import choice_of
 from tests.harness.operator_harness import OperatorHarness
 from tests.harness.sql_changelogs import batch_of, changes_of, inserts

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from funke.engine.errors import FunkeError
 from funke.engine.graph.operations import ColumnOperator
 from funke.engine.sql.binding.relations import Column, Relation, SortKey
-from funke.engine.sql.binding.window_relations import WindowTime
+from funke.engine.sql.binding.windows.window_relations import WindowTime
 from funke.engine.sql.operators.calculate import schema_of
 from funke.engine.sql.operators.windows import window_rank
-from funke.engine.sql.plan.window_rank import WindowDeduplicate, WindowRank
-from funke.engine.sql.statements.job_plans import planned_rows
+from funke.engine.sql.plan.ranks.window_rank import WindowDeduplicate, WindowRank
+from funke.engine.sql.statements.plans.job_plans import planned_rows
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.table import DataTypes, EnvironmentSettings, TableEnvironment
 from tests.harness import plan_nodes

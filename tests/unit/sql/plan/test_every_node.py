@@ -19,13 +19,13 @@ from funke.engine.sql.binding.relations import Relation
 from funke.engine.sql.meaning.column_texts import ColumnTexts
 from funke.engine.sql.operators import loaded
 from funke.engine.sql.parsing import parse
-from funke.engine.sql.plan.changes import ALL_KINDS, ChangeSettings
+from funke.engine.sql.plan.changelogs.changes import ALL_KINDS, ChangeSettings
 from funke.engine.sql.plan.explain_text import ExplainStyle
 from funke.engine.sql.plan.node import DetachedInput, PlanNode
-from funke.engine.sql.plan.numbered_rows import NumberedRowsStep
+from funke.engine.sql.plan.over.numbered_rows import NumberedRowsStep
 from funke.engine.sql.plan.watermarks import EVERY_WATERMARK
-from funke.engine.sql.statements.insert_plans import plan_insert
-from funke.engine.sql.statements.job_plans import planned_inserts, planned_rows
+from funke.engine.sql.statements.plans.insert_plans import plan_insert
+from funke.engine.sql.statements.plans.job_plans import planned_inserts, planned_rows
 from funke.table import DataTypes, EnvironmentSettings, TableEnvironment
 from funke.table.expressions import col
 from funke.table.udf import TableAggregateFunction, udtaf
@@ -167,7 +167,7 @@ def nodes() -> dict[type[PlanNode], list[PlanNode]]:
 
 
 def node_classes() -> list[type[PlanNode]]:
-    for module in pkgutil.iter_modules(plan.__path__, f"{plan.__name__}."):
+    for module in pkgutil.walk_packages(plan.__path__, f"{plan.__name__}."):
         importlib.import_module(module.name)
 
     def below(parent: type[PlanNode]) -> Iterator[type[PlanNode]]:
@@ -230,7 +230,7 @@ def _check_state(node: PlanNode) -> None:
 def test_slots_are_forked_with_all_operators_loaded() -> None:
     node_classes()
     names = {each.__name__ for each in loaded.MODULES}
-    for module in pkgutil.iter_modules(plan.__path__, f"{plan.__name__}."):
+    for module in pkgutil.walk_packages(plan.__path__, f"{plan.__name__}."):
         source = inspect.getsource(importlib.import_module(module.name))
         imported = set(re.findall(r"^ +from (funke\.engine\.sql\.operators[\w.]*) import", source, re.MULTILINE))
         assert imported <= names, f"{module.name} imports an operator that operators/loaded.py does not list"

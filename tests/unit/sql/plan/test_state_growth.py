@@ -6,7 +6,7 @@ import pytest
 
 from funke.engine.sql.plan.node import as_node
 from funke.engine.sql.plan.state_growth import warnings_of
-from funke.engine.sql.statements.job_plans import planned_rows
+from funke.engine.sql.statements.plans.job_plans import planned_rows
 from funke.table import EnvironmentSettings, ExplainDetail, TableEnvironment
 
 TABLES = (

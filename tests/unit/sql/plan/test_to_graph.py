@@ -9,7 +9,7 @@ from funke.engine.errors import StateError
 from funke.engine.graph.builder import GraphBuilder
 from funke.engine.graph.state_meaning import StateMeaning, meaning_of, moves_between
 from funke.engine.sql.binding.relations import Column
-from funke.engine.sql.plan.group_aggregate import GroupAggregate
+from funke.engine.sql.plan.aggregates.group_aggregate import GroupAggregate
 from funke.engine.sql.plan.to_graph import stream_of
 from funke.engine.types.logical.sql_text import from_sql_text
 from tests.harness.restored_queries import FedTable

@@ -10,7 +10,7 @@ from funke.engine.errors import ConfigurationError
 from funke.engine.sql.binding.relations import Calculation
 from funke.engine.sql.plan.spark_rows import SparkRows
 from funke.engine.sql.spark_plans import plan_choice
-from funke.engine.sql.statements.job_plans import planned_rows
+from funke.engine.sql.statements.plans.job_plans import planned_rows
 from funke.table import DataTypes, EnvironmentSettings, TableEnvironment
 from funke.table.udf import udf
 

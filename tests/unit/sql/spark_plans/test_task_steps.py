@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from funke.engine.operators.functions.table_functions import DelegatingPandasAggregateFunction
 from funke.engine.operators.operator import TaskInfo
-from funke.engine.runtime.task_failures import TaskFailure, failure_in
+from funke.engine.runtime.spark.task_failures import TaskFailure, failure_in
 from funke.engine.sql.binding.relations import Aggregation, BoundAggregate, Calculation, Column
 from funke.engine.sql.functions.aggregates.aggregate import bind_aggregate
 from funke.engine.sql.functions.function import Argument
-from funke.engine.sql.functions.user_aggregates import as_aggregate
+from funke.engine.sql.functions.users.user_aggregates import as_aggregate
 from funke.engine.sql.spark_plans.carried_columns import carried_schema, from_carried, to_carried
 from funke.engine.sql.spark_plans.sorted_groups import FoldGroups
 from funke.engine.sql.spark_plans.task_code import PlanSettings, TaskCode

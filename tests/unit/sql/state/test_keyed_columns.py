@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from funke.engine.operators.clock import ManualClock
+from funke.engine.operators.time.clock import ManualClock
 from funke.engine.sql.state.backend_columns import BackendColumns
 from funke.engine.sql.state.heap_columns import HeapColumns
 from funke.engine.sql.state.keyed_columns import ColumnLayout, KeyedColumns
 from funke.engine.state.rocksdb.backend import RocksDBBackend
 from funke.engine.state.snapshot.part_chunks import joined_parts
-from funke.engine.types.key_groups import KeyGroups
+from funke.engine.types.keys.key_groups import KeyGroups
 from tests.harness.backends import BACKENDS, backend_factory
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from funke.engine.sql.binding.relations import Column, SortKey
-from funke.engine.sql.operators.sort_tuples import sort_tuples
+from funke.engine.sql.operators.ranks.sort_tuples import sort_tuples
 from funke.engine.sql.state.order_words import OrderWords
 from funke.engine.types.logical.sql_text import from_sql_text
 from tests.harness.sql_changelogs import batch_of, inserts

@@ -21,7 +21,7 @@ from funke.engine.state.descriptors import (
 from funke.engine.state.keyed.backend import KeyedBackend
 from funke.engine.types import Types
 from funke.engine.types.functions import AggregateFunction
-from funke.engine.types.key_groups import KeyGroups
+from funke.engine.types.keys.key_groups import KeyGroups
 from tests.harness.backends import BACKENDS, backend_factory
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from funke.engine.state.keyed.timer_queue import TimerQueue
-from funke.engine.types.key_groups import KeyGroups
+from funke.engine.types.keys.key_groups import KeyGroups
 
 
 def fired(queue: TimerQueue, until: int) -> list[tuple[int, Any]]:

@@ -31,7 +31,7 @@ from funke.engine.state.rocksdb.rows import (
     split_row,
 )
 from funke.engine.types import Types
-from funke.engine.types.key_groups import KeyGroups
+from funke.engine.types.keys.key_groups import KeyGroups
 from tests.harness.backends import backend_factory
 
 VALUE = ValueStateDescriptor("value", Types.PICKLED_BYTE_ARRAY())

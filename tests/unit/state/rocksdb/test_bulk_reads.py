@@ -24,8 +24,8 @@ from funke.engine.state.rocksdb.rows import (
 from funke.engine.state.rocksdb.tables import RocksDBTable
 from funke.engine.state.storage_keys import group_of, storage_keys
 from funke.engine.state.value_codec import pack
-from funke.engine.types.key_groups import KeyGroups
-from funke.engine.types.type_catalog import Types
+from funke.engine.types.information.type_catalog import Types
+from funke.engine.types.keys.key_groups import KeyGroups
 from tests.harness.backends import backend_factory, choice_of
 from tests.harness.operator_harness import OperatorHarness
 

@@ -9,7 +9,7 @@ import tempfile
 import pytest
 
 from funke.engine.state.descriptors import ValueStateDescriptor
-from funke.engine.types.type_information import PickledBytesTypeInfo
+from funke.engine.types.information.type_information import PickledBytesTypeInfo
 from tests.harness.backends import backend_factory
 
 # 4 operators with 100 MB of state and 100 000 timers each.
@@ -17,8 +17,8 @@ PROGRAM = """
 import sys
 from funke.engine.state.backend_choice import BackendChoice, RocksDBSettings, create_backend
 from funke.engine.state.descriptors import ValueStateDescriptor
-from funke.engine.types.key_groups import KeyGroups
-from funke.engine.types.type_information import PickledBytesTypeInfo
+from funke.engine.types.keys.key_groups import KeyGroups
+from funke.engine.types.information.type_information import PickledBytesTypeInfo
 
 def resident_mb():
     with open("/proc/self/statm") as file:

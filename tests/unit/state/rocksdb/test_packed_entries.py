@@ -19,8 +19,8 @@ from funke.engine.state.rocksdb.entry_memory import ABSENT, EntryMemory
 from funke.engine.state.rocksdb.packed_entries import PackedEntries, packed_entries
 from funke.engine.state.rocksdb.states import FrozenTable
 from funke.engine.state.storage_keys import storage_key
-from funke.engine.types.key_groups import KeyGroups
-from funke.engine.types.type_information import PickledBytesTypeInfo
+from funke.engine.types.information.type_information import PickledBytesTypeInfo
+from funke.engine.types.keys.key_groups import KeyGroups
 from tests.harness.backends import backend_factory
 from tests.harness.kernel_forms import use_form
 

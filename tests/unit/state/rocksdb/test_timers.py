@@ -22,7 +22,7 @@ from funke.engine.state.rocksdb.settings import RocksDBSettings
 from funke.engine.state.rocksdb.timer_rows import decode_timer, encode_timers, is_plain
 from funke.engine.state.rocksdb.timers import RocksDBTimerQueue
 from funke.engine.state.storage_keys import group_of, storage_key
-from funke.engine.types.key_groups import KeyGroups
+from funke.engine.types.keys.key_groups import KeyGroups
 from tests.harness.backends import IN_MEMORY
 
 GROUPS = 16

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from funke.engine.errors import TypeMismatchError
-from funke.engine.runtime.block_codec import decode, encode
+from funke.engine.runtime.blocks.block_codec import decode, encode
 from funke.engine.types import Row, RowKind, Types
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.columns.form_change import ColumnsToRows, RowsToColumns

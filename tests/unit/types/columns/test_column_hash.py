@@ -16,7 +16,7 @@ from funke.engine.types.columns.arrow_records import column_of
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.columns.column_hash import groups_of_batch, hash_columns
 from funke.engine.types.columns.form_change import RowsToColumns
-from funke.engine.types.key_groups import KeyGroups
+from funke.engine.types.keys.key_groups import KeyGroups
 from funke.engine.types.row import Row
 from tests.unit.types.columns.typed_values import TYPED, optional_values
 

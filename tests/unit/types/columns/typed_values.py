@@ -9,10 +9,10 @@ from typing import Any
 from hypothesis import strategies as some
 
 from funke.engine.types import Instant, Row, Types
-from funke.engine.types.char_type import CharTypeInfo
-from funke.engine.types.decimal_type import DecimalTypeInfo
-from funke.engine.types.time_types import LocalTimeTypeInfo, ZonedTimestampTypeInfo
-from funke.engine.types.type_information import TypeInformation
+from funke.engine.types.information.char_type import CharTypeInfo
+from funke.engine.types.information.decimal_type import DecimalTypeInfo
+from funke.engine.types.information.time_types import LocalTimeTypeInfo, ZonedTimestampTypeInfo
+from funke.engine.types.information.type_information import TypeInformation
 
 UTC = datetime.UTC
 

@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 from funke.engine.connectors.file_sink.bulk_format import BulkFormat, BulkWriter
 from funke.engine.formats.parquet_timestamps import ParquetTimestamps
 from funke.engine.types.columns.arrow_records import table_encoder
-from funke.engine.types.type_information import TypeInformation
+from funke.engine.types.information.type_information import TypeInformation
 
 if TYPE_CHECKING:
     from collections.abc import Callable

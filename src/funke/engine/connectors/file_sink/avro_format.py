@@ -13,7 +13,7 @@ from funke.engine.formats.avro.avro_columns import AvroColumns
 from funke.engine.formats.avro.unknown_fields import field_check
 
 if TYPE_CHECKING:
-    from funke.engine.types.type_information import TypeInformation
+    from funke.engine.types.information.type_information import TypeInformation
 
 __all__ = ["AvroBulkFormat", "AvroParquetBulkFormat"]
 

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from funke.engine.types.type_information import TypeInformation
+    from funke.engine.types.information.type_information import TypeInformation
 
 __all__ = ["BulkFormat", "BulkWriter"]
 

@@ -22,9 +22,9 @@ from funke.engine.types import (
     TupleTypeInfo,
     TypeInformation,
 )
-from funke.engine.types.arrow_types import field_names
-from funke.engine.types.collection_types import is_byte_array
-from funke.engine.types.decimal_type import DecimalTypeInfo
+from funke.engine.types.information.arrow_types import field_names
+from funke.engine.types.information.collection_types import is_byte_array
+from funke.engine.types.information.decimal_type import DecimalTypeInfo
 from funke.engine.types.text_form import text_writer
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from funke.engine.errors import ConfigurationError
 from funke.engine.types.text_form import text_writer
 
 if TYPE_CHECKING:
-    from funke.engine.types.type_information import TypeInformation
+    from funke.engine.types.information.type_information import TypeInformation
 
 __all__ = ["BatchEncoder", "Encoder", "SimpleStringEncoder"]
 

@@ -20,7 +20,7 @@ from funke.engine.connectors.sink import Committer, Sink, WriterContext
 from funke.engine.errors import ConfigurationError, at_user_line
 
 if TYPE_CHECKING:
-    from funke.engine.types.type_information import TypeInformation
+    from funke.engine.types.information.type_information import TypeInformation
 
 __all__ = ["FileSink", "StreamingFileSink"]
 

@@ -11,7 +11,7 @@ from funke.engine.connectors.source import ReadOutcome, Split, SplitEnumerator
 from funke.engine.errors import SourceError
 from funke.engine.formats.file_format import FileFormat
 from funke.engine.formats.input_file import InputFile, reading_errors
-from funke.engine.operators.clock import Clock
+from funke.engine.operators.time.clock import Clock
 
 __all__ = ["FileRange", "FileSplitEnumerator"]
 

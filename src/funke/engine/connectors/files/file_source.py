@@ -12,7 +12,7 @@ from funke.engine.connectors.source import Batch, Source, Split, SplitReader
 from funke.engine.errors import ConfigurationError, SourceError, at_user_line
 from funke.engine.formats.file_format import FileFormat
 from funke.engine.formats.input_file import reading_errors
-from funke.engine.operators.clock import Clock, SystemClock
+from funke.engine.operators.time.clock import Clock, SystemClock
 from funke.engine.types.columns.column_batch import ColumnBatch
 
 __all__ = ["FileSource", "FileSplitReader"]

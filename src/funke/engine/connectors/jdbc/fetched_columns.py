@@ -12,6 +12,7 @@ import pyarrow as pa
 from funke.engine.errors import SourceError, UnsupportedFeatureError
 from funke.engine.formats.table.table_format import schema_of
 from funke.engine.formats.table.text_cells import cell_reader, fitted_decimal, truncated
+from funke.engine.types.information.scalar_coercion import round_to_float32
 from funke.engine.types.logical import (
     BINARY,
     CHARACTER,
@@ -26,7 +27,6 @@ from funke.engine.types.logical import (
     TimeType,
     to_sql_text,
 )
-from funke.engine.types.scalar_coercion import round_to_float32
 
 if TYPE_CHECKING:
     from funke.engine.connectors.jdbc.database import Database

@@ -12,7 +12,7 @@ from funke.engine.connectors.source import Source, SplitEnumerator, SplitReader
 
 if TYPE_CHECKING:
     from funke.engine.connectors.kafka.records import RecordReader
-    from funke.engine.types.type_information import TypeInformation
+    from funke.engine.types.information.type_information import TypeInformation
 
 __all__ = ["KafkaSource"]
 

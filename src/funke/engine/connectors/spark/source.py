@@ -11,12 +11,12 @@ from funke.engine.errors import SourceError, UnsupportedFeatureError
 from funke.engine.formats.file_format import in_batches
 from funke.engine.types.columns.arrow_rows import ArrowRows, row_type_of
 from funke.engine.types.columns.column_batch import ColumnBatch
-from funke.engine.types.spark_types import from_spark_json
+from funke.engine.types.information.spark_types import from_spark_json
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from funke.engine.types.type_information import TypeInformation
+    from funke.engine.types.information.type_information import TypeInformation
 
 __all__ = ["SparkBatchSource", "SparkStreamSource"]
 

@@ -18,11 +18,11 @@ from funke.engine.formats.avro.avro_blocks import (
 )
 from funke.engine.formats.avro.avro_schema import is_record, seen_by_python
 from funke.engine.formats.file_format import BATCH_RECORDS, FileFormat
-from funke.engine.types.avro_type import AvroTypeInfo
+from funke.engine.types.information.avro_type import AvroTypeInfo
 
 if TYPE_CHECKING:
     from funke.engine.formats.input_file import InputFile
-    from funke.engine.types.type_information import TypeInformation
+    from funke.engine.types.information.type_information import TypeInformation
 
 __all__ = ["AvroFileFormat"]
 

@@ -11,11 +11,11 @@ import pyarrow.parquet as pq
 from funke.engine.formats.avro.avro_columns import AvroColumns
 from funke.engine.formats.file_format import BATCH_RECORDS, FileFormat
 from funke.engine.formats.parquet_reader import row_groups
-from funke.engine.types.avro_type import AvroTypeInfo
+from funke.engine.types.information.avro_type import AvroTypeInfo
 
 if TYPE_CHECKING:
     from funke.engine.formats.input_file import InputFile
-    from funke.engine.types.type_information import TypeInformation
+    from funke.engine.types.information.type_information import TypeInformation
 
 __all__ = ["AvroParquetFormat"]
 

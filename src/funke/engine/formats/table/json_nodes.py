@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from funke.engine.formats.table.text_cells import cell_reader, fitted_decimal
+from funke.engine.types.information.scalar_coercion import round_to_float32
 from funke.engine.types.logical import (
     CHARACTER,
     INTEGRAL,
@@ -25,7 +26,6 @@ from funke.engine.types.logical import (
     TimestampType,
 )
 from funke.engine.types.number_text import double_text
-from funke.engine.types.scalar_coercion import round_to_float32
 
 __all__ = ["JsonNodes"]
 

@@ -11,6 +11,7 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
 from funke.engine.errors import UnsupportedFeatureError
+from funke.engine.types.information.scalar_coercion import round_to_float32
 from funke.engine.types.logical import (
     BigIntType,
     BinaryType,
@@ -32,7 +33,6 @@ from funke.engine.types.logical import (
     VarCharType,
     to_sql_text,
 )
-from funke.engine.types.scalar_coercion import round_to_float32
 
 __all__ = ["CellReader", "cell_reader", "fitted_decimal", "truncated"]
 

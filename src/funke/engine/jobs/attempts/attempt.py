@@ -14,7 +14,7 @@ from funke.engine.jobs.sources.job_sources import JobSources
 from funke.engine.jobs.views.job_view import HeldView
 from funke.engine.operators.operator import MIN_WATERMARK
 from funke.engine.planner.plan import Plan
-from funke.engine.runtime.results import Failure, SubtaskReport
+from funke.engine.runtime.epochs.results import Failure, SubtaskReport
 from funke.engine.types.driver_messages import CollectedRecords
 
 __all__ = ["Attempt", "JobStatistics", "raise_failure"]

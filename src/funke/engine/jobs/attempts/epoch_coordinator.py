@@ -19,11 +19,11 @@ from funke.engine.jobs.checkpoints.savepoints import SavepointRequest
 from funke.engine.jobs.sources.job_sources import Polled
 from funke.engine.operators.operator import MAX_WATERMARK
 from funke.engine.operators.source import ReadOrder
-from funke.engine.runtime.checkpoint_order import CheckpointNotifications, CheckpointOrder, SnapshotAck
-from funke.engine.runtime.epoch_runner import EpochRunner
+from funke.engine.runtime.epochs.epoch_runner import EpochRunner
+from funke.engine.runtime.epochs.results import Failure, SubtaskReport
 from funke.engine.runtime.fault_points import reach
-from funke.engine.runtime.results import Failure, SubtaskReport
-from funke.engine.runtime.slot import EpochHeader
+from funke.engine.runtime.slots.slot import EpochHeader
+from funke.engine.runtime.snapshots.checkpoint_order import CheckpointNotifications, CheckpointOrder, SnapshotAck
 
 _BOUNDED_EPOCH_MS = 8_000
 _UNBOUNDED_EPOCH_MS = 1_000

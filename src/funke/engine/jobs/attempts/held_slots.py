@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from funke.engine.errors import FunkeError
 from funke.engine.jobs.views.job_view import HeldView
 from funke.engine.planner.plan import Plan
-from funke.engine.runtime.flame_samples import SampledStack, SampleOrder
+from funke.engine.runtime.monitoring.flame_samples import SampledStack, SampleOrder
 
 __all__ = ["HeldSlots"]
 

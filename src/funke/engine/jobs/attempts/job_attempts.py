@@ -43,11 +43,11 @@ from funke.engine.jobs.sources.source_coordinator import SourceCoordinator
 from funke.engine.jobs.submission.executor_settings import executor_settings
 from funke.engine.jobs.submission.job_planning import PlannedJob
 from funke.engine.jobs.submission.session_differences import warn_of_other_session
-from funke.engine.runtime.dependencies import distribute
-from funke.engine.runtime.flame_samples import SampledStack, SampleOrder
-from funke.engine.runtime.shared_paths import probed
-from funke.engine.runtime.slot_calls import sample
-from funke.engine.runtime.spark_session import (
+from funke.engine.runtime.job_files.dependencies import distribute
+from funke.engine.runtime.job_files.shared_paths import probed
+from funke.engine.runtime.monitoring.flame_samples import SampledStack, SampleOrder
+from funke.engine.runtime.slots.slot_calls import sample
+from funke.engine.runtime.spark.spark_session import (
     JobSpark,
     forget_lost_application,
     is_embedded,

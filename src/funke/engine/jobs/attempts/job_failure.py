@@ -9,8 +9,8 @@ from typing import ParamSpec, TypeVar
 from funke.engine.errors import FunkeError, JobExecutionError, SlotLostError
 from funke.engine.graph.job_graph import ChainedOperator
 from funke.engine.operators.operator import OperatorFailure
-from funke.engine.runtime.results import Failure, describe, to_failure
-from funke.engine.runtime.state_restore import RestoreFailure
+from funke.engine.runtime.epochs.results import Failure, describe, to_failure
+from funke.engine.runtime.snapshots.state_restore import RestoreFailure
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -8,8 +8,8 @@ from funke.engine.config import flink_options as options
 from funke.engine.graph.operations import ReadSource, WriteSink
 from funke.engine.jobs.checkpoints.checkpoint_coordinator import CheckpointCoordinator
 from funke.engine.planner.plan import Plan
-from funke.engine.runtime.shared_paths import SharedPath
-from funke.engine.runtime.snapshot_files import local_path
+from funke.engine.runtime.job_files.shared_paths import SharedPath
+from funke.engine.runtime.snapshots.snapshot_files import local_path
 
 __all__ = ["job_paths"]
 

@@ -18,10 +18,10 @@ from funke.engine.jobs.attempts.attempt import raise_failure
 from funke.engine.jobs.attempts.job_failure import DamagedCheckpointError, named
 from funke.engine.jobs.attempts.message_delivery import EpochWriter
 from funke.engine.jobs.checkpoints.checkpoints import Checkpoint, is_committed, verify_content
-from funke.engine.runtime.block_codec import decode
-from funke.engine.runtime.epoch_runner import EpochRunner
+from funke.engine.runtime.blocks.block_codec import decode
+from funke.engine.runtime.epochs.epoch_runner import EpochRunner
 from funke.engine.runtime.fault_points import reach
-from funke.engine.runtime.spark_session import JobSpark
+from funke.engine.runtime.spark.spark_session import JobSpark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,7 +9,7 @@ from typing import Any
 from funke.engine.connectors.source import Batch
 from funke.engine.errors import JobExecutionError
 from funke.engine.jobs.attempts.progress import ProgressLine
-from funke.engine.runtime.worker_logs import log_in_driver
+from funke.engine.runtime.monitoring.worker_logs import log_in_driver
 from funke.engine.types.driver_messages import (
     CollectedRecords,
     DriverMessage,

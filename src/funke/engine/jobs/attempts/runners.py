@@ -11,15 +11,15 @@ from funke.engine.jobs.attempts.epoch_watch import EpochWatch
 from funke.engine.jobs.attempts.job_sinks import epoch_writers
 from funke.engine.jobs.attempts.slot_pool import request_timeout_s
 from funke.engine.jobs.attempts.stream_coordinator import StreamCoordinator
-from funke.engine.runtime.epoch_holders import epoch_holders
-from funke.engine.runtime.epoch_runner import EpochRunner
+from funke.engine.runtime.epochs.epoch_holders import epoch_holders
+from funke.engine.runtime.epochs.epoch_runner import EpochRunner
 from funke.engine.runtime.pipelined.stream_runner import StreamRunner
 
 if TYPE_CHECKING:
     from funke.engine.jobs.attempts.attempt import Attempt
     from funke.engine.jobs.submission.job_planning import PlannedJob
-    from funke.engine.runtime.spark_session import JobSpark
-    from funke.engine.runtime.worker_setup import JobPackage
+    from funke.engine.runtime.slots.worker_setup import JobPackage
+    from funke.engine.runtime.spark.spark_session import JobSpark
 
 __all__ = ["Coordinator", "Runner", "driven_by"]
 

@@ -15,8 +15,8 @@ from funke.engine.jobs.attempts.progress import ProgressLine
 from funke.engine.jobs.checkpoints.savepoints import SavepointRequest
 from funke.engine.jobs.sources.circulation import Circulation
 from funke.engine.operators.operator import MAX_WATERMARK
-from funke.engine.runtime.checkpoint_order import CheckpointOrder, SnapshotAck
-from funke.engine.runtime.epoch_holders import subtasks_at
+from funke.engine.runtime.epochs.epoch_holders import subtasks_at
+from funke.engine.runtime.epochs.results import Failure
 from funke.engine.runtime.fault_points import reach
 from funke.engine.runtime.pipelined.messages import (
     Captured,
@@ -33,7 +33,7 @@ from funke.engine.runtime.pipelined.messages import (
     TakeCheckpoint,
 )
 from funke.engine.runtime.pipelined.stream_runner import StreamRunner
-from funke.engine.runtime.results import Failure
+from funke.engine.runtime.snapshots.checkpoint_order import CheckpointOrder, SnapshotAck
 from funke.engine.types.driver_messages import DriverMessage, FeedbackRecords
 
 __all__ = ["StreamCoordinator"]

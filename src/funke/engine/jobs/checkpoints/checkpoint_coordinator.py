@@ -17,13 +17,18 @@ from funke.engine.jobs.checkpoints.checkpoints import Checkpoint, OperatorEntry,
 from funke.engine.jobs.checkpoints.savepoints import CheckpointRequest, SavepointRequest, SnapshotRequests
 from funke.engine.jobs.notices import notice
 from funke.engine.jobs.views.job_view import CheckpointsView, CheckpointView, SlotSnapshotView, StateView
-from funke.engine.runtime.block_codec import encode
-from funke.engine.runtime.checkpoint_order import CheckpointKind, CheckpointNotifications, CheckpointOrder, SnapshotAck
+from funke.engine.runtime.blocks.block_codec import encode
+from funke.engine.runtime.epochs.results import describe
 from funke.engine.runtime.fault_points import reach
-from funke.engine.runtime.results import describe
-from funke.engine.runtime.snapshot_files import SnapshotHandle, delete_folder
+from funke.engine.runtime.snapshots.checkpoint_order import (
+    CheckpointKind,
+    CheckpointNotifications,
+    CheckpointOrder,
+    SnapshotAck,
+)
+from funke.engine.runtime.snapshots.snapshot_files import SnapshotHandle, delete_folder
 from funke.engine.state.snapshot.state_sizes import StateSizes
-from funke.engine.types.key_groups import NEWEST_KEY_HASH
+from funke.engine.types.keys.key_groups import NEWEST_KEY_HASH
 
 __all__ = ["CheckpointCoordinator", "Guard"]
 

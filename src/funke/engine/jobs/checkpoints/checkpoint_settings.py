@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from funke.engine.config import flink_options as options
 from funke.engine.config.settings import Settings
-from funke.engine.runtime.snapshot_files import delete_folder
+from funke.engine.runtime.snapshots.snapshot_files import delete_folder
 from funke.engine.trust.private_files import make_private_folder
 from funke.engine.trust.run_folders import run_folder
 

@@ -10,7 +10,7 @@ from funke.engine.config.flink_options import RECOVERY_ON_DAMAGE
 from funke.engine.errors import StateError, StorageUnavailableError
 from funke.engine.jobs.checkpoints.checkpoints import METADATA, Checkpoint, read_checkpoint, verify_files
 from funke.engine.jobs.notices import notice
-from funke.engine.runtime.snapshot_files import (
+from funke.engine.runtime.snapshots.snapshot_files import (
     create_folder,
     delete_file,
     delete_folder,

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from funke.engine.errors import StateError
-from funke.engine.runtime.block_codec import decode, encode
-from funke.engine.runtime.snapshot_files import (
+from funke.engine.runtime.blocks.block_codec import decode, encode
+from funke.engine.runtime.snapshots.snapshot_files import (
     NativeFile,
     SnapshotHandle,
     delete_folder,
@@ -31,7 +31,7 @@ from funke.engine.runtime.snapshot_files import (
     write_atomically,
 )
 from funke.engine.state.snapshot.file_format import SnapshotReader
-from funke.engine.types.key_groups import FIRST_KEY_HASH, NEWEST_KEY_HASH
+from funke.engine.types.keys.key_groups import FIRST_KEY_HASH, NEWEST_KEY_HASH
 
 __all__ = [
     "METADATA",

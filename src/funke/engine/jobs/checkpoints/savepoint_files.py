@@ -12,7 +12,7 @@ from typing import BinaryIO, TypeVar
 
 from funke.engine.errors import StateError
 from funke.engine.jobs.checkpoints.checkpoints import Checkpoint, OperatorEntry, read_checkpoint
-from funke.engine.runtime.snapshot_files import (
+from funke.engine.runtime.snapshots.snapshot_files import (
     SnapshotHandle,
     copy_file,
     local_path,
@@ -21,7 +21,7 @@ from funke.engine.runtime.snapshot_files import (
 )
 from funke.engine.state.snapshot.file_format import SnapshotReader, SnapshotWriter
 from funke.engine.trust.private_files import make_private_folders, private_opener
-from funke.engine.types.key_groups import KeyGroups
+from funke.engine.types.keys.key_groups import KeyGroups
 
 __all__ = ["Savepoint", "copy_snapshot", "open_savepoint", "open_snapshot", "write_snapshot"]
 

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, Generic, Literal, TypeVar, get_args
 
 from funke.engine.errors import ConfigurationError, FunkeError, StateError
-from funke.engine.runtime.snapshot_files import delete_folder, join_path, local_path, require_folder
+from funke.engine.runtime.snapshots.snapshot_files import delete_folder, join_path, local_path, require_folder
 from funke.engine.trust.private_files import require_own_place
 
 __all__ = ["CheckpointRequest", "SavepointRequest", "SnapshotRequests", "begin_savepoint"]

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from funke.engine.connectors.feedback import FeedbackEnumerator
 from funke.engine.jobs.sources.source_coordinator import SourceCoordinator, SourceState
-from funke.engine.runtime.block_codec import encode
+from funke.engine.runtime.blocks.block_codec import encode
 from funke.engine.types.driver_messages import FeedbackRecords
 
 __all__ = ["Circulation"]

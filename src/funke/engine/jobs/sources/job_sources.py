@@ -16,10 +16,10 @@ from funke.engine.jobs.sources.spark_source_coordinator import SparkSourceCoordi
 from funke.engine.operators.operator import MAX_WATERMARK, MIN_WATERMARK
 from funke.engine.operators.source import ReadOrder, ReadReport
 from funke.engine.planner.plan import Plan
-from funke.engine.runtime.block_codec import encode
-from funke.engine.runtime.checkpoint_order import CheckpointNotifications
-from funke.engine.runtime.spark_input import SparkBatchEnumerator, SparkStreamEnumerator
-from funke.engine.runtime.spark_session import JobSpark
+from funke.engine.runtime.blocks.block_codec import encode
+from funke.engine.runtime.snapshots.checkpoint_order import CheckpointNotifications
+from funke.engine.runtime.spark.spark_input import SparkBatchEnumerator, SparkStreamEnumerator
+from funke.engine.runtime.spark.spark_session import JobSpark
 
 __all__ = ["JobSources", "Polled", "create_coordinator"]
 

@@ -14,7 +14,7 @@ from funke.engine.config.nearest_key import nearest_key
 from funke.engine.config.settings import Settings
 from funke.engine.config.slot_memory import slot_memory_limit
 from funke.engine.errors import ConfigurationError
-from funke.engine.runtime.spark_session import spark_master
+from funke.engine.runtime.spark.spark_session import spark_master
 
 __all__ = ["READ_BY_KEY", "READ_BY_QUERIES", "warn_of_ignored"]
 

@@ -18,11 +18,11 @@ from funke.engine.jobs.checkpoints.checkpoint_coordinator import CheckpointCoord
 from funke.engine.jobs.checkpoints.checkpoint_settings import local_copy_folders
 from funke.engine.jobs.settings import JobSettings
 from funke.engine.planner.plan import Plan
-from funke.engine.runtime.dependencies import Dependencies
+from funke.engine.runtime.job_files.dependencies import Dependencies
 from funke.engine.runtime.pipelined.network_settings import DebloatSettings, NetworkSettings
-from funke.engine.runtime.slot_watch import Heartbeat
-from funke.engine.runtime.snapshot_files import join_path
-from funke.engine.runtime.worker_setup import JobPackage, pack_code
+from funke.engine.runtime.slots.slot_watch import Heartbeat
+from funke.engine.runtime.slots.worker_setup import JobPackage, pack_code
+from funke.engine.runtime.snapshots.snapshot_files import join_path
 from funke.engine.trust.credentials import Credentials
 
 __all__ = ["heartbeat_settings", "new_credentials", "pack_job", "pack_plan"]

@@ -31,9 +31,9 @@ from funke.engine.jobs.submission.job_code import pack_job
 from funke.engine.planner.chaining import to_job_graph
 from funke.engine.planner.exchange_mode import ExchangeMode, exchange_mode
 from funke.engine.planner.plan import Plan, to_plan
-from funke.engine.runtime.dependencies import Dependencies, stage
-from funke.engine.runtime.snapshot_files import join_path
-from funke.engine.runtime.worker_setup import JobPackage
+from funke.engine.runtime.job_files.dependencies import Dependencies, stage
+from funke.engine.runtime.slots.worker_setup import JobPackage
+from funke.engine.runtime.snapshots.snapshot_files import join_path
 
 __all__ = ["PlannedJob", "plan_job"]
 

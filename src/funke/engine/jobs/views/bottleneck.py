@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from funke.engine.jobs.views.back_pressure import Diagnosis, PressureStatus
 from funke.engine.jobs.views.job_view import JobView, VertexView
-from funke.engine.operators.watermark_patience import WATERMARK_MISSING
+from funke.engine.operators.time.watermark_patience import WATERMARK_MISSING
 
 __all__ = ["Bottleneck", "find_bottleneck"]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from funke.engine.config import rest_options as options
 from funke.engine.config.settings import Settings
 from funke.engine.errors import FunkeError
-from funke.engine.runtime.flame_samples import SampledStack, SampleOrder
+from funke.engine.runtime.monitoring.flame_samples import SampledStack, SampleOrder
 
 if TYPE_CHECKING:
     from funke.engine.planner.plan import Plan

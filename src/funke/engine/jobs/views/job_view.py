@@ -11,7 +11,7 @@ from typing import Any
 from funke.engine.errors import JobExecutionError
 from funke.engine.graph.execution_graph import ExecutionState
 from funke.engine.jobs.views.back_pressure import PressureView
-from funke.engine.runtime.checkpoint_order import AlignmentStatistics
+from funke.engine.runtime.snapshots.checkpoint_order import AlignmentStatistics
 from funke.engine.types.job_status import JobStatus
 
 __all__ = [

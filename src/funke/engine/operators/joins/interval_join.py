@@ -13,7 +13,7 @@ from typing import Any
 from funke.engine.errors import GraphError
 from funke.engine.graph.operations import IntervalJoin
 from funke.engine.operators.functions.join_functions import ProcessJoinFunction
-from funke.engine.operators.keyed_operator import KeyedOperator
+from funke.engine.operators.keyed.keyed_operator import KeyedOperator
 from funke.engine.operators.result_batch import ResultBatch
 from funke.engine.state.descriptors import ValueStateDescriptor
 from funke.engine.state.interfaces import ValueState

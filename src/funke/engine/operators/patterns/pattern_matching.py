@@ -6,16 +6,16 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from funke.engine.graph.operations import KeySelector
-from funke.engine.operators.keyed_operator import KeyedOperator
+from funke.engine.operators.keyed.keyed_operator import KeyedOperator
 from funke.engine.operators.operator import MAX_WATERMARK, OperatorContext
 from funke.engine.operators.patterns.automaton import Automaton
 from funke.engine.operators.patterns.pattern import Pattern
 from funke.engine.operators.patterns.runs import KeyRuns, Matcher, Run, StoredRuns
-from funke.engine.operators.watermark_patience import WATERMARK_MISSING, WatermarkPatience
+from funke.engine.operators.time.watermark_patience import WATERMARK_MISSING, WatermarkPatience
 from funke.engine.operators.windowing.window_operator import LATE_RECORDS_DROPPED
 from funke.engine.state.descriptors import ValueStateDescriptor
 from funke.engine.state.interfaces import ValueState
-from funke.engine.types.type_information import PickledBytesTypeInfo
+from funke.engine.types.information.type_information import PickledBytesTypeInfo
 
 __all__ = ["Completed", "PatternMatching"]
 

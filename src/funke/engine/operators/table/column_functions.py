@@ -20,7 +20,7 @@ from funke.engine.graph.column_expressions import (
     Not,
     Or,
 )
-from funke.engine.types.arrow_types import to_arrow
+from funke.engine.types.information.arrow_types import to_arrow
 
 __all__ = ["ColumnFunction", "columns_in", "compile_expression"]
 

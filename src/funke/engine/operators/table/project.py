@@ -11,8 +11,8 @@ from funke.engine.graph.operations import ProjectColumns
 from funke.engine.operators.operator import Operator
 from funke.engine.operators.table.column_functions import columns_in, compile_expression
 from funke.engine.types import RowTypeInfo, Types
-from funke.engine.types.arrow_types import field_names, from_arrow, to_arrow
 from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.information.arrow_types import field_names, from_arrow, to_arrow
 
 __all__ = ["ProjectColumnsOperator", "projected_type"]
 

@@ -10,7 +10,7 @@ from funke.engine.operators.windowing.trigger import Trigger, TriggerResult
 from funke.engine.operators.windowing.windows import Window
 from funke.engine.state.descriptors import ValueStateDescriptor
 from funke.engine.state.interfaces import ValueState
-from funke.engine.types.type_information import PickledBytesTypeInfo, TypeInformation
+from funke.engine.types.information.type_information import PickledBytesTypeInfo, TypeInformation
 
 __all__ = ["DeltaTrigger"]
 

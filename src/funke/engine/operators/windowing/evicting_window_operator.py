@@ -11,7 +11,7 @@ from funke.engine.operators.windowing.evictor import TimestampedValue
 from funke.engine.operators.windowing.window_contexts import OperatorEvictorContext
 from funke.engine.operators.windowing.window_operator import CONTENTS, WindowOperator
 from funke.engine.state.descriptors import ListStateDescriptor, StateDescriptor
-from funke.engine.types.type_information import PickledBytesTypeInfo
+from funke.engine.types.information.type_information import PickledBytesTypeInfo
 
 __all__ = ["EvictingWindowOperator"]
 

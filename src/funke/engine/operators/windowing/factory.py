@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from funke.engine.graph.operations import Window
-from funke.engine.operators.windowing.aligned_windows import AlignedWindowOperator
 from funke.engine.operators.windowing.assigners import (
     CountSlidingWindowAssigner,
     CountTumblingWindowAssigner,
@@ -16,13 +15,14 @@ from funke.engine.operators.windowing.assigners import (
     TumblingEventTimeWindows,
     TumblingProcessingTimeWindows,
 )
-from funke.engine.operators.windowing.count_windows import CountWindowOperator
 from funke.engine.operators.windowing.evicting_window_operator import EvictingWindowOperator
-from funke.engine.operators.windowing.late_session_windows import LateSessionWindowOperator
-from funke.engine.operators.windowing.processing_time_sessions import ProcessingTimeSessionOperator
-from funke.engine.operators.windowing.processing_time_windows import ProcessingTimeWindowOperator
-from funke.engine.operators.windowing.session_windows import SessionWindowOperator
-from funke.engine.operators.windowing.sliding_windows import SlidingWindowOperator
+from funke.engine.operators.windowing.fast.aligned_windows import AlignedWindowOperator
+from funke.engine.operators.windowing.fast.count_windows import CountWindowOperator
+from funke.engine.operators.windowing.fast.late_session_windows import LateSessionWindowOperator
+from funke.engine.operators.windowing.fast.processing_time_sessions import ProcessingTimeSessionOperator
+from funke.engine.operators.windowing.fast.processing_time_windows import ProcessingTimeWindowOperator
+from funke.engine.operators.windowing.fast.session_windows import SessionWindowOperator
+from funke.engine.operators.windowing.fast.sliding_windows import SlidingWindowOperator
 from funke.engine.operators.windowing.triggers import (
     CountTrigger,
     EventTimeTrigger,

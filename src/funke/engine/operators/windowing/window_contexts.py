@@ -7,8 +7,8 @@ from typing import Any, NoReturn
 
 from funke.engine.errors import StateError
 from funke.engine.operators.functions.runtime_context import RuntimeContext
-from funke.engine.operators.keyed_states import KeyedStates
-from funke.engine.operators.timers import KeyedTimerService
+from funke.engine.operators.keyed.keyed_states import KeyedStates
+from funke.engine.operators.time.timers import KeyedTimerService
 from funke.engine.operators.windowing.assigner import WindowAssigner
 from funke.engine.operators.windowing.evictor import Evictor
 from funke.engine.operators.windowing.trigger import Trigger

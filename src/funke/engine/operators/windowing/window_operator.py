@@ -13,10 +13,10 @@ from typing import Any
 from funke.engine.errors import StateError
 from funke.engine.graph.operations import Window
 from funke.engine.operators.function_operator import method_of
-from funke.engine.operators.keyed_operator import KeyedOperator
+from funke.engine.operators.keyed.keyed_operator import KeyedOperator
 from funke.engine.operators.operator import OperatorContext
 from funke.engine.operators.record_copy import detached
-from funke.engine.operators.watermark_patience import WATERMARK_MISSING, WatermarkPatience
+from funke.engine.operators.time.watermark_patience import WATERMARK_MISSING, WatermarkPatience
 from funke.engine.operators.windowing.assigner import MergingWindowAssigner
 from funke.engine.operators.windowing.merging_window_set import MergingWindowSet
 from funke.engine.operators.windowing.trigger import TriggerResult

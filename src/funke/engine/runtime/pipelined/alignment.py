@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
-from funke.engine.runtime.checkpoint_order import AlignmentStatistics
 from funke.engine.runtime.pipelined.messages import TakeCheckpoint
+from funke.engine.runtime.snapshots.checkpoint_order import AlignmentStatistics
 
 __all__ = ["Alignment"]
 

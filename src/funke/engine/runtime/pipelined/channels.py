@@ -15,7 +15,7 @@ from typing import Any
 
 from funke.engine.operators.block_parts import ColumnsPart, Part, RecordsPart, with_joined_columns
 from funke.engine.operators.record_copy import ResultGuard, copies_of
-from funke.engine.runtime.block_codec import decode_block, encode_block
+from funke.engine.runtime.blocks.block_codec import decode_block, encode_block
 from funke.engine.runtime.pipelined.connection import BLOCK, CREDIT, REST, Connection
 
 __all__ = ["BufferPool", "InChannel", "LocalOut", "OutChannel", "RemoteOut"]

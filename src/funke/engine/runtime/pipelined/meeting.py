@@ -7,11 +7,11 @@ import socket
 from dataclasses import dataclass
 from typing import Any
 
-from funke.engine.runtime.block_codec import encode
+from funke.engine.runtime.blocks.block_codec import encode
 from funke.engine.runtime.pipelined.connection import MESSAGE, head_of, size_of
-from funke.engine.runtime.slot_address import SlotAddress
-from funke.engine.runtime.slot_calls import connect, reach_host
-from funke.engine.runtime.worker_setup import ControlAddress
+from funke.engine.runtime.slots.slot_address import SlotAddress
+from funke.engine.runtime.slots.slot_calls import connect, reach_host
+from funke.engine.runtime.slots.worker_setup import ControlAddress
 from funke.engine.trust.credentials import Credentials
 from funke.engine.trust.peers import connect_to_own, prove_to_listener
 

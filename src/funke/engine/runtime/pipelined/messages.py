@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from funke.engine.operators.source import ReadOrder, ReadReport
-from funke.engine.runtime.checkpoint_order import CheckpointNotifications, CheckpointOrder
-from funke.engine.runtime.results import SubtaskReport
-from funke.engine.runtime.slot_address import SlotAddress
+from funke.engine.runtime.epochs.results import SubtaskReport
+from funke.engine.runtime.slots.slot_address import SlotAddress
+from funke.engine.runtime.snapshots.checkpoint_order import CheckpointNotifications, CheckpointOrder
 
 __all__ = [
     "Begin",

@@ -12,7 +12,7 @@ from typing import Any
 from funke.engine.operators.block_parts import Part, StatusPart, WatermarkPart
 from funke.engine.operators.input_gate import InputGate
 from funke.engine.operators.operator import MIN_WATERMARK
-from funke.engine.runtime.block_codec import encode_block
+from funke.engine.runtime.blocks.block_codec import encode_block
 from funke.engine.runtime.pipelined.channels import InChannel, OutChannel, RemoteOut
 from funke.engine.runtime.pipelined.messages import TakeCheckpoint
 from funke.engine.runtime.pipelined.task import Task

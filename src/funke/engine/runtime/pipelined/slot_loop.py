@@ -25,10 +25,11 @@ from funke.engine.errors import JobExecutionError
 from funke.engine.graph.job_graph import JobEdge
 from funke.engine.operators.block_parts import Part
 from funke.engine.planner.plan import Plan
-from funke.engine.runtime.block_codec import decode, encode
-from funke.engine.runtime.checkpoint_order import CheckpointNotifications
+from funke.engine.runtime.blocks.block_codec import decode, encode
+from funke.engine.runtime.blocks.router import Router, senders_to
+from funke.engine.runtime.epochs.results import to_failure
 from funke.engine.runtime.fault_points import reach
-from funke.engine.runtime.memory_watch import own_bytes_of
+from funke.engine.runtime.monitoring.worker_logs import worker_logs
 from funke.engine.runtime.pipelined.channels import InChannel, LocalOut, OutChannel, RemoteOut
 from funke.engine.runtime.pipelined.connection import (
     BARRIER,
@@ -58,11 +59,10 @@ from funke.engine.runtime.pipelined.network_settings import NetworkSettings
 from funke.engine.runtime.pipelined.overtaking import Overtaking, put_back
 from funke.engine.runtime.pipelined.stack_samples import StackSamples
 from funke.engine.runtime.pipelined.task import Task
-from funke.engine.runtime.results import to_failure
-from funke.engine.runtime.router import Router, senders_to
-from funke.engine.runtime.subtasks import InFlight, Subtask, Subtasks
-from funke.engine.runtime.worker_logs import worker_logs
-from funke.engine.runtime.worker_setup import JobPackage
+from funke.engine.runtime.slots.memory_watch import own_bytes_of
+from funke.engine.runtime.slots.subtasks import InFlight, Subtask, Subtasks
+from funke.engine.runtime.slots.worker_setup import JobPackage
+from funke.engine.runtime.snapshots.checkpoint_order import CheckpointNotifications
 from funke.engine.types.driver_messages import DriverMessage, LoggedLines, PreparedCommits
 
 __all__ = ["SlotLoop", "channel_numbers"]

@@ -8,7 +8,7 @@ from collections import Counter, deque
 from collections.abc import Callable
 from typing import Any
 
-from funke.engine.runtime.user_frames import user_line
+from funke.engine.runtime.monitoring.user_frames import user_line
 
 __all__ = ["StackSamples"]
 

@@ -18,18 +18,19 @@ from typing import TYPE_CHECKING, Any
 
 from funke.engine.errors import SlotLostError, SlotTimeoutError
 from funke.engine.planner.plan import Plan
-from funke.engine.runtime.block_codec import decode, encode
-from funke.engine.runtime.delivery import lost_slot, start_error, start_slot
-from funke.engine.runtime.flame_samples import SampledStack, SampleOrder
-from funke.engine.runtime.fork_server import open_fork_server
+from funke.engine.runtime.blocks.block_codec import decode, encode
+from funke.engine.runtime.epochs.delivery import lost_slot, start_error, start_slot
+from funke.engine.runtime.epochs.results import Failure, to_failure
+from funke.engine.runtime.monitoring.flame_samples import SampledStack, SampleOrder
 from funke.engine.runtime.pipelined.connection import MESSAGE, Connection
 from funke.engine.runtime.pipelined.messages import Begin, Born, Ready
 from funke.engine.runtime.pipelined.streaming_host import ACCOMPANY
-from funke.engine.runtime.results import Failure, to_failure
-from funke.engine.runtime.slot_address import SlotAddress, listen_for_hosts
-from funke.engine.runtime.slot_calls import connect, sample
-from funke.engine.runtime.spark_session import OnSpark, is_embedded
-from funke.engine.runtime.spark_tasks import (
+from funke.engine.runtime.slots.fork_server import open_fork_server
+from funke.engine.runtime.slots.slot_address import SlotAddress, listen_for_hosts
+from funke.engine.runtime.slots.slot_calls import connect, sample
+from funke.engine.runtime.slots.worker_setup import ControlAddress, JobPackage, prepare_spark_worker
+from funke.engine.runtime.spark.spark_session import OnSpark, is_embedded
+from funke.engine.runtime.spark.spark_tasks import (
     await_places,
     driver_address,
     jvm_pid,
@@ -38,7 +39,6 @@ from funke.engine.runtime.spark_tasks import (
     running_tasks,
     ship_funke,
 )
-from funke.engine.runtime.worker_setup import ControlAddress, JobPackage, prepare_spark_worker
 from funke.engine.trust.greeter import Greeter
 from funke.engine.trust.peers import limit_silence, listen_at
 from funke.engine.trust.private_files import make_private_folder

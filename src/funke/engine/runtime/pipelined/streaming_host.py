@@ -9,7 +9,7 @@ import socket
 from typing import Any
 
 from funke.engine.planner.plan import Plan
-from funke.engine.runtime.frames import FrameSocket
+from funke.engine.runtime.blocks.frames import FrameSocket
 from funke.engine.runtime.pipelined.meeting import (
     MEETING_S,
     PeerCall,
@@ -20,8 +20,8 @@ from funke.engine.runtime.pipelined.meeting import (
 )
 from funke.engine.runtime.pipelined.messages import Born
 from funke.engine.runtime.pipelined.slot_loop import SlotLoop
-from funke.engine.runtime.slot_address import SlotAddress
-from funke.engine.runtime.slot_host import SOCKET_NAME, SlotHost, SlotLaunch
+from funke.engine.runtime.slots.slot_address import SlotAddress
+from funke.engine.runtime.slots.slot_host import SOCKET_NAME, SlotHost, SlotLaunch
 from funke.engine.trust.peers import limit_silence
 
 __all__ = ["ACCOMPANY", "StreamingHost"]

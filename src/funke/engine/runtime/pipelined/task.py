@@ -7,14 +7,14 @@ import time
 from collections import deque
 from typing import Any
 
-from funke.engine.runtime.checkpoint_order import AlignmentStatistics
 from funke.engine.runtime.pipelined.alignment import Alignment
 from funke.engine.runtime.pipelined.channels import BufferPool, InChannel, OutChannel
 from funke.engine.runtime.pipelined.connection import BARRIER, END, PROBE
 from funke.engine.runtime.pipelined.debloating import Debloater
 from funke.engine.runtime.pipelined.messages import TakeCheckpoint
 from funke.engine.runtime.pipelined.network_settings import NetworkSettings
-from funke.engine.runtime.subtasks import Subtask
+from funke.engine.runtime.slots.subtasks import Subtask
+from funke.engine.runtime.snapshots.checkpoint_order import AlignmentStatistics
 
 __all__ = ["Task"]
 

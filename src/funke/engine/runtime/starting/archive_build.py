@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
-from funke.engine.runtime.spark_session import spark_options
+from funke.engine.runtime.spark.spark_session import spark_options
 from funke.engine.runtime.starting.class_archive import (
     QUIET,
     ClassArchive,

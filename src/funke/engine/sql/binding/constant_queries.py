@@ -17,7 +17,7 @@ from funke.engine.sql.binding import (
     column_of,
     is_deterministic,
 )
-from funke.engine.sql.functions.user_scalars import UserScalar
+from funke.engine.sql.functions.users.user_scalars import UserScalar
 from funke.engine.sql.functions.values import from_values, to_value, to_values
 from funke.engine.types.logical.column_types import column_schema
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from funke.engine.operators.clock import Clock
+from funke.engine.operators.time.clock import Clock
 from funke.engine.sql.binding import BoundExpression, BoundFunction, Relation, with_expressions
 from funke.engine.sql.functions.function import BoundCall, CurrentTime, Session
 

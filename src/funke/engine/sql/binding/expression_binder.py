@@ -21,12 +21,12 @@ from funke.engine.sql.binding import (
 from funke.engine.sql.binding.constant_queries import constant_rows, is_constant
 from funke.engine.sql.binding.scope import Scope, refused, unknown_function
 from funke.engine.sql.binding.time_attributes import TimeAttribute
+from funke.engine.sql.functions.casts.value_casts import interval_unit, rounded_units
 from funke.engine.sql.functions.catalog import find_function
 from funke.engine.sql.functions.function import Function, Session, bind
 from funke.engine.sql.functions.refusals import type_text
 from funke.engine.sql.functions.surroundings import CURRENT_WATERMARK
-from funke.engine.sql.functions.user_scalars import UserScalar, as_scalar
-from funke.engine.sql.functions.value_casts import interval_unit, rounded_units
+from funke.engine.sql.functions.users.user_scalars import UserScalar, as_scalar
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax.queries import Query
 from funke.engine.types.logical import (

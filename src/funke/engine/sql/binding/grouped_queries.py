@@ -29,14 +29,14 @@ from funke.engine.sql.binding import (
     with_parts,
 )
 from funke.engine.sql.binding.expression_binder import ExpressionBinder
-from funke.engine.sql.binding.over_queries import over_in, window_parts
+from funke.engine.sql.binding.over.over_queries import over_in, window_parts
 from funke.engine.sql.binding.scope import Scope, refused
 from funke.engine.sql.binding.syntax_parts import parts_of
 from funke.engine.sql.functions.aggregates.aggregate import AggregateFunction, bind_aggregate
 from funke.engine.sql.functions.aggregates.catalog import find_aggregate
 from funke.engine.sql.functions.aggregates.spreads import in_sums, is_spread
 from funke.engine.sql.functions.function import Session
-from funke.engine.sql.functions.user_aggregates import UserAggregate, as_aggregate
+from funke.engine.sql.functions.users.user_aggregates import UserAggregate, as_aggregate
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
 from funke.engine.types.logical import NUMERIC, BigIntType, DataType, with_nullable

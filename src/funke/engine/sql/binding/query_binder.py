@@ -18,11 +18,8 @@ from funke.engine.sql.binding import (
     has_query,
     time_of,
 )
-from funke.engine.sql.binding.batch_over_queries import BatchOverBinder
 from funke.engine.sql.binding.constant_queries import constant_rows, constant_value, is_computed_when_run
 from funke.engine.sql.binding.expression_binder import ExpressionBinder
-from funke.engine.sql.binding.group_windows import with_group_window
-from funke.engine.sql.binding.grouped_over_queries import GroupColumns, groups_of_windows, refuse_over_in_having
 from funke.engine.sql.binding.grouped_queries import (
     GroupedBinder,
     aggregate_in,
@@ -30,18 +27,21 @@ from funke.engine.sql.binding.grouped_queries import (
     is_grouped,
     refuse_aggregates_in_joins,
 )
-from funke.engine.sql.binding.joins import check_joins, distinct_names
+from funke.engine.sql.binding.joins.regular_joins import check_joins, distinct_names
 from funke.engine.sql.binding.ordered_queries import bind_ordered, is_ordered
-from funke.engine.sql.binding.over_queries import OverBinder, has_over
-from funke.engine.sql.binding.row_windows import with_row_windows
+from funke.engine.sql.binding.over.batch_over_queries import BatchOverBinder
+from funke.engine.sql.binding.over.grouped_over_queries import GroupColumns, groups_of_windows, refuse_over_in_having
+from funke.engine.sql.binding.over.over_queries import OverBinder, has_over
 from funke.engine.sql.binding.scope import Scope, ScopeColumn, not_a_row, refused
 from funke.engine.sql.binding.set_operations import of_relations, words_of
 from funke.engine.sql.binding.source_binder import ONE_ROW, SourceBinder, source_hints
 from funke.engine.sql.binding.state_ttl_hints import with_group_ttl
-from funke.engine.sql.binding.subquery_joins import with_subquery_joins
+from funke.engine.sql.binding.subqueries.subquery_joins import with_subquery_joins
 from funke.engine.sql.binding.syntax_parts import query_in
 from funke.engine.sql.binding.table_aggregations import bind_table_aggregation, table_aggregate_in
-from funke.engine.sql.binding.window_grouping import with_windows
+from funke.engine.sql.binding.windows.group_windows import with_group_window
+from funke.engine.sql.binding.windows.row_windows import with_row_windows
+from funke.engine.sql.binding.windows.window_grouping import with_windows
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
 from funke.engine.types.logical import RowType, common_type

@@ -9,27 +9,27 @@ from dataclasses import dataclass, field, replace
 from funke.engine.errors import FunkeError, UnsupportedFeatureError
 from funke.engine.sql.binding import BoundExpression, Column, Constants, Relation
 from funke.engine.sql.binding.changelog_functions import bind_changelog_function
-from funke.engine.sql.binding.correlations import (
+from funke.engine.sql.binding.expression_binder import ExpressionBinder, OuterColumns
+from funke.engine.sql.binding.grouped_queries import AggregateFinder, plain_aggregate
+from funke.engine.sql.binding.joins.join_hints import JoinHint, bind_join_hints, with_join_hints
+from funke.engine.sql.binding.joins.join_times import has_join, with_join_times
+from funke.engine.sql.binding.joins.lateral_joins import bind_lateral_join
+from funke.engine.sql.binding.joins.lookup_hints import LookupHint, bind_lookup_hints
+from funke.engine.sql.binding.joins.lookup_joins import bind_lookup_join, is_temporal
+from funke.engine.sql.binding.joins.regular_joins import bind_join, conditions_of
+from funke.engine.sql.binding.joins.snapshot_joins import bind_snapshot_join, is_snapshot_join
+from funke.engine.sql.binding.ordered_queries import without_order
+from funke.engine.sql.binding.patterns.match_recognize import bind_match_recognize
+from funke.engine.sql.binding.scope import MissingName, Scope, ScopeColumn, names_of, refused
+from funke.engine.sql.binding.state_ttl_hints import bind_ttl_hints, with_join_ttls
+from funke.engine.sql.binding.subqueries.correlations import (
     TableFunctionFinder,
     bind_correlation,
     is_correlated,
     plain_table_function,
 )
-from funke.engine.sql.binding.expression_binder import ExpressionBinder, OuterColumns
-from funke.engine.sql.binding.grouped_queries import AggregateFinder, plain_aggregate
-from funke.engine.sql.binding.join_hints import JoinHint, bind_join_hints, with_join_hints
-from funke.engine.sql.binding.join_times import has_join, with_join_times
-from funke.engine.sql.binding.joins import bind_join, conditions_of
-from funke.engine.sql.binding.lateral_joins import bind_lateral_join
-from funke.engine.sql.binding.lookup_hints import LookupHint, bind_lookup_hints
-from funke.engine.sql.binding.lookup_joins import bind_lookup_join, is_temporal
-from funke.engine.sql.binding.match_recognize import bind_match_recognize
-from funke.engine.sql.binding.ordered_queries import without_order
-from funke.engine.sql.binding.scope import MissingName, Scope, ScopeColumn, names_of, refused
-from funke.engine.sql.binding.snapshot_joins import bind_snapshot_join, is_snapshot_join
-from funke.engine.sql.binding.state_ttl_hints import bind_ttl_hints, with_join_ttls
 from funke.engine.sql.binding.syntax_parts import comparisons_in
-from funke.engine.sql.binding.window_tables import bind_window_table
+from funke.engine.sql.binding.windows.window_tables import bind_window_table
 from funke.engine.sql.functions.catalog import find_function
 from funke.engine.sql.functions.function import Function, Session
 from funke.engine.sql.syntax import expressions as syntax

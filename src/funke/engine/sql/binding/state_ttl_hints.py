@@ -8,8 +8,8 @@ from dataclasses import replace
 from funke.engine.config.option_values import parse_duration
 from funke.engine.errors import ConfigurationError
 from funke.engine.flink_exceptions import ValidationException
-from funke.engine.sql.binding.joins import Join, Joined
-from funke.engine.sql.binding.lookup_hints import Hints
+from funke.engine.sql.binding.joins.lookup_hints import Hints
+from funke.engine.sql.binding.joins.regular_joins import Join, Joined
 from funke.engine.sql.binding.relations import Aggregation, Calculation, Relation
 from funke.engine.sql.syntax import queries
 

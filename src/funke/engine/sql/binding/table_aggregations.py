@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from funke.engine.sql.binding import BoundColumn, BoundExpression, Calculation, Column, Relation
 from funke.engine.sql.binding.expression_binder import ExpressionBinder
 from funke.engine.sql.binding.scope import refused
-from funke.engine.sql.functions.user_aggregates import declared_types, result_fields
+from funke.engine.sql.functions.users.user_aggregates import declared_types, result_fields
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
 from funke.engine.sql.syntax.user_function import UserFunction

@@ -16,7 +16,7 @@ from funke.engine.flink_exceptions import (
     TableAlreadyExistException,
     TableNotExistException,
 )
-from funke.engine.runtime.spark_session import spark_session
+from funke.engine.runtime.spark.spark_session import spark_session
 from funke.engine.sql.catalog.catalog import Catalog
 from funke.engine.sql.catalog.objects import CatalogDatabase, CatalogTable, SchemaDefinition, TableObject
 from funke.engine.sql.syntax.path_text import format_path

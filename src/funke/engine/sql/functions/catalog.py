@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from funke.engine.sql.functions.bitmaps import BITMAPS
-from funke.engine.sql.functions.casting import CASTING
+from funke.engine.sql.functions.casts.casting import CASTING
 from funke.engine.sql.functions.collections import COLLECTIONS
 from funke.engine.sql.functions.comparison import COMPARISON
 from funke.engine.sql.functions.conditional import CONDITIONAL
+from funke.engine.sql.functions.dates.times import TIMES
+from funke.engine.sql.functions.documents.json_functions import JSON
+from funke.engine.sql.functions.documents.variants import VARIANTS
 from funke.engine.sql.functions.function import Function
-from funke.engine.sql.functions.hashes import HASHES
-from funke.engine.sql.functions.json_functions import JSON
 from funke.engine.sql.functions.logic import LOGIC
-from funke.engine.sql.functions.mathematics import MATHEMATICS
+from funke.engine.sql.functions.numbers.bitmaps import BITMAPS
+from funke.engine.sql.functions.numbers.mathematics import MATHEMATICS
 from funke.engine.sql.functions.objects import OBJECTS
 from funke.engine.sql.functions.operators import OPERATORS
-from funke.engine.sql.functions.regexes import REGEXES
+from funke.engine.sql.functions.strings.hashes import HASHES
+from funke.engine.sql.functions.strings.regexes import REGEXES
+from funke.engine.sql.functions.strings.text_tests import TEXT_TESTS
+from funke.engine.sql.functions.strings.texts import TEXTS
 from funke.engine.sql.functions.surroundings import SURROUNDINGS
-from funke.engine.sql.functions.text_tests import TEXT_TESTS
-from funke.engine.sql.functions.texts import TEXTS
-from funke.engine.sql.functions.times import TIMES
-from funke.engine.sql.functions.variants import VARIANTS
 
 __all__ = ["FUNCTIONS", "GROUPS", "find_function"]
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 
+from funke.engine.sql.functions.casts.value_casts import value_cast
 from funke.engine.sql.functions.function import Argument, BoundCall, Function
 from funke.engine.sql.functions.type_rules import like_argument
-from funke.engine.sql.functions.value_casts import value_cast
 from funke.engine.types.logical import (
     CHARACTER,
     INTEGRAL,

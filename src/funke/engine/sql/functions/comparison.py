@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from funke.engine.sql.functions.casting import cast_columns, cast_values
+from funke.engine.sql.functions.casts.casting import cast_columns, cast_values
 from funke.engine.sql.functions.function import Argument, BoundCall, Function
 from funke.engine.types.logical import (
     CHARACTER,

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from funke.engine.sql.functions.column_casts import column_cast
+from funke.engine.sql.functions.casts.column_casts import column_cast
+from funke.engine.sql.functions.casts.value_casts import value_cast
 from funke.engine.sql.functions.comparison import compared_type
 from funke.engine.sql.functions.function import Argument, BoundCall, Function
 from funke.engine.sql.functions.type_rules import common
-from funke.engine.sql.functions.value_casts import value_cast
 from funke.engine.types.logical import (
     CONSTRUCTED,
     BooleanType,
@@ -29,7 +29,7 @@ from funke.engine.types.logical import (
 from funke.engine.types.logical.casts import are_comparable
 
 if TYPE_CHECKING:
-    from funke.engine.sql.functions.column_casts import ColumnCast
+    from funke.engine.sql.functions.casts.column_casts import ColumnCast
     from funke.engine.sql.functions.function import Body, Kernel
     from funke.engine.types.columns.arrays import Datum
     from funke.engine.types.logical import SqlValue

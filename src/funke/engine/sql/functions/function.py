@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo
 
 from funke.engine.errors import TypeMismatchError
-from funke.engine.operators.clock import Clock, SystemClock
-from funke.engine.sql.functions.async_calls import AsyncCalls
+from funke.engine.operators.time.clock import Clock, SystemClock
 from funke.engine.sql.functions.refusals import call_refusal, type_text
+from funke.engine.sql.functions.users.async_calls import AsyncCalls
 from funke.engine.types.logical import (
     APPROXIMATE,
     BINARY,

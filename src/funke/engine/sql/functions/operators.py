@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 
-from funke.engine.sql.functions.arithmetic import number_body, number_kernel, number_type
-from funke.engine.sql.functions.decimals import EXACT, wrapped
+from funke.engine.sql.functions.casts.value_casts import BITS
+from funke.engine.sql.functions.dates.time_arithmetic import interval_body, interval_kernel, interval_type
 from funke.engine.sql.functions.function import Argument, BoundCall, Function
-from funke.engine.sql.functions.time_arithmetic import interval_body, interval_kernel, interval_type
-from funke.engine.sql.functions.value_casts import BITS
+from funke.engine.sql.functions.numbers.arithmetic import number_body, number_kernel, number_type
+from funke.engine.sql.functions.numbers.decimals import EXACT, wrapped
 from funke.engine.types.logical import NUMERIC, DataType, DecimalType
 
 if TYPE_CHECKING:

@@ -30,9 +30,9 @@ from funke.engine.sql.binding import (
     SortKey,
     inputs_of,
 )
-from funke.engine.sql.binding.window_relations import WindowTime
-from funke.engine.sql.functions.user_aggregates import UserAggregate
-from funke.engine.sql.functions.user_scalars import UserScalar
+from funke.engine.sql.binding.windows.window_relations import WindowTime
+from funke.engine.sql.functions.users.user_aggregates import UserAggregate
+from funke.engine.sql.functions.users.user_scalars import UserScalar
 from funke.engine.sql.plan.node import as_node
 from funke.engine.sql.syntax.user_function import UserFunction
 from funke.engine.sql.window_kinds import Windows

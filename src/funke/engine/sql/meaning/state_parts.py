@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from funke.engine.graph.state_meaning import MeaningPart
 from funke.engine.sql.binding.relations import BoundAggregate, Relation
-from funke.engine.sql.binding.window_relations import WindowTime
+from funke.engine.sql.binding.windows.window_relations import WindowTime
 from funke.engine.sql.functions.aggregates.aggregate import AggregateCall
 from funke.engine.sql.functions.aggregates.kernel import AggregateKernel
 from funke.engine.sql.meaning.column_texts import ColumnTexts

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from funke.engine.operators.clock import Clock
 from funke.engine.operators.operator import MAX_WATERMARK, Operator, OperatorContext
+from funke.engine.operators.time.clock import Clock
 from funke.engine.sql.binding.current_time import with_clock
 from funke.engine.sql.binding.expressions import column_of
 from funke.engine.sql.operators.calculate import as_schema, schema_of

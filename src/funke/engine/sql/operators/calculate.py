@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from funke.engine.operators.clock import Clock
 from funke.engine.operators.operator import MIN_WATERMARK
+from funke.engine.operators.time.clock import Clock
 from funke.engine.sql.binding import (
     BoundColumn,
     BoundExpression,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from funke.engine.operators.clock import Clock
+from funke.engine.operators.time.clock import Clock
 from funke.engine.sql.binding.current_time import BatchTime, with_clock
 from funke.engine.sql.binding.expressions import column_of
 from funke.engine.sql.functions.values import from_values, to_value, to_values

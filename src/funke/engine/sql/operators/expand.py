@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from funke.engine.operators.clock import Clock
 from funke.engine.operators.operator import Operator
+from funke.engine.operators.time.clock import Clock
 from funke.engine.sql.binding.current_time import BatchTime, with_clock
 from funke.engine.sql.binding.expressions import column_of
 from funke.engine.sql.operators.calculate import schema_of
 from funke.engine.types.columns.column_batch import ColumnBatch
 
 if TYPE_CHECKING:
-    from funke.engine.sql.plan.expand import Expand
+    from funke.engine.sql.plan.aggregates.expand import Expand
 
 __all__ = ["ExpandOperator"]
 

@@ -12,8 +12,8 @@ from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.state.key_index import Keys, TextKeys
 from funke.engine.sql.stream_types import row_type_of
 from funke.engine.state.storage_keys import storage_keys
-from funke.engine.types.arrow_values import from_arrow_value
 from funke.engine.types.columns.arrow_rows import to_python
+from funke.engine.types.information.arrow_values import from_arrow_value
 from funke.engine.types.logical.data_type import DataType
 
 if TYPE_CHECKING:

@@ -15,12 +15,12 @@ from funke.engine.sql.operators.key_columns import KeyColumns
 from funke.engine.sql.state.key_numbers import KeyNumbers
 from funke.engine.sql.state.keyed_columns import ColumnLayout, Columns, KeyedColumns, KeyedTable
 from funke.engine.sql.state.keyed_columns_operator import KeyedTableOperator, create_columns, is_in_memory
-from funke.engine.sql.state.rows_by_key import RowsByKey
+from funke.engine.sql.state.rows.rows_by_key import RowsByKey
 from funke.engine.sql.state.stored_entries import from_entries, to_entries
 from funke.engine.state.snapshot.file_format import GroupPart, TableId
 from funke.engine.state.snapshot.native_files import LocalFile
 from funke.engine.state.snapshot.part_chunks import chunks_of
-from funke.engine.types.key_groups import KeyGroups
+from funke.engine.types.keys.key_groups import KeyGroups
 
 if TYPE_CHECKING:
     from funke.engine.types.columns.arrays import Array

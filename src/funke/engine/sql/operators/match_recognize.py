@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from funke.engine.formats.column_types import to_type_info
-from funke.engine.operators.key_watch import KeyWatch
+from funke.engine.operators.keyed.key_watch import KeyWatch
 from funke.engine.operators.operator import OperatorContext
 from funke.engine.operators.patterns.conditions import Condition, MatchSoFar
 from funke.engine.operators.patterns.pattern import Element, Group, Pattern, Stage
@@ -27,13 +27,13 @@ from funke.engine.sql.binding.expressions import (
     BoundSymbol,
     column_of,
 )
-from funke.engine.sql.binding.match_relations import Lookup
+from funke.engine.sql.binding.patterns.match_relations import Lookup
 from funke.engine.sql.functions.values import from_values, to_values
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.key_columns import KeyColumns
 from funke.engine.sql.operators.opened_functions import OpenedFunctions
 from funke.engine.sql.operators.windows.local_time import LocalTime
-from funke.engine.sql.operators.windows.row_buffer import RowBuffer
+from funke.engine.sql.operators.windows.over.row_buffer import RowBuffer
 from funke.engine.sql.operators.windows.time_column import with_times
 from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.types.columns.column_batch import ColumnBatch

@@ -11,8 +11,8 @@ from funke.engine.operators.operator import Operator, OperatorContext, Output, T
 from funke.engine.operators.runtime_context import StreamingRuntimeContext
 from funke.engine.sql.binding.expressions import BoundExpression, BoundFunction
 from funke.engine.sql.functions.aggregates.aggregate import AggregateFunction
-from funke.engine.sql.functions.user_aggregates import UserAggregate
-from funke.engine.sql.functions.user_scalars import UserScalar
+from funke.engine.sql.functions.users.user_aggregates import UserAggregate
+from funke.engine.sql.functions.users.user_scalars import UserScalar
 
 __all__ = ["FunctionsOperator", "OpenedFunctions", "functions_in"]
 

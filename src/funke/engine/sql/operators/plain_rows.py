@@ -12,7 +12,7 @@ import pyarrow as pa
 from funke.engine.errors import StateError
 from funke.engine.graph.state_meaning import PartMoves
 from funke.engine.sql.state.moved_state import moved_part
-from funke.engine.sql.state.stored_rows import to_plain
+from funke.engine.sql.state.rows.stored_rows import to_plain
 from funke.engine.state.snapshot.file_format import GroupPart
 
 if TYPE_CHECKING:

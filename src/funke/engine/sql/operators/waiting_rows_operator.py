@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from funke.engine.sql.operators.windows.row_buffer import RowBuffer
+from funke.engine.sql.operators.windows.over.row_buffer import RowBuffer
 from funke.engine.sql.state.keyed_columns_operator import KeyedColumnsOperator
 from funke.engine.state.snapshot.file_format import GroupPart
 

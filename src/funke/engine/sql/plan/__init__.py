@@ -7,7 +7,23 @@ those of its operators only.
 
 from __future__ import annotations
 
-from funke.engine.sql.plan.changes import ALL_KINDS, INSERTS, ChangeSettings, Kinds, MiniBatch, ttl_of, updates
+from funke.engine.sql.plan.changelogs.changes import (
+    ALL_KINDS,
+    INSERTS,
+    ChangeSettings,
+    Kinds,
+    MiniBatch,
+    ttl_of,
+    updates,
+)
+from funke.engine.sql.plan.changelogs.upsert_keys import (
+    NO_KEYS,
+    UpsertKeys,
+    containing,
+    identifying_key,
+    one_key,
+    smallest_key,
+)
 from funke.engine.sql.plan.explain_text import (
     PREFIX,
     ExplainStyle,
@@ -37,7 +53,6 @@ from funke.engine.sql.plan.node import (
     same_columns,
 )
 from funke.engine.sql.plan.pruned_columns import kept_columns, moved_aggregate, used_by
-from funke.engine.sql.plan.upsert_keys import NO_KEYS, UpsertKeys, containing, identifying_key, one_key, smallest_key
 from funke.engine.sql.plan.watermarks import EVERY_WATERMARK, FOR_LATE_ROWS, WatermarkStep, finer
 
 __all__ = [

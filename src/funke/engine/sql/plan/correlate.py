@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from funke.engine.sql.binding.correlations import Correlation
+from funke.engine.sql.binding.subqueries.correlations import Correlation
 from funke.engine.sql.plan import (
     ExplainStyle,
     Kinds,

@@ -18,8 +18,8 @@ from funke.engine.sql.binding import (
 )
 from funke.engine.sql.functions.aggregates.aggregate import AggregateFunction
 from funke.engine.sql.functions.function import Function
-from funke.engine.sql.functions.user_aggregates import UserAggregate
-from funke.engine.sql.functions.user_scalars import UserScalar
+from funke.engine.sql.functions.users.user_aggregates import UserAggregate
+from funke.engine.sql.functions.users.user_scalars import UserScalar
 from funke.engine.types.logical import (
     DataType,
     DayTimeIntervalType,

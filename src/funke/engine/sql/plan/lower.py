@@ -10,8 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from funke.engine.sql.binding.changelog_functions import FromChangelog, ToChangelog
-from funke.engine.sql.binding.correlations import Correlation
-from funke.engine.sql.binding.match_relations import Matches
+from funke.engine.sql.binding.patterns.match_relations import Matches
 from funke.engine.sql.binding.relations import (
     Calculation,
     Constants,
@@ -23,19 +22,20 @@ from funke.engine.sql.binding.relations import (
     UnionAll,
     with_inputs,
 )
+from funke.engine.sql.binding.subqueries.correlations import Correlation
 from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
+from funke.engine.sql.plan.aggregates.expand import Expand
+from funke.engine.sql.plan.aggregates.group_window_aggregate import Settings
+from funke.engine.sql.plan.aggregates.lower_aggregates import AGGREGATE_RULES, STREAM_AGGREGATE_RULES
 from funke.engine.sql.plan.assign_watermarks import AssignWatermarks
 from funke.engine.sql.plan.calc import Calc
+from funke.engine.sql.plan.changelogs.process_table_function import FromChangelogFunction, ToChangelogFunction
 from funke.engine.sql.plan.correlate import Correlate
-from funke.engine.sql.plan.expand import Expand
-from funke.engine.sql.plan.group_window_aggregate import Settings
-from funke.engine.sql.plan.limit import ExecLimit
-from funke.engine.sql.plan.lower_aggregates import AGGREGATE_RULES, STREAM_AGGREGATE_RULES
-from funke.engine.sql.plan.lower_joins import JOIN_RULES, STREAM_JOIN_RULES
+from funke.engine.sql.plan.joins.lower_joins import JOIN_RULES, STREAM_JOIN_RULES
 from funke.engine.sql.plan.match_recognize import MatchRecognize
 from funke.engine.sql.plan.node import PlanNode
-from funke.engine.sql.plan.process_table_function import FromChangelogFunction, ToChangelogFunction
-from funke.engine.sql.plan.sort import BatchSort
+from funke.engine.sql.plan.ranks.limit import ExecLimit
+from funke.engine.sql.plan.ranks.sort import BatchSort
 from funke.engine.sql.plan.table_scan import TableScan
 from funke.engine.sql.plan.union import Union
 from funke.engine.sql.plan.values import Values

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, ClassVar
 from funke.engine.graph.state_meaning import StateMeaning
 from funke.engine.operators.patterns.pattern import Element, Group, Quantifier
 from funke.engine.sql.binding.expressions import BoundExpression, columns_in, moved, with_columns
-from funke.engine.sql.binding.match_relations import Definition, Lookup, Matches, Measure
-from funke.engine.sql.plan.changes import INSERTS, Kinds
+from funke.engine.sql.binding.patterns.match_relations import Definition, Lookup, Matches, Measure
+from funke.engine.sql.plan.changelogs.changes import INSERTS, Kinds
+from funke.engine.sql.plan.changelogs.upsert_keys import NO_KEYS, UpsertKeys
 from funke.engine.sql.plan.explain_text import ExplainStyle, call_text, expression_text, field_names, order_text
 from funke.engine.sql.plan.node import Distribution, Hash, Moves, PlanNode, Pruned
 from funke.engine.sql.plan.pruned_columns import moved_aggregate, used_by
-from funke.engine.sql.plan.upsert_keys import NO_KEYS, UpsertKeys
 from funke.engine.sql.plan.watermarks import EVERY_WATERMARK, WatermarkStep
 
 if TYPE_CHECKING:

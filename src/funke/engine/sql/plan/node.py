@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, TypeAlias, TypeVar
 
 from funke.engine.sql.binding.relations import Relation, inputs_of, with_inputs
-from funke.engine.sql.plan.changes import RETRACTIONS, ChangeSettings, Kinds
+from funke.engine.sql.plan.changelogs.changes import RETRACTIONS, ChangeSettings, Kinds
+from funke.engine.sql.plan.changelogs.upsert_keys import NO_KEYS, UpsertKeys
 from funke.engine.sql.plan.explain_text import ExplainStyle, field_names
-from funke.engine.sql.plan.upsert_keys import NO_KEYS, UpsertKeys
 from funke.engine.sql.plan.watermarks import WatermarkStep
 
 if TYPE_CHECKING:

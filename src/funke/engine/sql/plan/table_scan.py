@@ -20,7 +20,7 @@ from funke.engine.sql.plan import (
     one_key,
     same_columns,
 )
-from funke.engine.sql.plan.changelog_normalize import ChangelogNormalize
+from funke.engine.sql.plan.changelogs.changelog_normalize import ChangelogNormalize
 from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:

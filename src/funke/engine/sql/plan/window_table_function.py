@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from funke.engine.graph.state_meaning import StateMeaning
 from funke.engine.sql.binding.relations import Column
-from funke.engine.sql.binding.window_relations import WindowTable
+from funke.engine.sql.binding.windows.window_relations import WindowTable
 from funke.engine.sql.plan import (
     Distribution,
     ExplainStyle,
@@ -106,7 +106,7 @@ class SessionWindowTableFunction(WindowTableFunction):
         return StateMeaning("WindowTableFunction", facts, ((COLUMNS, columns_of(texts, source)),))
 
     def create(self, task: TaskInfo) -> Operator:
-        from funke.engine.sql.operators.windows.session_table import SessionTableOperator
+        from funke.engine.sql.operators.windows.session_windows.session_table import SessionTableOperator
 
         return SessionTableOperator(self)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from funke.engine.sql.binding.relations import Column
-from funke.engine.sql.binding.window_relations import WindowAggregation, WindowTable, WindowTime
+from funke.engine.sql.binding.windows.window_relations import WindowAggregation, WindowTable, WindowTime
 from funke.engine.sql.plan import EVERY_WATERMARK, FOR_LATE_ROWS, WatermarkStep, column_name
 from funke.engine.sql.window_kinds import SlicedWindows, Windows
 

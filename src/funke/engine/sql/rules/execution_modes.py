@@ -21,7 +21,7 @@ from funke.engine.sql.rules.temporal_joins import check_versions
 if TYPE_CHECKING:
     from funke.engine.sql.binding import Relation
     from funke.engine.sql.plan import PlanNode
-    from funke.engine.sql.plan.group_window_aggregate import Settings
+    from funke.engine.sql.plan.aggregates.group_window_aggregate import Settings
 
 __all__ = ["in_execution_mode", "lowered"]
 

@@ -6,12 +6,12 @@ from typing import Any
 
 from funke.engine.sql.binding.relations import Aggregation, with_inputs
 from funke.engine.sql.plan import INSERTS, PlanNode
-from funke.engine.sql.plan.batch_join import BatchJoin
-from funke.engine.sql.plan.deduplicate import Deduplicate
-from funke.engine.sql.plan.final_rows import FinalRows
-from funke.engine.sql.plan.group_aggregate import GroupAggregate
-from funke.engine.sql.plan.join import Join
-from funke.engine.sql.plan.rank import Rank
+from funke.engine.sql.plan.aggregates.group_aggregate import GroupAggregate
+from funke.engine.sql.plan.changelogs.final_rows import FinalRows
+from funke.engine.sql.plan.joins.batch_join import BatchJoin
+from funke.engine.sql.plan.joins.join import Join
+from funke.engine.sql.plan.ranks.deduplicate import Deduplicate
+from funke.engine.sql.plan.ranks.rank import Rank
 from funke.engine.sql.rules.stream_refusals import has_pandas
 
 __all__ = ["with_final_ranks", "with_final_rows"]

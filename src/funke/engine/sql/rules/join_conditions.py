@@ -21,10 +21,10 @@ from funke.engine.sql.binding import (
     with_columns,
     with_inputs,
 )
-from funke.engine.sql.binding.join_times import has_join
-from funke.engine.sql.binding.joins import Join, JoinKind, all_true, columns_of_join
+from funke.engine.sql.binding.joins.join_times import has_join
+from funke.engine.sql.binding.joins.regular_joins import Join, JoinKind, all_true, columns_of_join
 from funke.engine.sql.binding.merged_calculations import merged_pair
-from funke.engine.sql.binding.window_columns import looks_at_columns
+from funke.engine.sql.binding.windows.window_columns import looks_at_columns
 from funke.engine.sql.rules.plain_conditions import disjuncts, plain_conditions, with_constants
 
 __all__ = ["filtered", "rejecting_null", "side_of", "with_join_conditions"]

@@ -22,11 +22,11 @@ from funke.engine.sql.binding import (
     with_columns,
     with_inputs,
 )
-from funke.engine.sql.binding.joins import Join, all_true, columns_of_join
-from funke.engine.sql.binding.lookup_joins import AsyncLookups, LookupJoin, LookupSettings
+from funke.engine.sql.binding.joins.lookup_joins import AsyncLookups, LookupJoin, LookupSettings
+from funke.engine.sql.binding.joins.regular_joins import Join, all_true, columns_of_join
+from funke.engine.sql.binding.joins.snapshot_joins import SnapshotJoin
 from funke.engine.sql.binding.merged_calculations import merged_pair
-from funke.engine.sql.binding.snapshot_joins import SnapshotJoin
-from funke.engine.sql.plan.group_window_aggregate import Settings
+from funke.engine.sql.plan.aggregates.group_window_aggregate import Settings
 from funke.engine.sql.rules.join_conditions import filtered, rejecting_null, side_of
 
 __all__ = ["with_lookup_joins"]

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from funke.engine.config.option_values import parse_boolean
 from funke.engine.sql.binding import BoundColumn, BoundExpression, Relation, is_deterministic, moved, with_inputs
-from funke.engine.sql.binding.join_hints import MULTI_JOIN
-from funke.engine.sql.binding.joins import columns_of_join
+from funke.engine.sql.binding.joins.join_hints import MULTI_JOIN
+from funke.engine.sql.binding.joins.regular_joins import columns_of_join
+from funke.engine.sql.plan.aggregates.group_window_aggregate import Settings
 from funke.engine.sql.plan.calc import Calc
-from funke.engine.sql.plan.group_window_aggregate import Settings
-from funke.engine.sql.plan.join import Join
-from funke.engine.sql.plan.multi_join import JoinLevel, MultiJoin
+from funke.engine.sql.plan.joins.join import Join
+from funke.engine.sql.plan.joins.multi_join import JoinLevel, MultiJoin
 from funke.engine.sql.plan.node import Moves, PlanNode, same_columns
 
 __all__ = ["with_multi_joins"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from funke.engine.sql.binding import Calculation, Relation, columns_in, moved, with_inputs
 from funke.engine.sql.binding.merged_calculations import merged_pair
 from funke.engine.sql.plan.calc import Calc
-from funke.engine.sql.plan.join import Join
+from funke.engine.sql.plan.joins.join import Join
 
 __all__ = ["without_needless_joins"]
 

@@ -18,7 +18,7 @@ from funke.engine.sql.binding.expressions import (
     conjuncts,
     is_deterministic,
 )
-from funke.engine.sql.binding.joins import all_true
+from funke.engine.sql.binding.joins.regular_joins import all_true
 from funke.engine.sql.functions.catalog import FUNCTIONS
 from funke.engine.sql.functions.function import bind
 from funke.engine.types.logical.families import with_nullable

@@ -23,17 +23,17 @@ from funke.engine.sql.binding import (
     with_inputs,
 )
 from funke.engine.sql.binding.merged_calculations import merged_pair
-from funke.engine.sql.binding.ranks import NumberedRows, RankedWindows
+from funke.engine.sql.binding.over.ranks import NumberedRows, RankedWindows
 from funke.engine.sql.binding.time_attributes import TimeAttribute
-from funke.engine.sql.binding.window_columns import window_columns
-from funke.engine.sql.binding.window_grouping import with_windows
-from funke.engine.sql.binding.window_relations import OverAggregation, SortedAggregation
+from funke.engine.sql.binding.windows.window_columns import window_columns
+from funke.engine.sql.binding.windows.window_grouping import with_windows
+from funke.engine.sql.binding.windows.window_relations import OverAggregation, SortedAggregation
 from funke.engine.sql.plan import INSERTS, as_node
 from funke.engine.sql.plan.calc import Calc
-from funke.engine.sql.plan.deduplicate import Deduplicate
 from funke.engine.sql.plan.lower import lower
-from funke.engine.sql.plan.rank import Rank
-from funke.engine.sql.plan.rank_strategy import rank_strategy
+from funke.engine.sql.plan.ranks.deduplicate import Deduplicate
+from funke.engine.sql.plan.ranks.rank import Rank
+from funke.engine.sql.plan.ranks.rank_strategy import rank_strategy
 
 __all__ = ["ranked", "with_ranks"]
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from funke.engine.sql.binding.over_queries import rising_order
-from funke.engine.sql.binding.ranks import NumberedRows
+from funke.engine.sql.binding.over.over_queries import rising_order
+from funke.engine.sql.binding.over.ranks import NumberedRows
 from funke.engine.sql.binding.relations import BoundAggregate, Relation, with_inputs
-from funke.engine.sql.binding.window_relations import Frame, OverCall, PartitionAggregation, SortedAggregation
+from funke.engine.sql.binding.windows.window_relations import Frame, OverCall, PartitionAggregation, SortedAggregation
 from funke.engine.sql.functions.aggregates.aggregate import bind_aggregate
 from funke.engine.sql.functions.aggregates.ranking import ROW_NUMBER
 from funke.engine.sql.plan.lower import lower

@@ -15,9 +15,9 @@ from funke.engine.sql.binding import (
     UnionAll,
     with_inputs,
 )
-from funke.engine.sql.binding.correlations import Correlation
 from funke.engine.sql.binding.grouped_queries import distinct_rows
 from funke.engine.sql.binding.set_operations import SetComparison
+from funke.engine.sql.binding.subqueries.correlations import Correlation
 from funke.engine.sql.functions.aggregates.aggregate import AggregateFunction, bind_aggregate
 from funke.engine.sql.functions.aggregates.counting import COUNT
 from funke.engine.sql.functions.aggregates.extremes import MAX
@@ -25,8 +25,8 @@ from funke.engine.sql.functions.aggregates.sums import SUM
 from funke.engine.sql.functions.catalog import FUNCTIONS
 from funke.engine.sql.functions.function import Argument, Function, bind
 from funke.engine.sql.plan.correlate import REPEATED
+from funke.engine.sql.plan.joins.semi_join import SemiJoin
 from funke.engine.sql.plan.lower import lower
-from funke.engine.sql.plan.semi_join import SemiJoin
 from funke.engine.types.logical import ArrayType, BigIntType, BooleanType, DataType
 
 __all__ = ["with_set_comparisons"]

@@ -9,9 +9,9 @@ from funke.engine.sql.binding import BoundColumn, Calculation, Limit, Relation, 
 from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.plan import INSERTS, as_node
 from funke.engine.sql.plan.calc import Calc
-from funke.engine.sql.plan.changelog_mode import require_kinds
+from funke.engine.sql.plan.changelogs.changelog_mode import require_kinds
 from funke.engine.sql.plan.lower import lower
-from funke.engine.sql.plan.sort import TemporalSort
+from funke.engine.sql.plan.ranks.sort import TemporalSort
 from funke.engine.sql.rules.ranks import ranked
 
 __all__ = ["with_stream_orders"]

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from funke.engine.flink_exceptions import TableException
 from funke.engine.sql.binding.changelog_functions import FromChangelog, ToChangelog
-from funke.engine.sql.binding.match_relations import Matches
+from funke.engine.sql.binding.patterns.match_relations import Matches
 from funke.engine.sql.binding.relations import Aggregation, Relation, inputs_of
-from funke.engine.sql.binding.window_relations import OverAggregation
-from funke.engine.sql.functions.user_aggregates import UserAggregate
+from funke.engine.sql.binding.windows.window_relations import OverAggregation
+from funke.engine.sql.functions.users.user_aggregates import UserAggregate
 from funke.engine.sql.plan import INSERTS, PREFIX, as_node
-from funke.engine.sql.plan.changelog_mode import require_kinds
-from funke.engine.sql.plan.interval_join import IntervalJoin
-from funke.engine.sql.plan.lateral_snapshot_join import LateralSnapshotJoin
-from funke.engine.sql.plan.window_join import WindowJoin
+from funke.engine.sql.plan.changelogs.changelog_mode import require_kinds
+from funke.engine.sql.plan.joins.interval_join import IntervalJoin
+from funke.engine.sql.plan.joins.lateral_snapshot_join import LateralSnapshotJoin
+from funke.engine.sql.plan.joins.window_join import WindowJoin
 
 __all__ = ["has_pandas", "refuse_changes", "refuse_in_batches", "refuse_in_streams"]
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.flink_exceptions import ValidationException
 from funke.engine.sql.binding.relations import Relation, inputs_of
-from funke.engine.sql.plan.temporal_join import TemporalJoin
-from funke.engine.sql.plan.upsert_keys import smallest_key
+from funke.engine.sql.plan.changelogs.upsert_keys import smallest_key
+from funke.engine.sql.plan.joins.temporal_join import TemporalJoin
 from funke.engine.types.logical import to_column_type, to_sql_text
 
 __all__ = ["check_versions"]

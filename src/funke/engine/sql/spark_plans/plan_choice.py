@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from funke.engine.errors import ConfigurationError
-from funke.engine.sql.binding.correlations import Correlation
 from funke.engine.sql.binding.relations import (
     Aggregation,
     Calculation,
@@ -20,8 +19,9 @@ from funke.engine.sql.binding.relations import (
     inputs_of,
     with_inputs,
 )
+from funke.engine.sql.binding.subqueries.correlations import Correlation
 from funke.engine.sql.binding.table_aggregations import TableAggregation
-from funke.engine.sql.binding.window_relations import (
+from funke.engine.sql.binding.windows.window_relations import (
     OverAggregation,
     PartitionAggregation,
     WindowAggregation,
@@ -29,9 +29,9 @@ from funke.engine.sql.binding.window_relations import (
 )
 from funke.engine.sql.connectors.spark_factory import SparkTableSource
 from funke.engine.sql.connectors.table_source import TableSource
-from funke.engine.sql.functions.user_aggregates import UserAggregate
+from funke.engine.sql.functions.users.user_aggregates import UserAggregate
 from funke.engine.sql.operators.opened_functions import functions_in
-from funke.engine.sql.plan.changes import INSERTS
+from funke.engine.sql.plan.changelogs.changes import INSERTS
 from funke.engine.sql.plan.lower import lower
 from funke.engine.sql.plan.spark_rows import SparkRows
 from funke.engine.sql.spark_plans.carried_columns import is_comparable, is_key

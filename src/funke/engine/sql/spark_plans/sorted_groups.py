@@ -17,7 +17,7 @@ from funke.engine.sql.functions.aggregates.segments import Segments
 from funke.engine.sql.operators.calculate import schema_of
 from funke.engine.sql.operators.key_columns import KeyColumns
 from funke.engine.sql.operators.opened_functions import OpenedFunctions
-from funke.engine.sql.operators.windows.gathered_rows import group_kernel
+from funke.engine.sql.operators.windows.slices.gathered_rows import group_kernel
 from funke.engine.sql.table_rows import to_batches
 from funke.engine.types.columns import ColumnBatch
 

@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from funke.engine.operators.operator import TaskInfo
-from funke.engine.sql.operators.windows.partition_aggregate import PartitionResults, functions_of
-from funke.engine.sql.plan.batch_over_aggregate import BatchOverAggregate
+from funke.engine.sql.operators.windows.over.partition_aggregate import PartitionResults, functions_of
+from funke.engine.sql.plan.over.batch_over_aggregate import BatchOverAggregate
 from funke.engine.types.columns.column_batch import ColumnBatch
 
 __all__ = ["FoldPartitions"]

@@ -11,7 +11,7 @@ from funke.engine.sql.binding.relations import BoundAggregate
 from funke.engine.sql.functions.aggregates.counting import COUNT
 from funke.engine.sql.functions.aggregates.extremes import MAX, MIN
 from funke.engine.sql.functions.aggregates.sums import AVG, SUM, SUM0
-from funke.engine.sql.functions.value_casts import BITS
+from funke.engine.sql.functions.casts.value_casts import BITS
 from funke.engine.sql.spark_plans.carried_columns import is_key
 from funke.engine.sql.spark_plans.spark_integers import LOW_BITS, SPARK_INTEGERS, joined, wrapped
 from funke.engine.types.logical.families import INTEGRAL

@@ -16,10 +16,10 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_type
 
 from funke.engine.sql.binding.expressions import BoundColumn, BoundConstant, BoundExpression, BoundFunction
+from funke.engine.sql.functions.casts.value_casts import BITS, CastError, value_cast
 from funke.engine.sql.functions.catalog import FUNCTIONS
 from funke.engine.sql.functions.comparison import compared_type
 from funke.engine.sql.functions.function import BoundCall
-from funke.engine.sql.functions.value_casts import BITS, CastError, value_cast
 from funke.engine.sql.functions.values import from_values
 from funke.engine.sql.spark_plans.carried_columns import carried_type, is_comparable, is_key, to_carried_array
 from funke.engine.sql.spark_plans.spark_integers import difference, sum_of, wrapped

@@ -13,9 +13,9 @@ import cloudpickle
 
 from funke.engine.connectors.remote.access import StorageAccess, install_access, installed_access
 from funke.engine.operators.operator import TaskInfo
+from funke.engine.runtime.slots.worker_setup import prepare_spark_worker
+from funke.engine.runtime.spark.task_failures import TaskFailure
 from funke.engine.runtime.starting.warm_spark import folder_of_program
-from funke.engine.runtime.task_failures import TaskFailure
-from funke.engine.runtime.worker_setup import prepare_spark_worker
 from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.spark_plans.carried_columns import carried_schema, from_carried, to_carried
 from funke.engine.sql.spark_plans.task_steps import TaskStep, through

@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from funke.engine.operators.operator import TaskInfo
 from funke.engine.sql.binding.relations import Column
-from funke.engine.sql.binding.window_relations import WindowTime
+from funke.engine.sql.binding.windows.window_relations import WindowTime
 from funke.engine.sql.operators.windows.local_time import LocalTime
+from funke.engine.sql.operators.windows.slices.window_results import WindowResults
 from funke.engine.sql.operators.windows.time_column import with_times
-from funke.engine.sql.operators.windows.window_results import WindowResults
 from funke.engine.types.columns import ColumnBatch
 from funke.engine.types.logical.atomic_types import BigIntType
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.stream_types import row_type_of
-from funke.engine.types.arrow_types import to_arrow
+from funke.engine.types.information.arrow_types import to_arrow
 
 __all__ = ["to_written", "written_schema"]
 

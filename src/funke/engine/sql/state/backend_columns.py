@@ -16,8 +16,8 @@ from funke.engine.state.rocksdb.tables import ABSENT, RocksDBTable
 from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.state.snapshot.native_files import LocalFile
 from funke.engine.state.ttl.config import StateTtlConfig
+from funke.engine.types.information.type_catalog import Types
 from funke.engine.types.time import Time
-from funke.engine.types.type_catalog import Types
 
 if TYPE_CHECKING:
     from funke.engine.types.columns.arrays import Array

@@ -13,7 +13,7 @@ from funke.engine.sql.state.keyed_columns import ColumnLayout, Columns, Fetched,
 from funke.engine.sql.state.stored_entries import from_entries, to_entries
 from funke.engine.state.snapshot.file_format import GroupPart, TableId
 from funke.engine.state.snapshot.part_chunks import chunks_of
-from funke.engine.types.key_groups import KeyGroups
+from funke.engine.types.keys.key_groups import KeyGroups
 
 if TYPE_CHECKING:
     from funke.engine.types.columns.arrays import Array

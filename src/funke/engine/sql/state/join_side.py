@@ -19,9 +19,9 @@ from funke.engine.kernels.join_rows import (
     link_rows,
     unlink_rows,
 )
-from funke.engine.sql.state.growing_columns import GrowingColumns
-from funke.engine.sql.state.row_copies import BatchColumns
-from funke.engine.sql.state.row_hashes import RowHashes
+from funke.engine.sql.state.rows.growing_columns import GrowingColumns
+from funke.engine.sql.state.rows.row_copies import BatchColumns
+from funke.engine.sql.state.rows.row_hashes import RowHashes
 
 if TYPE_CHECKING:
     from funke.engine.types.columns.arrays import Array

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from funke.engine.sql.state.growing_columns import GrowingColumns
-from funke.engine.sql.state.row_bytes import row_bytes
+from funke.engine.sql.state.rows.growing_columns import GrowingColumns
+from funke.engine.sql.state.rows.row_bytes import row_bytes
 
 if TYPE_CHECKING:
     from funke.engine.types.columns.arrays import Array

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from funke.engine.kernels.bytes_index import ByteKeys, BytesIndex
 from funke.engine.kernels.integer_index import IntegerIndex
-from funke.engine.sql.state.row_bytes import row_bytes
+from funke.engine.sql.state.rows.row_bytes import row_bytes
 
 if TYPE_CHECKING:
     from funke.engine.types.columns.arrays import Array

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from funke.engine.sql.binding.relations import SortKey
-from funke.engine.sql.state.stored_rows import to_plain
+from funke.engine.sql.state.rows.stored_rows import to_plain
 
 if TYPE_CHECKING:
     from funke.engine.types.columns.arrays import Array

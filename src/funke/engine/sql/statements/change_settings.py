@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from funke.engine.config.option_values import parse_boolean, parse_duration, parse_integer
 from funke.engine.errors import ConfigurationError
 from funke.engine.sql.binding.relations import Aggregation, Relation, inputs_of
-from funke.engine.sql.plan.changes import ChangeSettings, MiniBatch
-from funke.engine.sql.statements.conflicts import choice_of
+from funke.engine.sql.plan.changelogs.changes import ChangeSettings, MiniBatch
+from funke.engine.sql.statements.plans.conflicts import choice_of
 
 if TYPE_CHECKING:
     from funke.engine.sql.statements.table_session import SessionSettings, TableSession

@@ -8,8 +8,13 @@ from funke.engine.config.secret_keys import masked
 from funke.engine.sql.catalog.objects import CatalogTable, CatalogView, Identifier
 from funke.engine.sql.catalog.schema_text import column_text, key_text, lines_text, metadata_text
 from funke.engine.sql.statements.catalog_definition import CatalogDefinition
-from funke.engine.sql.statements.resolved_table import ResolvedColumn, ResolvedTable, resolved, written_expression
 from funke.engine.sql.statements.table_session import TableSession
+from funke.engine.sql.statements.tables.resolved_table import (
+    ResolvedColumn,
+    ResolvedTable,
+    resolved,
+    written_expression,
+)
 from funke.engine.sql.syntax.sql_form import schema_form
 from funke.engine.types.logical.sql_text import quoted, to_full_sql_text
 

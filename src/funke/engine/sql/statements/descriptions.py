@@ -11,8 +11,8 @@ from funke.engine.sql.catalog.schema_text import metadata_text
 from funke.engine.sql.statements.catalog_definition import CatalogDefinition
 from funke.engine.sql.statements.catalog_statements import database_path
 from funke.engine.sql.statements.outcome import Outcome, listing
-from funke.engine.sql.statements.resolved_table import ResolvedColumn, ResolvedTable, resolved
 from funke.engine.sql.statements.table_session import TableSession
+from funke.engine.sql.statements.tables.resolved_table import ResolvedColumn, ResolvedTable, resolved
 from funke.engine.sql.syntax import statements as syntax
 from funke.engine.sql.syntax.sql_form import declared_form
 from funke.engine.types.logical import DataTypes, to_sql_text, with_nullable

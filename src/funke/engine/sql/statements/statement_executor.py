@@ -9,11 +9,11 @@ from typing import Any
 from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.sql.statements import catalog_statements, function_statements, table_statements, view_statements
 from funke.engine.sql.statements.descriptions import describe
-from funke.engine.sql.statements.explanations import explain_statement
-from funke.engine.sql.statements.insert_plans import plan_insert
 from funke.engine.sql.statements.listings import show
 from funke.engine.sql.statements.outcome import OK, Inserts, Outcome, QueryRows, StatementResult, listing
-from funke.engine.sql.statements.stored_plans import StoredPlan
+from funke.engine.sql.statements.plans.explanations import explain_statement
+from funke.engine.sql.statements.plans.insert_plans import plan_insert
+from funke.engine.sql.statements.plans.stored_plans import StoredPlan
 from funke.engine.sql.statements.table_session import TableSession
 from funke.engine.sql.syntax import statements as syntax
 

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
-from funke.engine.sql.binding.correlations import plain_table_function
 from funke.engine.sql.binding.grouped_queries import plain_aggregate
 from funke.engine.sql.binding.query_binder import QueryBinder
 from funke.engine.sql.binding.relations import Column, Relation
 from funke.engine.sql.binding.scope import MissingName, Scope, ScopeColumn
+from funke.engine.sql.binding.subqueries.correlations import plain_table_function
 from funke.engine.sql.catalog import (
     CatalogManager,
     CatalogTable,
@@ -23,16 +23,16 @@ from funke.engine.sql.catalog import (
 )
 from funke.engine.sql.functions.aggregates.aggregate import AggregateFunction
 from funke.engine.sql.functions.aggregates.catalog import find_aggregate
-from funke.engine.sql.functions.async_calls import AsyncCalls
 from funke.engine.sql.functions.catalog import find_function
+from funke.engine.sql.functions.dates.time_zones import zone_of
 from funke.engine.sql.functions.function import Function, Session
-from funke.engine.sql.functions.time_zones import zone_of
-from funke.engine.sql.functions.user_aggregates import as_aggregate
-from funke.engine.sql.functions.user_scalars import as_scalar
+from funke.engine.sql.functions.users.async_calls import AsyncCalls
+from funke.engine.sql.functions.users.user_aggregates import as_aggregate
+from funke.engine.sql.functions.users.user_scalars import as_scalar
 from funke.engine.sql.statements.catalog_definition import CatalogDefinition
 from funke.engine.sql.statements.function_loading import load_function
-from funke.engine.sql.statements.resolved_table import ResolvedTable, resolved
-from funke.engine.sql.statements.table_relations import relation_of
+from funke.engine.sql.statements.tables.resolved_table import ResolvedTable, resolved
+from funke.engine.sql.statements.tables.table_relations import relation_of
 from funke.engine.sql.syntax.expressions import Call, Expression
 from funke.engine.sql.syntax.queries import Query
 from funke.engine.sql.syntax.user_function import UserFunction

@@ -14,12 +14,12 @@ from funke.engine.sql.catalog.objects import (
     Identifier,
     SchemaDefinition,
 )
-from funke.engine.sql.statements.insert_plans import plan_rows
 from funke.engine.sql.statements.outcome import OK, Inserts, Outcome, StatementResult
-from funke.engine.sql.statements.resolved_table import resolved
-from funke.engine.sql.statements.schema_changes import changed_schema, merged_columns
-from funke.engine.sql.statements.table_likeness import with_likeness
+from funke.engine.sql.statements.plans.insert_plans import plan_rows
 from funke.engine.sql.statements.table_session import TableSession
+from funke.engine.sql.statements.tables.resolved_table import resolved
+from funke.engine.sql.statements.tables.schema_changes import changed_schema, merged_columns
+from funke.engine.sql.statements.tables.table_likeness import with_likeness
 from funke.engine.sql.statements.view_statements import schema_of_relation
 from funke.engine.sql.syntax import statements as syntax
 from funke.engine.sql.syntax.expressions import Literal

@@ -20,7 +20,7 @@ from funke.engine.state.snapshot.file_format import GroupPart, TableId
 from funke.engine.state.snapshot.part_chunks import chunks_of
 from funke.engine.state.state_types import StateTypes
 from funke.engine.state.ttl.states import TtlState, create_ttl_state
-from funke.engine.types.key_groups import KeyGroups
+from funke.engine.types.keys.key_groups import KeyGroups
 
 __all__ = ["HashMapBackend"]
 

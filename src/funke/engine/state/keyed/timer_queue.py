@@ -8,7 +8,7 @@ from heapq import heapify, heappop, heappush
 from typing import Any
 
 from funke.engine.state.storage_keys import group_of
-from funke.engine.types.key_groups import KeyGroups
+from funke.engine.types.keys.key_groups import KeyGroups
 
 __all__ = ["EVENT_TIME", "PROCESSING_TIME", "TimerQueue", "Timers"]
 

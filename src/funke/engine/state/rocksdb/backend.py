@@ -45,7 +45,7 @@ from funke.engine.state.state_types import StateTypes
 from funke.engine.state.storage_keys import group_of
 from funke.engine.state.ttl.states import TtlState, create_ttl_state
 from funke.engine.state.value_codec import pack, unpack
-from funke.engine.types.key_groups import KeyGroups
+from funke.engine.types.keys.key_groups import KeyGroups
 
 __all__ = ["RocksDBBackend"]
 

@@ -15,10 +15,10 @@ import pyarrow as pa
 from funke.engine.kernels.bytes_index import ByteKeys, BytesIndex
 from funke.engine.kernels.integer_index import IntegerIndex
 from funke.engine.state.rocksdb.entry_memory import ABSENT, object_bytes
-from funke.engine.types.number_hash import hash_integers
+from funke.engine.types.keys.number_hash import hash_integers
 
 if TYPE_CHECKING:
-    from funke.engine.types.key_groups import KeyGroups
+    from funke.engine.types.keys.key_groups import KeyGroups
 
 __all__ = ["PackedEntries", "packed_entries"]
 

@@ -22,9 +22,9 @@ import numpy as np
 from funke.engine.errors import StateError
 from funke.engine.state.storage_keys import original_key
 from funke.engine.state.value_codec import pack, unpack
-from funke.engine.types.key_groups import KeyGroups
-from funke.engine.types.number_hash import hash_integers
-from funke.engine.types.stable_hash import stable_hash, stable_hashes
+from funke.engine.types.keys.key_groups import KeyGroups
+from funke.engine.types.keys.number_hash import hash_integers
+from funke.engine.types.keys.stable_hash import stable_hash, stable_hashes
 
 __all__ = [
     "EncodedRows",

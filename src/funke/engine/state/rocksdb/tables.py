@@ -29,7 +29,7 @@ from funke.engine.state.rocksdb.rows import (
 from funke.engine.state.rocksdb.store import RocksDBStore
 from funke.engine.state.storage_keys import group_of
 from funke.engine.state.value_codec import pack, unpack
-from funke.engine.types.key_groups import KeyGroups
+from funke.engine.types.keys.key_groups import KeyGroups
 
 __all__ = ["ABSENT", "MISS", "Packed", "RocksDBTable", "entries_of"]
 

@@ -24,7 +24,7 @@ from funke.engine.state.rocksdb.rows import (
 )
 from funke.engine.state.storage_keys import groups_of
 from funke.engine.state.value_codec import unpack
-from funke.engine.types.key_groups import KeyGroups
+from funke.engine.types.keys.key_groups import KeyGroups
 
 __all__ = ["TIMERS", "decode_timer", "encode_timers", "group_of_row", "group_of_timer", "is_plain", "timers_prefix"]
 

@@ -13,7 +13,7 @@ from typing import Any
 from funke.engine.state.keyed.timer_queue import TimerQueue, Timers
 from funke.engine.state.rocksdb.store import RocksDBStore
 from funke.engine.state.rocksdb.timer_rows import decode_timer, encode_timers, group_of_timer, is_plain, timers_prefix
-from funke.engine.types.key_groups import KeyGroups
+from funke.engine.types.keys.key_groups import KeyGroups
 
 __all__ = ["RocksDBTimerQueue"]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from funke.engine.state.snapshot.file_format import GroupPart, TableId, empty_part
 from funke.engine.state.storage_keys import group_of, groups_of
-from funke.engine.types.key_groups import KeyGroups
+from funke.engine.types.keys.key_groups import KeyGroups
 
 __all__ = ["PartChunks", "chunks_of", "joined_parts"]
 

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from funke.engine.errors import TypeMismatchError
 from funke.engine.types import ExternalTypeInfo, PickledBytesTypeInfo, Row, RowTypeInfo, TupleTypeInfo
-from funke.engine.types.arrow_types import field_names, to_arrow
-from funke.engine.types.arrow_values import to_arrow_value
+from funke.engine.types.information.arrow_types import field_names, to_arrow
+from funke.engine.types.information.arrow_values import to_arrow_value
 
 if TYPE_CHECKING:
     from funke.engine.types import TypeInformation

@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 
 from funke.engine.types import Row, RowKind, RowTypeInfo, TupleTypeInfo, Types
-from funke.engine.types.arrow_types import field_names, from_arrow
-from funke.engine.types.arrow_values import from_arrow_value
+from funke.engine.types.information.arrow_types import field_names, from_arrow
+from funke.engine.types.information.arrow_values import from_arrow_value
 
 __all__ = ["ArrowRows", "row_type_of", "rows_from_columns", "to_python"]
 

@@ -27,13 +27,13 @@ from funke.engine.types import (
     TypeInformation,
     stable_hash,
 )
-from funke.engine.types.arrow_types import field_names, from_arrow
-from funke.engine.types.arrow_values import from_arrow_value
-from funke.engine.types.collection_types import is_byte_array
 from funke.engine.types.columns.arrow_rows import to_python
 from funke.engine.types.columns.column_batch import ColumnBatch
-from funke.engine.types.number_hash import MODULUS, MODULUS_BITS, hash_integers, mixed, signed
-from funke.engine.types.time_types import ZonedTimestampTypeInfo
+from funke.engine.types.information.arrow_types import field_names, from_arrow
+from funke.engine.types.information.arrow_values import from_arrow_value
+from funke.engine.types.information.collection_types import is_byte_array
+from funke.engine.types.information.time_types import ZonedTimestampTypeInfo
+from funke.engine.types.keys.number_hash import MODULUS, MODULUS_BITS, hash_integers, mixed, signed
 
 __all__ = ["groups_of_batch", "groups_of_columns", "hash_columns"]
 

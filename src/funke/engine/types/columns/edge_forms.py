@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from funke.engine.types.columns.column_batch import ColumnBatch
     from funke.engine.types.columns.form_change import ColumnsToRows, RowsToColumns
-    from funke.engine.types.type_information import TypeInformation
+    from funke.engine.types.information.type_information import TypeInformation
 
 __all__ = ["EdgeForms"]
 

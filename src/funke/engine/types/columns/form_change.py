@@ -9,10 +9,10 @@ import pyarrow as pa
 
 from funke.engine.errors import TypeMismatchError
 from funke.engine.types import ExternalTypeInfo, Row, RowKind, RowTypeInfo, TupleTypeInfo, TypeInformation
-from funke.engine.types.arrow_types import to_arrow
 from funke.engine.types.columns.arrow_records import table_encoder
 from funke.engine.types.columns.arrow_rows import ArrowRows, row_type_of
 from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.information.arrow_types import to_arrow
 
 __all__ = ["ColumnsToRows", "RowsToColumns"]
 

@@ -6,8 +6,8 @@ import calendar
 import datetime
 from typing import Any
 
+from funke.engine.types.information.time_types import DateTypeInfo, TimestampTypeInfo, TimeTypeInfo
 from funke.engine.types.logical.data_type import AtomicType, flag_text, require
-from funke.engine.types.time_types import DateTypeInfo, TimestampTypeInfo, TimeTypeInfo
 
 __all__ = ["DateType", "LocalZonedTimestampType", "TimeType", "TimestampType", "ZonedTimestampType"]
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from threading import Lock, Thread
 
 from funke.ops.cli.sql.live_rows import LiveRows
-from funke.table.result_content import ResultContent
+from funke.table.results.result_content import ResultContent
 
 __all__ = ["LiveView"]
 

@@ -11,7 +11,7 @@ from funke.engine.errors import ConfigurationError
 from funke.ops.cli.sql.live_rows import LiveRows
 from funke.ops.cli.sql.shell import SqlShell
 from funke.table import EnvironmentSettings, TableEnvironment
-from funke.table.result_content import left_rows
+from funke.table.results.result_content import left_rows
 
 KINDS = {"+I": RowKind.INSERT, "-U": RowKind.UPDATE_BEFORE, "+U": RowKind.UPDATE_AFTER, "-D": RowKind.DELETE}
 

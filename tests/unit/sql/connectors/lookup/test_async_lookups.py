@@ -12,15 +12,15 @@ import pytest
 
 from funke.engine.errors import SourceError
 from funke.engine.graph.operations import ColumnOperator
-from funke.engine.operators.clock import ManualClock
+from funke.engine.operators.time.clock import ManualClock
 from funke.engine.sql.binding.expressions import BoundColumn
-from funke.engine.sql.binding.lookup_joins import AsyncLookups, LookupSettings
+from funke.engine.sql.binding.joins.lookup_joins import AsyncLookups, LookupSettings
 from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.connectors.lookup.caches import NoCache
 from funke.engine.sql.connectors.lookup.lookup import KeyedTable, LookupTable
 from funke.engine.sql.connectors.table_source import TableSource
 from funke.engine.sql.operators.calculate import schema_of
-from funke.engine.sql.plan.lookup_join import LookupJoin, LookupKey
+from funke.engine.sql.plan.joins.lookup_join import LookupJoin, LookupKey
 from funke.engine.types.logical.data_types import DataTypes
 from tests.harness.operator_harness import OperatorHarness, Watermark
 from tests.harness.plan_nodes import rows_of

@@ -7,7 +7,7 @@ import datetime
 import pyarrow as pa
 import pytest
 
-from funke.engine.operators.clock import ManualClock
+from funke.engine.operators.time.clock import ManualClock
 from funke.engine.sql.connectors.lookup.caches import FullCache, NoCache, PartialCache, PartialCacheSettings
 from funke.engine.sql.connectors.lookup.lookup import KeyedTable
 from funke.engine.sql.connectors.lookup.reload_times import ReloadTimes

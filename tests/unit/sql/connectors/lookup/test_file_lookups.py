@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from funke.engine.flink_exceptions import TableException
-from funke.engine.operators.clock import ManualClock
+from funke.engine.operators.time.clock import ManualClock
 from funke.engine.sql.plan.lower import lower
 from tests.harness.lookup_queries import LookupQuery, bound
 from tests.harness.sql_tables import relation_of

@@ -16,8 +16,8 @@ from funke.engine.sql.functions.aggregates.aggregate import AggregateCall, bind_
 from funke.engine.sql.functions.aggregates.catalog import create_kernel, find_aggregate
 from funke.engine.sql.functions.aggregates.rows import AggregateRows, ArgumentColumn
 from funke.engine.sql.functions.aggregates.segments import Segments
-from funke.engine.sql.functions.decimals import EXACT
 from funke.engine.sql.functions.function import Argument
+from funke.engine.sql.functions.numbers.decimals import EXACT
 from funke.engine.sql.functions.values import from_values, to_values
 from funke.engine.types.bitmap_bytes import from_numbers, stored
 from funke.engine.types.logical.sql_text import from_sql_text, to_sql_text

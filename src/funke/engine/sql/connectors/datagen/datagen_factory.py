@@ -21,7 +21,7 @@ from funke.engine.types.columns.arrow_rows import ArrowRows
 from funke.engine.types.columns.column_batch import ColumnBatch
 
 if TYPE_CHECKING:
-    from funke.engine.types.composite_types import RowTypeInfo
+    from funke.engine.types.information.composite_types import RowTypeInfo
 
 __all__ = ["DatagenFactory", "DatagenTableSource"]
 

@@ -23,7 +23,7 @@ from funke.engine.sql.connectors.lookup.lookup_options import CACHE_TTL
 from funke.engine.sql.connectors.table_factory import TableContext, TableFactory
 from funke.engine.sql.connectors.table_option import OptionValues, TableOption
 from funke.engine.sql.connectors.table_sink import SINK_PARALLELISM
-from funke.engine.sql.functions.time_zones import zone_of
+from funke.engine.sql.functions.dates.time_zones import zone_of
 from funke.engine.types.logical.row_type import RowField
 
 __all__ = ["FileSystemFactory"]

@@ -20,7 +20,7 @@ from funke.engine.sql.connectors.lookup.lookup_options import LookupSettings
 
 if TYPE_CHECKING:
     from funke.engine.connectors.jdbc.database import Database
-    from funke.engine.operators.clock import Clock
+    from funke.engine.operators.time.clock import Clock
     from funke.engine.types.logical.sql_value import SqlValue
 
 __all__ = ["JdbcLookupTable"]

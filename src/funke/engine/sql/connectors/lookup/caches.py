@@ -16,7 +16,7 @@ from funke.engine.sql.connectors.lookup.reload_times import ReloadTimes
 from funke.engine.sql.state.key_numbers import KeyNumbers
 
 if TYPE_CHECKING:
-    from funke.engine.operators.clock import Clock
+    from funke.engine.operators.time.clock import Clock
     from funke.engine.types.columns.arrays import Array
 
 __all__ = ["FullCache", "NoCache", "PartialCache", "PartialCacheSettings"]

@@ -15,7 +15,7 @@ from funke.engine.sql.state.key_numbers import KeyNumbers
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from funke.engine.operators.clock import Clock
+    from funke.engine.operators.time.clock import Clock
     from funke.engine.sql.binding.relations import Column
     from funke.engine.types.columns.arrays import Array
 

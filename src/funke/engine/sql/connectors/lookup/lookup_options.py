@@ -13,7 +13,7 @@ from funke.engine.sql.connectors.lookup.reload_times import ReloadTimes
 from funke.engine.sql.connectors.table_option import OptionValues, TableOption
 
 if TYPE_CHECKING:
-    from funke.engine.operators.clock import Clock
+    from funke.engine.operators.time.clock import Clock
     from funke.engine.sql.connectors.lookup.caches import PartialCacheSettings
 
 __all__ = ["CACHE_TTL", "LOOKUP_ASYNC", "LOOKUP_OPTIONS", "MAX_RETRIES", "LookupSettings"]

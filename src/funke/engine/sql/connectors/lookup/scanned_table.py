@@ -16,7 +16,7 @@ from funke.engine.sql.operators.calculate import schema_of
 
 if TYPE_CHECKING:
     from funke.engine.connectors.source import Source
-    from funke.engine.operators.clock import Clock
+    from funke.engine.operators.time.clock import Clock
     from funke.engine.sql.binding.relations import Column
     from funke.engine.sql.connectors.table_source import TableSource
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from funke.engine.sql.functions.aggregates.aggregate import AggregateBody, AggregateCall, AggregateFunction
-from funke.engine.sql.functions.decimals import fitted, from_float
+from funke.engine.sql.functions.numbers.decimals import fitted, from_float
 from funke.engine.sql.functions.type_rules import always
 from funke.engine.sql.syntax.expressions import Call, Case, Cast, Expression, Literal
 from funke.engine.types.logical import INTEGRAL, BigIntType, DataType, DecimalType, DoubleType, with_nullable

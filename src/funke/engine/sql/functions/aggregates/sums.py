@@ -13,10 +13,11 @@ from funke.engine.sql.functions.aggregates.aggregate import AggregateBody, Aggre
 from funke.engine.sql.functions.aggregates.kernel import Fields, RunningKernel
 from funke.engine.sql.functions.aggregates.number_columns import decimal_column, number_column
 from funke.engine.sql.functions.aggregates.rows import AggregateRows
-from funke.engine.sql.functions.arithmetic import truncated_quotient
-from funke.engine.sql.functions.decimals import EXACT, QUOTIENT, fitted, wrapped
+from funke.engine.sql.functions.casts.value_casts import BITS
 from funke.engine.sql.functions.function import Argument
-from funke.engine.sql.functions.value_casts import BITS
+from funke.engine.sql.functions.numbers.arithmetic import truncated_quotient
+from funke.engine.sql.functions.numbers.decimals import EXACT, QUOTIENT, fitted, wrapped
+from funke.engine.types.information.scalar_coercion import round_to_float32
 from funke.engine.types.logical import (
     APPROXIMATE,
     INTEGRAL,
@@ -29,7 +30,6 @@ from funke.engine.types.logical import (
     with_nullable,
 )
 from funke.engine.types.logical.arithmetic_types import average_type, sum_type
-from funke.engine.types.scalar_coercion import round_to_float32
 
 if TYPE_CHECKING:
     from funke.engine.types.columns.arrays import Array

@@ -17,14 +17,14 @@ from funke.engine.sql.functions.aggregates.kernel import Fields
 from funke.engine.sql.functions.aggregates.rows import AggregateRows, ArgumentColumn
 from funke.engine.sql.functions.aggregates.segments import Segments
 from funke.engine.sql.functions.values import from_values, to_values
-from funke.engine.sql.operators.aggregate import differ, signs_of
+from funke.engine.sql.operators.aggregates.aggregate import differ, signs_of
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.key_columns import KeyColumns
 from funke.engine.sql.operators.opened_functions import OpenedFunctions
-from funke.engine.sql.operators.windows.gathered_rows import group_kernel
+from funke.engine.sql.operators.windows.slices.gathered_rows import group_kernel
+from funke.engine.sql.operators.windows.slices.window_results import WindowResults
 from funke.engine.sql.operators.windows.time_column import with_times
 from funke.engine.sql.operators.windows.window_operator import WindowOperator
-from funke.engine.sql.operators.windows.window_results import WindowResults
 from funke.engine.sql.state.keyed_columns import ColumnLayout, Columns
 from funke.engine.sql.state.keyed_columns_operator import KeyedColumnsOperator
 from funke.engine.sql.window_kinds import SlicedWindows
@@ -33,7 +33,7 @@ from funke.engine.types.columns import ColumnBatch
 from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
-    from funke.engine.sql.plan.group_window_aggregate import GroupWindowAggregate
+    from funke.engine.sql.plan.aggregates.group_window_aggregate import GroupWindowAggregate
     from funke.engine.types.columns import Array
     from funke.engine.types.logical.sql_value import SqlValue
 

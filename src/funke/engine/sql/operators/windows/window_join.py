@@ -10,15 +10,15 @@ import numpy as np
 import pyarrow as pa
 
 from funke.engine.formats.column_types import to_type_info
-from funke.engine.operators.clock import Clock
 from funke.engine.operators.operator import OperatorContext
+from funke.engine.operators.time.clock import Clock
 from funke.engine.sql.operators.calculate import as_schema, schema_of
-from funke.engine.sql.operators.input_metrics import input_metrics
+from funke.engine.sql.operators.joins.input_metrics import input_metrics
+from funke.engine.sql.operators.joins.pair_condition import PairCondition, slices
 from funke.engine.sql.operators.opened_functions import OpenedFunctions
-from funke.engine.sql.operators.pair_condition import PairCondition, slices
 from funke.engine.sql.operators.windows.key_codes import key_codes
-from funke.engine.sql.operators.windows.row_buffer import RowBuffer
-from funke.engine.sql.operators.windows.row_logs import RowLogs, create_row_logs
+from funke.engine.sql.operators.windows.over.row_buffer import RowBuffer
+from funke.engine.sql.operators.windows.over.row_logs import RowLogs, create_row_logs
 from funke.engine.sql.operators.windows.window_operator import WindowOperator
 from funke.engine.sql.state.key_numbers import KeyNumbers
 from funke.engine.sql.state.keyed_columns_operator import KeyedTableOperator
@@ -26,7 +26,7 @@ from funke.engine.state.operator_state import OperatorStateSnapshot
 from funke.engine.types.columns import ColumnBatch
 
 if TYPE_CHECKING:
-    from funke.engine.sql.plan.window_join import WindowJoin
+    from funke.engine.sql.plan.joins.window_join import WindowJoin
     from funke.engine.types.columns import Array
 
 __all__ = ["WindowJoinOperator"]

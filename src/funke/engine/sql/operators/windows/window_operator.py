@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from funke.engine.operators.key_watch import KeyWatch
+from funke.engine.operators.keyed.key_watch import KeyWatch
 from funke.engine.operators.operator import MIN_WATERMARK, Operator, OperatorContext
-from funke.engine.operators.watermark_patience import WATERMARK_MISSING, WatermarkPatience
-from funke.engine.sql.binding.window_relations import WindowTime
+from funke.engine.operators.time.watermark_patience import WATERMARK_MISSING, WatermarkPatience
+from funke.engine.sql.binding.windows.window_relations import WindowTime
 from funke.engine.sql.operators.windows.local_time import LocalTime
 from funke.engine.state.operator_state import OperatorStateSnapshot
 from funke.engine.types.columns.column_batch import ColumnBatch

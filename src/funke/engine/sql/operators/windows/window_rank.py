@@ -12,15 +12,15 @@ from funke.engine.formats.column_types import to_type_info
 from funke.engine.graph.state_meaning import StateMoves
 from funke.engine.sql.meaning.state_parts import COLUMNS
 from funke.engine.sql.operators.calculate import as_schema, schema_of
-from funke.engine.sql.operators.sort_limit import order_of
+from funke.engine.sql.operators.ranks.sort_limit import order_of
 from funke.engine.sql.operators.windows.key_codes import first_rows, key_codes
-from funke.engine.sql.operators.windows.row_buffer import RowBuffer
+from funke.engine.sql.operators.windows.over.row_buffer import RowBuffer
 from funke.engine.sql.operators.windows.window_operator import WindowOperator
 from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.types.columns import ColumnBatch
 
 if TYPE_CHECKING:
-    from funke.engine.sql.plan.window_rank import WindowRank
+    from funke.engine.sql.plan.ranks.window_rank import WindowRank
     from funke.engine.types.columns import Array
 
 __all__ = ["WindowRankOperator"]

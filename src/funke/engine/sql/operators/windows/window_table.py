@@ -9,8 +9,8 @@ import numpy as np
 from funke.engine.operators.operator import Operator, OperatorContext
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.windows.local_time import LocalTime
+from funke.engine.sql.operators.windows.slices.window_results import WindowResults
 from funke.engine.sql.operators.windows.time_column import with_times
-from funke.engine.sql.operators.windows.window_results import WindowResults
 from funke.engine.sql.window_kinds import SlicedWindows
 from funke.engine.types.columns import ColumnBatch
 

@@ -1,0 +1,1 @@
+"""Operators on keyed streams: keys, keyed state, and functions over both."""

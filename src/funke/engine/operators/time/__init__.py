@@ -1,0 +1,1 @@
+"""Event time and processing time in operators: timestamps, watermarks, timers, clocks."""

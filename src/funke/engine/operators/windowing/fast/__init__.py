@@ -1,0 +1,1 @@
+"""Operators for common windows, much faster than the general one, with the same results."""

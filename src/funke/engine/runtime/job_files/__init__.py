@@ -1,0 +1,1 @@
+"""The files that a job takes along, and the paths that all hosts must see."""

@@ -1,0 +1,1 @@
+"""What a slot reports about itself: rates, samples of stacks, log lines."""

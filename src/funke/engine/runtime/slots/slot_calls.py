@@ -1,0 +1,75 @@
+"""Calls to a slot from anywhere in the cluster; neither side reads a word before the other has proven who it is."""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+import socket
+from typing import TYPE_CHECKING, Any
+
+from funke.engine.runtime.blocks.frames import FrameSocket
+from funke.engine.runtime.monitoring.flame_samples import SampledStack, SampleOrder
+from funke.engine.runtime.slots.slot_address import SlotAddress
+from funke.engine.trust.credentials import Credentials
+from funke.engine.trust.peers import connect_to_own, prepare_for_hosts, prove_to_listener
+
+if TYPE_CHECKING:
+    from funke.engine.trust.tls import TlsSettings
+
+__all__ = ["connect", "reach_host", "sample"]
+
+# How long a slot may take to answer a greeting: it may have been started only just now, with many others.
+_GREETING_S = 60.0
+# How long another host may take to answer at all.
+_REACH_S = 30.0
+# How much later than they should samples may come: a machine may have more to do than to look at itself.
+_SAMPLES_LATE_S = 30.0
+
+
+def connect(address: SlotAddress, credentials: Credentials, order: Any, timeout_s: float | None = None) -> FrameSocket:
+    """Opens a conversation with a slot."""
+    greeting_s = _GREETING_S if timeout_s is None else timeout_s
+    connection = _reach(address, credentials.tls, greeting_s)
+    try:
+        connection.settimeout(greeting_s)
+        prove_to_listener(connection, credentials.secret)
+        connection.settimeout(timeout_s)
+        frames = FrameSocket(connection)
+        frames.send_message(pickle.dumps(order, 5))
+    except BaseException:
+        connection.close()
+        raise
+    return frames
+
+
+def sample(address: SlotAddress, credentials: Credentials, order: SampleOrder) -> tuple[SampledStack, ...]:
+    """What a slot does, seen so many times; takes as long as that takes."""
+    limit_s = order.samples * order.delay_ms / 1000 + _SAMPLES_LATE_S
+    with contextlib.closing(connect(address, credentials, order, limit_s)) as slot:
+        found: tuple[SampledStack, ...] = pickle.loads(slot.receive_message())
+        return found
+
+
+def _reach(address: SlotAddress, tls: TlsSettings | None, greeting_s: float) -> socket.socket:
+    try:
+        return connect_to_own(address.path, _GREETING_S)
+    except OSError:
+        if address.port is None:
+            raise
+    # On another host, where the path leads nowhere, or to another user's socket.
+    return reach_host(address.host, address.port, tls, greeting_s)
+
+
+def reach_host(host: str, port: int, tls: TlsSettings | None, greeting_s: float) -> socket.socket:
+    """A connection to another host, under TLS if that is on; who is there must still prove that it is of the job."""
+    connection = socket.create_connection((host, port), _REACH_S)
+    try:
+        prepare_for_hosts(connection)
+        connection.settimeout(greeting_s)
+        if tls is not None:
+            connection = wrapped = tls.wrap(connection, is_caller=True)
+            wrapped.do_handshake()
+    except BaseException:
+        connection.close()
+        raise
+    return connection

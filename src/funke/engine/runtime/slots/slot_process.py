@@ -1,0 +1,66 @@
+"""Where the process of a slot begins."""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import pickle
+import sys
+import time
+
+from funke.engine.config.slot_memory import MemoryLimit
+from funke.engine.runtime.epochs.epoch_host import EpochHost
+from funke.engine.runtime.pipelined.streaming_host import StreamingHost
+from funke.engine.runtime.slots.slot_host import SOCKET_NAME, SlotLaunch
+from funke.engine.runtime.slots.slot_watch import CRASH_FILE, WatchOrder, become_watched
+from funke.engine.trust.private_files import open_own_file
+
+__all__ = ["main"]
+
+# Where PyFlink functions find how much memory their process may take.
+_MEMORY_VARIABLE = "_PYTHON_WORKER_MEMORY_LIMIT"
+
+
+def main(launch_file: str, listeners: tuple[int, ...]) -> None:
+    """Reads the launch message and serves on the given sockets."""
+    taken = f"{launch_file}.taken"
+    os.rename(launch_file, taken)  # only one process can be launched by it
+    with open_own_file(taken) as message:
+        launch: SlotLaunch = pickle.load(message)
+    os.unlink(taken)
+    os.environ.update(launch.environment)
+    os.environ[_MEMORY_VARIABLE] = str(_memory_of(launch.package.memory_limit))
+    if launch.package.time_zone is not None:
+        os.environ["TZ"] = launch.package.time_zone
+        time.tzset()
+    for path in launch.sys_path:
+        if path not in sys.path:
+            sys.path.append(path)
+    host = launch.package.driver_host
+    if launch.package.archives:
+        os.chdir(launch.folder)
+    elif host is not None and host.working_folder is not None:
+        os.chdir(host.working_folder)
+    path = os.path.join(launch.folder, SOCKET_NAME)
+    package = launch.package
+    order = WatchOrder(launch.folder, path, launch.watched_pid, package.heartbeat, listeners, package.memory_limit)
+    watcher = become_watched(order)
+    # What C code and other programs print on standard output is for the log of the executor.
+    os.dup2(2, 1)
+    faulthandler.enable(open(os.path.join(launch.folder, CRASH_FILE), "w"), all_threads=False)  # noqa: SIM115
+    process = (EpochHost if launch.package.control is None else StreamingHost)(launch, watcher)
+    process.listen(listeners)
+    process.start()
+    process.serve()
+
+
+if __name__ == "__main__":
+    # Under its real name, so that pickled references to this module's classes are found.
+    from funke.engine.runtime.slots.slot_process import main as run
+
+    run(sys.argv[1], tuple(map(int, sys.argv[2:])))
+
+
+def _memory_of(limit: MemoryLimit | None) -> int:
+    """In bytes; without a limit it is what the machine has."""
+    return limit.size if limit is not None else os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -1,0 +1,194 @@
+"""Gives the operators of a subtask their part of a checkpoint, whatever the parallelism was then."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from itertools import chain as chain_of
+from typing import Any
+
+from funke.engine.errors import StateError, StorageUnavailableError
+from funke.engine.graph.state_meaning import StateMoves
+from funke.engine.operators.chain import OperatorChain
+from funke.engine.operators.operator import Operator
+from funke.engine.runtime.fault_points import reach
+from funke.engine.runtime.snapshots.chain_snapshot import IN_FLIGHT
+from funke.engine.runtime.snapshots.local_copies import LocalCopies
+from funke.engine.runtime.snapshots.snapshot_files import SnapshotHandle, fetch_native, open_snapshot_file
+from funke.engine.state.operator_state import OperatorStateSnapshot, redistribute
+from funke.engine.state.snapshot.file_format import GroupPart, SnapshotReader
+
+__all__ = ["Place", "RestoreFailure", "read_in_flight", "restore_chain"]
+
+
+class RestoreFailure(StateError):
+    """A snapshot that was written cannot be read any more: another checkpoint may do."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A subtask of an operator: its number, how many there are, and into how many groups keys are divided."""
+
+    subtask: int
+    parallelism: int
+    max_parallelism: int
+
+    def owns(self, key_group: int) -> bool:
+        """Whether the keys of a group belong to this subtask."""
+        return key_group * self.parallelism // self.max_parallelism == self.subtask
+
+
+class _OwnGroups:
+    """The key groups of a subtask as a container."""
+
+    def __init__(self, place: Place) -> None:
+        self._owns = place.owns
+
+    def __contains__(self, key_group: object) -> bool:
+        return isinstance(key_group, int) and self._owns(key_group)
+
+
+def restore_chain(
+    chain: OperatorChain,
+    handles: Iterable[SnapshotHandle],
+    place: Place,
+    scratch: str,
+    copies: LocalCopies | None = None,
+    moves: Mapping[str, StateMoves] | None = None,
+) -> bool:
+    """Reads the snapshots that hold state of the chain's operators and hands each what belongs to this subtask.
+
+    Tells whether there was any. Files of a state backend's own are put into `scratch` for as long as it takes. What is
+    among the copies on this host is taken from there. State of the operators in `moves` is moved on its way.
+    """
+    wanted = {spec.operator_id: chain.operators[spec.node_id] for spec in chain.specs}
+    useful = [handle for handle in handles if not wanted.keys().isdisjoint(handle.operator_ids)]
+    if useful:
+        reach("restore")
+    with _unreadable_told_apart(), ExitStack() as closing:
+        opened = [(handle, _open(handle, closing, copies)) for handle in useful]
+        for operator_id, operator in wanted.items():
+            found = [(handle, reader) for handle, reader in opened if operator_id in handle.operator_ids]
+            for handle, _ in found:
+                operator.restore_types(dict(dict(handle.types).get(operator_id, ())))
+            _restore_own(operator, {h.subtask: (h.parallelism, r.own(operator_id)) for h, r in found}, place)
+            native = _native(operator_id, [handle for handle, _ in found], place, scratch, copies)
+            parts = _keyed(operator_id, [reader for _, reader in found], place)
+            with native as folders:
+                if moves and operator_id in moves:
+                    # Entries are written anew, so that files of before cannot be used as they are.
+                    parts = _moved(operator, chain_of(parts, _native_parts(folders, place)), moves[operator_id])
+                elif folders:
+                    operator.restore_native(folders, _OwnGroups(place))
+                operator.restore_keyed(parts)
+    return bool(useful)
+
+
+def read_in_flight(handles: Iterable[SnapshotHandle], slot: int, copies: LocalCopies | None = None) -> list[Any]:
+    """What was on its way in a slot when a checkpoint overtook it."""
+    with _unreadable_told_apart(), ExitStack() as closing:
+        own = [handle for handle in handles if not handle.operator_ids and handle.subtask == slot]
+        return [_open(handle, closing, copies).own(IN_FLIGHT) for handle in own]
+
+
+@contextlib.contextmanager
+def _unreadable_told_apart() -> Iterator[None]:
+    try:
+        yield
+    except StorageUnavailableError:
+        raise
+    except StateError as error:
+        raise RestoreFailure(str(error)) from error
+
+
+@contextlib.contextmanager
+def _native(
+    operator_id: str, handles: list[SnapshotHandle], place: Place, scratch: str, copies: LocalCopies | None
+) -> Iterator[list[str]]:
+    """Lays out the backend's own files, one folder for each old subtask that had key groups of this one."""
+    with tempfile.TemporaryDirectory(prefix="restore-", dir=scratch) as folder:
+        folders = []
+        for handle in handles:
+            files = dict(handle.native).get(operator_id)
+            if files and _overlaps(handle, place):
+                folders.append(os.path.join(folder, str(handle.subtask)))
+                for file in files:
+                    fetch_native(file, os.path.join(folders[-1], file.name), _copy(file.path, file.size, copies))
+        if not folders:
+            yield []
+            return
+        with _damage_told_apart(operator_id, handles[0].path):
+            yield folders
+
+
+def _native_parts(folders: Iterable[str], place: Place) -> Iterator[tuple[int, GroupPart]]:
+    if folders:
+        # Not at the top: a slot starts faster without what its job does not use.
+        from funke.engine.state.rocksdb.copies import parts_of_copy
+
+        for folder in folders:
+            yield from parts_of_copy(folder, _OwnGroups(place))
+
+
+def _moved(
+    operator: Operator, parts: Iterable[tuple[int, GroupPart]], moves: StateMoves
+) -> Iterator[tuple[int, GroupPart]]:
+    return ((group, operator.moved(part, moves)) for group, part in parts)
+
+
+@contextlib.contextmanager
+def _damage_told_apart(operator_id: str, path: str) -> Iterator[None]:
+    """RocksDB has no exception of its own for files that are not as they were written."""
+    try:
+        yield
+    except Exception as error:
+        if "Corruption" in str(error) and not isinstance(error, StateError):
+            raise StateError(f"the files of operator '{operator_id}' beside '{path}' are damaged: {error}") from error
+        raise
+
+
+def _overlaps(handle: SnapshotHandle, place: Place) -> bool:
+    old = replace(place, subtask=handle.subtask, parallelism=handle.parallelism)
+    return any(place.owns(group) and old.owns(group) for group in range(place.max_parallelism))
+
+
+def _open(handle: SnapshotHandle, closing: ExitStack, copies: LocalCopies | None) -> SnapshotReader:
+    copy = None if handle.inline is not None else _copy(handle.path, handle.size, copies)
+    path = copy or handle.path
+    return SnapshotReader(closing.enter_context(open_snapshot_file(path, handle.inline)), path)
+
+
+def _copy(path: str, size: int, copies: LocalCopies | None) -> str | None:
+    return None if copies is None else copies.find(path, size)
+
+
+def _keyed(operator_id: str, readers: list[SnapshotReader], place: Place) -> Iterator[tuple[int, GroupPart]]:
+    for reader in readers:
+        yield from reader.keyed(operator_id, _OwnGroups(place))
+
+
+def _restore_own(operator: Operator, states: dict[int, tuple[int, Any]], place: Place) -> None:
+    """Gives back what each subtask had, or deals it out when there are more or fewer subtasks now."""
+    known = {subtask: own for subtask, (_, own) in sorted(states.items()) if own is not None}
+    if not known:
+        return
+    is_same = all(parallelism == place.parallelism for parallelism, _ in states.values())
+    if all(isinstance(own, OperatorStateSnapshot) for own in known.values()):
+        share = redistribute(list(known.values()), place.parallelism)[place.subtask]
+        if is_same:
+            # Lists move only when they have to; union lists go to all subtasks in any case.
+            share = replace(share, lists=known[place.subtask].lists if place.subtask in known else {})
+        operator.restore(share)
+    elif is_same:
+        if place.subtask in known:
+            operator.restore(known[place.subtask])
+    elif all(isinstance(own, list) for own in known.values()):
+        joined = [item for own in known.values() for item in own]
+        operator.restore(joined[place.subtask :: place.parallelism])
+    elif all(isinstance(own, dict) for own in known.values()):
+        operator.restore(next(iter(known.values())))  # the same in every subtask, such as broadcast state
+    # Anything else, such as the progress of event time, only made sense where it was.

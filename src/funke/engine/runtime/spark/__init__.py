@@ -1,0 +1,1 @@
+"""What needs Spark itself: the session, tasks, input that Spark reads, a cluster's master."""

@@ -1,0 +1,151 @@
+"""What both ways of running a job need of Spark: who its process is, tasks at a place, Funke itself on a cluster."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import time
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from funke.engine.errors import PACKAGE_ROOT, SlotTimeoutError
+from funke.engine.runtime.job_files.dependencies import shipping_folder
+from funke.engine.runtime.slots.slot_address import LOOPBACK, HostAddress
+from funke.engine.runtime.spark.spark_session import OnSpark, is_embedded, session_settings
+from funke.engine.runtime.spark.standalone_master import ask_master
+
+if TYPE_CHECKING:
+    from pyspark import RDD, SparkContext
+
+__all__ = [
+    "await_places",
+    "driver_address",
+    "jvm_pid",
+    "lack_of_room",
+    "placed_rdd",
+    "running_tasks",
+    "ship_funke",
+]
+
+_EXECUTOR_WAIT = "spark.scheduler.maxRegisteredResourcesWaitingTime", "10s"
+# After a failure an executor may be gone for good.
+_LOST_EXECUTOR_WAIT_S = 2.0
+# An executor may take so many times as long as another to start.
+_SLOWER = 3
+
+T = TypeVar("T")
+
+
+def jvm_pid(context: SparkContext) -> int:
+    jvm: Any = context._jvm
+    return int(jvm.java.lang.ProcessHandle.current().pid())
+
+
+def driver_address(spark: OnSpark) -> HostAddress:
+    """Where other hosts reach the driver: where they reach Spark's own."""
+    if is_embedded(spark):
+        return LOOPBACK
+    settings = session_settings(spark)
+    host = settings["spark.driver.host"]
+    return HostAddress(host, settings.get("spark.driver.bindAddress", host))
+
+
+def await_places(context: SparkContext, wanted: int, is_restarted: bool, request_s: float) -> int:
+    """On a cluster, waits for as many cores as are wanted; returns how many places for tasks there are.
+
+    With fewer the job begins when Spark's own option says so, with none it waits for `request_s`. The first executor
+    may have places for all: those that have not come yet should have their share.
+    """
+    begin = time.time()
+    # More than the application may have does not come.
+    wanted = min(wanted, int(context.getConf().get("spark.cores.max", str(wanted)) or wanted))
+    # A new application has not had any: it is as if the job began.
+    is_restarted = is_restarted and bool(_executors(context, is_active=False))
+    first_wait_s = context._jsc.sc().conf().getTimeAsMs(*_EXECUTOR_WAIT) / 1000
+    end = begin + (_LOST_EXECUTOR_WAIT_S if is_restarted else first_wait_s)
+    while (cores := _cores(executors := _executors(context))) < wanted:
+        now = time.time()
+        if cores and not is_restarted:
+            # On slow machines the others take as long as this one did.
+            took_ms = max(executor.addTime().getTime() for executor in executors) - context.startTime
+            end = max(end, (context.startTime + _SLOWER * took_ms) / 1000)
+        if cores and now > end:
+            break
+        if not cores and now > begin + request_s:
+            raise SlotTimeoutError(lack_of_room(context, wanted, request_s))
+        time.sleep(0.1)
+    return cores
+
+
+def lack_of_room(context: SparkContext, slots: int, waited_s: float) -> str:
+    """Why slots have no place, as far as Spark says."""
+    executors = _executors(context)
+    settings = context.getConf()
+    asked = f"an executor takes {settings.get('spark.executor.cores', 'all')} cores of a worker and "
+    asked += f"{settings.get('spark.executor.memory', '1g')} of memory"
+    reasons = [f"Spark has {len(executors)} executors with {_cores(executors)} cores for it", asked]
+    with contextlib.suppress(Exception):
+        reasons += _lost_executors(context)
+        master = ask_master(context)
+        if master is not None:
+            free = [f"{c} cores and {m} MB" for c, m in zip(master.free_cores, master.free_memory_mb)]
+            reasons.append(f"free on the workers of {context.master}: {', '.join(free) or 'there are no workers'}")
+    return (
+        f"no room for the job's {slots} slots within {waited_s:g} s (slot.request.timeout): {'; '.join(reasons)}. "
+        "Ask for less (spark.executor.memory, spark.executor.cores), end other applications, or add workers"
+    )
+
+
+def _lost_executors(context: SparkContext) -> list[str]:
+    """What Spark said about the executor that it lost last."""
+    reasons = [executor.removeReason() for executor in _executors(context, is_active=False)]
+    return [f"the last executor that ended: {reason.get()}" for reason in reasons if reason.isDefined()][-1:]
+
+
+def _executors(context: SparkContext, is_active: bool = True) -> list[Any]:
+    executors: Any = context._jsc.sc().statusStore().executorList(is_active)
+    found = [executors.apply(number) for number in range(executors.size())]
+    return [executor for executor in found if executor.id() != "driver"]
+
+
+def _cores(executors: Iterable[Any]) -> int:
+    return sum(int(executor.totalCores()) for executor in executors)
+
+
+def running_tasks(context: SparkContext, group: str) -> int:
+    """How many tasks of a group's jobs Spark runs at the moment."""
+    tracker = context.statusTracker()
+    jobs = [tracker.getJobInfo(job) for job in tracker.getActiveJobsIds() if job in tracker.getJobIdsForGroup(group)]
+    stages = [tracker.getStageInfo(stage) for job in jobs if job is not None for stage in job.stageIds]
+    return sum(stage.numActiveTasks for stage in stages if stage is not None)
+
+
+def placed_rdd(context: SparkContext, values: Iterable[T], hosts: Iterable[list[str]]) -> RDD[T]:
+    """An RDD of one value per partition, each of which Spark runs on one of the given hosts if it can."""
+    from pyspark import RDD
+    from pyspark.serializers import CPickleSerializer
+
+    jvm: Any = context._jvm
+    to_seq, any_class = jvm.org.apache.spark.api.python.PythonUtils.toSeq, jvm.scala.reflect.ClassTag.Any()
+    placed = [jvm.scala.Tuple2(bytearray(pickle.dumps(value)), to_seq(names)) for value, names in zip(values, hosts)]
+    scala_rdd = context._jsc.sc().makeRDD(to_seq(placed), any_class)
+    java_rdd = jvm.org.apache.spark.api.java.JavaRDD(scala_rdd, any_class)
+    return RDD(java_rdd, context, CPickleSerializer())
+
+
+def ship_funke(spark: OnSpark) -> None:
+    """On a cluster, gives the executors this very package."""
+    context = spark.sparkContext
+    if is_embedded(spark) or getattr(context, "_funke_is_shipped", False):
+        return
+    root = Path(PACKAGE_ROOT).resolve()
+    archive = os.path.join(shipping_folder(), "funke.zip")
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as bundle:
+        for path in root.rglob("*"):
+            if path.suffix in {".py", ".typed"}:
+                bundle.write(path, Path("funke") / path.relative_to(root))
+    context.addPyFile(archive)
+    context._funke_is_shipped = True  # type: ignore[attr-defined]

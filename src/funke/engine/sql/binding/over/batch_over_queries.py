@@ -1,0 +1,153 @@
+"""Gives OVER its meaning where all rows are there: windows in any order, of any frame, several in one query."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from funke.engine.sql.binding import BoundColumn, BoundExpression, Column, Relation, SortKey
+from funke.engine.sql.binding.ordered_queries import sort_key
+from funke.engine.sql.binding.over.over_queries import RESULTS, OverBinder, check_place
+from funke.engine.sql.binding.over.ranks import NumberedRows
+from funke.engine.sql.binding.scope import refused
+from funke.engine.sql.binding.windows.window_relations import Frame, OverCall, PartitionAggregation
+from funke.engine.sql.binding.windows.window_tables import interval_ms
+from funke.engine.sql.functions.aggregates.aggregate import AggregateFunction
+from funke.engine.sql.functions.aggregates.ranking import PLACES
+from funke.engine.sql.syntax import expressions as syntax
+from funke.engine.types.logical import DATETIME, NUMERIC, DataType
+
+__all__ = ["BatchOverBinder"]
+
+_PLACES = {function.name: function for function in PLACES}
+
+
+@dataclass(frozen=True)
+class _Partitions:
+    """What rows are parted and sorted by: calls with the same one are computed together."""
+
+    partition_by: tuple[int, ...]
+    order: tuple[SortKey, ...]
+
+
+class BatchOverBinder(OverBinder):
+    """Binds the items of a query with OVER windows, of which there may be several."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._calls: list[tuple[_Partitions, OverCall]] = []
+        # Where the result of each call stands, once all are known.
+        self._result_places: dict[int, int] = {}
+
+    def relation(self, source: Relation, where: BoundExpression | None) -> Relation:
+        """The rows with the results of all windows, one window behind the other."""
+        relation = self._with_computed(source, where)
+        for partitions in dict.fromkeys(each for each, _ in self._calls):
+            mine = {number: call for number, (each, call) in enumerate(self._calls) if each == partitions}
+            for place, number in enumerate(mine, len(relation.columns)):
+                self._result_places[number] = place
+            relation = self._with_results(relation, partitions, mine)
+        return relation
+
+    def _with_results(self, source: Relation, partitions: _Partitions, calls: dict[int, OverCall]) -> Relation:
+        results = [Column(f"over${number}", each.aggregate.call.result) for number, each in calls.items()]
+        columns, (first, *others) = (*source.columns, *results), calls.values()
+        is_number = first.aggregate.call.function.name == "row_number" and not others and len(self._calls) == 1
+        if is_number and not _is_by_time(source, partitions.order):
+            # The outer query may ask for the first rows alone.
+            return NumberedRows(columns, source, partitions.partition_by, partitions.order)
+        return PartitionAggregation(columns, source, partitions.partition_by, partitions.order, tuple(calls.values()))
+
+    def _place_of_result(self, number: int) -> int:
+        return self._result_places[number]
+
+    def _bind_over(self, call: syntax.Call) -> BoundExpression:
+        function, window = self._function(call), self._window(call)
+        check_place(function, call, window)
+        frame = self._bounds(call, window)
+        made = self._aggregate(function, call, self._arguments(call), _may_be_empty(frame))
+        keys = tuple(self._place(self._plain.bind(each)) for each in window.partition_by)
+        order = tuple(sort_key(self._place(self._plain.bind(each.operand)), each) for each in window.order_by)
+        bound = _Partitions(keys, order), OverCall(made, frame)
+        if bound not in self._calls:
+            self._calls.append(bound)
+        number = self._calls.index(bound)
+        return BoundColumn(made.call.result, RESULTS + number, f"over${number}")
+
+    def _function(self, call: syntax.Call) -> AggregateFunction:
+        function = _PLACES.get(call.name) or self._find_aggregate(call)
+        if function is None:
+            raise refused("OVER must be applied to aggregate function", call.position)
+        return function
+
+    def _arguments(self, call: syntax.Call) -> list[BoundExpression]:
+        arguments = super()._arguments(call)
+        if call.name in ("lag", "lead") and len(arguments) == 3 and arguments[0].type != arguments[2].type:
+            # The default for a missing row has the type of the other rows.
+            arguments[2] = self._plain.bind(syntax.Cast(call.arguments[2], arguments[0].type))
+        return arguments
+
+    # Frames
+
+    def _bounds(self, call: syntax.Call, window: syntax.OverWindow) -> Frame:
+        if not window.order_by:
+            # As in Flink also with a frame: no row stands before another.
+            return Frame(upper=None)
+        lower, upper = window.lower, window.upper
+        if lower is None or upper is None:
+            return Frame(is_rows=call.name == "row_number")
+        if lower.distance is None and not lower.is_preceding:
+            raise refused("UNBOUNDED FOLLOWING cannot be specified for the lower frame boundary", call.position)
+        if upper.distance is None and upper.is_preceding and lower is not upper:
+            raise refused("UNBOUNDED PRECEDING cannot be specified for the upper frame boundary", call.position)
+        frame = Frame(window.is_rows, self._distance(lower, call, window), self._distance(upper, call, window))
+        _check_bounds(frame, call)
+        return frame
+
+    def _distance(self, bound: syntax.WindowBound, call: syntax.Call, window: syntax.OverWindow) -> Any:
+        """Rows or values from the current row on, below 0 in front of it; None is unbounded."""
+        if bound.distance is None:
+            return None
+        value = bound.distance.value if isinstance(bound.distance, syntax.Literal) else None
+        if value == 0:
+            return 0
+        if window.is_rows:
+            if not isinstance(value, int):
+                raise refused("OVER needs a constant number of rows", call.position)
+            found: Any = value
+        else:
+            found = self._distance_of_values(bound.distance, call, window)
+        return -found if bound.is_preceding else found
+
+    def _distance_of_values(self, distance: syntax.Expression, call: syntax.Call, window: syntax.OverWindow) -> Any:
+        if len(window.order_by) > 1:
+            raise refused("RANGE clause cannot be used with compound ORDER BY clause", call.position)
+        data_type: DataType = self._plain.bind(window.order_by[0].operand).type
+        if isinstance(data_type, DATETIME):
+            return interval_ms(distance)
+        if not isinstance(data_type, NUMERIC):
+            raise refused("Data type of ORDER BY prohibits use of RANGE clause", call.position)
+        if not isinstance(distance, syntax.Literal) or not isinstance(distance.type, NUMERIC):
+            raise refused("OVER needs a constant distance, of the kind of its order", call.position)
+        return distance.value
+
+
+def _is_by_time(source: Relation, order: tuple[SortKey, ...]) -> bool:
+    return len(order) == 1 and order[0].is_ascending and source.columns[order[0].index].time is not None
+
+
+def _check_bounds(frame: Frame, call: syntax.Call) -> None:
+    lower, upper = frame.lower, frame.upper
+    if lower is None or upper is None:
+        return
+    words = {1: "FOLLOWING", 0: "CURRENT ROW", -1: "PRECEDING"}
+    one, other = (lower > 0) - (lower < 0), (upper > 0) - (upper < 0)
+    if one > other:
+        raise refused(
+            f"Upper frame boundary cannot be {words[other]} when lower boundary is {words[one]}", call.position
+        )
+
+
+def _may_be_empty(frame: Frame) -> bool:
+    """As types say it: whether there is a bound besides the current row."""
+    return bool(frame.lower or frame.upper)

@@ -1,0 +1,329 @@
+"""Gives MATCH_RECOGNIZE its meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from funke.engine.errors import SqlValidationError, TypeMismatchError, UnsupportedFeatureError
+from funke.engine.flink_exceptions import TableException
+from funke.engine.operators.patterns.pattern import stages_in
+from funke.engine.sql.binding.expression_binder import ExpressionBinder
+from funke.engine.sql.binding.expressions import (
+    BoundColumn,
+    BoundExpression,
+    BoundSymbol,
+    time_of,
+    with_columns,
+)
+from funke.engine.sql.binding.grouped_queries import AggregateFinder
+from funke.engine.sql.binding.ordered_queries import sort_key
+from funke.engine.sql.binding.patterns.match_patterns import stages_of, with_rules
+from funke.engine.sql.binding.patterns.match_relations import Definition, Lookup, Matches, Measure
+from funke.engine.sql.binding.relations import BoundAggregate, Calculation, Column, Relation, SortKey
+from funke.engine.sql.binding.scope import Scope, refused
+from funke.engine.sql.binding.syntax_parts import parts_of
+from funke.engine.sql.binding.time_attributes import TimeAttribute
+from funke.engine.sql.binding.windows.window_relations import WindowTime
+from funke.engine.sql.binding.windows.window_tables import with_time
+from funke.engine.sql.functions.aggregates.aggregate import AggregateFunction, bind_aggregate
+from funke.engine.sql.functions.function import Session
+from funke.engine.sql.syntax import expressions as syntax
+from funke.engine.sql.syntax import queries
+from funke.engine.types.logical.data_type import DataType
+from funke.engine.types.logical.families import with_nullable
+from funke.engine.types.logical.interval_types import DayTimeIntervalType
+
+__all__ = ["bind_match_recognize"]
+
+_NAVIGATION = ("first", "last")
+
+
+def bind_match_recognize(
+    match: queries.Pattern,
+    bind_source: Callable[[queries.Relation], tuple[Relation, Scope]],
+    expression_binder: Callable[[Scope], ExpressionBinder],
+    find_aggregate: AggregateFinder,
+    session: Session,
+    is_streaming: bool,
+) -> Matches:
+    """The meaning of a pattern of rows."""
+    if match.rows_per_match == "all rows":
+        raise TableException("All rows per match mode is not supported yet.")
+    source, scope = bind_source(match.input)
+    plain = expression_binder(scope)
+    computed = _Computed(source)
+    elements = stages_of(match.pattern)
+    names = tuple(stage.name for stage in stages_in(elements))
+    variables = _variables(match, names)
+    keys = tuple(computed.place(plain.bind(each)) for each in match.partition_by)
+    time, order = _order(match, plain, computed, is_streaming)
+
+    def lookups(own: int | None) -> _MatchBinder:
+        return _MatchBinder(scope, session, plain, variables, own, computed, time, find_aggregate)
+
+    definitions = tuple(_definition(name, each, names, lookups, computed) for name, each in match.definitions)
+    measures: list[Measure] = []
+    columns = [_named(source, scope, key) for key in keys]
+    for item in match.measures:
+        assert isinstance(item, syntax.Alias)
+        binder = lookups(None)
+        expression = binder.bind(item.operand)
+        measures.append(Measure(expression, tuple(binder.lookups)))
+        columns.append(Column(item.names[0], expression.type, binder.time_of_match or time_of(expression)))
+    _refuse_same_names(columns)
+    pattern = with_rules(elements, _within_ms(match), match.after_match)
+    return Matches(tuple(columns), computed.relation(), keys, time, order, pattern, definitions, tuple(measures))
+
+
+def _named(source: Relation, scope: Scope, index: int) -> Column:
+    if index < len(scope.columns):
+        return Column(scope.columns[index].name, scope.columns[index].type)
+    raise SqlValidationError("SQL validation failed. PARTITION BY of MATCH_RECOGNIZE needs columns")
+
+
+def _refuse_same_names(columns: Sequence[Column]) -> None:
+    names = [each.name for each in columns]
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise SqlValidationError(f"Columns ambiguously defined: {{{', '.join(repeated)}}}")
+
+
+def _variables(match: queries.Pattern, names: tuple[str, ...]) -> Mapping[str, tuple[int, ...]]:
+    variables: dict[str, tuple[int, ...]] = {name: (stage,) for stage, name in enumerate(names)}
+    for name, parts in match.subsets:
+        unknown = next((each for each in parts if each not in names), None)
+        if unknown is not None:
+            raise refused(f"Unknown pattern '{unknown}'", match.position)
+        variables[name] = tuple(names.index(each) for each in parts)
+    return variables
+
+
+def _within_ms(match: queries.Pattern) -> int | None:
+    within = match.within
+    if within is None:
+        return None
+    if isinstance(within, syntax.Literal) and isinstance(within.type, DayTimeIntervalType):
+        return int(within.value)
+    raise TableException(
+        "Only constant intervals with millisecond resolution are supported as time constraints of patterns."
+    )
+
+
+def _order(
+    match: queries.Pattern, plain: ExpressionBinder, computed: _Computed, is_streaming: bool
+) -> tuple[WindowTime, tuple[SortKey, ...]]:
+    if not match.order_by:
+        raise TableException("You must specify either rowtime or proctime for order by.")
+    first, *others = match.order_by
+    bound = plain.bind(first.operand)
+    column = None
+    if isinstance(bound, BoundColumn):
+        column = with_time(Column(bound.name, bound.type, bound.time), is_streaming)
+    if column is None or column.time is None:
+        raise TableException("You must specify either rowtime or proctime for order by as the first one.")
+    if not first.is_ascending:
+        raise TableException("Primary sort order of a streaming table must be ascending on time.")
+    assert isinstance(bound, BoundColumn)
+    order = tuple(sort_key(computed.place(plain.bind(each.operand)), each) for each in others)
+    return WindowTime(bound.index, column.time is TimeAttribute.ROWTIME), order
+
+
+def _definition(
+    name: str,
+    condition: syntax.Expression,
+    names: tuple[str, ...],
+    lookups: Callable[[int | None], _MatchBinder],
+    computed: _Computed,
+) -> Definition:
+    if name not in names:
+        raise refused(f"Pattern variable '{name}' of DEFINE is not in the pattern", condition.position)
+    stage = names.index(name)
+    binder = lookups(stage)
+    bound = binder.bind_condition(condition, "DEFINE")
+    if all(_is_of_row(each, stage) for each in binder.lookups):
+        places = [each.column for each in binder.lookups]
+        own = with_columns(bound, lambda column: computed.column(column.type, places[column.index]))
+        return Definition(stage, own, None)
+    return Definition(stage, bound, tuple(binder.lookups))
+
+
+def _is_of_row(lookup: Lookup, stage: int) -> bool:
+    """Whether it is a column of the row that is about to be taken."""
+    is_last = lookup.aggregate is None and not lookup.is_first and lookup.offset == 0
+    return is_last and (not lookup.stages or stage in lookup.stages)
+
+
+@dataclass
+class _Computed:
+    """The source, and what is computed of its rows before they are matched."""
+
+    source: Relation
+    added: list[BoundExpression] = field(default_factory=list)
+
+    def place(self, expression: BoundExpression) -> int:
+        if isinstance(expression, BoundColumn):
+            return expression.index
+        if expression not in self.added:
+            self.added.append(expression)
+        return len(self.source.columns) + self.added.index(expression)
+
+    def column(self, data_type: DataType, place: int) -> BoundColumn:
+        """A column of the rows, or of what is computed of them."""
+        own = self.source.columns
+        name = own[place].name if place < len(own) else f"$match{place - len(own)}"
+        return BoundColumn(data_type, place, name)
+
+    def relation(self) -> Relation:
+        if not self.added:
+            return self.source
+        columns = self.source.columns
+        own = [BoundColumn(each.type, place, each.name, each.time) for place, each in enumerate(columns)]
+        added = [Column(f"$match{place}", each.type) for place, each in enumerate(self.added)]
+        return Calculation((*columns, *added), self.source, (*own, *self.added))
+
+
+class _MatchBinder(ExpressionBinder):
+    """Binds expressions over matches; their columns are what they look up, in the order of `lookups`."""
+
+    def __init__(
+        self,
+        scope: Scope,
+        session: Session,
+        plain: ExpressionBinder,
+        variables: Mapping[str, tuple[int, ...]],
+        own: int | None,
+        computed: _Computed,
+        time: WindowTime,
+        find_aggregate: AggregateFinder,
+    ) -> None:
+        super().__init__(scope, session, plain.find)
+        self._plain = plain
+        self._variables = variables
+        # The stage that is defined; None in measures.
+        self._own = own
+        self._computed = computed
+        self._time = time
+        self._find_aggregate = find_aggregate
+        self.lookups: list[Lookup] = []
+        self.time_of_match: TimeAttribute | None = None
+
+    def bind(self, expression: syntax.Expression) -> BoundExpression:
+        if isinstance(expression, syntax.Name):
+            return self._navigated(expression, is_first=False, offset=0)
+        if isinstance(expression, syntax.Call):
+            found = self._special(expression)
+            if found is not None:
+                return found
+        return super().bind(expression)
+
+    def _special(self, call: syntax.Call) -> BoundExpression | None:
+        if call.name in ("final", "running") and len(call.arguments) == 1:
+            # In the only row of a match both see all of it.
+            return self.bind(call.arguments[0])
+        if call.name in _NAVIGATION:
+            return self._navigation(call)
+        if call.name in ("prev", "next"):
+            raise UnsupportedFeatureError(f"{call.name.upper()} in MATCH_RECOGNIZE", "use FIRST and LAST with offsets")
+        if call.name in ("classifier", "match_number"):
+            raise UnsupportedFeatureError(f"{call.name.upper()} in MATCH_RECOGNIZE")
+        if call.name == "match_rowtime":
+            return self._match_rowtime(call)
+        if call.name == "match_proctime":
+            self.time_of_match = TimeAttribute.PROCTIME
+            return self._plain.bind(syntax.Call("proctime", position=call.position))
+        aggregate = self._find_aggregate(call)
+        return None if aggregate is None else self._aggregate(aggregate, call)
+
+    def _match_rowtime(self, call: syntax.Call) -> BoundExpression:
+        if call.arguments or not self._time.is_event_time:
+            raise SqlValidationError("MATCH_ROWTIME() needs rows in the order of event time, and no argument")
+        self.time_of_match = TimeAttribute.ROWTIME
+        column = self._computed.source.columns[self._time.column]
+        return self._looked_up(Lookup(with_nullable(column.type, False), (), self._time.column))
+
+    def _navigation(self, call: syntax.Call) -> BoundExpression:
+        if not 1 <= len(call.arguments) <= 2:
+            raise refused(f"{call.name.upper()} needs an expression, and maybe an offset", call.position)
+        offset = 0
+        if len(call.arguments) == 2:
+            literal = call.arguments[1]
+            if not isinstance(literal, syntax.Literal) or not isinstance(literal.value, int) or literal.value < 0:
+                raise refused(f"{call.name.upper()} needs a constant offset that is not negative", call.position)
+            offset = literal.value
+        return self._navigated(call.arguments[0], is_first=call.name == "first", offset=offset)
+
+    def _navigated(self, expression: syntax.Expression, *, is_first: bool, offset: int) -> BoundExpression:
+        stages, inner = self._of_one_variable(expression, "FIRST and LAST")
+        return self._looked_up(
+            Lookup(with_nullable(inner.type, True), stages, self._computed.place(inner), is_first, offset)
+        )
+
+    def _of_one_variable(self, expression: syntax.Expression, what: str) -> tuple[tuple[int, ...], BoundExpression]:
+        """The rows that an expression looks at, and the expression on such a row."""
+        found: set[tuple[int, ...]] = set()
+        inner = self._plain.bind(self._without_variables(expression, found))
+        if len(found) > 1:
+            raise SqlValidationError(f"SQL validation failed. {what} must be applied to a single pattern variable")
+        return next(iter(found), ()), inner
+
+    def _without_variables(self, expression: syntax.Expression, found: set[tuple[int, ...]]) -> syntax.Expression:
+        if isinstance(expression, syntax.Name):
+            stages = self._variables.get(expression.parts[0]) if len(expression.parts) > 1 else None
+            found.add(stages or ())
+            if stages is None:
+                return expression
+            return syntax.Name(expression.parts[1:], position=expression.position, places=expression.places[1:])
+        return _with_children(expression, lambda each: self._without_variables(each, found))
+
+    def _aggregate(self, function: AggregateFunction, call: syntax.Call) -> BoundExpression:
+        if call.is_distinct:
+            raise SqlValidationError(
+                f"SQL validation failed. DISTINCT is not supported in MATCH_RECOGNIZE: {call.name.upper()}"
+            )
+        if call.condition is not None:
+            raise UnsupportedFeatureError("FILTER in MATCH_RECOGNIZE")
+        rows: set[tuple[int, ...]] = set()
+        arguments: list[BoundExpression] = []
+        for each in call.arguments:
+            if isinstance(each, syntax.Star):
+                rows.add(self._variables[each.table[0]] if each.table else ())
+                continue
+            if any(isinstance(part, syntax.Name) for part in parts_of(each)):
+                stages, inner = self._of_one_variable(each, "Aggregation")
+                rows.add(stages)
+                arguments.append(inner)
+            else:
+                arguments.append(self._plain.bind_argument(each))
+        if len(rows) > 1:
+            raise SqlValidationError("Aggregation must be applied to a single pattern variable")
+        try:
+            made = bind_aggregate(
+                function, [each.as_argument() for each in arguments], may_be_empty=True, session=self._session
+            )
+        except TypeMismatchError as error:
+            raise refused(str(error), call.position) from error
+        places = tuple(-1 if isinstance(each, BoundSymbol) else self._computed.place(each) for each in arguments)
+        aggregate = BoundAggregate(made, places)
+        return self._looked_up(Lookup(made.result, next(iter(rows), ()), aggregate=aggregate))
+
+    def _looked_up(self, lookup: Lookup) -> BoundExpression:
+        if lookup not in self.lookups:
+            self.lookups.append(lookup)
+        return BoundColumn(lookup.type, self.lookups.index(lookup), f"lookup{self.lookups.index(lookup)}")
+
+
+def _with_children(
+    expression: syntax.Expression, change: Callable[[syntax.Expression], syntax.Expression]
+) -> syntax.Expression:
+    """The same expression of changed operands."""
+    if isinstance(expression, syntax.Call):
+        return replace(expression, arguments=tuple(map(change, expression.arguments)))
+    if isinstance(expression, (syntax.Cast, syntax.Alias)):
+        return replace(expression, operand=change(expression.operand))
+    if isinstance(expression, syntax.Case):
+        branches = tuple((change(condition), change(result)) for condition, result in expression.branches)
+        operand = None if expression.operand is None else change(expression.operand)
+        otherwise = None if expression.otherwise is None else change(expression.otherwise)
+        return replace(expression, operand=operand, branches=branches, otherwise=otherwise)
+    return expression

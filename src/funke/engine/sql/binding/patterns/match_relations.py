@@ -1,0 +1,64 @@
+"""MATCH_RECOGNIZE as a relation: a pattern whose conditions and measures are expressions over what they look up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from funke.engine.operators.patterns.pattern import Pattern
+from funke.engine.sql.binding.expressions import BoundExpression
+from funke.engine.sql.binding.relations import BoundAggregate, Relation, SortKey
+from funke.engine.sql.binding.windows.window_relations import WindowTime
+from funke.engine.types.logical.data_type import DataType
+
+__all__ = ["Definition", "Lookup", "Matches", "Measure"]
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """What an expression looks up in a match: a column of one of its rows, or an aggregate of several.
+
+    The rows are those of some stages in the order of time, counted from the first or from the last one.
+    """
+
+    type: DataType
+    # Empty: those of all stages.
+    stages: tuple[int, ...]
+    column: int = -1
+    is_first: bool = False
+    offset: int = 0
+    aggregate: BoundAggregate | None = None
+
+
+@dataclass(frozen=True)
+class Definition:
+    """The condition of a stage; its columns are those of the row alone, or what it looks up in the match so far."""
+
+    stage: int
+    condition: BoundExpression
+    # None: it looks at the columns of the row that is to be taken.
+    lookups: tuple[Lookup, ...] | None
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A column of the result, whose columns are what it looks up in the match."""
+
+    expression: BoundExpression
+    lookups: tuple[Lookup, ...]
+
+
+@dataclass(frozen=True)
+class Matches(Relation):
+    """A row for each match: the columns of PARTITION BY, then the measures.
+
+    The stages of the pattern have no conditions: those are the definitions.
+    """
+
+    input: Relation
+    partition_by: tuple[int, ...]
+    time: WindowTime
+    # Orders rows of the same time.
+    order: tuple[SortKey, ...]
+    pattern: Pattern
+    definitions: tuple[Definition, ...]
+    measures: tuple[Measure, ...]

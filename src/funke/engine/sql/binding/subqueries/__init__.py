@@ -1,0 +1,1 @@
+"""The meaning of queries within expressions: they become joins."""

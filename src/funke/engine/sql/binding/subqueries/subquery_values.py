@@ -1,0 +1,461 @@
+"""Joins rows with what the value of a query within an expression is computed of, as Flink does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from enum import Enum, auto
+from typing import TypeAlias
+
+from funke.engine.flink_exceptions import TableException
+from funke.engine.sql.binding import (
+    Aggregation,
+    BoundAggregate,
+    BoundColumn,
+    BoundConstant,
+    BoundExpression,
+    BoundFunction,
+    BoundSubQuery,
+    Calculation,
+    Column,
+    Relation,
+    Scan,
+    columns_in,
+    conjuncts,
+    moved,
+    with_columns,
+)
+from funke.engine.sql.binding.grouped_queries import distinct_rows
+from funke.engine.sql.binding.joins.regular_joins import (
+    Join,
+    JoinKind,
+    all_true,
+    call_of,
+    columns_of_join,
+    distinct_names,
+)
+from funke.engine.sql.binding.subqueries.decorrelation import (
+    decorrelated,
+    has_outer_columns,
+    outer_columns_in,
+    same_columns_of,
+    with_outer,
+)
+from funke.engine.sql.functions.aggregates.aggregate import AggregateFunction, bind_aggregate
+from funke.engine.sql.functions.aggregates.counting import COUNT
+from funke.engine.sql.functions.aggregates.extremes import MAX, MIN
+from funke.engine.sql.functions.aggregates.single_value import SINGLE_VALUE
+from funke.engine.sql.functions.function import Argument
+from funke.engine.types.logical.atomic_types import BigIntType, BooleanType
+
+__all__ = ["Logic", "always_has_row", "count_in", "join_value", "joined_values", "named_results"]
+
+Value: TypeAlias = "tuple[Relation, BoundExpression]"
+
+_TRUTH = BooleanType(False)
+_TRUE = BoundConstant(_TRUTH, True)
+_UNKNOWN = BoundConstant(BooleanType(), None)
+_COUNT = BigIntType(False)
+_ZERO, _ONE = BoundConstant(_COUNT, 0), BoundConstant(_COUNT, 1)
+
+
+class Logic(Enum):
+    """What the place of a truth value makes of one that is unknown."""
+
+    # A condition of its own: rows for which it is not true are left out.
+    TRUE = auto()
+    # A part of a condition in which unknown counts as false.
+    AS_FALSE = auto()
+    # The same, where rows stay: FILTER of an aggregate.
+    TRUE_ONLY = auto()
+    # A value that may be NULL.
+    FULL = auto()
+
+    def of_part(self, name: str, place: int, count: int) -> Logic:
+        """The logic of an argument of a function."""
+        if name in ("and", "or"):
+            return Logic.FULL if self is Logic.FULL else Logic.AS_FALSE
+        is_condition = (name == "case" and place % 2 == 0 and place < count - 1) or name == "is true"
+        return Logic.AS_FALSE if is_condition else Logic.FULL
+
+
+def join_value(source: Relation, query: BoundSubQuery, logic: Logic, is_negated: bool) -> Value:
+    """The rows with more columns, and the value of a query, or the opposite, in terms of these."""
+    if query.kind == "scalar":
+        source, found = _scalar(source, query)
+        return source, call_of("not", found) if is_negated else found
+    if query.kind == "exists":
+        return _exists(source, query, logic, is_negated)
+    if query.kind == "some":
+        return _some(source, query, logic, is_negated)
+    return _in(source, query, logic, is_negated)
+
+
+def always_has_row(relation: Relation) -> bool:
+    """Whether a query has exactly one row, whatever it reads: that of an aggregate over all rows."""
+    if isinstance(relation, Calculation) and relation.condition is None:
+        return always_has_row(relation.input)
+    return isinstance(relation, Aggregation) and not relation.keys
+
+
+def _correlated_join(
+    source: Relation, relation: Relation, outer: Sequence[BoundExpression], kind: JoinKind
+) -> tuple[Join, tuple[int, ...]]:
+    """Rows with those of a query that looks at them, and where the columns of the query are."""
+    right = decorrelated(relation, source, outer)
+    width = len(source.columns)
+    numbers = sorted(right.outer, key=lambda each: _place_of(outer[each]))
+    columns = right.relation.columns
+    equal = [call_of(right.equality(each), outer[each], _column(columns, right.outer[each], width)) for each in numbers]
+    joined = columns_of_join(source.columns, columns, kind)
+    join = Join(joined, source, right.relation, kind, all_true(equal))
+    return join, tuple(width + each for each in right.places)
+
+
+def _place_of(expression: BoundExpression) -> int:
+    return expression.index if isinstance(expression, BoundColumn) else 1_000_000
+
+
+def _column(columns: Sequence[Column], index: int, width: int = 0) -> BoundColumn:
+    return BoundColumn(columns[index].type, width + index, columns[index].name)
+
+
+def _columns(join: Join, places: Sequence[int]) -> list[BoundColumn]:
+    same = same_columns_of(join)
+    return [same[each] for each in places]
+
+
+def _aggregate(
+    relation: Relation, names: Sequence[str], calls: Sequence[tuple[AggregateFunction, int | None]]
+) -> Aggregation:
+    """Aggregates of columns over all rows."""
+    made = []
+    for function, index in calls:
+        arguments = [] if index is None else [Argument(relation.columns[index].type)]
+        made.append(BoundAggregate(bind_aggregate(function, arguments), () if index is None else (index,)))
+    columns = tuple(Column(name, each.call.result) for name, each in zip(names, made))
+    return Aggregation(columns, relation, (), tuple(made))
+
+
+# One value
+
+
+def _scalar(source: Relation, query: BoundSubQuery) -> Value:
+    relation: Relation = query.relation
+    if isinstance(relation, Calculation) and _is_by_key(relation):
+        return _looked_up(source, relation, query)
+    if not always_has_row(relation):
+        relation = _aggregate(relation, ["$f0"], [(SINGLE_VALUE, 0)])
+    join, values = joined_values(source, relation, query.outer, "left")
+    return join, values[0]
+
+
+def joined_values(
+    source: Relation, relation: Relation, outer: Sequence[BoundExpression], kind: JoinKind
+) -> tuple[Join, list[BoundExpression]]:
+    """Rows with those of a query that looks at them, and the columns of the query."""
+    results: tuple[BoundExpression, ...] | None = None
+    is_counted = kind == "left" and has_outer_columns(relation) and always_has_row(relation)
+    if is_counted and isinstance(relation, Calculation) and isinstance(relation.input, Aggregation):
+        # What is computed of aggregates is computed behind the join: COUNT of no rows is 0 there.
+        results = relation.expressions
+        relation = named_results(relation.input, relation)
+    join, places = _correlated_join(source, relation, outer, kind)
+    values: list[BoundExpression] = [*_columns(join, places)]
+    if is_counted and isinstance(relation, Aggregation):
+        values = [_counted(each, own) for each, own in zip(values, relation.aggregates)]
+    if results is None:
+        return join, values
+    found = (with_columns(each, lambda column: values[column.index]) for each in results)
+    return join, [with_outer(each, lambda column: outer[column.number]) for each in found]
+
+
+def named_results(relation: Relation, calculation: Calculation) -> Relation:
+    """An aggregation whose columns have the names that the query gives them, as in Flink's plans of joins."""
+    if not isinstance(relation, Aggregation):
+        return relation
+    given = {
+        each.index: column.name
+        for each, column in reversed([*zip(calculation.expressions, calculation.columns)])
+        if isinstance(each, BoundColumn)
+    }
+    names = [given.get(index, f"$f{index}") for index in range(len(relation.columns))]
+    columns = tuple(replace(each, name=name) for name, each in zip(distinct_names(names), relation.columns))
+    return replace(relation, columns=columns)
+
+
+def _counted(value: BoundExpression, aggregate: BoundAggregate) -> BoundExpression:
+    """The result of an aggregate behind a join: without a row COUNT is 0."""
+    is_count = aggregate.call.function is COUNT
+    return call_of("case", call_of("is null", value), _ZERO, value) if is_count else value
+
+
+def _is_by_key(relation: Calculation) -> bool:
+    """Whether outer columns say which row of a table with a key it is, and one of its columns is asked for."""
+    if relation.condition is None or has_outer_columns(relation.input):
+        return False
+    if not isinstance(relation.expressions[0], BoundColumn):
+        return False
+    equal = {
+        each.index
+        for condition in conjuncts(relation.condition)
+        if isinstance(condition, BoundFunction) and condition.call.function.name == "=" and outer_columns_in(condition)
+        for each in condition.arguments
+        if isinstance(each, BoundColumn)
+    }
+    return any(key <= equal for key in _unique_keys(relation.input))
+
+
+def _unique_keys(relation: Relation) -> list[set[int]]:
+    """Columns that no two rows have the same values of."""
+    if isinstance(relation, Scan) and relation.primary_key:
+        names = [each.name for each in relation.columns]
+        return [{names.index(each) for each in relation.primary_key}] if {*relation.primary_key} <= {*names} else []
+    if isinstance(relation, Aggregation) and relation.keys:
+        return [set(range(len(relation.keys)))]
+    if not isinstance(relation, Calculation):
+        return []
+    places = {each.index: place for place, each in enumerate(relation.expressions) if isinstance(each, BoundColumn)}
+    return [{places[each] for each in key} for key in _unique_keys(relation.input) if key <= {*places}]
+
+
+def _looked_up(source: Relation, relation: Calculation, query: BoundSubQuery) -> Value:
+    """The row that a key says there is, if there is one."""
+    assert relation.condition is not None
+    width = len(source.columns)
+    conditions = conjuncts(relation.condition)
+    own = [each for each in conditions if not outer_columns_in(each)]
+    right = relation.input
+    if own:
+        right = Calculation(right.columns, right, same_columns_of(right), all_true(own))
+    moves = {index: width + index for index in columns_in(conditions)}
+    keys = [
+        with_outer(moved(each, moves), lambda column: query.outer[column.number])
+        for each in conditions
+        if each not in own
+    ]
+    join = Join(columns_of_join(source.columns, right.columns, "left"), source, right, "left", all_true(keys))
+    found = relation.expressions[0]
+    assert isinstance(found, BoundColumn)
+    return join, same_columns_of(join)[width + found.index]
+
+
+def count_in(expression: BoundExpression) -> BoundExpression | None:
+    """The count that an expression is, with 0 instead of NULL."""
+    if not isinstance(expression, BoundFunction) or expression.call.function.name != "case":
+        return None
+    *_, zero, count = expression.arguments
+    is_counted = len(expression.arguments) == 3 and zero is _ZERO
+    return count if is_counted else None
+
+
+# Whether there are rows
+
+
+def _exists(source: Relation, query: BoundSubQuery, logic: Logic, is_negated: bool) -> Value:
+    if always_has_row(query.relation):
+        return source, BoundConstant(_TRUTH, not is_negated)
+    is_inner = logic is Logic.TRUE and not is_negated
+    join, mark = _marked(source, query, (), is_inner)
+    if is_inner:
+        return join, _TRUE
+    return join, call_of("is null" if is_negated else "is not null", mark)
+
+
+def _marked(
+    source: Relation, query: BoundSubQuery, operands: Sequence[BoundExpression], is_inner: bool
+) -> tuple[Join, BoundExpression]:
+    """Rows with the only one that a query has for them, and a column that says that there is one."""
+    relation: Relation = query.relation
+    width = len(source.columns)
+    right = decorrelated(relation, source, query.outer)
+    numbers = sorted(right.outer, key=lambda each: _place_of(query.outer[each]))
+    same = same_columns_of(right.relation)
+    keys = [same[right.places[place]] for place in range(len(operands))]
+    values = [*keys, *(same[right.outer[each]] for each in numbers)]
+    if values:
+        columns = tuple(Column(each.name, each.type) for each in values)
+        rows = distinct_rows(Calculation(columns, right.relation, tuple(values)))
+        mark = Column(f"$f{len(values)}" if numbers else "i", _TRUTH)
+        marked: Relation = rows
+        if not is_inner:
+            marked = Calculation((*columns, mark), rows, (*same_columns_of(rows), _TRUE))
+    else:
+        marked = distinct_rows(Calculation((Column("i", _TRUTH),), right.relation, (_TRUE,)))
+    equal = [
+        call_of(right.equality(each), query.outer[each], _column(marked.columns, len(keys) + place, width))
+        for place, each in enumerate(numbers)
+    ]
+    equal += [call_of("=", each, _column(marked.columns, place, width)) for place, each in enumerate(operands)]
+    kind: JoinKind = "inner" if is_inner else "left"
+    join = Join(columns_of_join(source.columns, marked.columns, kind), source, marked, kind, all_true(equal))
+    return join, same_columns_of(join)[-1]
+
+
+# Whether a value is among those of a query
+
+
+def _in(source: Relation, query: BoundSubQuery, logic: Logic, is_negated: bool) -> Value:
+    if logic is Logic.TRUE and not is_negated:
+        return _marked(source, query, query.operands, is_inner=True)[0], _TRUE
+    columns = query.relation.columns
+    nullable = [each for each in query.operands if each.type._nullable]
+    if not nullable and not any(each.type._nullable for each in columns):
+        join, mark = _marked(source, query, query.operands, is_inner=False)
+        return join, call_of("is null" if is_negated else "is not null", mark)
+    if logic is Logic.TRUE_ONLY and not is_negated:
+        join, mark = _marked(source, query, query.operands, is_inner=False)
+        return join, _and(call_of("is not null", mark), *(call_of("is not null", each) for each in nullable))
+    needs_nulls = is_negated or logic is Logic.FULL
+    counted, counts = _counts(source, query, needs_nulls)
+    join, mark = _marked(counted, query, query.operands, is_inner=False)
+    count, *others = counts
+    values = _InValues(query, nullable, mark, count, others[0] if others else count, bool(query.outer))
+    if logic is Logic.FULL:
+        return join, values.opposite() if is_negated else values.full()
+    return join, values.none() if is_negated else values.one()
+
+
+def _counts(source: Relation, query: BoundSubQuery, needs_nulls: bool) -> tuple[Relation, list[BoundExpression]]:
+    """Rows with the number of those of a query, and of those that are not NULL."""
+    relation: Relation = query.relation
+    if needs_nulls and len(relation.columns) > 1:
+        raise TableException("We now only support the count of one field.")
+    has_nulls = needs_nulls and relation.columns[0].type._nullable
+    calls: list[tuple[AggregateFunction, int | None]] = [(COUNT, None), (COUNT, 0)]
+    made: Relation = _aggregate(relation, ["c", "ck"], calls[: 2 if has_nulls else 1])
+    if needs_nulls and not has_nulls:
+        count = same_columns_of(made)[0]
+        made = Calculation((Column("c", _COUNT), Column("ck", _COUNT)), made, (count, count))
+    kind: JoinKind = "left" if query.outer else "inner"
+    join, places = _correlated_join(source, made, query.outer, kind)
+    return join, list(_columns(join, places))
+
+
+class _InValues:
+    """The value of IN, of the number of rows, of those without NULL, and a mark if there is an equal one."""
+
+    def __init__(
+        self,
+        query: BoundSubQuery,
+        nullable: Sequence[BoundExpression],
+        mark: BoundExpression,
+        count: BoundExpression,
+        values: BoundExpression,
+        is_outer: bool,
+    ) -> None:
+        self._missing = [call_of("is null", each) for each in nullable]
+        self._given = [call_of("is not null", each) for each in nullable]
+        self._found, self._not_found = call_of("is not null", mark), call_of("is null", mark)
+        has_null, rows = call_of("<", values, count), call_of("<>", count, _ZERO)
+        # Behind an outer join numbers may be missing: then there are no rows.
+        self._is_outer = is_outer
+        self._empty = call_of("is not true", rows) if is_outer else call_of("=", count, _ZERO)
+        self._rows = call_of("is true", rows) if is_outer else rows
+        self._has_null = call_of("is true", has_null) if is_outer else has_null
+        self._no_null = call_of("is not true", has_null) if is_outer else call_of(">=", values, count)
+
+    def full(self) -> BoundExpression:
+        """TRUE, FALSE or NULL."""
+        parts = [
+            _and(self._found, self._rows, *self._given),
+            _and(self._has_null, _UNKNOWN, self._rows, *self._given, self._not_found),
+        ]
+        if self._missing:
+            parts.insert(0, _and(_or(*self._missing), _UNKNOWN, self._rows))
+        return _or(*parts)
+
+    def opposite(self) -> BoundExpression:
+        """The opposite: TRUE, FALSE or NULL."""
+        if self._is_outer:
+            return call_of("not", self.full())
+        parts = [
+            self._empty,
+            _and(self._has_null, _UNKNOWN, *self._given, self._not_found),
+            _and(*self._given, self._not_found, self._no_null),
+        ]
+        if self._missing:
+            parts.insert(1, _and(_or(*self._missing), _UNKNOWN))
+        return _or(*parts)
+
+    def one(self) -> BoundExpression:
+        """TRUE where there is an equal value; unknown counts as FALSE."""
+        return _and(self._rows, self._found, *self._given)
+
+    def none(self) -> BoundExpression:
+        """TRUE where there is certainly no equal value."""
+        return _or(self._empty, _and(self._not_found, self._no_null, *self._given))
+
+
+# Comparisons with the values of a query
+
+
+def _some(source: Relation, query: BoundSubQuery, logic: Logic, is_negated: bool) -> Value:
+    (operand,) = query.operands
+    is_inner = not query.outer or (logic is Logic.TRUE and not is_negated)
+    join, value, count, values = _with_extreme(source, query, is_inner)
+    compared = call_of(query.comparison, operand, value)
+    if query.comparison == "<>":
+        many = _and(call_of(">", values, _ONE), call_of("is not null", operand))
+        compared = _or(many, _and(call_of("=", values, _ONE), compared))
+    rows, has_null = call_of("<>", count, _ZERO), call_of(">", count, values)
+    if logic is not Logic.FULL:
+        opposite = _all(query, operand, value, values, compared, has_null)
+        return join, _or(call_of("=", count, _ZERO), opposite) if is_negated else _and(rows, compared)
+    is_one, is_none = call_of("is true", compared), call_of("is not true", compared)
+    unknown = _and(has_null, _UNKNOWN, rows, is_none)
+    full = _or(_and(is_one, rows), unknown, _and(_unless_missing(query, operand, value, compared), rows, is_none))
+    return join, call_of("not", full) if is_negated else full
+
+
+def _with_extreme(
+    source: Relation, query: BoundSubQuery, is_inner: bool
+) -> tuple[Join, BoundExpression, BoundExpression, BoundExpression]:
+    """Rows with the least or greatest value of a query, the number of its rows, and of those that are not NULL."""
+    is_unequal = query.comparison == "<>"
+    relation: Relation = query.relation
+    if is_unequal:
+        # There is another value if there are two.
+        relation = distinct_rows(Calculation(relation.columns[:1], relation, same_columns_of(relation)[:1]))
+    extreme = MIN if query.comparison in (">", ">=") else MAX
+    names = ["c", "d", "m"] if is_unequal else ["m", "c", "d"]
+    calls: dict[str, tuple[AggregateFunction, int | None]] = {"m": (extreme, 0), "c": (COUNT, None), "d": (COUNT, 0)}
+    made = _aggregate(relation, names, [calls[each] for each in names])
+    join, places = _correlated_join(source, made, query.outer, "inner" if is_inner else "left")
+    found: dict[str, BoundExpression] = dict(zip(names, _columns(join, places)))
+    if not is_inner:
+        # Behind an outer join numbers may be missing.
+        found |= {each: call_of("coalesce", found[each], _ZERO) for each in ("c", "d")}
+    return join, found["m"], found["c"], found["d"]
+
+
+def _all(
+    query: BoundSubQuery,
+    operand: BoundExpression,
+    value: BoundExpression,
+    values: BoundExpression,
+    compared: BoundExpression,
+    has_null: BoundExpression,
+) -> BoundExpression:
+    """Whether a comparison is false for all values."""
+    if query.comparison == "<>":
+        return _and(call_of("=", values, _ONE), call_of("=", operand, value), call_of("not", has_null))
+    return _and(call_of(_OPPOSITES[query.comparison], operand, value), call_of("is not true", _or(compared, has_null)))
+
+
+_OPPOSITES = {"<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+
+
+def _unless_missing(
+    query: BoundSubQuery, operand: BoundExpression, value: BoundExpression, compared: BoundExpression
+) -> BoundExpression:
+    """A comparison with an operand that may be NULL is unknown then."""
+    return compared if query.comparison != "<>" else call_of("<>", operand, value)
+
+
+def _and(*parts: BoundExpression) -> BoundExpression:
+    return parts[0] if len(parts) == 1 else call_of("and", *parts)
+
+
+def _or(*parts: BoundExpression) -> BoundExpression:
+    return parts[0] if len(parts) == 1 else call_of("or", *parts)

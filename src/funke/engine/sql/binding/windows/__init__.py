@@ -1,0 +1,1 @@
+"""The meaning of windows: window table functions, group windows, and groups by them."""

@@ -1,0 +1,192 @@
+"""Finds groups that are windows: GROUP BY window_start, window_end over a window table function."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from funke.engine.sql.binding import (
+    Aggregation,
+    BoundAggregate,
+    BoundColumn,
+    BoundConstant,
+    BoundExpression,
+    BoundFunction,
+    BoundSymbol,
+    Calculation,
+    Column,
+    Expansion,
+    Relation,
+    time_of,
+)
+from funke.engine.sql.binding.windows.window_columns import WindowColumns, origin_of, window_columns
+from funke.engine.sql.binding.windows.window_relations import WindowAggregation, WindowTable
+
+__all__ = ["with_windows"]
+
+
+def with_windows(result: Calculation) -> Calculation:
+    """The results of groups, of windows if these are among the keys: then each is sent once, when its window closes."""
+    groups = result.input
+    found = window_columns(groups.input) if isinstance(groups, Aggregation) else None
+    if found is None or not isinstance(groups, Aggregation):
+        return result
+    if not found.start & {*groups.keys} or not found.end & {*groups.keys}:
+        return result
+    bounds = found.start | found.end | found.time
+    others = tuple(key for key in groups.keys if key not in bounds)
+    if not _are_sessions_of(groups.input, found, others):
+        return result
+    _require_slices(found.table)
+    results = groups.columns[len(groups.keys) :]
+    made = _sliced(groups, found.table, others, results) or _attached(groups, found, others, results)
+    return _in_order(result, made, groups.keys, found)
+
+
+def _require_slices(table: WindowTable | WindowAggregation) -> None:
+    windows = table.windows
+    is_function = isinstance(table, WindowTable) and table.partition_by is not None
+    if is_function and windows is not None:
+        windows.validate_aggregate()
+
+
+def _are_sessions_of(source: Relation, found: WindowColumns, keys: tuple[int, ...]) -> bool:
+    """Whether groups by these keys are those that sessions were made for; other windows are those of any group."""
+    table = found.table
+    if not isinstance(table, WindowTable) or not table.windows.is_merging or table.partition_by is None:
+        return True
+    origins = {origin_of(source, key) for key in keys}
+    return origins == {*table.partition_by}
+
+
+def _sliced(
+    groups: Aggregation,
+    table: WindowTable | WindowAggregation,
+    keys: tuple[int, ...],
+    results: tuple[Column, ...],
+) -> WindowAggregation | None:
+    """The aggregation of rows that have not been given windows; None if something is computed of these."""
+    plain = _without_windows(groups.input) if isinstance(table, WindowTable) else None
+    if plain is None or table.windows is None:
+        return None
+    try:
+        aggregates = tuple(_moved_aggregate(each, plain.places) for each in groups.aggregates)
+        own = tuple(plain.places[key] for key in keys)
+    except KeyError:
+        return None
+    columns = (*(plain.relation.columns[key] for key in own), *results, *table.columns[-3:])
+    time = replace(table.time, column=plain.time)
+    return WindowAggregation(columns, plain.relation, own, aggregates, table.windows, time)
+
+
+def _attached(
+    groups: Aggregation, found: WindowColumns, keys: tuple[int, ...], results: tuple[Column, ...]
+) -> WindowAggregation:
+    """The aggregation of rows that carry their windows."""
+    columns = (*(groups.input.columns[key] for key in keys), *results, *found.table.columns[-3:])
+    bounds = (min(found.start), min(found.end))
+    return WindowAggregation(columns, groups.input, keys, groups.aggregates, None, found.table.time, bounds)
+
+
+def _in_order(result: Calculation, made: WindowAggregation, keys: tuple[int, ...], found: WindowColumns) -> Calculation:
+    """The same results of columns that stand elsewhere."""
+    last, others = len(made.columns), iter(range(len(made.keys)))
+    places = []
+    for key in keys:
+        if key in found.start:
+            places.append(last - 3)
+        elif key in found.end:
+            places.append(last - 2)
+        else:
+            places.append(last - 1 if key in found.time else next(others))
+    places += range(len(made.keys), last - 3)
+    moves = dict(enumerate(places))
+    expressions = tuple(_with_time(_moved(each, moves), made) for each in result.expressions)
+    columns = tuple(replace(column, time=time_of(each)) for column, each in zip(result.columns, expressions))
+    condition = None if result.condition is None else _moved(result.condition, moves)
+    return Calculation(columns, made, expressions, condition)
+
+
+def _with_time(expression: BoundExpression, made: WindowAggregation) -> BoundExpression:
+    """The time of a window stays what it is, other keys do not."""
+    if isinstance(expression, BoundColumn) and expression.index == len(made.columns) - 1:
+        return replace(expression, time=made.columns[-1].time)
+    return expression
+
+
+# Rows before they get windows
+
+
+@dataclass(frozen=True)
+class _Plain:
+    """Rows without windows, where their columns went, and the column of their time."""
+
+    relation: Relation
+    places: dict[int, int]
+    time: int
+
+
+def _without_windows(relation: Relation) -> _Plain | None:
+    if isinstance(relation, WindowTable):
+        places = {at: at for at in range(len(relation.columns) - 3)}
+        return _Plain(relation.input, places, relation.time.column)
+    inner = _without_windows(relation.input) if isinstance(relation, (Calculation, Expansion)) else None
+    if inner is None:
+        return None
+    try:
+        if isinstance(relation, Calculation):
+            return _moved_calculation(relation, inner)
+        return _moved_expansion(relation, inner) if isinstance(relation, Expansion) else None
+    except KeyError:
+        return None
+
+
+def _moved_calculation(calculation: Calculation, inner: _Plain) -> _Plain:
+    condition = None if calculation.condition is None else _moved(calculation.condition, inner.places)
+    columns, (expressions,), places = _moved_lists(calculation.columns, [calculation.expressions], inner)
+    return _Plain(Calculation(columns, inner.relation, expressions, condition), places, len(columns) - 1)
+
+
+def _moved_expansion(expansion: Expansion, inner: _Plain) -> _Plain:
+    columns, projections, places = _moved_lists(expansion.columns, expansion.projections, inner)
+    return _Plain(Expansion(columns, inner.relation, tuple(projections)), places, len(columns) - 1)
+
+
+def _moved_lists(
+    columns: Sequence[Column], lists: Sequence[Sequence[BoundExpression]], inner: _Plain
+) -> tuple[tuple[Column, ...], list[tuple[BoundExpression, ...]], dict[int, int]]:
+    """Columns and what they are computed of, without the bounds of windows, and the time behind them."""
+    kept = [at for at in range(len(columns)) if not all(_is_gone(each[at], inner) for each in lists)]
+    time = inner.relation.columns[inner.time]
+    own = BoundColumn(time.type, inner.time, time.name, time.time)
+    moved = [(*(_moved(each[at], inner.places) for at in kept), own) for each in lists]
+    names = [columns[at] for at in kept]
+    added = replace(time, name=_free_name(time.name, names))
+    return (*names, added), moved, {at: place for place, at in enumerate(kept)}
+
+
+def _is_gone(expression: BoundExpression, inner: _Plain) -> bool:
+    return isinstance(expression, BoundColumn) and expression.index not in inner.places
+
+
+def _free_name(name: str, columns: Sequence[Column]) -> str:
+    taken = {column.name for column in columns}
+    numbered = (f"{name}${number}" for number in range(len(taken) + 1))
+    return next(each for each in numbered if each not in taken)
+
+
+def _moved(expression: BoundExpression, places: dict[int, int]) -> BoundExpression:
+    """The expression on columns that stand elsewhere; KeyError if one of them is gone."""
+    if isinstance(expression, BoundColumn):
+        return replace(expression, index=places[expression.index])
+    if isinstance(expression, BoundFunction):
+        return replace(expression, arguments=tuple(_moved(each, places) for each in expression.arguments))
+    if isinstance(expression, (BoundConstant, BoundSymbol)):
+        return expression
+    # The window columns have another reader: rows carry their windows then.
+    raise KeyError(type(expression).__name__)
+
+
+def _moved_aggregate(use: BoundAggregate, places: dict[int, int]) -> BoundAggregate:
+    condition = None if use.condition is None else places[use.condition]
+    return BoundAggregate(use.call, tuple(each if each < 0 else places[each] for each in use.arguments), condition)

@@ -1,0 +1,1 @@
+"""CAST: value by value, and on whole columns."""

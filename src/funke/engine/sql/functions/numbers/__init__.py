@@ -1,0 +1,1 @@
+"""Functions of numbers, and exact decimal arithmetic."""

@@ -1,0 +1,1 @@
+"""Functions of strings: parts, patterns, hashes."""

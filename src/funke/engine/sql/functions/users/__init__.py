@@ -1,0 +1,1 @@
+"""Functions that users wrote, as functions of SQL."""

@@ -1,0 +1,1 @@
+"""Operators of aggregates by key."""

@@ -1,0 +1,55 @@
+"""Keeps what changes leave, and gives it when all of them have come."""
+
+from __future__ import annotations
+
+import pickle
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from funke.engine.sql.operators.gathering_operator import GatheringOperator
+from funke.engine.sql.table_rows import to_batches
+from funke.engine.types.columns import ColumnBatch
+from funke.engine.types.row import RowKind
+
+if TYPE_CHECKING:
+    from funke.engine.sql.plan.changelogs.final_rows import FinalRows
+    from funke.engine.types.columns import Array
+
+__all__ = ["FinalRowsOperator"]
+
+_ADDED = (RowKind.INSERT.value, RowKind.UPDATE_AFTER.value)
+
+
+class FinalRowsOperator(GatheringOperator):
+    """Has to see all changes of the rows that it sees."""
+
+    def __init__(self, node: FinalRows) -> None:
+        super().__init__()
+        self._node = node
+
+    def results(self, rows: ColumnBatch | None) -> ColumnBatch | None:
+        """What was added and not taken back, in the order in which it came."""
+        if rows is not None and rows.kinds is not None:
+            rows = rows.take(pa.array(_left(rows)))
+        if rows is not None and len(rows):
+            return ColumnBatch(rows.data, rows.timestamps)
+        if self._node.otherwise is None:
+            return None
+        (row,) = to_batches(self._node.columns, [self._node.otherwise])
+        return row
+
+
+def _left(changes: ColumnBatch) -> Array:
+    is_added = np.isin(changes.kinds, _ADDED)
+    keys = [pickle.dumps(row) for row in zip(*(column.to_pylist() for column in changes.data.columns))]
+    gone = Counter(key for key, added in zip(keys, is_added) if not added)
+    kept = []
+    for place, (key, added) in enumerate(zip(keys, is_added)):
+        if added and gone[key]:
+            gone[key] -= 1
+        elif added:
+            kept.append(place)
+    return np.array(kept, np.int64)

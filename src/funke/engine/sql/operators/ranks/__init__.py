@@ -1,0 +1,1 @@
+"""Operators that keep the first rows of keys, or sort rows."""

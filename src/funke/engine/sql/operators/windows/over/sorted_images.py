@@ -1,0 +1,190 @@
+"""Partitions as they are after each of some changes, side by side, and OVER functions of their rows.
+
+What stands in front of all changes of a partition is the same in all of its images, and so is left out of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from funke.engine.sql.binding.relations import BoundAggregate
+from funke.engine.sql.functions.aggregates.kernel import Fields
+from funke.engine.sql.functions.aggregates.segments import Segments
+from funke.engine.sql.operators.windows.over.framed_rows import framed_rows
+from funke.engine.sql.operators.windows.over.frames import last_peers
+from funke.engine.sql.operators.windows.slices.gathered_rows import group_kernel
+
+if TYPE_CHECKING:
+    from funke.engine.types.columns.arrays import Array
+
+__all__ = ["ImageFunction", "SortedImages", "image_function"]
+
+# As in Flink these are made of a count and of sums: one more value is a change also if the result stays the same.
+_COUNTING = ("avg", "stddev_pop", "stddev_samp", "var_pop", "var_samp")
+
+
+class SortedImages:
+    """Images of partitions: lists of row numbers, in order; `owners` says whose they are.
+
+    `prefixes` are the rows in front of the images of each partition. `values` has the same number for rows that are
+    equal by the order; None if each row stands for itself.
+    """
+
+    def __init__(
+        self,
+        data: pa.RecordBatch,
+        values: Array | None,
+        prefixes: Sequence[list[int]],
+        owners: Sequence[int],
+        images: Sequence[list[int]],
+    ) -> None:
+        self.data = data
+        self._values = values
+        self._prefixes = prefixes
+        lengths = np.fromiter(map(len, images), np.int64, len(images))
+        self.starts = np.cumsum(lengths) - lengths
+        self.rows = _numbers(images)
+        is_there = lengths > 0
+        self.segments = Segments(self.starts[is_there], len(self.rows))
+        self.owners = np.fromiter(owners, np.int64, len(owners))[is_there]
+
+    @cached_property
+    def shown(self) -> Array:
+        """For each row of the images the one whose result it shows: the last one that is equal."""
+        segments = self.segments
+        if self._values is None:
+            return np.arange(segments.length)
+        return last_peers(segments.segment_of_row, self._values[self.rows])
+
+    @cached_property
+    def is_first_peer(self) -> Array:
+        """Which rows are the first ones of their image that are equal."""
+        is_first: Array = np.ones(self.segments.length, np.bool_)
+        if self._values is not None:
+            values = self._values[self.rows]
+            is_first[1:] = values[1:] != values[:-1]
+            is_first[self.segments.starts] = True
+        return is_first
+
+    @cached_property
+    def prefix_lengths(self) -> Array:
+        return np.fromiter(map(len, self._prefixes), np.int64, len(self._prefixes))
+
+    @cached_property
+    def prefix_rows(self) -> Array:
+        """The rows in front, of one partition after the other."""
+        return _numbers(self._prefixes)
+
+    def prefix_peers(self) -> Array:
+        """How many different values stand in front of the images of each partition."""
+        values = self._values
+        assert values is not None
+        counts = [len(np.unique(values[np.array(each, np.int64)])) for each in self._prefixes]
+        return np.array(counts, np.int64)
+
+
+def _numbers(lists: Sequence[list[int]]) -> Array:
+    return np.concatenate([np.zeros(0, np.int64), *(np.array(each, np.int64) for each in lists)])
+
+
+class ImageFunction:
+    """One function of the rows of images."""
+
+    # Whether it can go on from rows that all images of a partition have in front.
+    has_prefixes = True
+
+    def results(self, images: SortedImages) -> list[pa.Array]:
+        """The result of each row, and what else makes a change of it."""
+        raise NotImplementedError
+
+
+def image_function(aggregate: BoundAggregate, preceding: int | None) -> ImageFunction:
+    """What computes a call over all rows before each row, or over so many of them."""
+    if preceding is not None:
+        return _Framed(aggregate, preceding)
+    return _RANKS.get(aggregate.call.function.name, _Running)(aggregate)
+
+
+class _Running(ImageFunction):
+    """An aggregate of all rows up to each row."""
+
+    def __init__(self, aggregate: BoundAggregate) -> None:
+        self._aggregate = aggregate
+        self._kernel = group_kernel(aggregate.call)
+        # Objects are changed in place: the images would share them.
+        self.has_prefixes = object not in self._kernel.dtypes
+        call = aggregate.call
+        is_sum = call.function.name == "sum" and call.types[0]._nullable
+        self._is_counting = is_sum or call.function.name in _COUNTING
+
+    def results(self, images: SortedImages) -> list[pa.Array]:
+        rows = framed_rows(self._aggregate, images.data, images.segments, images.rows)
+        _, results = self._kernel.running(self._before(images), rows)
+        if not self._is_counting:
+            return [results]
+        return [results, pa.array(rows.running_count(np.zeros(len(images.segments), np.int64)))]
+
+    def _before(self, images: SortedImages) -> Fields:
+        kernel, lengths = self._kernel, images.prefix_lengths
+        if not lengths.any():
+            return kernel.create(len(images.segments))
+        fields, is_there = kernel.create(len(lengths)), lengths > 0
+        starts = (np.cumsum(lengths) - lengths)[is_there]
+        segments = Segments(starts, len(images.prefix_rows))
+        rows = framed_rows(self._aggregate, images.data, segments, images.prefix_rows)
+        for one, made in zip(fields, kernel.accumulate(kernel.create(len(starts)), rows)):
+            one[is_there] = made
+        return tuple(field[images.owners] for field in fields)
+
+
+class _Framed(ImageFunction):
+    """An aggregate of each row and some rows before it, computed anew for each: nothing is rounded twice."""
+
+    has_prefixes = False
+
+    def __init__(self, aggregate: BoundAggregate, preceding: int) -> None:
+        self._aggregate, self._preceding = aggregate, preceding
+        self._kernel = group_kernel(aggregate.call)
+
+    def results(self, images: SortedImages) -> list[pa.Array]:
+        segments = images.segments
+        rows = np.arange(segments.length)
+        first = np.maximum(rows - self._preceding, segments.starts[segments.segment_of_row])
+        lengths = rows - first + 1
+        starts = np.cumsum(lengths) - lengths
+        places = np.arange(int(lengths.sum())) + np.repeat(first - starts, lengths)
+        framed = framed_rows(self._aggregate, images.data, Segments(starts, len(places)), images.rows[places])
+        kernel = self._kernel
+        return [kernel.values(kernel.accumulate(kernel.create(segments.length), framed))]
+
+
+class _Rank(ImageFunction):
+    """One more than the rows before the first one that is equal."""
+
+    def __init__(self, aggregate: BoundAggregate) -> None:
+        pass
+
+    def results(self, images: SortedImages) -> list[pa.Array]:
+        segments = images.segments
+        places = np.arange(segments.length)
+        first = np.maximum.accumulate(np.where(images.is_first_peer, places, 0))
+        before = images.prefix_lengths[images.owners] - segments.starts
+        return [pa.array(first + before[segments.segment_of_row] + 1)]
+
+
+class _DenseRank(_Rank):
+    """The number of the value."""
+
+    def results(self, images: SortedImages) -> list[pa.Array]:
+        segments = images.segments
+        counts = np.cumsum(images.is_first_peer)
+        before = images.prefix_peers()[images.owners] - counts[segments.starts]
+        return [pa.array(counts + before[segments.segment_of_row] + 1)]
+
+
+_RANKS: dict[str, type[_Running | _Rank]] = {"rank": _Rank, "dense_rank": _DenseRank}

@@ -1,0 +1,1 @@
+"""Session windows: which are open, and their aggregates."""

@@ -1,0 +1,1 @@
+"""Changelog modes and upsert keys, and the nodes that change them."""

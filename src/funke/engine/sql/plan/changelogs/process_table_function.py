@@ -1,0 +1,89 @@
+"""ProcessTableFunction: TO_CHANGELOG and FROM_CHANGELOG, changes as rows that say what they are, and the way back."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from funke.engine.sql.binding.changelog_functions import FromChangelog, ToChangelog
+from funke.engine.sql.plan import (
+    ALL_KINDS,
+    INSERTS,
+    ExplainStyle,
+    Kinds,
+    PlanNode,
+    Pruned,
+    WatermarkStep,
+    column_name,
+    same_columns,
+)
+
+if TYPE_CHECKING:
+    from funke.engine.operators.operator import Operator, TaskInfo
+    from funke.engine.sql.meaning.column_texts import ColumnTexts
+
+__all__ = ["FromChangelogFunction", "ToChangelogFunction"]
+
+
+@dataclass(frozen=True)
+class _ProcessTableFunction(PlanNode):
+    operator_name: ClassVar[str] = "ProcessTableFunction"
+
+    @property
+    @abstractmethod
+    def function_name(self) -> str:
+        """The name of the function in SQL."""
+
+    def needs_before(self, wanted: bool) -> tuple[bool, ...]:
+        return (True,)
+
+    def pruned(self, needed: frozenset[int]) -> Pruned:
+        return self, same_columns(self)
+
+    def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
+        return wanted
+
+    def title(self, style: ExplainStyle) -> str:
+        fields = ",".join(map(column_name, self.columns))
+        return f"ProcessTableFunction(invocation=[{self.function_name}(TABLE(#0))], select=[{fields}])"
+
+
+@dataclass(frozen=True)
+class ToChangelogFunction(ToChangelog, _ProcessTableFunction):
+    """The kind of a change is the first column."""
+
+    function_name: ClassVar[str] = "TO_CHANGELOG"
+
+    input: PlanNode
+
+    def changelog(self) -> Kinds:
+        return INSERTS
+
+    def column_text(self, texts: ColumnTexts, index: int) -> str:
+        return texts.column(self.input, index - 1) if index else "OP"
+
+    def create(self, task: TaskInfo) -> Operator:
+        from funke.engine.sql.operators.changelogs.changelog_rows import WriteKindsOperator
+
+        return WriteKindsOperator(self)
+
+
+@dataclass(frozen=True)
+class FromChangelogFunction(FromChangelog, _ProcessTableFunction):
+    """The column with the kind of a change is left out."""
+
+    function_name: ClassVar[str] = "FROM_CHANGELOG"
+
+    input: PlanNode
+
+    def changelog(self) -> Kinds:
+        return ALL_KINDS
+
+    def column_text(self, texts: ColumnTexts, index: int) -> str:
+        return texts.column(self.input, index + (index >= self.op_index))
+
+    def create(self, task: TaskInfo) -> Operator:
+        from funke.engine.sql.operators.changelogs.changelog_rows import ReadKindsOperator
+
+        return ReadKindsOperator(self)

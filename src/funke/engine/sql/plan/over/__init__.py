@@ -1,0 +1,1 @@
+"""Plan nodes of OVER: each row with aggregates of its neighbours."""

@@ -1,0 +1,1 @@
+"""Plan nodes of orders: Top-N, deduplication, LIMIT, ORDER BY."""

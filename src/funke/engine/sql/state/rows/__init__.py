@@ -1,0 +1,1 @@
+"""Rows as state: in columns that grow, as bytes, by key and by rank."""

@@ -1,0 +1,87 @@
+"""Rows in columns with what they are sorted by: what loops that keep some rows of each key work on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from funke.engine.sql.binding.relations import SortKey
+from funke.engine.sql.state.order_words import OrderWords
+from funke.engine.sql.state.rows.growing_columns import GrowingColumns
+
+if TYPE_CHECKING:
+    from funke.engine.types.columns.arrays import Array
+
+__all__ = ["OrderedRows"]
+
+_TEXTS = pa.schema([pa.field("order", pa.large_binary())])
+_NO_OFFSETS: Array = np.empty(0, np.int64)
+_NO_BYTES: Array = np.empty(0, np.uint8)
+# Copying a row costs less than finding out which ones to copy.
+_SMALL_BATCH = 1 << 9
+
+
+class OrderedRows:
+    """Rows have numbers in the order in which they were added."""
+
+    def __init__(self, schema: pa.Schema, order: Sequence[SortKey]) -> None:
+        self.schema = schema
+        self._words = OrderWords(schema, order)
+        self.word_count, self.has_texts = self._words.count, self._words.has_texts
+        self.clear()
+
+    def clear(self) -> None:
+        """Forgets all rows."""
+        self._rows = GrowingColumns(self.schema)
+        self._texts = GrowingColumns(_TEXTS)
+
+    @property
+    def count(self) -> int:
+        """The number of the next row."""
+        return self._rows.count
+
+    def words_of(self, data: pa.RecordBatch) -> tuple[Array, Array, Array]:
+        """The words of rows that are about to be added, and the offsets and bytes of all texts that decide further."""
+        words, texts = self._words.of(data)
+        if texts is None:
+            return words, _NO_OFFSETS, _NO_BYTES
+        self._texts.add(pa.RecordBatch.from_arrays([texts], schema=_TEXTS))
+        return words, *self._texts.text_buffers(0)
+
+    def adds_all(self, data: pa.RecordBatch) -> bool:
+        """Whether all rows of a batch are added: their texts are there before, or choosing would cost more."""
+        return self.has_texts or data.num_rows < _SMALL_BATCH
+
+    def add(self, data: pa.RecordBatch, entered: Array, is_first: bool = True) -> None:
+        """Adds the rows of a batch that have entered, or all, with the first of them."""
+        if self.adds_all(data):
+            if is_first:
+                self._rows.add(data)
+        elif len(entered):
+            self._rows.add(data if len(entered) == data.num_rows else data.take(pa.array(entered)))
+
+    def put(self, data: pa.RecordBatch) -> Array:
+        """Adds all rows; returns their words, a line for each."""
+        words = self.words_of(data)[0]
+        self._rows.add(data)
+        return words.reshape(data.num_rows, self.word_count)
+
+    def keep(self, rows: Array) -> None:
+        """Forgets all rows but some, which get their numbers anew, from 0 on."""
+        data = self.take(rows)
+        self._rows.clear()
+        self._texts.clear()
+        if self.has_texts:
+            self.words_of(data)
+        self._rows.add(data)
+
+    def take(self, rows: Array) -> pa.RecordBatch:
+        """Rows by their numbers."""
+        return pa.RecordBatch.from_arrays(self._rows.take(rows), schema=self.schema)
+
+    def take_columns(self, rows: Array) -> list[pa.Array]:
+        """The columns of rows."""
+        return self._rows.take(rows)

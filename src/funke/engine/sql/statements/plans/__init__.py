@@ -1,0 +1,1 @@
+"""Statements as plans of jobs: INSERT, EXPLAIN, stored plans."""

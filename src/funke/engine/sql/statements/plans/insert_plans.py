@@ -1,0 +1,207 @@
+"""Plans INSERT: the rows of a query, in the columns and types of the table that they go to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from funke.engine.flink_exceptions import ValidationException
+from funke.engine.sql.binding import (
+    BoundColumn,
+    BoundConstant,
+    BoundExpression,
+    BoundFunction,
+    Calculation,
+    Column,
+    Relation,
+)
+from funke.engine.sql.binding.expression_binder import ExpressionBinder, whole_units
+from funke.engine.sql.binding.scope import Scope, ScopeColumn, refused
+from funke.engine.sql.catalog.objects import CatalogTable, CatalogView, Identifier
+from funke.engine.sql.connectors.table_factories import create_table_sink
+from funke.engine.sql.connectors.table_sink import TableSink
+from funke.engine.sql.statements.outcome import InsertPlan
+from funke.engine.sql.statements.table_session import TableSession
+from funke.engine.sql.statements.tables.resolved_table import ResolvedColumn, ResolvedTable, resolved
+from funke.engine.sql.statements.tables.table_scans import table_context
+from funke.engine.sql.syntax import statements as syntax
+from funke.engine.sql.syntax.expressions import Call, Cast, Expression, Literal, Name, TypeArgument
+from funke.engine.types.logical import (
+    INTERVAL,
+    BigIntType,
+    DataType,
+    DecimalType,
+    IntType,
+    VarCharType,
+    to_sql_text,
+    with_nullable,
+)
+from funke.engine.types.logical.casts import can_cast_implicitly
+
+__all__ = ["cast_rows", "plan_insert", "plan_rows"]
+
+
+def plan_insert(session: TableSession, statement: syntax.Insert) -> InsertPlan:
+    """Plan INSERT INTO … query."""
+    identifier, table = _target(session, statement.path)
+    relation = session.bind(statement.query)
+    names = _target_names(session, table, statement, len(relation.columns))
+    partition = {name: str(_constant(value)) for name, value in statement.partition}
+    plan = plan_rows(
+        session, identifier, table, relation, names, partition, statement.is_overwrite, dict(statement.options)
+    )
+    return replace(plan, text=statement.written, on_conflict=statement.on_conflict)
+
+
+def plan_rows(
+    session: TableSession,
+    identifier: Identifier | None,
+    table: CatalogTable,
+    relation: Relation,
+    names: Sequence[str] | None = None,
+    partition: Mapping[str, str] | None = None,
+    is_overwrite: bool = False,
+    options: Mapping[str, str] | None = None,
+) -> InsertPlan:
+    """Plan rows for a table; `names` are those of the table's columns that they are for, None means all."""
+    columns = resolved(table.schema, session.binder())
+    shown = identifier or Identifier("*anonymous*", "*anonymous*", "*anonymous*")
+    sink = create_table_sink(table_context(session, shown, table, columns, options or {}))
+    sink = _with_metadata(sink, columns)
+    if is_overwrite:
+        sink = sink.with_overwrite()
+    if partition:
+        sink = sink.with_partition(partition)
+    wanted = columns.persisted
+    filled = _filled(session, relation, wanted, names, partition or {})
+    rows = cast_rows(session, filled, wanted, shown.summary)
+    key = tuple(place for place, each in enumerate(wanted) if each.name in columns.primary_key)
+    checked = (place for place, each in enumerate(filled.columns) if each.type._nullable)
+    not_null = tuple(place for place in checked if not wanted[place].type._nullable)
+    return InsertPlan(identifier, rows, sink, key, not_null)
+
+
+def _target(session: TableSession, path: tuple[str, ...]) -> tuple[Identifier, CatalogTable]:
+    identifier = session.catalogs.qualify(path)
+    found = session.catalogs.get(identifier)
+    if isinstance(found, CatalogView):
+        raise ValidationException(f"the view {identifier} cannot be written to")
+    return identifier, found
+
+
+def _target_names(
+    session: TableSession, table: CatalogTable, statement: syntax.Insert, count: int
+) -> tuple[str, ...] | None:
+    """The columns that the rows are for: those that are listed, or all but those of the partition."""
+    persisted = [each.name for each in resolved(table.schema, session.binder()).persisted]
+    fixed = dict(statement.partition)
+    for place, name in enumerate((*statement.columns, *fixed)):
+        if name not in persisted:
+            raise refused(f"Unknown target column '{name}'", statement.place_of(place))
+        if name in statement.columns[:place]:
+            raise refused(f"Target column '{name}' is assigned more than once", statement.place_of(place))
+    if not statement.columns:
+        return tuple(name for name in persisted if name not in fixed) if fixed else None
+    if len(statement.columns) != count:
+        raise refused(
+            "Number of columns must match number of query columns", statement.query.position or statement.position
+        )
+    return statement.columns
+
+
+def _filled(
+    session: TableSession,
+    relation: Relation,
+    wanted: Sequence[ResolvedColumn],
+    names: Sequence[str] | None,
+    partition: Mapping[str, str],
+) -> Relation:
+    """Rows with all columns of the table: NULL where the query gives nothing, the values of the PARTITION clause."""
+    if names is None:
+        return relation
+    binder = ExpressionBinder(_scope(relation), session.binder().session)
+    expressions: list[BoundExpression] = []
+    columns: list[Column] = []
+    for column in wanted:
+        if column.name in names:
+            bound: BoundExpression = binder.bind(Name((f"c{list(names).index(column.name)}",)))
+        elif column.name in partition:
+            text = partition[column.name]
+            bound = binder.bind(Cast(Literal(text, VarCharType(len(text), False)), column.type))
+        else:
+            if not column.type._nullable:
+                raise ValidationException(f"Column '{column.name}' has no default value and does not allow NULLs")
+            bound = BoundConstant(with_nullable(column.type, True), None)
+        expressions.append(bound)
+        columns.append(Column(column.name, bound.type))
+    return Calculation(tuple(columns), relation, tuple(expressions))
+
+
+def cast_rows(session: TableSession, relation: Relation, wanted: Sequence[ResolvedColumn], name: str) -> Relation:
+    """Rows in the columns of a table; refuses types that are not taken for them."""
+    given = relation.columns
+    if len(given) != len(wanted):
+        raise _mismatch(name, "Different number of columns.", given, wanted)
+    for place, (one, other) in enumerate(zip(given, wanted), 1):
+        # NOT NULL is looked after when rows are written.
+        if not can_cast_implicitly(one.type, with_nullable(other.type, True)) and not _is_interval_number(one, other):
+            cause = f"Incompatible types for sink column '{other.name}' at position {place}."
+            raise _mismatch(name, cause, given, wanted)
+    columns = tuple(Column(each.name, each.type) for each in wanted)
+    if all(_is_same(one.type, other.type) for one, other in zip(given, columns)):
+        if [each.name for each in given] == [each.name for each in columns]:
+            return replace(relation, columns=columns)
+        same = (BoundColumn(each.type, place, each.name) for place, each in enumerate(given))
+        return Calculation(columns, relation, tuple(same))
+    binder = ExpressionBinder(_scope(relation), session.binder().session)
+    casts = []
+    for place, column in enumerate(columns):
+        own = binder.bind(Name((f"c{place}",)))
+        is_same = _is_same(own.type, column.type)
+        value = _interval_units(relation, place) if _is_interval_number(given[place], column) else Name((f"c{place}",))
+        casts.append(own if is_same else binder.bind(Cast(value, with_nullable(column.type, True))))
+    return Calculation(columns, relation, tuple(casts))
+
+
+def _is_interval_number(given: Column, wanted: Column | ResolvedColumn) -> bool:
+    return isinstance(given.type, INTERVAL) and isinstance(wanted.type, (IntType, BigIntType, DecimalType))
+
+
+def _interval_units(relation: Relation, place: int) -> Expression:
+    """How many units an interval has: those of a constant are rounded, others cut, as in Flink."""
+    value = relation.expressions[place] if isinstance(relation, Calculation) else None
+    if isinstance(value, BoundConstant):
+        units = whole_units(value)
+        return Literal(units.value, units.type)
+    # The type of (end - start) DAY does not keep the unit.
+    is_between = isinstance(value, BoundFunction) and value.call.function.name == "interval between"
+    unit = (TypeArgument(value.call.arguments[2].value),) if isinstance(value, BoundFunction) and is_between else ()
+    return Call("interval units", (Name((f"c{place}",)), *unit))
+
+
+def _is_same(one: DataType, other: DataType) -> bool:
+    return with_nullable(one, True) == with_nullable(other, True)
+
+
+def _scope(relation: Relation) -> Scope:
+    return Scope(tuple(ScopeColumn(f"c{place}", each.type) for place, each in enumerate(relation.columns)))
+
+
+def _mismatch(name: str, cause: str, given: Sequence[Column], wanted: Sequence[ResolvedColumn]) -> ValidationException:
+    query = ", ".join(f"{each.name}: {to_sql_text(each.type)}" for each in given)
+    sink = ", ".join(f"{each.name}: {to_sql_text(each.type)}" for each in wanted)
+    return ValidationException(
+        f"Column types of query result and sink for '{name}' do not match.\nCause: {cause}\n\n"
+        f"Query schema: [{query}]\nSink schema:  [{sink}]"
+    )
+
+
+def _with_metadata(sink: TableSink, columns: ResolvedTable) -> TableSink:
+    keys = [each.metadata_key for each in columns.metadata if each.is_persisted]
+    return sink.with_metadata(keys) if keys else sink
+
+
+def _constant(value: object) -> object:
+    if not isinstance(value, Literal):
+        raise ValidationException("a partition is given by constants")
+    return value.value

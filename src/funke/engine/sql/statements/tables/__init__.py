@@ -1,0 +1,1 @@
+"""Tables of statements: their columns, changes of them, and the relations that read them."""

@@ -1,0 +1,1 @@
+"""Hashes of keys and key groups, the same on every machine."""

@@ -1,0 +1,1 @@
+"""Parts of table environments: what they hold, and how they run and explain it."""

@@ -1,0 +1,1 @@
+"""Names and expressions of Flink 1.x."""

@@ -1,0 +1,1 @@
+"""What results and tables say about themselves."""

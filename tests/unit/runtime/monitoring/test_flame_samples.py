@@ -1,0 +1,80 @@
+"""Samples of whole stacks: whose function a thread is in, and whether it computes or waits."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from funke.engine.runtime.monitoring.flame_samples import (
+    SLOT_LOOP,
+    WAITING,
+    SampledStack,
+    SampledThread,
+    SampleOrder,
+    take_samples,
+)
+
+ORDER = SampleOrder(samples=12, delay_ms=8, depth=100)
+
+
+@contextmanager
+def working(act: Callable[[threading.Event], None], vertex: int | None = 3) -> Iterator[SampledThread]:
+    """A thread that does something until the end of the block."""
+    is_over, known = threading.Event(), threading.Event()
+    found: list[SampledThread] = []
+
+    def run() -> None:
+        found.append(SampledThread(threading.get_ident(), threading.get_native_id(), lambda: vertex))
+        known.set()
+        act(is_over)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    known.wait()
+    yield found[0]
+    is_over.set()
+    thread.join()
+
+
+def computing(is_over: threading.Event) -> None:
+    while not is_over.is_set():
+        sum(range(2000))
+
+
+def sleeping(is_over: threading.Event) -> None:
+    is_over.wait()
+
+
+def most(stacks: tuple[SampledStack, ...]) -> SampledStack:
+    assert sum(each.times for each in stacks) == ORDER.samples
+    return max(stacks, key=lambda each: each.times)
+
+
+def test_a_function_that_computes() -> None:
+    with working(computing) as thread:
+        found = most(take_samples(ORDER, thread))
+    assert found.vertex_id == 3 and found.is_on_cpu
+    lines = {f"computing test_flame_samples.py:{computing.__code__.co_firstlineno + number}" for number in (1, 2)}
+    assert lines & set(found.frames)
+
+
+def test_a_function_that_waits() -> None:
+    with working(sleeping) as thread:
+        found = most(take_samples(ORDER, thread))
+    assert not found.is_on_cpu
+    place = found.frames.index(f"sleeping test_flame_samples.py:{sleeping.__code__.co_firstlineno + 1}")
+    # What it calls is a library's: without lines, which would split it.
+    assert found.frames[place + 1].split() == ["wait", "threading.py"]
+
+
+def test_a_slot_that_works_for_no_vertex() -> None:
+    with working(sleeping, None) as thread:
+        assert most(take_samples(ORDER, thread)).frames == (WAITING,)
+    with working(computing, None) as thread:
+        assert most(take_samples(ORDER, thread)).frames == (SLOT_LOOP,)
+
+
+def test_stacks_are_cut() -> None:
+    with working(sleeping) as thread:
+        assert {len(each.frames) for each in take_samples(SampleOrder(2, 1, 1), thread)} == {1}

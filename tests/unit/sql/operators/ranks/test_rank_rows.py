@@ -1,0 +1,243 @@
+"""Top-N sends the changes that Flink's rules make of one row after the other, in both forms of its loop."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from operator import itemgetter
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from funke.engine.graph.operations import ColumnOperator
+from funke.engine.sql.binding.relations import Column, Scan, SortKey
+from funke.engine.sql.operators.calculate import schema_of
+from funke.engine.sql.operators.ranks.sort_tuples import sort_tuples
+from funke.engine.sql.plan.changelogs.changes import ALL_KINDS, INSERTS
+from funke.engine.sql.plan.ranks.rank import Rank
+from funke.engine.sql.plan.ranks.rank_strategy import RankStrategy
+from funke.engine.types.logical.sql_text import from_sql_text
+from tests.harness.backends import choice_of
+from tests.harness.kernel_forms import use_form
+from tests.harness.operator_harness import OperatorHarness
+from tests.harness.plan_nodes import factory_of, rows_of
+from tests.harness.sql_changelogs import Change, batch_of, changes_of, inserts
+
+COLUMNS = tuple(Column(name, from_sql_text(kind)) for name, kind in (("k", "INT"), ("id", "INT"), ("v", "BIGINT")))
+ORDERS = {
+    "no order": (),
+    "falling": (SortKey(2, False, False),),
+    "by two": (SortKey(2, True, True), SortKey(1, False, False)),
+}
+_by_order: Callable[[Any], Any] = itemgetter(0)
+
+
+def node_of(strategy: RankStrategy, order: Sequence[SortKey] = (), **fields: Any) -> Rank:
+    kinds = INSERTS if strategy is RankStrategy.APPEND else ALL_KINDS
+    row_key = (0, 1) if strategy is RankStrategy.UPDATE else ()
+    node = Rank(COLUMNS, rows_of(COLUMNS, kinds), (0,), tuple(order), 1, 3, strategy=strategy, row_key=row_key)
+    node = replace(node, **fields)
+    number = (Column("n", from_sql_text("BIGINT NOT NULL")),)
+    return replace(node, columns=COLUMNS + number) if node.has_number else node
+
+
+class Model:
+    """Flink's rules, row by row, on a sorted list for each key."""
+
+    def __init__(self, node: Rank) -> None:
+        self.node = node
+        self.lists: dict[Any, list[Any]] = {}
+        self.sent: list[Change] = []
+
+    def take(self, change: Change) -> list[Change]:
+        sign, row = change
+        (order,) = sort_tuples(batch_of([change], COLUMNS).data, self.node.order)
+        known = self.lists.setdefault(row[0], [])
+        self.sent = []
+        if sign in ("-U", "-D"):
+            self._remove(known, (order, row))
+        elif self.node.strategy is RankStrategy.RETRACT:
+            self._insert(known, (order, row))
+        elif self.node.strategy is RankStrategy.UPDATE:
+            self._update(known, (order, row))
+        else:
+            self._append(known, (order, row))
+        return self.sent
+
+    def send(self, sign: str, entry: Any, number: int) -> None:
+        node = self.node
+        if node.first <= number <= node.last and (sign != "-U" or node.sends_before):
+            self.sent.append((sign, (*entry[1], number) if node.has_number else entry[1]))
+
+    def replace(self, before: list[Any], after: list[Any], start: int, end: int) -> None:
+        for place in range(start, end):
+            self.send("-U", before[place], place + 1)
+            self.send("+U", after[place], place + 1)
+
+    def _append(self, known: list[Any], entry: Any) -> None:
+        if len(known) < self.node.last or (known and entry[0] < known[-1][0]):
+            self._insert(known, entry)
+            del known[self.node.last :]
+
+    def _insert(self, known: list[Any], entry: Any) -> None:
+        last, place = self.node.last, bisect_right(known, entry[0], key=_by_order)
+        before = known[:last]
+        known.insert(place, entry)
+        if self.node.tells_numbers:
+            self.replace(before, known, place, len(before))
+            if len(known) <= last:
+                self.send("+I", known[-1], len(known))
+        elif place < last:
+            if len(known) > last:
+                self.send("-D", known[last], last)
+            self.send("+I", entry, place + 1)
+
+    def _update(self, known: list[Any], entry: Any) -> None:
+        place = next((at for at, each in enumerate(known) if each[1][:2] == entry[1][:2]), None)
+        if place is None:
+            self._append(known, entry)
+            return
+        old, before, at = known[place], known[:], place
+        del known[place]
+        if old[0] != entry[0]:
+            at = bisect_right(known, entry[0], key=_by_order)
+        known.insert(at, entry)
+        if self.node.tells_numbers:
+            moved = range(min(at, place), max(at, place) + 1)
+            for number in moved:
+                self.send("-U", before[number], number + 1)
+            for number in moved:
+                self.send("+U", known[number], number + 1)
+        else:
+            self.send("-U", old, place + 1)
+            self.send("+U", entry, at + 1)
+
+    def _remove(self, known: list[Any], entry: Any) -> None:
+        start, end = (find(known, entry[0], key=_by_order) for find in (bisect_left, bisect_right))
+        place = next((at for at in range(start, end) if known[at][1] == entry[1]), None)
+        if place is None:
+            return
+        last, before = self.node.last, known[:]
+        gone = known.pop(place)
+        if self.node.tells_numbers:
+            self.replace(before, known, place, min(last, len(known)))
+            if len(known) < last:
+                self.send("-D", before[-1], len(before))
+        elif place < last:
+            self.send("-D", gone, place + 1)
+            if len(known) >= last:
+                self.send("+I", known[last - 1], last)
+
+
+class Running:
+    """One subtask."""
+
+    def __init__(self, node: Rank, **harness: Any) -> None:
+        self._results = Scan(node.columns, None)
+        self.harness = OperatorHarness(ColumnOperator(factory_of(node)), keeps_columns=True, **harness)
+
+    def feed(self, changes: Sequence[Change]) -> list[Change]:
+        if changes:
+            self.harness.operator.process_columns(batch_of(changes, COLUMNS))
+        return [each for batch in self.harness.elements() for each in changes_of(batch, self._results)]
+
+
+ROWS = st.tuples(st.none() | st.integers(1, 2), st.integers(1, 5), st.none() | st.integers(-2, 3))
+
+
+@st.composite
+def change_lists(draw: st.DrawFn, strategy: RankStrategy) -> list[Change]:
+    changes = inserts(draw(st.lists(ROWS, max_size=25)))
+    if strategy is not RankStrategy.RETRACT:
+        return changes
+    back = draw(st.lists(st.tuples(st.integers(0, 30), st.sampled_from(["-D", "-U"])), max_size=15))
+    for place, sign in back if changes else ():
+        row = changes[place % len(changes)][1]
+        changes.insert(place % len(changes) + 1 + place % 3, (sign, row))
+    return changes
+
+
+@pytest.mark.parametrize("form", ["compiled", "none"])
+@pytest.mark.parametrize("strategy", RankStrategy, ids=lambda each: each.name)
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_changes_are_those_of_one_row_after_the_other(form: str, strategy: RankStrategy, data: st.DataObject) -> None:
+    changes = data.draw(change_lists(strategy))
+    order = ORDERS[
+        data.draw(st.sampled_from([each for each in ORDERS if each != "no order" or strategy.name != "UPDATE"]))
+    ]
+    node = node_of(
+        strategy,
+        order,
+        first=data.draw(st.integers(1, 2)),
+        last=data.draw(st.integers(2, 9)),
+        has_number=data.draw(st.booleans()),
+        sends_before=data.draw(st.booleans()),
+    )
+    size = data.draw(st.integers(1, 8))
+    with pytest.MonkeyPatch.context() as patch:
+        use_form(form, patch)
+        patch.setattr("funke.engine.sql.state.rows.ordered_rows._SMALL_BATCH", size % 2 * 4)
+        running, model = Running(node), Model(node)
+        for start in range(0, len(changes), size):
+            batch = changes[start : start + size]
+            expected = [sent for change in batch for sent in model.take(change)]
+            assert running.feed(batch) == expected
+
+
+@pytest.mark.parametrize("has_number", [True, False])
+def test_many_rows_of_a_key_and_many_keys(has_number: bool) -> None:
+    """Runs move to larger ones, rows that are gone are packed, and changes have more room than a batch has at first."""
+    node = node_of(RankStrategy.APPEND, ORDERS["falling"], last=700, has_number=has_number, sends_before=True)
+    rows = [(place % 3, place, place) for place in range(1500)]
+    model, running = Model(node), Running(node)
+    expected = [sent for row in rows for sent in model.take(("+I", row))]
+    with pytest.MonkeyPatch.context() as patch:
+        use_form("compiled", patch)
+        patch.setattr("funke.engine.sql.operators.keyed_rows._FEW_ROWS", 100)
+        assert [sent for start in range(0, 1500, 500) for sent in running.feed(inserts(rows[start : start + 500]))] == (
+            expected
+        )
+
+
+@pytest.mark.parametrize("strategy", [RankStrategy.APPEND, RankStrategy.RETRACT], ids=lambda each: each.name)
+def test_rows_that_are_gone_take_no_room(strategy: RankStrategy, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("funke.engine.sql.operators.keyed_rows._FEW_ROWS", 10)
+    node = node_of(strategy, ORDERS["falling"], last=2)
+    running, model = Running(node), Model(node)
+    for value in range(60):
+        changes = inserts([(value % 7 if strategy is RankStrategy.APPEND else value, 1, value)])
+        if strategy is RankStrategy.RETRACT and value:
+            changes.append(("-D", (value - 1, 1, value - 1)))
+        assert running.feed(changes) == [sent for each in changes for sent in model.take(each)]
+    state: Any = running.harness.operator
+    assert state.state._rows.count <= 40
+    assert len(state.state._numbers) <= 30
+
+
+@pytest.mark.parametrize("backends", [("hashmap", "rocksdb"), ("rocksdb", "hashmap")], ids="-".join)
+@pytest.mark.parametrize("strategy", RankStrategy, ids=lambda each: each.name)
+def test_ranks_go_on_in_another_backend(backends: tuple[str, str], strategy: RankStrategy) -> None:
+    node = node_of(strategy, ORDERS["by two"], has_number=True)
+    rows = inserts([(None if place % 4 == 0 else place % 4, place % 5, place * 7 % 6) for place in range(40)])
+    model = Model(node)
+    expected = [sent for change in rows for sent in model.take(change)]
+    first = Running(node, backend=choice_of(backends[0]))
+    found = first.feed(rows[:20])
+    second = Running(node, backend=choice_of(backends[1]), restored=[first.harness.snapshot()])
+    assert found + second.feed(rows[20:]) == expected
+    first.harness.close()
+    second.harness.close()
+
+
+def test_entries_are_those_of_the_last_release() -> None:
+    """Lists of rows, each with what it is sorted by in front: savepoints have them."""
+    running = Running(node_of(RankStrategy.APPEND, ORDERS["falling"]))
+    running.feed(inserts([(1, 1, 5), (1, 2, None), (1, 3, 7)]))
+    ((_, part),) = running.harness.operator.snapshot_keyed()
+    ((_, table),) = part.tables.items()
+    assert table == {1: ([(((1, -7),), (1, 3, 7)), (((1, -5),), (1, 1, 5)), (((2,),), (1, 2, None))],)}
+    assert schema_of(COLUMNS).names == ["k", "id", "v"]
