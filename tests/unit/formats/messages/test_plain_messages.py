@@ -16,13 +16,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from funke.engine.connectors.file_sink.csv_format import CsvDialect
 from funke.engine.errors import ConfigurationError, UnsupportedFeatureError
 from funke.engine.flink_exceptions import ValidationException
 from funke.engine.formats.messages.avro_messages import _encoded
 from funke.engine.formats.table.avro_writer import avro_schema
 from funke.engine.formats.table.table_format import schema_of
 from funke.engine.sql.connectors.formats.file_formats import find_file_format
-from funke.engine.sql.connectors.formats.value_writers import plain_text, timestamp_texts
+from funke.engine.sql.connectors.formats.json_lines import JsonLines
+from funke.engine.sql.connectors.formats.value_writers import plain_text, text_column
 from funke.engine.sql.connectors.table_option import OptionValues
 from funke.engine.sql.functions.values import to_values
 from funke.engine.types.logical.data_types import DataTypes
@@ -78,7 +80,49 @@ def test_timestamps_are_written_at_once_as_one_by_one(kind, separator, timestamp
     column = column.cast(pa.int64()).cast(arrow)
     write = plain_text(kind, separator)
     expected = [None if each is None else write(each) for each in to_values(column, kind)]
-    assert timestamp_texts(column, kind, separator) == expected
+    assert text_column(column, kind, separator).to_pylist() == expected
+
+
+@given(
+    st.builds(
+        CsvDialect,
+        separator=st.sampled_from([",", ";", "\t", "ä"]),
+        quote=st.sampled_from(['"', "'", "\x01", None]),
+        escape=st.sampled_from([None, "\\", "!"]),
+    ),
+    st.lists(st.none() | st.text(max_size=5) | st.text("abc-\"'!\\,; \n€", max_size=30), max_size=6),
+)
+def test_texts_of_csv_are_quoted_at_once_as_one_by_one(dialect, texts):
+    write = dialect.quoting()
+    expected = [None if each is None else write(each) for each in texts]
+    assert dialect.quoted(pa.array(texts, pa.large_string())).to_pylist() == expected
+
+
+TYPES = (DataTypes.BIGINT(), DataTypes.STRING(), DataTypes.BOOLEAN(), DataTypes.DOUBLE())
+
+
+@given(
+    st.booleans(),
+    st.lists(
+        st.tuples(
+            st.none() | st.integers(-(2**63), 2**63 - 1),
+            st.none() | st.text(max_size=5) | st.text('ab"\\\n\x1f\x7f€', max_size=8),
+            st.none() | st.booleans(),
+            st.none() | st.floats(-1e6, 1e6).map(float),
+        ),
+        max_size=6,
+    ),
+)
+def test_lines_of_json_are_rows(ignores_nulls, rows):
+    fields = [RowField(name, kind) for name, kind in zip("itbd", TYPES)]
+    schema = schema_of(fields)
+    data = pa.RecordBatch.from_pylist([dict(zip("itbd", row)) for row in rows], schema=schema)
+    expected = [
+        {name: value for name, value in zip("itbd", row) if value is not None or not ignores_nulls} for row in rows
+    ]
+    lines = JsonLines(tuple(fields), ignores_nulls=ignores_nulls).pieces(data)
+    assert all(line.endswith(b"}\n") for line in lines)
+    assert list(map(json.loads, lines)) == expected
 
 
 MANY = (

@@ -28,6 +28,8 @@ from funke.engine.types.information.decimal_type import DecimalTypeInfo
 from funke.engine.types.text_form import text_writer
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from funke.engine.types.text_form import TextWriter
 
 __all__ = ["ARRAYS", "CsvBulkFormat", "CsvDialect", "check_nesting", "row_writer"]
@@ -58,10 +60,7 @@ class CsvDialect:
         """Return the function that quotes a text if it needs it."""
         if self.quote is None:
             return lambda text: text
-        quote, escape = self.quote, self.escape
-        # The rule of Jackson's writer: a text is safe when all its characters lie above all special ones.
-        specials = self.separator + quote + (escape or "") + "\r\n"
-        first_safe = chr(max(map(ord, specials)) + 1)
+        quote, escape, first_safe = self.quote, self.escape, chr(self._first_safe)
 
         def write(text: str) -> str:
             if not text or (len(text) <= _LONGEST_CHECKED and min(text) >= first_safe):
@@ -71,6 +70,29 @@ class CsvDialect:
             return f"{quote}{text.replace(quote, quote * 2)}{quote}"
 
         return write
+
+    @property
+    def _first_safe(self) -> int:
+        # The rule of Jackson's writer: a text is safe when all its characters lie above all special ones.
+        return max(map(ord, self.separator + (self.quote or "") + (self.escape or "") + "\r\n")) + 1
+
+    def quoted(self, texts: pa.Array) -> pa.Array:
+        """A column of large texts as `quoting` writes them."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if self.quote is None:
+            return texts
+        pattern = rf"\A[\x{{{self._first_safe:x}}}-\x{{10ffff}}]{{0,{_LONGEST_CHECKED}}}\z"
+        is_safe = pc.match_substring_regex(texts, pattern)
+        if pc.all(is_safe).as_py():
+            return texts
+        for special in filter(None, (self.escape, self.quote)):
+            if pc.any(pc.match_substring(texts, special)).as_py():
+                texts = pc.replace_substring(texts, special, special * 2)
+        nothing, quote = (pa.scalar(each, pa.large_string()) for each in ("", self.quote))
+        around = pc.if_else(is_safe, nothing, quote) if pc.any(is_safe).as_py() else quote
+        return pc.binary_join_element_wise(around, texts, around, nothing)
 
 
 def row_writer(row_type: RowTypeInfo | TupleTypeInfo, dialect: CsvDialect) -> TextWriter:

@@ -55,19 +55,24 @@ class Partitions:
             return
         places = [next(i for i, each in enumerate(self.fields) if each.name == key) for key in self.keys]
         folders, numbers = self._folders(data, places)
-        for number in np.unique(numbers).tolist():
+        if len(folders) == 1:
+            yield folders.popitem()[1], rest, kinds
+            return
+        for number, folder in folders.items():
             chosen = np.flatnonzero(numbers == number)
-            yield folders[number], rest.take(chosen), None if kinds is None else kinds[chosen]
+            yield folder, rest.take(chosen), None if kinds is None else kinds[chosen]
 
     def _folders(self, data: pa.RecordBatch, places: Sequence[int]) -> tuple[dict[int, str], Array]:
         """The folders by number, and the number of each row's."""
         folders: dict[int, str] = {0: ""}
         numbers: Array = np.zeros(len(data), np.int64)
+        limit = 1
         for place in places:
             encoded = data.column(place).dictionary_encode(null_encoding="encode")
             names = [self._name(self.fields[place], each) for each in self._values(encoded.dictionary, place)]
             numbers = numbers * len(names) + np.asarray(encoded.indices).astype(np.int64)
-            found = np.unique(numbers).tolist()
+            limit *= len(names)
+            found = _distinct(numbers, limit)
             folders = {each: f"{folders[each // len(names)]}{names[each % len(names)]}/" for each in found}
         return {number: folder.rstrip("/") for number, folder in folders.items()}, numbers
 
@@ -77,3 +82,10 @@ class Partitions:
     def _name(self, field: RowField, value: SqlValue) -> str:
         text = "" if value is None else value_text(value, field.data_type)
         return f"{escaped(field.name)}={escaped(text) or self.default_name}"
+
+
+def _distinct(numbers: Array, limit: int) -> list[int]:
+    """The numbers that occur, in order; all are below a limit."""
+    # Counting takes a tenth of the time of sorting.
+    found = np.flatnonzero(np.bincount(numbers)) if limit <= 4 * len(numbers) else np.unique(numbers)
+    return list(found.tolist())

@@ -6,10 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from funke.engine.connectors.file_sink.csv_format import CsvDialect
 from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.formats.table.table_writer import LineFileWriter
-from funke.engine.sql.connectors.formats.value_writers import ValueText, plain_text, timestamp_texts
+from funke.engine.sql.connectors.formats.value_writers import ValueText, plain_text, text_column, to_lines
 from funke.engine.sql.functions.values import to_values
 from funke.engine.types.logical import (
     CHARACTER,
@@ -26,8 +28,6 @@ from funke.engine.types.logical import (
 )
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from funke.engine.types.logical import DataType, RowField
 
 __all__ = ["CsvLines"]
@@ -43,21 +43,23 @@ class CsvLines(LineFileWriter):
 
     def __post_init__(self) -> None:
         """Refuses types that CSV has no form for, where the table is made."""
-        self._writers()
-
-    def _writers(self) -> list[ValueText]:
-        return [self._cell_writer(each.data_type) for each in self.fields]
+        for each in self.fields:
+            self._cell_writer(each.data_type)
 
     def pieces(self, batch: pa.RecordBatch, kinds: Any = None) -> list[bytes]:
-        separator, null = self.dialect.separator, self.dialect.null_text
-        cells = []
-        for column, field, write in zip(batch.columns, self.fields, self._writers()):
-            timestamps = timestamp_texts(column, field.data_type)
-            values: list[Any] = to_values(column, field.data_type) if timestamps is None else timestamps
-            if timestamps is not None:
-                write = self.dialect.quoting()
-            cells.append([null if value is None else write(value) for value in values])
-        return [f"{separator.join(row)}\n".encode() for row in zip(*cells)]
+        parts: list[pa.Array | str] = []
+        for column, each in zip(batch.columns, self.fields):
+            parts += [self._cells(column, each.data_type), self.dialect.separator]
+        return to_lines([*parts[:-1], "\n"], self.dialect.null_text) if parts else []
+
+    def _cells(self, column: pa.Array, data_type: DataType) -> pa.Array:
+        """The texts of a column, NULL for NULL."""
+        texts = text_column(column, data_type)
+        if texts is None:
+            write = self._cell_writer(data_type)
+            values = to_values(column, data_type)
+            return pa.array([None if value is None else write(value) for value in values], pa.large_string())
+        return texts if isinstance(data_type, _NEVER_QUOTED) else self.dialect.quoted(texts)
 
     def _cell_writer(self, data_type: DataType) -> ValueText:
         quote, write = self.dialect.quoting(), self._value_writer(data_type)
