@@ -43,7 +43,7 @@ class TableSink(ABC):
 
     @property
     def needs_watermarks(self) -> bool:
-        """Whether it looks at event time."""
+        """Whether it looks at event time, when a checkpoint begins or input ends."""
         return False
 
     @property

@@ -13,7 +13,7 @@ from funke.engine.sql.binding.merged_calculations import merged
 from funke.engine.sql.binding.relations import Relation
 from funke.engine.sql.connectors.push_down import push_down
 from funke.engine.sql.connectors.unreadable_source import refuse_unreadable
-from funke.engine.sql.plan import ALL_KINDS, EVERY_WATERMARK, Kinds, WatermarkStep, as_node
+from funke.engine.sql.plan import ALL_KINDS, EVERY_WATERMARK, FOR_LATE_ROWS, Kinds, WatermarkStep, as_node
 from funke.engine.sql.plan.changelogs.changelog_mode import for_consumer, require_kinds
 from funke.engine.sql.plan.changelogs.constraint_enforcer import ConstraintEnforcer
 from funke.engine.sql.plan.changelogs.sink_materialize import SinkMaterialize
@@ -91,7 +91,8 @@ def planned_inserts(session: TableSession, plans: Sequence[InsertPlan]) -> list[
 
 def _planned_insert(session: TableSession, plan: InsertPlan, now_ms: int) -> InsertPlan:
     target = Target(plan.name, plan.primary_key, plan.sink.accepted_kinds, plan.on_conflict)
-    step = EVERY_WATERMARK if plan.sink.needs_watermarks else None
+    # A sink looks at event time when a checkpoint begins, and so between batches.
+    step = FOR_LATE_ROWS if plan.sink.needs_watermarks else None
     planned = _planned_for(session, _started(session, plan.relation, now_ms), target, step, plan.not_null)
     if not session.is_streaming and step is None:
         planned = plan_choice(session).applied(planned, plan.sink.takes_frames)
