@@ -14,6 +14,10 @@ from funke.engine.sql.plan.lower import lower
 from funke.engine.sql.plan.node import as_node
 from funke.engine.sql.plan.watermarks import EVERY_WATERMARK, WatermarkStep
 from funke.engine.sql.rules.ranks import with_ranks
+from funke.engine.sql.statements.plans.insert_plans import plan_insert
+from funke.engine.sql.statements.plans.job_plans import planned_inserts
+from funke.engine.sql.statements.plans.stored_plans import insert_in
+from funke.table import EnvironmentSettings, TableEnvironment
 from tests.harness.sql_tables import relation_of
 
 TABLE = """
@@ -79,3 +83,19 @@ def test_steps(query: str, wanted: WatermarkStep | None) -> None:
     relation = with_ranks(lower(bound, {}))
     assert step_in(as_node(relation).with_watermarks(None)) == wanted
     assert step_in(as_node(relation).with_watermarks(EVERY_WATERMARK)) == EVERY_WATERMARK
+
+
+def test_a_sink_that_looks_at_event_time_gets_whole_batches() -> None:
+    """Watermarks stand between them: a sink asks for event time when a checkpoint begins."""
+    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    t_env.execute_sql(TABLE)
+    t_env.execute_sql("""
+        CREATE TABLE s (id INT, `day` STRING) PARTITIONED BY (`day`) WITH (
+            'connector' = 'filesystem', 'format' = 'csv', 'path' = '/y',
+            'sink.partition-commit.policy.kind' = 'success-file', 'sink.partition-commit.trigger' = 'partition-time'
+        )
+    """)
+    insert = insert_in("INSERT INTO s SELECT id, DATE_FORMAT(ts, 'yyyy-MM-dd') FROM t")
+    (plan,) = planned_inserts(t_env._session, [plan_insert(t_env._session, insert)])
+    assert plan.sink.needs_watermarks
+    assert step_in(plan.relation) == LATE_ROWS
