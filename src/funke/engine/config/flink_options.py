@@ -317,14 +317,11 @@ MAX_STATE_SIZE = memory_option(
     None,
     "The largest state of one operator's subtask in the storage 'jobmanager'; 5 MB.",
 )
-FAILOVER_STRATEGY = without_effect(
-    choice_option(
-        "jobmanager.execution.failover-strategy",
-        "full",
-        ("region", "full"),
-        "The part of a job that a failure restarts.",
-    ),
-    "a failure restarts the whole job, also parts that are not connected with the one that failed",
+FAILOVER_STRATEGY = choice_option(
+    "jobmanager.execution.failover-strategy",
+    "region",
+    ("region", "full"),
+    "What a failure restarts: the unconnected part of the job that has failed, or all of it.",
 )
 RESTART_STRATEGY = string_option("restart-strategy.type", None, "What happens after a failure.", "restart-strategy")
 FIXED_DELAY_ATTEMPTS = integer_option("restart-strategy.fixed-delay.attempts", 1, "Restarts before the job fails.")

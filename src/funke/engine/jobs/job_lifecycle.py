@@ -17,9 +17,10 @@ _NEXT: dict[JobStatus, frozenset[JobStatus]] = {
     _S.CREATED: frozenset({_S.RUNNING, _S.FAILING, _S.CANCELLING, _S.FINISHED, _S.SUSPENDED}),
     # A job that another driver has begun; it runs once its state is restored.
     _S.RECONCILING: frozenset({_S.RUNNING, _S.FAILING, _S.CANCELLING, _S.FINISHED, _S.SUSPENDED}),
-    _S.RUNNING: frozenset({_S.FINISHED, _S.FAILING, _S.CANCELLING, _S.SUSPENDED}),
+    _S.RUNNING: frozenset({_S.FINISHED, _S.FAILING, _S.RESTARTING, _S.CANCELLING, _S.SUSPENDED}),
     _S.FAILING: frozenset({_S.FAILED, _S.RESTARTING, _S.CANCELLING, _S.SUSPENDED}),
-    _S.RESTARTING: frozenset({_S.CREATED, _S.FAILING, _S.CANCELLING, _S.SUSPENDED}),
+    # Of a region alone it goes back to RUNNING.
+    _S.RESTARTING: frozenset({_S.CREATED, _S.RUNNING, _S.RESTARTING, _S.FAILING, _S.CANCELLING, _S.SUSPENDED}),
     _S.CANCELLING: frozenset({_S.CANCELED, _S.SUSPENDED}),
     # Another driver may go on with it; here it has ended.
     _S.SUSPENDED: frozenset(),

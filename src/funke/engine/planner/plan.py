@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from funke.engine.graph.job_graph import ChainedOperator, JobEdge, JobGraph, JobVertex
 from funke.engine.graph.operations import ReadSource
+from funke.engine.planner.regions import Region, failover_regions
 
 if TYPE_CHECKING:
     from funke.engine.types.information.type_information import TypeInformation
@@ -39,6 +40,8 @@ class Plan:
     slots: int
     # The highest level: an epoch ends with it.
     levels: int
+    # The parts that restart alone, in the order of their slots.
+    regions: tuple[Region, ...]
     by_id: dict[int, JobVertex] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -95,16 +98,22 @@ class Plan:
         return reached - {vertex_id}
 
 
-def to_plan(graph: JobGraph) -> Plan:
-    """Gives every vertex its level and slots."""
+def to_plan(graph: JobGraph, has_regions: bool = False) -> Plan:
+    """Gives every vertex its level and slots; with regions, each of them has slots of its own."""
     levels = _levels(graph)
-    first_slot, slots = _slot_offsets(graph.vertices)
-    placements = {
-        vertex.id: Placement(levels[vertex.id], first_slot[vertex.slot_sharing_group]) for vertex in graph.vertices
-    }
+    parts = failover_regions(graph) if has_regions else [list(graph.vertices)]
+    placements: dict[int, Placement] = {}
+    regions: list[Region] = []
+    slots = 0
+    for number, vertices in enumerate(parts):
+        first_slot, count = _slot_offsets(vertices)
+        regions.append(Region(number, frozenset(vertex.id for vertex in vertices), range(slots, slots + count)))
+        for vertex in vertices:
+            placements[vertex.id] = Placement(levels[vertex.id], slots + first_slot[vertex.slot_sharing_group])
+        slots += count
     # Rows that Spark reads reach level 0 beside the commands: a slot has all of them only at a later level.
     last_level = max(*levels.values(), SOURCE_LEVEL + any(map(_is_read_by_spark, graph.vertices)))
-    return Plan(graph, placements, slots, last_level)
+    return Plan(graph, placements, slots, last_level, tuple(regions))
 
 
 def _is_read_by_spark(vertex: JobVertex) -> bool:
@@ -124,7 +133,7 @@ def _levels(graph: JobGraph) -> dict[int, int]:
     return levels
 
 
-def _slot_offsets(vertices: tuple[JobVertex, ...]) -> tuple[dict[str, int], int]:
+def _slot_offsets(vertices: Sequence[JobVertex]) -> tuple[dict[str, int], int]:
     """Where each slot sharing group's slots begin, and how many slots there are."""
     sizes: dict[str, int] = {}
     for vertex in vertices:

@@ -57,7 +57,7 @@ def warnings(options: dict[str, str], capsys: pytest.CaptureFixture[str]) -> lis
         ({"execution.checkpointing.unaligned.forced": "true"}, ["execution.checkpointing.unaligned.forced has"]),
         ({"execution.checkpointing.aligned-checkpoint-timeout": "5 s"}, []),
         ({"jobmanager.execution.failover-strategy": "full"}, []),
-        ({"jobmanager.execution.failover-strategy": "region"}, ["jobmanager.execution.failover-strategy has"]),
+        ({"jobmanager.execution.failover-strategy": "region"}, []),
         ({"execution.checkpointing.intervall": "1 s"}, ["execution.checkpointing.intervall has no effect: Funke has"]),
         ({"paralellism.default": "2"}, ["paralellism.default has no effect: Funke has no such option; did you mean"]),
         ({"web.a": "1", "rest.port": "8082"}, ["web.a has no effect: the service has no such setting"]),

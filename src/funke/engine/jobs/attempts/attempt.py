@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from funke.engine.jobs.attempts.job_executions import JobExecutions
-from funke.engine.jobs.attempts.job_failure import to_error
+from funke.engine.jobs.attempts.job_failure import failure_of
+from funke.engine.jobs.attempts.region_failover import RegionFailover
 from funke.engine.jobs.checkpoints.checkpoint_coordinator import CheckpointCoordinator, CommitAll
 from funke.engine.jobs.sources.job_sources import JobSources
 from funke.engine.jobs.views.job_view import HeldView
@@ -31,6 +32,8 @@ class Attempt:
     collect: Callable[[CollectedRecords], None]
     executions: JobExecutions
     first_epoch: int = 0
+    # What restarts the regions of a job alone, where it has several.
+    failover: RegionFailover | None = None
 
 
 @dataclass
@@ -52,7 +55,7 @@ class JobStatistics:
 
 
 def raise_failure(results: list[Any]) -> None:
-    """Raises what the slots report as failed, if anything; a lost slot is rather a consequence than a cause."""
+    """Raises what the slots report as failed, if anything."""
     failures = [result for result in results if isinstance(result, Failure)]
     if failures:
-        raise to_error(min(failures, key=lambda failure: (failure.is_slot_lost, failure.is_consequence)))
+        raise failure_of(failures)

@@ -52,6 +52,10 @@ class HeldSlots:
         now = self._clock()
         return [slot for slot, heard in self._heard_at.items() if now - heard > limit_s]
 
+    def begin(self, slots: Iterable[int]) -> None:
+        """Slots run again that had ended."""
+        self._heard_at.update(dict.fromkeys(slots, self._clock()))
+
     def end(self, slot: int) -> None:
         """A slot has nothing more to say."""
         self._heard_at.pop(slot, None)

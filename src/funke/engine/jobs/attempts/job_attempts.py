@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
@@ -30,6 +30,7 @@ from funke.engine.jobs.attempts.job_executions import JobExecutions
 from funke.engine.jobs.attempts.job_failure import DamagedCheckpointError, is_worker_loss, to_job_error
 from funke.engine.jobs.attempts.job_paths import job_paths
 from funke.engine.jobs.attempts.job_sinks import FrameWrites, JobCommits
+from funke.engine.jobs.attempts.region_failover import RegionRestart, RegionRestarts
 from funke.engine.jobs.attempts.result_queues import ResultQueues
 from funke.engine.jobs.attempts.runners import Coordinator, Runner, driven_by
 from funke.engine.jobs.attempts.slot_limit import require_slots
@@ -46,7 +47,6 @@ from funke.engine.jobs.submission.session_differences import warn_of_other_sessi
 from funke.engine.runtime.job_files.dependencies import distribute
 from funke.engine.runtime.job_files.shared_paths import probed
 from funke.engine.runtime.monitoring.flame_samples import SampledStack, SampleOrder
-from funke.engine.runtime.slots.slot_calls import sample
 from funke.engine.runtime.spark.spark_session import (
     JobSpark,
     forget_lost_application,
@@ -118,12 +118,12 @@ class JobAttempts:
 
     def sample(self, order: SampleOrder) -> dict[int, tuple[SampledStack, ...]]:
         """What every slot does, seen so many times; waits for it."""
-        addresses = dict(self._runner.addresses) if self._runner is not None else {}
-        if not addresses:
+        runner = self._runner
+        slots = list(runner.addresses) if runner is not None else []
+        if runner is None or not slots:
             return {}
-        with ThreadPoolExecutor(len(addresses), "funke-samples") as callers:
-            taken = callers.map(lambda each: sample(each, self.package.credentials, order), addresses.values())
-            return dict(zip(addresses, taken))
+        with ThreadPoolExecutor(len(slots), "funke-samples") as callers:
+            return dict(zip(slots, callers.map(lambda slot: runner.sample(slot, order), slots)))
 
     def cancel(self) -> None:
         """Lets no attempt begin; the lock is held."""
@@ -212,8 +212,7 @@ class JobAttempts:
         if delay_ms is None:
             return False
         self._lifecycle.enter(JobStatus.RESTARTING)
-        first_line = str(to_job_error(failure)).splitlines()[0] if str(failure) else type(failure).__name__
-        notice(f"restarting the job in {delay_ms} ms after: {first_line}")
+        notice(f"restarting the job in {delay_ms} ms after: {_first_line(failure)}")
         return not self._cancelling.wait(delay_ms / 1000)
 
     def _may_restart_after(self, failure: Exception) -> bool:
@@ -236,13 +235,7 @@ class JobAttempts:
             self._commits.recover(start)
             if start.is_final or start is self._checkpoint_coordinator.last_savepoint:
                 return
-            self.package = replace(
-                self.package,
-                restore=start.located(),
-                restored_checkpoint_id=start.checkpoint_id,
-                state_moves=state_moves(start, self._checkpoint_coordinator.job.operators),
-            )
-            self._checkpoint_coordinator.note_restored(start)
+            self._restore_from(start)
         self._checkpoint_coordinator.attempt = self.package.attempt
         self.executions.begin(self.package.attempt)
         settings = self._planned.settings
@@ -253,17 +246,13 @@ class JobAttempts:
             spark = JobSpark(settings.configuration, executor_settings(self._planned.configured, master, slots))
             self._check_against(spark)
             distribute(spark, self._planned.dependencies, settings.jars)
-            source_coordinators: list[SourceCoordinator] = []
-            for source_coordinator in JobSources.of_plan(
-                self._planned.plan, spark, start, self._planned.mode.is_pipelined
-            ):
-                source_coordinators.append(source_coordinator)
-                cleaning.callback(source_coordinator.enumerator.close)
+            sources = JobSources(self._create_sources(spark, start))
+            cleaning.callback(sources.close)
             probes = cleaning.enter_context(ExitStack())
             if not is_embedded(spark):
                 paths = probes.enter_context(probed(job_paths(self._planned.plan, self._checkpoint_coordinator)))
                 self.package = replace(self.package, shared_paths=paths)
-            runner, coordinator = self._prepare(spark, JobSources(source_coordinators), start)
+            runner, coordinator = self._prepare(spark, sources, start)
             cleaning.callback(runner.close)
             self.executions.enter(ExecutionState.DEPLOYING)
             runner.deploy()
@@ -275,6 +264,48 @@ class JobAttempts:
             self.has_run = True
             coordinator.run()
             self.executions.enter(ExecutionState.FINISHED)
+
+    def _restore_from(self, start: Checkpoint) -> None:
+        self.package = replace(
+            self.package,
+            restore=start.located(),
+            restored_checkpoint_id=start.checkpoint_id,
+            state_moves=state_moves(start, self._checkpoint_coordinator.job.operators),
+        )
+        self._checkpoint_coordinator.note_restored(start)
+
+    def _create_sources(
+        self, spark: JobSpark, start: Checkpoint | None, vertices: Collection[int] | None = None
+    ) -> list[SourceCoordinator]:
+        plan, is_streaming = self._planned.plan, self._planned.mode.is_pipelined
+        with ExitStack() as undoing:
+            found = []
+            for coordinator in JobSources.of_plan(plan, spark, start, is_streaming, vertices):
+                found.append(coordinator)
+                undoing.callback(coordinator.enumerator.close)
+            undoing.pop_all()
+        return found
+
+    def _restart_region(self, failure: Exception) -> RegionRestart:
+        """How a region begins anew after its failure; raises that when all of the job has to, or must end."""
+        store = self._checkpoint_coordinator.store
+        is_for_region = not self._cancelling.is_set() and self._may_restart_after(failure)
+        if not is_for_region or isinstance(failure, DamagedCheckpointError):
+            raise failure
+        start = store.latest()
+        # Where a checkpoint is damaged, a user may have to decide, and regions must not go back differently far.
+        delay_ms = None if store.losses else self._planned.restart.next_delay_ms()
+        if delay_ms is None:
+            raise failure
+        self._remember(failure)
+        attempt = self._next_attempt(failure)
+        self.package = replace(self.package, attempt=attempt, credentials=self.package.credentials.renewed())
+        self._checkpoint_coordinator.attempt = attempt
+        if start is not None:
+            self._restore_from(start)
+        self._lifecycle.enter(JobStatus.RESTARTING)
+        notice(f"restarting a region of the job in {delay_ms} ms after: {_first_line(failure)}")
+        return RegionRestart(self.package, start, delay_ms)
 
     def _start(self) -> Checkpoint | None:
         """Where the attempt begins; RecoveryRefusedError when a user has to decide; nothing is removed."""
@@ -339,7 +370,14 @@ class JobAttempts:
             start.epoch if start is not None else 0,
         )
         write_frames = self._frame_writes.run
-        runner, coordinator = driven_by(attempt, spark, self._planned, self.package, self._wanted_hosts, write_frames)
+        restarts = RegionRestarts(
+            self._restart_region,
+            lambda start, vertices: self._create_sources(spark, start, vertices),
+            lambda: self._lifecycle.enter(JobStatus.RUNNING),
+        )
+        runner, coordinator = driven_by(
+            attempt, spark, self._planned, self.package, self._wanted_hosts, write_frames, restarts
+        )
         with self.lock:
             self._runner, self._coordinator = runner, coordinator
         return runner, coordinator
@@ -348,3 +386,7 @@ class JobAttempts:
     def _wanted_hosts(self) -> dict[int, str] | None:
         # Where local copies of the state are, it need not be fetched.
         return self.hosts if self._runner is not None and self.package.local_folders else None
+
+
+def _first_line(failure: Exception) -> str:
+    return str(to_job_error(failure)).splitlines()[0] if str(failure) else type(failure).__name__

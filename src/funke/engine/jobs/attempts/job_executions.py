@@ -64,12 +64,13 @@ class JobExecutions:
         """The slot in which a subtask runs."""
         return self._first_slot[subtask.vertex_id] + subtask.subtask
 
-    def begin(self, attempt: int) -> None:
-        """An attempt begins: all subtasks wait to be deployed."""
+    def begin(self, attempt: int, which: Callable[[ExecutionVertex], bool] = lambda each: True) -> None:
+        """An attempt begins, of all subtasks or of a region's: they wait to be deployed."""
         with self._lock:
-            if any(each.state is not _S.CREATED for each in self._current.values()):
-                self._prior.append(tuple(self._current.values()))
-            for place, each in self._current.items():
+            begun = {place: each for place, each in self._current.items() if which(each)}
+            if any(each.state is not _S.CREATED for each in begun.values()):
+                self._prior.append(tuple(begun.values()))
+            for place, each in begun.items():
                 created = replace(each, attempt=attempt, entered_ms=())
                 self._current[place] = self._in_state(created, _S.SCHEDULED)
 
@@ -83,11 +84,11 @@ class JobExecutions:
     def _in_state(self, subtask: ExecutionVertex, state: ExecutionState) -> ExecutionVertex:
         return replace(subtask, state=state, entered_ms=(*subtask.entered_ms, (state, self._now_ms())))
 
-    def fail(self, failure: Exception) -> None:
-        """The attempt is over: what failed, if that is known, has failed, and all other subtasks are cancelled."""
+    def fail(self, failure: Exception, which: Callable[[ExecutionVertex], bool] = lambda each: True) -> None:
+        """The attempt is over, or that of a region: what is known to have failed has, the others are cancelled."""
         if isinstance(failure, JobExecutionError):
-            self.enter(_S.FAILED, lambda each: self._has_failed(each, failure))
-        self.cancel()
+            self.enter(_S.FAILED, lambda each: which(each) and self._has_failed(each, failure))
+        self.cancel(which)
 
     def _has_failed(self, subtask: ExecutionVertex, failure: JobExecutionError) -> bool:
         if failure.vertex_id is not None:
@@ -95,7 +96,7 @@ class JobExecutions:
         # Of a slot that is lost, all subtasks are.
         return failure.slot is not None and failure.slot == self.slot_of(subtask)
 
-    def cancel(self) -> None:
-        """Marks all unfinished subtasks as canceling, then canceled."""
-        self.enter(_S.CANCELING)
-        self.enter(_S.CANCELED)
+    def cancel(self, which: Callable[[ExecutionVertex], bool] = lambda each: True) -> None:
+        """Marks unfinished subtasks as canceling, then canceled."""
+        self.enter(_S.CANCELING, which)
+        self.enter(_S.CANCELED, which)

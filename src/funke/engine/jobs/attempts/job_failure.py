@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import ParamSpec, TypeVar
 
 from funke.engine.errors import FunkeError, JobExecutionError, SlotLostError
@@ -51,6 +51,11 @@ def to_error(failure: Failure) -> JobExecutionError:
     error.operator_id, error.vertex_id, error.subtask = place.operator_id or None, place.vertex_id, place.subtask
     error.slot = failure.slot
     return error
+
+
+def failure_of(failures: Iterable[Failure]) -> JobExecutionError:
+    """What slots report as failed, as one exception; a lost slot is rather a consequence than a cause."""
+    return to_error(min(failures, key=lambda failure: (failure.is_slot_lost, failure.is_consequence)))
 
 
 def is_worker_loss(failure: BaseException) -> bool:

@@ -3,27 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from funke.engine.jobs.attempts.epoch_coordinator import EpochCoordinator
 from funke.engine.jobs.attempts.epoch_watch import EpochWatch
 from funke.engine.jobs.attempts.job_sinks import epoch_writers
+from funke.engine.jobs.attempts.region_failover import RegionFailover, RegionRestarts
 from funke.engine.jobs.attempts.slot_pool import request_timeout_s
 from funke.engine.jobs.attempts.stream_coordinator import StreamCoordinator
 from funke.engine.runtime.epochs.epoch_holders import epoch_holders
 from funke.engine.runtime.epochs.epoch_runner import EpochRunner
+from funke.engine.runtime.pipelined.region_runners import RegionRunners
 from funke.engine.runtime.pipelined.stream_runner import StreamRunner
+from funke.engine.runtime.spark.spark_session import is_embedded
+from funke.engine.runtime.spark.spark_tasks import await_places
 
 if TYPE_CHECKING:
     from funke.engine.jobs.attempts.attempt import Attempt
     from funke.engine.jobs.submission.job_planning import PlannedJob
+    from funke.engine.planner.regions import Region
     from funke.engine.runtime.slots.worker_setup import JobPackage
     from funke.engine.runtime.spark.spark_session import JobSpark
 
 __all__ = ["Coordinator", "Runner", "driven_by"]
 
-Runner: TypeAlias = EpochRunner | StreamRunner
+# The places of a region that restarts may be gone with their executor: then all of the job has to share what is left.
+_LONGEST_REQUEST_S = 10.0
+
+Runner: TypeAlias = EpochRunner | StreamRunner | RegionRunners
 Coordinator: TypeAlias = EpochCoordinator | StreamCoordinator
 
 
@@ -34,12 +43,12 @@ def driven_by(
     package: JobPackage,
     hosts: dict[int, str] | None,
     write_frames: Callable[[EpochRunner], None],
+    restarts: RegionRestarts,
 ) -> tuple[Runner, Coordinator]:
     """The runner of an attempt's slots and its coordinator; `hosts` are those where the slots should be."""
     request_s = request_timeout_s(planned.configured)
     if planned.mode.is_pipelined:
-        streaming = StreamRunner(spark, planned.plan, package, hosts, request_s)
-        return streaming, StreamCoordinator(attempt, streaming)
+        return _streamed(attempt, spark, planned, package, hosts, restarts)
     runner = EpochRunner(spark, planned.plan, package, hosts, request_s)
     holders = partial(epoch_holders, spark, planned.plan, package.key)
     watch = EpochWatch(
@@ -50,3 +59,33 @@ def driven_by(
     writers = epoch_writers(planned.graph, spark)
     interval_ms = planned.settings.buffer_timeout_ms
     return runner, EpochCoordinator(attempt, runner, writers, interval_ms, watch, partial(write_frames, runner))
+
+
+def _streamed(
+    attempt: Attempt,
+    spark: JobSpark,
+    planned: PlannedJob,
+    package: JobPackage,
+    hosts: dict[int, str] | None,
+    restarts: RegionRestarts,
+) -> tuple[Runner, Coordinator]:
+    plan, request_s = planned.plan, request_timeout_s(planned.configured)
+    if len(plan.regions) == 1 or not _has_places(spark, planned, package, request_s):
+        runner = StreamRunner(spark, plan, package, hosts, request_s)
+        return runner, StreamCoordinator(attempt, runner)
+    runners = RegionRunners(plan.regions, lambda region: StreamRunner(spark, plan, package, hosts, request_s, region))
+
+    def create_runner(region: Region, package: JobPackage, hosts: dict[int, str]) -> StreamRunner:
+        wanted = hosts if package.local_folders else None
+        return StreamRunner(spark, plan, package, wanted, min(request_s, _LONGEST_REQUEST_S), region)
+
+    failover = RegionFailover(plan, runners, attempt.executions, restarts, create_runner)
+    return runners, StreamCoordinator(replace(attempt, failover=failover), runners)
+
+
+def _has_places(spark: JobSpark, planned: PlannedJob, package: JobPackage, request_s: float) -> bool:
+    """Whether each region can have a task of its own, as long as the job runs."""
+    if is_embedded(spark):
+        return True
+    plan = planned.plan
+    return await_places(spark.sparkContext, plan.slots, package.attempt > 0, request_s) >= len(plan.regions)

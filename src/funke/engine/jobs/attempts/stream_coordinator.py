@@ -12,8 +12,10 @@ from funke.engine.jobs.attempts.attempt import Attempt, JobStatistics, raise_fai
 from funke.engine.jobs.attempts.held_slots import HeldSlots
 from funke.engine.jobs.attempts.message_delivery import MessageDelivery
 from funke.engine.jobs.attempts.progress import ProgressLine
+from funke.engine.jobs.attempts.region_failover import FailedRegion, RegionFailover, StartedRegion
 from funke.engine.jobs.checkpoints.savepoints import SavepointRequest
 from funke.engine.jobs.sources.circulation import Circulation
+from funke.engine.jobs.sources.job_sources import JobSources
 from funke.engine.operators.operator import MAX_WATERMARK
 from funke.engine.runtime.epochs.epoch_holders import subtasks_at
 from funke.engine.runtime.epochs.results import Failure
@@ -32,6 +34,7 @@ from funke.engine.runtime.pipelined.messages import (
     Reports,
     TakeCheckpoint,
 )
+from funke.engine.runtime.pipelined.region_runners import RegionRunners
 from funke.engine.runtime.pipelined.stream_runner import StreamRunner
 from funke.engine.runtime.snapshots.checkpoint_order import CheckpointOrder, SnapshotAck
 from funke.engine.types.driver_messages import DriverMessage, FeedbackRecords
@@ -52,7 +55,7 @@ _OTHER_FAILURES_S = 0.5
 class StreamCoordinator:
     """Drives a job from its first record to its last."""
 
-    def __init__(self, attempt: Attempt, runner: StreamRunner) -> None:
+    def __init__(self, attempt: Attempt, runner: StreamRunner | RegionRunners) -> None:
         self._runner = runner
         self._sources = attempt.sources
         self._checkpoint_coordinator = attempt.checkpoint_coordinator
@@ -76,6 +79,7 @@ class StreamCoordinator:
         self._is_finishing = False
         self._held_slots = HeldSlots(attempt.plan, runner.sample)
         self._finished: set[int] = set()
+        self._failover = attempt.failover
         self.statistics = JobStatistics(epochs=attempt.first_epoch, records_read=self._sources.records)
 
     def cancel(self) -> None:
@@ -99,6 +103,8 @@ class StreamCoordinator:
                 pass
         finally:
             self._progress.clear()
+            if self._failover is not None:
+                self._failover.close()
 
     def _run_on(self) -> bool:
         """Goes on a little; whether that was the end."""
@@ -112,6 +118,8 @@ class StreamCoordinator:
         self._progress.show(self.statistics.records_read, self.statistics.epochs, self.statistics.watermark)
         if self._ending is not None:
             return self._ends_with(self._ending)
+        if self._is_restarting:
+            return False
         if self._sources.is_over and not self._checkpoint_coordinator.requests and self._cutting is None:
             if self._checkpoint_coordinator.has_pending and self._checkpoint_coordinator.has_savepoints:
                 return False
@@ -155,7 +163,10 @@ class StreamCoordinator:
         poll_ms = self._sources.ms_until_poll()
         if poll_ms is not None and self._ending is None:
             wait_s = min(wait_s, poll_ms / 1000)
-        due_ms = None if self._cutting is not None else self._checkpoint_coordinator.ms_until_due()
+        if self._failover is not None and self._failover.wait_s is not None:
+            wait_s = min(wait_s, self._failover.wait_s)
+        can_begin = self._cutting is None and not self._is_restarting
+        due_ms = self._checkpoint_coordinator.ms_until_due() if can_begin else None
         for ms in (due_ms, self._checkpoint_coordinator.ms_until_overtaking()):
             if ms is not None:
                 wait_s = min(wait_s, ms / 1000)
@@ -168,6 +179,8 @@ class StreamCoordinator:
             self._held_slots.hear(slot)
             self._hear(slot, message)
         self.statistics.held = self._held_slots.look()
+        if self._failover is not None:
+            self._fail_over(self._failover)
 
     def _hear(self, slot: int, message: Any) -> None:
         if isinstance(message, Reports):
@@ -195,6 +208,9 @@ class StreamCoordinator:
             raise JobExecutionError(f"unknown message from a slot: {type(message).__name__}")
 
     def _fail(self, first: Failure) -> None:
+        if self._failover is not None and first.slot is not None and self._ending is None and not self._is_finishing:
+            self._failover.note(first.slot, first)
+            return
         failures = [first]
         end = time.monotonic() + _OTHER_FAILURES_S
         # What Spark has to say about it is raised by itself.
@@ -224,10 +240,54 @@ class StreamCoordinator:
     def _pass_on(self, message: DriverMessage) -> None:
         self._messages.deliver((message,), self.statistics.epochs)
 
+    # Regions
+
+    @property
+    def _is_restarting(self) -> bool:
+        """Whether a part of the job does not run: no checkpoint begins, as in Flink, and the job does not end."""
+        return self._failover is not None and self._failover.is_restarting
+
+    def _fail_over(self, failover: RegionFailover) -> None:
+        for ended in failover.ended():
+            if isinstance(ended, FailedRegion):
+                self._restart(failover, ended)
+            else:
+                self._go_on(failover, ended)
+        for failed in failover.failed():
+            self._restart(failover, failed)
+
+    def _restart(self, failover: RegionFailover, failed: FailedRegion) -> None:
+        """What was begun with a region is given up, and the region begins anew; the others notice nothing."""
+        region = failed.region
+        vertices = [self._plan.by_id[vertex_id] for vertex_id in region.vertices]
+        restart = failover.decide(failed)
+        failover.begin(failed, restart, self._sources.leave(region.vertices))
+        self._checkpoint_coordinator.end_region(
+            {operator.operator_id for vertex in vertices for operator in vertex.operators}, failed.error
+        )
+        if self._cutting is not None:
+            self._end_cut()
+        for slot in region.slots:
+            self._held_slots.end(slot)
+        for place in [place for place in self.statistics.subtasks if place[0] in region.vertices]:
+            del self.statistics.subtasks[place]
+
+    def _go_on(self, failover: RegionFailover, started: StartedRegion) -> None:
+        """The slots of a region have restored their state: their sources go on where they were."""
+        failover.go_on(started)
+        self._held_slots.begin(started.region.slots)
+        sources = JobSources(started.sources)
+        sources.wake_with(self._runner.wake)
+        for slot, order in sources.new_orders([], is_first=True):
+            self._runner.send(slot, Orders((order,)))
+        self._sources.join(started.sources)
+
     # Checkpoints
 
     def _order_checkpoint(self) -> None:
-        if self._cutting is not None or self._ending is not None or not self._checkpoint_coordinator.is_due():
+        if self._cutting is not None or self._ending is not None or self._is_restarting:
+            return
+        if not self._checkpoint_coordinator.is_due():
             return
         found = self._checkpoint_coordinator.next_order()
         if found is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -587,6 +587,23 @@ class CheckpointCoordinator:
 
     def end_attempt(self, reason: FunkeError) -> None:
         """The slots are gone: nothing that was begun will be completed."""
+        self._drop_all(f"the job did ({reason})")
+        self._tidy_up()
+        self._sweep()
+        self._uncommitted = []
+        self._completed_notifications, self._aborted_notifications = [], []
+        self._failures = 0
+        self._last_started = self._clock()
+
+    def end_region(self, operators: Collection[str], reason: FunkeError) -> None:
+        """A region restarts from the last checkpoint: none that was begun is completed, as in Flink.
+
+        What the sinks of the other regions have prepared is committed with the next one.
+        """
+        self._drop_all(f"a part of the job did ({reason})")
+        self._uncommitted = [entry for entry in self._uncommitted if entry[1] not in operators]
+
+    def _drop_all(self, reason: str) -> None:
         ended = list(self._pending.values())
         for pending in ended:
             self._drop(pending)
@@ -595,15 +612,9 @@ class CheckpointCoordinator:
             self._overtaken = None
         for pending in ended:
             if pending.request is not None:
-                pending.request.fail(StateError(f"the savepoint failed: the job did ({reason})"))
+                pending.request.fail(StateError(f"the savepoint failed: {reason}"))
             for asked in pending.asked:
-                asked.fail(StateError(f"the checkpoint failed: the job did ({reason})"))
-        self._tidy_up()
-        self._sweep()
-        self._uncommitted = []
-        self._completed_notifications, self._aborted_notifications = [], []
-        self._failures = 0
-        self._last_started = self._clock()
+                asked.fail(StateError(f"the checkpoint failed: {reason}"))
 
     def answer_requests(self) -> None:
         """The job has ended: answers pending requests: a stop with savepoint gets the path, the others an error."""

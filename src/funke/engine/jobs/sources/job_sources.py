@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -32,24 +32,47 @@ class JobSources:
 
     def __init__(self, coordinators: list[SourceCoordinator]) -> None:
         self.coordinators = coordinators
-        self._by_vertex = {coordinator.vertex.id: coordinator for coordinator in coordinators}
         # What circulates in iterations comes back from the slots by way of the driver.
         self._feedback = {
             coordinator.enumerator.feedback_id: coordinator.enumerator
             for coordinator in coordinators
             if isinstance(coordinator.enumerator, FeedbackEnumerator)
         }
-        self._others = [
-            coordinator for coordinator in coordinators if not isinstance(coordinator.enumerator, FeedbackEnumerator)
-        ]
         self._was_input_over = False
+
+    def leave(self, vertices: Collection[int]) -> list[SourceCoordinator]:
+        """The source coordinators of a region that has failed, which are none of the job's any more."""
+        gone = [each for each in self.coordinators if each.vertex.id in vertices]
+        self.coordinators = [each for each in self.coordinators if each.vertex.id not in vertices]
+        return gone
+
+    def join(self, coordinators: list[SourceCoordinator]) -> None:
+        """A region has new ones."""
+        self.coordinators = [*self.coordinators, *coordinators]
+
+    def close(self) -> None:
+        """Releases what the enumerators hold."""
+        for coordinator in self.coordinators:
+            coordinator.enumerator.close()
+
+    def _of_vertex(self, vertex_id: int) -> SourceCoordinator:
+        return next(each for each in self.coordinators if each.vertex.id == vertex_id)
+
+    @property
+    def _others(self) -> list[SourceCoordinator]:
+        return [each for each in self.coordinators if not isinstance(each.enumerator, FeedbackEnumerator)]
 
     @staticmethod
     def of_plan(
-        plan: Plan, spark: JobSpark, checkpoint: Checkpoint | None, is_streaming: bool
+        plan: Plan,
+        spark: JobSpark,
+        checkpoint: Checkpoint | None,
+        is_streaming: bool,
+        vertices: Collection[int] | None = None,
     ) -> Iterator[SourceCoordinator]:
-        """The source coordinators of a plan, one after the other: the caller closes them."""
-        sources = [vertex_id for vertex_id, placement in plan.placements.items() if placement.is_source]
+        """The source coordinators of a plan, or of some of its vertices, in a row: the caller closes them."""
+        wanted = plan.placements if vertices is None else vertices
+        sources = [vertex_id for vertex_id in wanted if plan.placements[vertex_id].is_source]
         return (create_coordinator(plan, vertex_id, spark, checkpoint, is_streaming) for vertex_id in sources)
 
     @property
@@ -205,7 +228,7 @@ class JobSources:
 
     def cut(self, vertex_id: int, subtask: int, report: ReadReport) -> bool:
         """A subtask has sent its barrier; whether all have."""
-        self._by_vertex[vertex_id].cut(subtask, report)
+        self._of_vertex(vertex_id).cut(subtask, report)
         return all(coordinator.is_cut for coordinator in self.coordinators)
 
     def end_cut(self) -> None:
@@ -225,7 +248,7 @@ class JobSources:
 
     def accept(self, vertex_id: int, subtask: int, report: ReadReport) -> None:
         """Takes what a subtask has read."""
-        self._by_vertex[vertex_id].accept(subtask, report)
+        self._of_vertex(vertex_id).accept(subtask, report)
 
     def take_feedback(self, feedback_id: str, batch: Batch) -> None:
         """Takes records that came back to the head of an iteration."""

@@ -13,6 +13,7 @@ from funke.engine.errors import RecoveryRefusedError
 from funke.engine.graph.job_graph import JobGraph
 from funke.engine.graph.stream_graph import StreamGraph
 from funke.engine.jobs.attempts.restart import RestartStrategy, restart_strategy
+from funke.engine.jobs.attempts.slot_limit import most_slots
 from funke.engine.jobs.checkpoints.checkpoint_coordinator import CheckpointCoordinator, CheckpointedJob
 from funke.engine.jobs.checkpoints.checkpoint_settings import CheckpointSettings
 from funke.engine.jobs.checkpoints.checkpoint_store import CheckpointStore
@@ -83,8 +84,8 @@ def plan_job(graph: StreamGraph, settings: JobSettings) -> PlannedJob:
         operators = operator_entries(job_graph)
         if start is not None:
             _require_same_meanings(start, operators)
-        plan = to_plan(job_graph)
         mode = exchange_mode(job_graph, configured.get(options.EXCHANGE))
+        plan = _plan(job_graph, mode, configured)
         if not mode.is_pipelined:  # nothing is on its way between two epochs
             checkpointing = replace(checkpointing, is_unaligned=False)
         if start is not None:
@@ -103,6 +104,24 @@ def plan_job(graph: StreamGraph, settings: JobSettings) -> PlannedJob:
         restart = restart_strategy(configured, checkpoint_coordinator.is_periodic)
         undoing.pop_all()
     return PlannedJob(job_id, settings, job_graph, plan, mode, checkpoint_coordinator, dependencies, package, restart)
+
+
+def _plan(graph: JobGraph, mode: ExchangeMode, configured: Settings) -> Plan:
+    """With regions, if that is wanted and there is room for slots of their own."""
+    plan = to_plan(graph)
+    if not mode.is_pipelined or configured.get(options.FAILOVER_STRATEGY) == "full":
+        return plan
+    divided = to_plan(graph, has_regions=True)
+    if len(divided.regions) == 1:
+        return plan
+    most = most_slots(configured)
+    if most is not None and divided.slots > most:
+        notice(
+            f"note: the job's {len(divided.regions)} regions share {plan.slots} slots, because with slots of their own "
+            f"they would take {divided.slots} of {most}; a failure restarts all of them"
+        )
+        return plan
+    return divided
 
 
 def _require_same_meanings(start: Checkpoint, operators: Mapping[str, OperatorEntry]) -> None:

@@ -1,4 +1,4 @@
-"""A streaming job on Spark: one Spark job whose tasks start the slots and stay with them, and talks with the slots."""
+"""A failover region on Spark: one Spark job whose tasks start the slots and stay with them; talks with the slots."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from funke.engine.errors import SlotLostError, SlotTimeoutError
 from funke.engine.planner.plan import Plan
+from funke.engine.planner.regions import Region
 from funke.engine.runtime.blocks.block_codec import decode, encode
 from funke.engine.runtime.epochs.delivery import lost_slot, start_error, start_slot
 from funke.engine.runtime.epochs.results import Failure, to_failure
@@ -57,7 +58,7 @@ _END_S = 8.0
 
 
 class StreamRunner:
-    """One attempt of a streaming job: its Spark job, its slots, and a connection to each of them."""
+    """One attempt of a streaming job or of a region: its Spark job, its slots, and a connection to each of them."""
 
     def __init__(
         self,
@@ -66,14 +67,18 @@ class StreamRunner:
         package: JobPackage,
         wanted_hosts: Mapping[int, str] | None = None,
         request_s: float = 300.0,
+        region: Region | None = None,
     ) -> None:
+        """`region` is the one that is run, if not the whole job."""
         self._spark = spark
         # How long the job waits for a place on the cluster.
         self._request_s = request_s
         self._launch_s = max(_LAUNCH_S, request_s)
         self._context = spark.sparkContext
-        self._plan = plan
-        self._group = package.key
+        self._slots = range(plan.slots) if region is None else region.slots
+        # On a cluster, a region has its share of the places.
+        self._job_slots = plan.slots
+        self._group = package.key if region is None else f"{package.key}-{region.number}"
         self._credentials = package.credentials
         self._silence_ms = package.heartbeat.timeout_ms
         self._is_restarted = package.attempt > 0
@@ -107,6 +112,19 @@ class StreamRunner:
         ship_funke(spark)
 
     @property
+    def descriptors(self) -> dict[int, int]:
+        """What to wait for beside others: descriptors, and the events of each."""
+        connections = (*self._connections.values(), *self._unnamed.values())
+        sending = {each.fileno(): select.POLLOUT for each in connections if each.is_waiting}
+        reading = [self._waking.fileno(), *self._slot_of]
+        return {descriptor: select.POLLIN | sending.get(descriptor, 0) for descriptor in reading}
+
+    @property
+    def has_received(self) -> bool:
+        """Whether `receive` has something without waiting."""
+        return bool(self._received)
+
+    @property
     def hosts(self) -> dict[int, str]:
         """Where the slots are."""
         return {slot: address.host for slot, address in self.addresses.items()}
@@ -138,21 +156,21 @@ class StreamRunner:
             connection.send(MESSAGE, begin)
         self.flush()
         # User functions open and state is restored: a slot that fails in it says so, and a lost one is noticed.
-        self._await(lambda: len(self._ready) == self._plan.slots, math.inf, self._lack_of_slots)
+        self._await(lambda: len(self._ready) == len(self._slots), math.inf, self._lack_of_slots)
 
     def _has_all_slots(self) -> bool:
-        return len(self._connections) == self._plan.slots
+        return len(self._connections) == len(self._slots)
 
     def _do_tasks_run(self) -> bool:
         """Whether Spark has found a place for each of the tasks that start slots."""
         return self._tasks is not None and running_tasks(self._context, self._group) >= self._tasks
 
     def _lack_of_room(self) -> Exception:
-        return SlotTimeoutError(lack_of_room(self._context, self._plan.slots, self._request_s))
+        return SlotTimeoutError(lack_of_room(self._context, len(self._slots), self._request_s))
 
     def _lack_of_slots(self) -> Exception:
         there = len(self._connections)
-        return SlotLostError(f"{there} of {self._plan.slots} slots have started within {self._launch_s:.0f} s")
+        return SlotLostError(f"{there} of {len(self._slots)} slots have started within {self._launch_s:.0f} s")
 
     def _await(self, is_reached: Callable[[], bool], limit_s: float, excess: Callable[[], Exception]) -> None:
         end = time.monotonic() + limit_s
@@ -189,18 +207,21 @@ class StreamRunner:
 
     def _slot_numbers(self) -> RDD[list[int]]:
         """The slots that each task stays with: as few as there are places for tasks, which last as long as the job."""
-        slots = self._plan.slots
-        # On embedded Spark all slots are on this host.
-        tasks = (
-            1 if is_embedded(self._spark) else await_places(self._context, slots, self._is_restarted, self._request_s)
-        )
-        if tasks < slots or not self._wanted_hosts:
-            shares = [list(range(task, slots, tasks)) for task in range(min(tasks, slots))]
-            self._tasks = len(shares)
-            return self._context.parallelize(shares, len(shares))
-        self._tasks = slots
-        hosts = [[self._wanted_hosts[slot]] if slot in self._wanted_hosts else [] for slot in range(slots)]
-        return placed_rdd(self._context, [[slot] for slot in range(slots)], hosts)
+        slots = self._slots
+        tasks = min(self._places(), len(slots))
+        if tasks < len(slots) or not self._wanted_hosts:
+            self._tasks = tasks
+            return self._context.parallelize([list(slots[task::tasks]) for task in range(tasks)], tasks)
+        self._tasks = len(slots)
+        hosts = [[self._wanted_hosts[slot]] if slot in self._wanted_hosts else [] for slot in slots]
+        return placed_rdd(self._context, [[slot] for slot in slots], hosts)
+
+    def _places(self) -> int:
+        """How many tasks there is room for; on embedded Spark all slots are on this host, and one task starts them."""
+        if is_embedded(self._spark):
+            return 1
+        places = await_places(self._context, self._job_slots, self._is_restarted, self._request_s)
+        return max(1, places * len(self._slots) // self._job_slots)
 
     def _failure_of_tasks(self) -> Exception:
         if self._task_failures:
@@ -286,6 +307,7 @@ class StreamRunner:
 
     def _forget(self, descriptor: int) -> None:
         self._poll.unregister(descriptor)
+        del self._slot_of[descriptor]
         self._unnamed.pop(descriptor).close()
 
     def _take_from(self, slot: int) -> Iterator[tuple[int, Any]]:
@@ -293,7 +315,9 @@ class StreamRunner:
             for packet in self._connections[slot].receive():
                 yield slot, decode(packet.payload)
         except OSError as error:
-            self._poll.unregister(self._connections[slot].fileno())
+            descriptor = self._connections[slot].fileno()
+            self._poll.unregister(descriptor)
+            del self._slot_of[descriptor]
             if not self._is_closing:
                 yield slot, lost_slot(self.addresses[slot], error)
 

@@ -131,7 +131,8 @@ class Subtasks:
         self._wake = wake
         self._clock = SystemClock()
         folders = package.local_folders
-        self._copies = LocalCopies(folders, package.job_id, package.attempt, slot) if folders else None
+        others = [number for region in plan.regions if slot not in region.slots for number in region.slots]
+        self._copies = LocalCopies(folders, package.job_id, package.attempt, slot, others) if folders else None
         self.snapshots = SnapshotTaker(slot, folder, package.restore, self._copies, wake)
         self.all: list[Subtask] = []
 

@@ -13,7 +13,7 @@ import glob
 import os
 import shutil
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from funke.engine.runtime.snapshots.snapshot_files import SnapshotHandle, checksum_of, join_path
 from funke.engine.trust.private_files import open_private_folder, require_private_folder
@@ -24,10 +24,14 @@ __all__ = ["LocalCopies", "remove_copies"]
 class LocalCopies:
     """The copies that one slot keeps, and those of slots before it on the same host."""
 
-    def __init__(self, folders: Sequence[str], job_id: str, attempt: int, slot: int) -> None:
+    def __init__(
+        self, folders: Sequence[str], job_id: str, attempt: int, slot: int, others: Collection[int] = ()
+    ) -> None:
+        """`others` are slots whose attempts go their own ways: those of other regions."""
         self._places = _places(folders, job_id)
         self._attempt = attempt
         self._own = os.path.join(self._places[slot % len(self._places)], f"{attempt}-{slot}")
+        self._others = {str(other) for other in others}
         # By checkpoint.
         self._kept: dict[int, set[str]] = {}
         self._lock = threading.Lock()
@@ -72,8 +76,8 @@ class LocalCopies:
         # All slots have restored what they had to, or there were no complete checkpoint.
         for parent in self._places:
             for name in os.listdir(parent) if os.path.isdir(parent) else ():
-                attempt = name.partition("-")[0]
-                if attempt.isdecimal() and int(attempt) < self._attempt:
+                attempt, _, slot = name.partition("-")
+                if attempt.isdecimal() and int(attempt) < self._attempt and slot not in self._others:
                     shutil.rmtree(os.path.join(parent, name), ignore_errors=True)
 
     def _take(self, spooled: str, place: str) -> str:
