@@ -55,6 +55,8 @@ class ReadReport:
     records: int
     # Of the same splits: what is left of them, if the reader knows it better than by a number; may be left out.
     rests: tuple[Split | None, ...] = ()
+    # Whether it has been given anything; else what an earlier attempt had left is not among `unfinished`.
+    has_begun: bool = True
 
 
 @dataclass
@@ -81,7 +83,7 @@ class SourceOperator(Operator):
         self._records = 0
         # Whether pieces of a batch may be left, however little the reader has to offer.
         self._is_within_batch = False
-        self._is_over = False
+        self._has_begun = self._is_over = False
         self._is_open = False
         self._limit = MAX_WATERMARK
         self._last_read_ms: int | None = None
@@ -118,6 +120,7 @@ class SourceOperator(Operator):
         if order.watermark_limit is not None:
             self._limit = order.watermark_limit
             return
+        self._has_begun = True
         self._has_read = self._has_read or bool(order.splits)
         self._is_over = order.is_over
         for split in order.splits:
@@ -219,7 +222,7 @@ class SourceOperator(Operator):
         outcomes = tuple(replace(outcome, split=replace(outcome.split, payload=None)) for outcome in self._outcomes)
         unfinished = tuple(reading.records for reading in self._waiting)
         mark = self.output.current_watermark
-        report = ReadReport(outcomes, unfinished, mark, self.is_idle, self._records, self._rests())
+        report = ReadReport(outcomes, unfinished, mark, self.is_idle, self._records, self._rests(), self._has_begun)
         self._outcomes.clear()
         self._records = 0
         return report

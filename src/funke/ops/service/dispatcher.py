@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import wait
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,7 +17,7 @@ from funke.engine.config import flink_options as options
 from funke.engine.config import rest_options
 from funke.engine.config.secret_keys import masked_command
 from funke.engine.config.settings import Settings
-from funke.engine.errors import ConfigurationError, FunkeError, JobExecutionError, StateError
+from funke.engine.errors import ConfigurationError, FunkeError, JobExecutionError, LeaseLostError, StateError
 from funke.engine.graph.execution_graph import ExecutionState
 from funke.engine.jobs.attempts.slot_pool import SlotPool
 from funke.engine.jobs.records.job_record import JobRecord, OwnedRecord
@@ -73,9 +74,11 @@ class Dispatcher:
     service: ServiceFolder
     settings: Settings
     jobs: JobDirectory
+    # Raises LeaseLostError when another service has taken over: called before a program is started.
+    guard: Callable[[], None] = lambda: None
 
     def __post_init__(self) -> None:
-        self.runs = ProgramRuns(self.service)
+        self.runs = ProgramRuns(self.service, self.guard)
         self.pool = SlotPool(self.service.of("slots"))
         self.pool.open(slots_of(self.settings))
         self.rescales = RescaleHistory(self.service.of("rescales"), self.settings.get(rest_options.RESCALE_HISTORY))
@@ -328,6 +331,8 @@ class Dispatcher:
             self.runs.start_again(run, command)
             checkpoint = record.observed_state().checkpoint
             _LOG.info("run %s continues job %s from %s", run_id, record.job_id, checkpoint)
+        except LeaseLostError:
+            raise
         except (FunkeError, OSError) as error:
             _LOG.error("job %s cannot continue: %s", record.job_id, error)
 

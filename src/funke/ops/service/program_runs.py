@@ -10,11 +10,13 @@ import secrets
 import socket
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import IO
 
 from funke.engine.config.job_defaults import hidden_options
 from funke.engine.config.secret_keys import without_secrets
+from funke.engine.errors import StateError
 from funke.engine.jobs.records.recovery import RUN_VARIABLE
 from funke.engine.types.json_form import from_json, to_json
 from funke.ops.service.service_folder import ServiceFolder, read_json, write_json
@@ -22,6 +24,7 @@ from funke.ops.service.warm_driver import IdleDriver
 
 __all__ = ["ProgramRuns", "RunRecord"]
 
+_LOCK_S = 1.0
 _RUN_ID = re.compile(r"[0-9a-f]{16}")
 
 
@@ -42,8 +45,10 @@ class RunRecord:
 class ProgramRuns:
     """Starts programs and looks after them."""
 
-    def __init__(self, folder: ServiceFolder) -> None:
+    def __init__(self, folder: ServiceFolder, guard: Callable[[], None] = lambda: None) -> None:
+        """`guard` raises when another service starts programs."""
         self._folder = folder
+        self._guard = guard
         # Those that this process has started; those of a service before it are known by their files alone.
         self._children: dict[str, subprocess.Popen[bytes]] = {}
         self._handed: dict[str, IdleDriver] = {}
@@ -53,6 +58,7 @@ class ProgramRuns:
     ) -> RunRecord:
         """Starts a program that is new; passes its arguments to an idle driver, if there is one."""
         run_id = secrets.token_hex(8) if idle is None else idle.run_id
+        self._guard()
         kept = without_secrets(tuple(command))
         record = RunRecord(run_id, kept, working_folder, int(time.time() * 1000))
         self._write(record)
@@ -93,7 +99,8 @@ class ProgramRuns:
             open(self._folder.of(f"logs/{run_id}.log"), "ab") as log,
         ):
             # The lock goes with the open file to the process, and ends with it.
-            fcntl.flock(alive, fcntl.LOCK_EX)
+            _lock(alive, run_id)
+            self._guard()
             shown, hidden = hidden_options(command)
             return subprocess.Popen(
                 shown,
@@ -185,3 +192,16 @@ class ProgramRuns:
 
     def _alive_path(self, run_id: str) -> str:
         return self._folder.of(f"runs/{run_id}.alive")
+
+
+def _lock(alive: IO[bytes], run_id: str) -> None:
+    """For the process that is to start; those who look whether there is one hold the lock for a moment."""
+    end = time.monotonic() + _LOCK_S
+    while True:
+        try:
+            fcntl.flock(alive, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except OSError as error:
+            if time.monotonic() > end:
+                raise StateError(f"the program of run {run_id} runs already") from error
+            time.sleep(_LOCK_S / 100)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 
 from funke.engine.config.job_defaults import take_hidden_options
 from funke.engine.config.settings import Settings
-from funke.engine.errors import FunkeError, LeaseLostError
+from funke.engine.errors import ConfigurationError, FunkeError, LeaseLostError
 from funke.engine.jobs.control import Commands, ControlServer
 from funke.engine.jobs.records.job_record import home_folder
 from funke.engine.jobs.records.lease import Lease
@@ -62,7 +62,7 @@ def serve(settings: Settings, is_standby: bool = False) -> None:
     folder.open()
     lease = _acquire(folder, is_standby)
     try:
-        _serve(settings, listening, folder)
+        _serve(settings, listening, folder, lease, is_standby)
     finally:
         lease.release()
 
@@ -77,10 +77,10 @@ def _acquire(folder: ServiceFolder, is_standby: bool) -> Lease:
         time.sleep(_LOOK_S)
 
 
-def _serve(settings: Settings, listening: RestSettings, folder: ServiceFolder) -> None:
+def _serve(settings: Settings, listening: RestSettings, folder: ServiceFolder, lease: Lease, is_standby: bool) -> None:
     started_ms = int(time.time() * 1000)
     jobs = JobDirectory(folder.home)
-    dispatcher = Dispatcher(folder, settings, jobs)
+    dispatcher = Dispatcher(folder, settings, jobs, lease.check)
     cluster = Cluster(
         jobs,
         settings.to_text_dict(),
@@ -93,9 +93,8 @@ def _serve(settings: Settings, listening: RestSettings, folder: ServiceFolder) -
     for number in (signal.SIGTERM, signal.SIGINT):
         # A service that the system stops leaves its jobs running: it may be started again.
         signal.signal(number, lambda *_: dispatcher.shut_down(is_cancelling=False))
-    server = RestServer(
-        make_app(cluster, listening.access, dashboard_pages(cluster.logs, DirectAnswers(cluster).of)), listening
-    )
+    app = make_app(cluster, listening.access, dashboard_pages(cluster.logs, DirectAnswers(cluster).of))
+    server = _bound_server(lambda: RestServer(app, listening), dispatcher, is_standby)
     commands = _commands(dispatcher, lambda: listening.access.dashboard_url(server.url))
     control = ControlServer(folder.control_path, commands, _LIMITS_S)
     closing: list[Callable[[], None]] = []
@@ -109,8 +108,12 @@ def _serve(settings: Settings, listening: RestSettings, folder: ServiceFolder) -
         _look(dispatcher)
         while not dispatcher.stopping.wait(_LOOK_S):
             _look(dispatcher)
-        dispatcher.close()
+    except LeaseLostError:
+        # It was stopped for longer than its lease: another service has its jobs.
+        dispatcher.shut_down(is_cancelling=False)
+        raise
     finally:
+        dispatcher.close()
         for close in closing:
             close()
         control.close()
@@ -118,10 +121,29 @@ def _serve(settings: Settings, listening: RestSettings, folder: ServiceFolder) -
         _LOG.info("ended")
 
 
+def _bound_server(make: Callable[[], RestServer], dispatcher: Dispatcher, is_standby: bool) -> RestServer:
+    """The server of REST; where one that was stopped still holds the port, jobs come first."""
+    is_told = False
+    while True:
+        try:
+            return make()
+        except ConfigurationError as error:
+            if not is_standby or dispatcher.stopping.is_set():
+                raise
+            if not is_told:
+                _LOG.warning("%s; jobs are looked after until then", error)
+            is_told = True
+        _look(dispatcher)
+        dispatcher.stopping.wait(_LOOK_S)
+
+
 def _look(dispatcher: Dispatcher) -> None:
+    dispatcher.guard()
     try:
         dispatcher.look()
         dispatcher.keep_warm()
+    except LeaseLostError:
+        raise
     except (FunkeError, OSError) as error:  # a disk that is full now may not be so in a second
         _LOG.error("%s", error)
 

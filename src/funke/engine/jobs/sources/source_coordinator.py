@@ -150,6 +150,9 @@ class SourceCoordinator:
         if self._cut is not None and subtask in self._cut:
             self._deferred.append((subtask, report))
             return
+        if not report.has_begun:
+            # Its first command is on its way, which a barrier of another slot may have overtaken.
+            return
         self.watermarks[subtask] = report.watermark
         (self._idle.add if report.is_idle else self._idle.discard)(subtask)
         self.records += report.records
@@ -158,9 +161,7 @@ class SourceCoordinator:
             # The first one, unless its reader reads several side by side.
             position = next(index for index, split in enumerate(given) if split.id == outcome.split.id)
             self._named(self.enumerator.report)(replace(outcome, split=given.pop(position)))
-        # Before it is given anything, a subtask does not know how far the attempt before had read.
-        if self._has_begun:
-            self._read[subtask], self._rests[subtask] = report.unfinished, report.rests
+        self._read[subtask], self._rests[subtask] = report.unfinished, report.rests
 
     # Without epochs, subtasks read on while a checkpoint is taken: what they read behind their barrier does not count.
 
