@@ -19,7 +19,15 @@ from funke.engine.config.config_option import ConfigOption
 from funke.engine.config.settings import Settings
 from funke.engine.errors import ConfigurationError
 
-__all__ = ["DriverMemory", "MemoryModelError", "WorkerMemory", "driver_memory", "size_text", "worker_memory"]
+__all__ = [
+    "DriverMemory",
+    "MemoryModelError",
+    "WorkerMemory",
+    "driver_memory",
+    "least_network",
+    "size_text",
+    "worker_memory",
+]
 
 _UNITS = ("bytes", "kb", "mb", "gb", "tb")
 
@@ -200,6 +208,11 @@ def _fixed(settings: Settings) -> tuple[int, int, int]:
 
 def _network(settings: Settings) -> _Share:
     return _Share.of(settings, "the network", options.NETWORK_FRACTION, options.NETWORK_MIN, options.NETWORK_MAX)
+
+
+def least_network(settings: Settings) -> int:
+    """The network's share where the size of the worker is unknown."""
+    return _network(settings).of_whole(0)
 
 
 def _managed_fraction(settings: Settings) -> float:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from funke.engine.config import flink_options as options
 from funke.engine.config import memory_options as memory
-from funke.engine.config.memory_model import worker_memory
+from funke.engine.config.memory_model import least_network, worker_memory
 from funke.engine.config.settings import Settings
 
-__all__ = ["MemoryLimit", "slot_memory_limit"]
+__all__ = ["MemoryLimit", "slot_memory_limit", "slot_network_memory"]
 
 # What Flink derives the model from; a task heap counts together with managed memory only.
 _WHOLES = (memory.WORKER_PROCESS_SIZE, memory.WORKER_SIZE)
@@ -40,6 +40,19 @@ def slot_memory_limit(settings: Settings) -> MemoryLimit | None:
     slots = max(1, settings.get(options.TASK_SLOTS))
     size = worker_memory(settings).total_process // slots
     return MemoryLimit(size, f"{origin}, divided by {options.TASK_SLOTS.key} ({slots})")
+
+
+def slot_network_memory(settings: Settings) -> int:
+    """A slot's part of the worker's network memory; the least that a worker has if its size is unknown.
+
+    >>> sizes = {"taskmanager.memory.flink.size": "2g", "taskmanager.numberOfTaskSlots": "2"}
+    >>> slot_network_memory(Settings(sizes)) >> 20
+    102
+    """
+    if not _origin(settings):
+        return least_network(settings)
+    slots: int = max(1, settings.get(options.TASK_SLOTS))
+    return worker_memory(settings).network // slots
 
 
 def _origin(settings: Settings) -> str:

@@ -35,7 +35,9 @@ def test_every_key_counts() -> None:
             }
         )
     )
-    assert found == NetworkSettings(16 << 10, 2, 8, DebloatSettings(0.5, 1.0, 5, 0.1, 16 << 10, 1 << 10), 2.0)
+    assert found == NetworkSettings(
+        16 << 10, 2, 8, DebloatSettings(0.5, 1.0, 5, 0.1, 16 << 10, 1 << 10), 2.0, total_buffers=4096
+    )
 
 
 @pytest.mark.parametrize(

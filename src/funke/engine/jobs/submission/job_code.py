@@ -9,7 +9,7 @@ from funke.engine.config import flink_options as options
 from funke.engine.config.log_levels import LogLevels
 from funke.engine.config.port_ranges import parse_ports
 from funke.engine.config.settings import Settings
-from funke.engine.config.slot_memory import slot_memory_limit
+from funke.engine.config.slot_memory import slot_memory_limit, slot_network_memory
 from funke.engine.errors import ConfigurationError, SerializationError
 from funke.engine.graph.job_graph import ChainedOperator
 from funke.engine.graph.operations import Operation, ReadSource, ReadSplits
@@ -97,6 +97,7 @@ def network_settings(configured: Settings) -> NetworkSettings:
         samples * delay_ms / 1000,
         parse_ports(options.SLOT_PORTS.key, configured.get(options.SLOT_PORTS)),
         parse_ports(options.DRIVER_PORTS.key, configured.get(options.DRIVER_PORTS)),
+        slot_network_memory(configured) // segment_bytes,
     )
 
 

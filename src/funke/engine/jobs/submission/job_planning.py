@@ -28,11 +28,12 @@ from funke.engine.jobs.checkpoints.start_point import (
 from funke.engine.jobs.notices import notice
 from funke.engine.jobs.settings import JobSettings
 from funke.engine.jobs.submission.ignored_settings import warn_of_ignored
-from funke.engine.jobs.submission.job_code import pack_job
+from funke.engine.jobs.submission.job_code import network_settings, pack_job
 from funke.engine.planner.chaining import to_job_graph
 from funke.engine.planner.exchange_mode import ExchangeMode, exchange_mode
 from funke.engine.planner.plan import Plan, to_plan
 from funke.engine.runtime.job_files.dependencies import Dependencies, stage
+from funke.engine.runtime.pipelined.network_buffers import require_buffers
 from funke.engine.runtime.slots.worker_setup import JobPackage
 from funke.engine.runtime.snapshots.snapshot_files import join_path
 
@@ -90,6 +91,8 @@ def plan_job(graph: StreamGraph, settings: JobSettings) -> PlannedJob:
             checkpointing = replace(checkpointing, is_unaligned=False)
         if start is not None:
             require_same_channels(start, plan.fingerprint if mode.is_pipelined else None)
+        if mode.is_pipelined:
+            require_buffers(plan, network_settings(configured))
         dependencies = stage(
             settings.python_files, settings.python_archives, settings.python_requirements, settings.cached_files
         )

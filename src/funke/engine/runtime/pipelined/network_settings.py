@@ -38,3 +38,5 @@ class NetworkSettings:
     # Where slots and the driver listen for other hosts: the first of these ports that is free; 0 is any.
     slot_ports: tuple[int, ...] = (0,)
     driver_ports: tuple[int, ...] = (0,)
+    # All that a slot has: its network memory (taskmanager.memory.network.…) in buffers.
+    total_buffers: int = 2048

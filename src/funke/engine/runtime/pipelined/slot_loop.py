@@ -55,6 +55,7 @@ from funke.engine.runtime.pipelined.messages import (
     Reports,
     TakeCheckpoint,
 )
+from funke.engine.runtime.pipelined.network_buffers import SlotBuffers
 from funke.engine.runtime.pipelined.network_settings import NetworkSettings
 from funke.engine.runtime.pipelined.overtaking import Overtaking, put_back
 from funke.engine.runtime.pipelined.stack_samples import StackSamples
@@ -110,6 +111,7 @@ class SlotLoop:
         self._subtasks = Subtasks(slot, plan, package, folder, self._carry, self.send_to_driver, self._ring)
         self.snapshots = self._subtasks.snapshots
         self._numbers = channel_numbers(plan)
+        self._buffers = SlotBuffers(slot, plan, self._network)
         self._tasks: list[Task] = []
         self._sources: list[Task] = []
         self._inputs: dict[int, tuple[Task, InChannel]] = {}
@@ -153,7 +155,7 @@ class SlotLoop:
         self._subtasks.open()
         self._in_flight = self._subtasks.read_in_flight()
         for subtask in self._subtasks.all:
-            task = Task(subtask, self._network)
+            task = Task(subtask, self._network, self._buffers.floating(subtask.vertex.id))
             self._tasks.append(task)
             if subtask.source is not None:
                 self._sources.append(task)
@@ -207,7 +209,8 @@ class SlotLoop:
                 continue
             channel: OutChannel
             if first + receiver == self.number:
-                channel = LocalOut(self._inputs[number][1], network.channel_buffers + network.floating_buffers)
+                most = min(network.channel_buffers + network.floating_buffers, self._buffers.outgoing(exchange.id))
+                channel = LocalOut(self._inputs[number][1], most)
             else:
                 peer = self._peers[first + receiver]
                 channel = RemoteOut(number, peer, network.channel_buffers, network.segment_bytes)

@@ -27,9 +27,10 @@ _BEHIND_S = 0.1
 class Task:
     """Takes blocks from its channels as long as those behind it have room."""
 
-    def __init__(self, subtask: Subtask, network: NetworkSettings) -> None:
+    def __init__(self, subtask: Subtask, network: NetworkSettings, floating: int | None = None) -> None:
+        """`floating` are the buffers of its own that no channel has; as many as are configured if left out."""
         self.subtask = subtask
-        self.pool = BufferPool(network.floating_buffers)
+        self.pool = BufferPool(network.floating_buffers if floating is None else floating)
         self._buffers = network.channel_buffers
         self.ins: list[InChannel] = []
         self.outs: list[OutChannel] = []
