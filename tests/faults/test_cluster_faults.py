@@ -24,6 +24,8 @@ pytestmark = [
     pytest.mark.skipif(not Path("/proc").exists(), reason="looks into /proc"),
 ]
 
+REGIONS = Path(__file__).parent / "programs" / "regions_job.py"
+
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[StandaloneCluster]:
@@ -80,6 +82,32 @@ def test_a_job_moves_to_a_cluster_with_a_savepoint_and_loses_a_worker(
     assert all(written) and written[0] + written[1] == soak_job.expected(4000)
     assert "restarting the job" in after.log()
     assert not any(os.path.exists(f"/proc/{pid}") for pid in executors[0])
+
+
+@pytest.mark.parametrize("is_worker_lost", [False, True])
+def test_an_executor_is_lost_with_the_region_on_it(
+    cluster: StandaloneCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_worker_lost: bool
+) -> None:
+    """With its worker, there is no other place for its slots: both regions then share what is left."""
+    monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+    # There are fewer places than slots, and more are not waited for.
+    options = {**options_of(cluster), "spark.cores.max": "2"}
+    job = KillableJob(tmp_path / "job", 2000, "100/checkpoint", options, program=REGIONS)
+    job.start()
+    try:
+        wait_for_checkpoint(job)
+        if is_worker_lost:
+            cluster.kill_worker(0)
+        else:
+            for pid in cluster.executors(0):
+                os.kill(pid, signal.SIGKILL)
+        job.run_to_the_end(240)
+    finally:
+        job.close()
+    assert "restarting a region of the job" in job.log()
+    assert ("restarting the job" in job.log()) is is_worker_lost, job.log()
+    for name in ("left", "right"):
+        assert soak_job.committed(job.output / name) == soak_job.expected(2000)
 
 
 def test_a_worker_that_stands_still(

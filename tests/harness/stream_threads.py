@@ -155,6 +155,7 @@ def run_stream(
     on_start: Callable[[StreamCoordinator], None] = lambda coordinator: None,
     number: int = 0,
     backend: BackendChoice | None = None,
+    buffer_timeout_ms: int = 100,
 ) -> StreamRun:
     """Runs a job's attempt to its end, from a checkpoint if there is one; `disturb` runs beside it."""
     job_graph = to_job_graph(graph)
@@ -169,6 +170,7 @@ def run_stream(
         network=network or NetworkSettings(),
         backend=backend or BackendChoice(),
         restore=start.located() if start is not None else (),
+        buffer_timeout_ms=buffer_timeout_ms,
     )
     sources = JobSources(list(JobSources.of_plan(plan, None, start, True)))  # type: ignore[arg-type]
     settings = settings or CheckpointSettings()

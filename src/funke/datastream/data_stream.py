@@ -138,7 +138,7 @@ class DataStream(OperatorSettings):
         return self
 
     def set_buffer_timeout(self, timeout_millis: int) -> DataStream:
-        """Set how long records may wait to be sent together; the shortest of a job's timeouts holds for all."""
+        """Set how long records of this operator may wait to be sent together; -1 is the timeout of the job."""
         if timeout_millis < -1:
             raise ConfigurationError(at_user_line(f"a buffer timeout must be at least -1, got {timeout_millis}"))
         node = self._settable("set_buffer_timeout()")

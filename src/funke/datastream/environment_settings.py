@@ -92,7 +92,7 @@ class EnvironmentSettings:
         return self
 
     def set_buffer_timeout(self: _T, timeout_millis: int) -> _T:
-        """Set how long records may wait to be sent together; -1 is a second."""
+        """Set how long records may wait to be sent together; -1 until a block is full, in epochs a second."""
         if timeout_millis < -1:
             raise ConfigurationError(at_user_line(f"a buffer timeout must be at least -1, got {timeout_millis}"))
         self._settings.set(options.BUFFER_TIMEOUT_ENABLED, timeout_millis >= 0)

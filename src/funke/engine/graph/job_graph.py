@@ -53,6 +53,8 @@ class JobEdge:
     partitioner: Partitioner
     tag: OutputTag | None
     input_index: int
+    # That of the sender; None is that of the job.
+    buffer_timeout_ms: int | None = None
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,7 @@ def to_job_graph(graph: StreamGraph) -> JobGraph:
             edge.partitioner or Rebalance(),
             edge.tag,
             edge.input_index,
+            graph.nodes[edge.source].buffer_timeout_ms,
         )
         for number, edge in enumerate(edge for edge in edges if id(edge) not in chained)
     )

@@ -70,10 +70,16 @@ def _streamed(
     restarts: RegionRestarts,
 ) -> tuple[Runner, Coordinator]:
     plan, request_s = planned.plan, request_timeout_s(planned.configured)
-    if len(plan.regions) == 1 or not _has_places(spark, planned, package, request_s):
-        runner = StreamRunner(spark, plan, package, hosts, request_s)
+    places = None
+    if len(plan.regions) > 1 and not is_embedded(spark):
+        places = await_places(spark.sparkContext, plan.slots, package.attempt > 0, request_s)
+    # Each region needs a task of its own, as long as the job runs.
+    if len(plan.regions) == 1 or (places is not None and places < len(plan.regions)):
+        runner = StreamRunner(spark, plan, package, hosts, request_s, places=places)
         return runner, StreamCoordinator(attempt, runner)
-    runners = RegionRunners(plan.regions, lambda region: StreamRunner(spark, plan, package, hosts, request_s, region))
+    runners = RegionRunners(
+        plan.regions, lambda region: StreamRunner(spark, plan, package, hosts, request_s, region, places)
+    )
 
     def create_runner(region: Region, package: JobPackage, hosts: dict[int, str]) -> StreamRunner:
         wanted = hosts if package.local_folders else None
@@ -81,11 +87,3 @@ def _streamed(
 
     failover = RegionFailover(plan, runners, attempt.executions, restarts, create_runner)
     return runners, StreamCoordinator(replace(attempt, failover=failover), runners)
-
-
-def _has_places(spark: JobSpark, planned: PlannedJob, package: JobPackage, request_s: float) -> bool:
-    """Whether each region can have a task of its own, as long as the job runs."""
-    if is_embedded(spark):
-        return True
-    plan = planned.plan
-    return await_places(spark.sparkContext, plan.slots, package.attempt > 0, request_s) >= len(plan.regions)

@@ -132,7 +132,7 @@ def job_settings_of(
 
 
 def _buffer_timeout_ms(graph: StreamGraph, settings: Settings) -> int:
-    """The shortest buffer timeout of all operators: one serves the whole job."""
+    """The shortest buffer timeout of all operators, which paces a job in epochs."""
     own = [node.buffer_timeout_ms for node in graph.nodes.values() if node.buffer_timeout_ms is not None]
     if not settings.get(options.BUFFER_TIMEOUT_ENABLED):
         return min(own, default=_NO_TIMEOUT_MS)

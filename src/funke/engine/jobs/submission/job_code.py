@@ -61,9 +61,17 @@ def pack_job(
         heartbeat=heartbeat_settings(configured),
         memory_limit=slot_memory_limit(configured),
         network=network_settings(configured),
-        buffer_timeout_ms=settings.buffer_timeout_ms,
+        buffer_timeout_ms=_buffer_timeout_ms(configured),
         fault=configured.get(options.FAULT),
     )
+
+
+def _buffer_timeout_ms(configured: Settings) -> int:
+    """How long records may wait in a stream, for operators without a timeout of their own; -1 until blocks are full."""
+    if not configured.get(options.BUFFER_TIMEOUT_ENABLED):
+        return -1
+    timeout_ms: int = configured.get(options.BUFFER_TIMEOUT).to_millis()
+    return timeout_ms
 
 
 def new_credentials(configured: Settings) -> Credentials:

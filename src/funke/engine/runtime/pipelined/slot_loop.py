@@ -146,7 +146,8 @@ class SlotLoop:
         self._last_tick = self._last_timers = self._last_debloat = self._last_waiting = 0.0
         self._debloat_s = math.inf if self._network.debloat is None else self._network.debloat.period_s
         self._tick_s = max(_SHORTEST_TICK_S, package.auto_watermark_interval_ms / 1000)
-        self._buffer_timeout_s = package.buffer_timeout_ms / 1000
+        # The shortest time after which something must be sent, however busy the slot is.
+        self._flush_s = _LONGEST_WAIT_S
 
     # Building
 
@@ -157,6 +158,7 @@ class SlotLoop:
         for subtask in self._subtasks.all:
             task = Task(subtask, self._network, self._buffers.floating(subtask.vertex.id))
             self._tasks.append(task)
+            self._flush_s = min([self._flush_s, *subtask.timeouts_s])
             if subtask.source is not None:
                 self._sources.append(task)
             for exchange in self._plan.inputs_of(subtask.vertex.id):
@@ -360,9 +362,9 @@ class SlotLoop:
         task.worked(started)
         self._current = outer
 
-    def _flush(self) -> bool:
-        """Sends what waits in routers and sinks; whether there was anything."""
-        self._last_flush = time.monotonic()
+    def _flush(self, is_idle: bool = True) -> bool:
+        """Sends what waits in sinks, and in routers what need not or may not wait; whether there was anything."""
+        now = self._last_flush = time.monotonic()
         self._release_results()
         was_dirty = False
         for task in self._tasks:
@@ -371,7 +373,10 @@ class SlotLoop:
                 was_dirty = True
                 with self._at_work(task):
                     task.subtask.chain.flush()
-                    task.subtask.flush()
+                    if is_idle:
+                        task.subtask.flush_idle(now)
+                    else:
+                        task.is_dirty = task.subtask.flush_late(now)
         return was_dirty
 
     def _release_results(self) -> None:
@@ -387,13 +392,12 @@ class SlotLoop:
                 task.has_open_epoch = False
                 with self._at_work(task):
                     task.subtask.chain.end_epoch()
-                    task.subtask.flush()
+                    task.subtask.flush_idle(now)
 
     def _catch_up(self, now: float, is_busy: bool) -> None:
         """Does what is due by the clock."""
-        is_late = 0 <= self._buffer_timeout_s <= now - self._last_flush
-        if (is_busy and is_late) or self._result_bytes > _MOST_RESULT_BYTES:
-            self._flush()
+        if (is_busy and now - self._last_flush >= self._flush_s) or self._result_bytes > _MOST_RESULT_BYTES:
+            self._flush(is_idle=False)
         if now - self._last_timers >= _TIMERS_S:
             self._fire_timers()
         if not is_busy or now - self._last_waiting >= _WAITING_S:

@@ -68,8 +68,9 @@ class StreamRunner:
         wanted_hosts: Mapping[int, str] | None = None,
         request_s: float = 300.0,
         region: Region | None = None,
+        places: int | None = None,
     ) -> None:
-        """`region` is the one that is run, if not the whole job."""
+        """`region` is the one that is run, if not the whole job; `places` those of the cluster, if that is known."""
         self._spark = spark
         # How long the job waits for a place on the cluster.
         self._request_s = request_s
@@ -78,6 +79,7 @@ class StreamRunner:
         self._slots = range(plan.slots) if region is None else region.slots
         # On a cluster, a region has its share of the places.
         self._job_slots = plan.slots
+        self._known_places = places
         self._group = package.key if region is None else f"{package.key}-{region.number}"
         self._credentials = package.credentials
         self._silence_ms = package.heartbeat.timeout_ms
@@ -220,7 +222,9 @@ class StreamRunner:
         """How many tasks there is room for; on embedded Spark all slots are on this host, and one task starts them."""
         if is_embedded(self._spark):
             return 1
-        places = await_places(self._context, self._job_slots, self._is_restarted, self._request_s)
+        places = self._known_places
+        if places is None:
+            places = await_places(self._context, self._job_slots, self._is_restarted, self._request_s)
         return max(1, places * len(self._slots) // self._job_slots)
 
     def _failure_of_tasks(self) -> Exception:

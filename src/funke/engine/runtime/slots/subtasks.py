@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from funke.engine.graph.job_graph import JobVertex
+from funke.engine.graph.job_graph import JobEdge, JobVertex
 from funke.engine.operators.chain import OperatorChain
 from funke.engine.operators.factory import create_operator
 from funke.engine.operators.input_gate import InputGate
@@ -50,6 +51,8 @@ class Subtask:
     # By the vertex that each leads to.
     routers: list[Router]
     receivers: list[int]
+    # By router: how long records may wait for others in a stream; for ever means until a block is full.
+    timeouts_s: list[float]
     busy_s: float = 0.0
     # Whether the receivers of a source know that it has no say about event time.
     is_told_idle: bool = False
@@ -57,6 +60,7 @@ class Subtask:
     def __post_init__(self) -> None:
         head = self.chain.head
         self.rates = CounterRates()
+        self._flushed_at = [0.0] * len(self.routers)
         # The operator that reads, if this is a source.
         self.source = head if isinstance(head, SourceOperator) else None
 
@@ -69,6 +73,24 @@ class Subtask:
         """Sends what waits in the routers."""
         for router in self.routers:
             router.flush()
+
+    def flush_idle(self, now: float) -> None:
+        """Sends what need not wait, because there is nothing else to do; not what waits until a block is full."""
+        for number, router in enumerate(self.routers):
+            if self.timeouts_s[number] < math.inf:
+                router.flush()
+                self._flushed_at[number] = now
+
+    def flush_late(self, now: float) -> bool:
+        """Sends what has waited long enough; whether something still waits for that."""
+        is_left = False
+        for number, router in enumerate(self.routers):
+            if now - self._flushed_at[number] >= self.timeouts_s[number]:
+                router.flush()
+                self._flushed_at[number] = now
+            elif self.timeouts_s[number] < math.inf:
+                is_left = True
+        return is_left
 
     def tell_idleness(self) -> None:
         """A source that never had anything to read must not hold back event time, nor one whose time never counts."""
@@ -162,7 +184,8 @@ class Subtasks:
         gate = InputGate(chain.head, chain.places[head.node_id], channels, partial(self.fire_timers, chain), types)
         receivers = [exchange.target_vertex for exchange in self._plan.outputs_of(vertex.id)]
         # Before anything fails: it is closed with them.
-        self.all.append(Subtask(vertex, index, chain, gate, routers, receivers))
+        timeouts_s = [_timeout_s(exchange, self._package) for exchange in self._plan.outputs_of(vertex.id)]
+        self.all.append(Subtask(vertex, index, chain, gate, routers, receivers, timeouts_s))
         place = Place(index, vertex.parallelism, vertex.max_parallelism)
         is_restored = restore_chain(
             chain, self._package.restore, place, self._folder, self._copies, self._package.state_moves
@@ -266,3 +289,9 @@ class Subtasks:
                 subtask.chain.close()
             except Exception:  # the job has failed already, or was cancelled
                 continue
+
+
+def _timeout_s(exchange: JobEdge, package: JobPackage) -> float:
+    own = exchange.buffer_timeout_ms
+    timeout_ms = package.buffer_timeout_ms if own is None else own
+    return math.inf if timeout_ms < 0 else timeout_ms / 1000
