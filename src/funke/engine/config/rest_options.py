@@ -78,6 +78,19 @@ WARM_DRIVER = boolean_option(
     True,
     "Whether the service keeps a driver ready for the next program (some hundred megabytes); on embedded Spark only.",
 )
+GATEWAY_IDLE_TIMEOUT = duration_option(
+    "sql-gateway.session.idle-timeout",
+    10 * 60_000,
+    "How long a session of the SQL gateway may go without a request; 0 is for ever.",
+)
+GATEWAY_CHECK_INTERVAL = duration_option(
+    "sql-gateway.session.check-interval", 60_000, "How often the SQL gateway looks for idle sessions."
+)
+GATEWAY_MOST_SESSIONS = integer_option(
+    "sql-gateway.session.max-num",
+    100,
+    "How many sessions the SQL gateway has at once; in Flink a million, which is no limit.",
+)
 METRICS_REPORTERS = string_option(
     "metrics.reporters",
     None,

@@ -43,8 +43,15 @@ _END_LIMIT_S = 180.0
 class ControlServer:
     """Answers commands as long as the job runs; each within its limit, a number of seconds by the command's name."""
 
-    def __init__(self, path: str, commands: Commands, limits_s: Mapping[str, float] | None = None) -> None:
+    def __init__(
+        self,
+        path: str,
+        commands: Commands,
+        limits_s: Mapping[str, float] | None = None,
+        longest_command: int = _LONGEST_COMMAND,
+    ) -> None:
         self._path = path
+        self._longest_command = longest_command
         self._commands = commands
         self._limits_s = limits_s or {}
         self._is_closed = threading.Event()
@@ -80,7 +87,7 @@ class ControlServer:
         with call, contextlib.suppress(OSError), call.makefile("rwb") as stream:
             require_same_user(call)
             call.settimeout(_COMMAND_S)
-            line = stream.readline(_LONGEST_COMMAND)
+            line = stream.readline(self._longest_command)
             answer: Future[bytes] = Future()
             # The command may hang; this thread, for which the process waits, must not.
             threading.Thread(target=lambda: answer.set_result(self._run(line)), daemon=True).start()

@@ -53,7 +53,11 @@ class DirectAnswers:
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        asked = [each for each in ROUTES if each.method == "GET" and each.media_type == "application/json"]
+        asked = [
+            each
+            for each in ROUTES
+            if each.method == "GET" and each.media_type == "application/json" and "" in each.versions
+        ]
         self._routes = [(compile_path(each.path)[0], each) for each in asked]
 
     def of(self, path: str) -> Callable[[], Answer] | None:

@@ -34,7 +34,7 @@ _MOST_BODY_BYTES = 1 << 20
 
 def make_app(cluster: Cluster, access: Access, pages: Iterable[BaseRoute] = ()) -> App:
     """The interface of a cluster; `pages` are further routes, of a dashboard."""
-    routes = [each for prefix in ("", "/v1") for route in ROUTES for each in [_to_starlette(route, prefix, cluster)]]
+    routes = [_to_starlette(route, version, cluster) for route in ROUTES for version in route.versions]
     document = json.dumps(openapi_document(ROUTES)).encode()
 
     async def openapi(request: Request) -> Response:
@@ -58,7 +58,7 @@ def make_app(cluster: Cluster, access: Access, pages: Iterable[BaseRoute] = ()) 
 def _to_starlette(route: Route, prefix: str, cluster: Cluster) -> StarletteRoute:
     async def endpoint(request: Request) -> Response:
         try:
-            call = await _to_call(route, cluster, request)
+            call = await _to_call(route, prefix, cluster, request)
         except RestError as error:
             return _errors(error.status, *error.messages)
         except BodyError as error:
@@ -68,7 +68,7 @@ def _to_starlette(route: Route, prefix: str, cluster: Cluster) -> StarletteRoute
     return StarletteRoute(prefix + route.path, endpoint, methods=[route.method])
 
 
-async def _to_call(route: Route, cluster: Cluster, request: Request) -> Call:
+async def _to_call(route: Route, version: str, cluster: Cluster, request: Request) -> Call:
     limit = _MOST_BODY_BYTES
     if route.is_upload:
         limit = Settings(cluster.configuration).get(rest_options.MAX_CONTENT_LENGTH)
@@ -78,7 +78,7 @@ async def _to_call(route: Route, cluster: Cluster, request: Request) -> Call:
     raw = await read_body(request.receive, limit)
     body = {} if route.is_upload or not raw.strip() else _to_object(raw)
     content_type = request.headers.get("content-type", "")
-    return Call(cluster, request.path_params, dict(request.query_params), body, raw, content_type)
+    return Call(cluster, request.path_params, dict(request.query_params), body, raw, content_type, version)
 
 
 def _to_object(raw: bytes) -> dict[str, Any]:

@@ -41,6 +41,8 @@ class Call:
     body: Mapping[str, Any] = field(default_factory=dict)
     raw: bytes = b""
     content_type: str = ""
+    # With which the path began: /v1, or nothing.
+    version: str = ""
 
     @property
     def job(self) -> KnownJob:
@@ -116,3 +118,10 @@ class Route:
     # Its body is a file, which may be long.
     is_upload: bool = False
     media_type: str = "application/json"
+    # What the path may begin with.
+    versions: tuple[str, ...] = ("", "/v1")
+
+    @property
+    def full_path(self) -> str:
+        """The path with its newest version."""
+        return self.versions[0] + self.path

@@ -89,6 +89,13 @@ class Programs(Protocol):
         """Ends the service; jobs are cancelled."""
 
 
+class GatewayCommands(Protocol):
+    """Passes on what clients ask of their sessions of SQL."""
+
+    def ask(self, command: str, **arguments: Any) -> Any:
+        """The answer of the gateway's process."""
+
+
 class SlotCounter(Protocol):
     """Knows how many slots there are."""
 
@@ -106,5 +113,6 @@ class Cluster:
     slots: SlotCounter | None = None
     programs: Programs | None = None
     rescales: RescaleHistory | None = None
+    gateway: GatewayCommands | None = None
     operations: Operations = field(default_factory=Operations)
     started_ms: int = field(default_factory=lambda: int(time.time() * 1000))

@@ -27,7 +27,7 @@ def openapi_document(routes: Iterable[Route]) -> dict[str, Any]:
     """The document, version 3.0."""
     paths: dict[str, Any] = {}
     for route in routes:
-        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
+        paths.setdefault(route.full_path, {})[route.method.lower()] = _operation(route)
     return {
         "openapi": "3.0.3",
         "info": {

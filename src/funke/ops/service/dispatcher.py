@@ -120,11 +120,15 @@ class Dispatcher:
             raise ConfigurationError(f"there is no file '{call.file}' in {working_folder}")
         if not os.path.isdir(working_folder):
             raise ConfigurationError(f"there is no folder '{working_folder}' to run the program in")
-        own = {rest_options.SLOT_POOL.key: self.service.of("slots"), **self._places()}
+        own = self.job_options()
         command = [python, *_FUNKE_RUN, *(f"-D{key}={value}" for key, value in own.items()), *arguments]
         record = self.runs.start(command, working_folder, self._idle_for(call, python), command[4:])
         _LOG.info("run %s: %s", record.run_id, masked_command(record.command))
         return record.run_id
+
+    def job_options(self) -> dict[str, str]:
+        """What jobs of the service are told: which slots they share, and where their records are."""
+        return {rest_options.SLOT_POOL.key: self.service.of("slots"), **self._places()}
 
     def _idle_for(self, call: ProgramCall, python: str) -> IdleDriver | None:
         """The driver that waits, if it is as a new one would be; it is the caller's from now on."""

@@ -20,6 +20,7 @@ from funke.engine.jobs.records.lease import Lease
 from funke.engine.trust.run_folders import remove_abandoned_once
 from funke.ops.cli.properties import settings_with
 from funke.ops.dashboard.pages import dashboard_pages
+from funke.ops.gateway.gateway import Gateway
 from funke.ops.metrics.reporters import start_reporters
 from funke.ops.rest.answering import DirectAnswers
 from funke.ops.rest.app import make_app
@@ -81,6 +82,7 @@ def _serve(settings: Settings, listening: RestSettings, folder: ServiceFolder, l
     started_ms = int(time.time() * 1000)
     jobs = JobDirectory(folder.home)
     dispatcher = Dispatcher(folder, settings, jobs, lease.check)
+    gateway = Gateway(folder, settings, dispatcher.job_options())
     cluster = Cluster(
         jobs,
         settings.to_text_dict(),
@@ -88,6 +90,7 @@ def _serve(settings: Settings, listening: RestSettings, folder: ServiceFolder, l
         dispatcher,
         dispatcher,
         dispatcher.rescales,
+        gateway,
         started_ms=started_ms,
     )
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -116,6 +119,7 @@ def _serve(settings: Settings, listening: RestSettings, folder: ServiceFolder, l
         dispatcher.close()
         for close in closing:
             close()
+        gateway.close()
         control.close()
         server.close()
         _LOG.info("ended")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING
 
+from funke.engine.config import flink_options as options
 from funke.engine.config.secret_keys import masked_sql
 from funke.engine.connectors.collect_sink import CollectSink
 from funke.engine.flink_exceptions import TableException
@@ -38,15 +39,20 @@ _MOST_TEXT = 20_000
 
 
 def start_collecting(
-    env: StreamExecutionEnvironment, relation: Relation, reuse: Reuse, text: str = ""
+    env: StreamExecutionEnvironment, relation: Relation, reuse: Reuse, text: str = "", job_name: str | None = None
 ) -> tuple[SubmittedJob, str]:
     """Start the job that computes rows; return it with the name by which their batches are collected."""
     channel = uuid.uuid4().hex
-    return _submitted(env, collecting_graph(env, relation, channel, reuse, text)), channel
+    return _submitted(env, collecting_graph(env, relation, channel, reuse, text, job_name)), channel
 
 
 def collecting_graph(
-    env: StreamExecutionEnvironment, relation: Relation, channel: str, reuse: Reuse, text: str = ""
+    env: StreamExecutionEnvironment,
+    relation: Relation,
+    channel: str,
+    reuse: Reuse,
+    text: str = "",
+    job_name: str | None = None,
 ) -> StreamGraph:
     """The graph of the job that computes rows."""
     builder = env._builder
@@ -56,7 +62,7 @@ def collecting_graph(
         statement = _statement(text, plan_text(relation))
         name = "Collect table sink"
         sink = builder.add_sink(CollectSink(channel), packed, name=name, parallelism=OF_INPUT, statement=statement)
-        return env._graph_of({sink.id}, "collect")
+        return env._graph_of({sink.id}, job_name or env._settings.get(options.JOB_NAME) or "collect")
 
 
 def start_inserting(
@@ -72,7 +78,8 @@ def inserting_graph(
     """The graph of the job that writes rows to tables."""
     with env._builder.temporary_nodes():
         sinks = attach_inserts(env._builder, plans, reuse)
-        name = job_name or f"insert-into_{','.join(plan.name for plan in plans)}"
+        given = job_name or env._settings.get(options.JOB_NAME)
+        name = given or f"insert-into_{','.join(plan.name for plan in plans)}"
         return env._graph_of({sink.id for sink in sinks}, name)
 
 

@@ -53,23 +53,23 @@ class TableRuns(ExplainedTables, PlannedInserts):
             settings.get_built_in_database_name(),
         )
 
-    def _run(self, statement: syntax.Statement) -> TableResult:
+    def _run(self, statement: syntax.Statement, job_name: str | None = None) -> TableResult:
         if isinstance(statement, syntax.Explain):
             return TableResult(ReadyRows(text_outcome(self._explained(statement), is_plain=True)))
         if isinstance(statement, syntax.CreateTable) and has_old_properties(dict(statement.options)):
             note_old_name("'connector.type'")
         result = execute_statement(self._session, statement)
         if isinstance(result, QueryRows):
-            return self._execute_query(result.relation, result.text)
+            return self._execute_query(result.relation, result.text, job_name)
         if isinstance(result, Inserts):
-            return self._execute_inserts(result.plans)
+            return self._execute_inserts(result.plans, job_name)
         return TableResult(ReadyRows(result))
 
-    def _execute_query(self, relation: Relation, text: str = "") -> TableResult:
+    def _execute_query(self, relation: Relation, text: str = "", job_name: str | None = None) -> TableResult:
         self._require_mode()
         planned = planned_rows(self._session, relation)
         self._warn_of_growth([planned])
-        job, channel = start_collecting(self._env, planned, self._reuse, text)
+        job, channel = start_collecting(self._env, planned, self._reuse, text, job_name)
         names = tuple(each.name for each in relation.columns)
         printed = ResultColumns(names, tuple(each.type for each in relation.columns), self._session.zone)
         return TableResult(JobRows(relation.columns, job, channel, printed, self._session.is_streaming))

@@ -32,6 +32,8 @@ class ResultContent(ABC):
     is_insert = False
     # Whether rows are changes of a result that goes on changing.
     is_changing = False
+    # Whether its one text is shown without a frame.
+    is_plain = False
     job: SubmittedJob | None = None
 
     def __init__(self, columns: tuple[Column, ...]) -> None:
@@ -44,10 +46,6 @@ class ResultContent(ABC):
     @abstractmethod
     def lines(self, rows: Iterator[Row]) -> Iterator[str]:
         """Give the lines that print shows."""
-
-    def table_lines(self, rows: Iterator[Row]) -> Iterator[str]:
-        """Return the lines for rows without a kind column: those of a final result."""
-        return self.lines(rows)
 
     def wait(self, timeout_ms: int | None) -> None:
         """Wait until there is something to read."""
@@ -69,12 +67,13 @@ class ReadyRows(ResultContent):
         super().__init__(outcome.columns)
         self._outcome = outcome
         self.has_rows = outcome.has_content
+        self.is_plain = outcome.is_plain
 
     def rows(self) -> Iterator[Row]:
         return (Row(*each) for each in self._outcome.rows)
 
     def lines(self, rows: Iterator[Row]) -> Iterator[str]:
-        if self._outcome.is_plain:
+        if self.is_plain:
             return (str(row[0]) for row in rows)
         return listing_lines(_names_and_types(self.columns), map(tuple, rows))
 
@@ -102,9 +101,6 @@ class JobRows(ResultContent):
 
     def lines(self, rows: Iterator[Row]) -> Iterator[str]:
         return query_lines(self._printed, rows, self.is_changing)
-
-    def table_lines(self, rows: Iterator[Row]) -> Iterator[str]:
-        return query_lines(self._printed, rows, False)
 
     def wait(self, timeout_ms: int | None) -> None:
         if self._first is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.sql.parsing.object_grammar import ObjectGrammar
@@ -11,6 +12,7 @@ from funke.engine.sql.syntax.position import Position
 from funke.engine.sql.syntax.statements import (
     CompilePlan,
     Describe,
+    DescribeJob,
     ExecutePlan,
     Explain,
     Insert,
@@ -21,6 +23,7 @@ from funke.engine.sql.syntax.statements import (
     Show,
     Statement,
     StatementSet,
+    StopJob,
     UnloadModule,
     Use,
     UseModules,
@@ -31,7 +34,7 @@ __all__ = ["parse", "parse_expression", "parse_type"]
 
 _DETAILS = ("ESTIMATED_COST", "CHANGELOG_MODE", "PLAN_ADVICE", "JSON_EXECUTION_PLAN")
 # Flink statements that are parsed and not executed.
-_UNSUPPORTED = ("DELETE", "UPDATE", "CALL", "ANALYZE", "TRUNCATE", "ADD", "REMOVE", "STOP")
+_UNSUPPORTED = ("DELETE", "UPDATE", "CALL", "ANALYZE", "TRUNCATE", "ADD", "REMOVE")
 
 
 def parse(text: str) -> list[Statement]:
@@ -68,7 +71,9 @@ class StatementGrammar(ObjectGrammar):
         while self.accept(";"):
             pass
         while not self.at("<EOF>"):
-            found.append(self.statement())
+            first = self.token
+            read = self.statement()
+            found.append(read if read.written else replace(read, written=self.since(first)))
             if not self.at("<EOF>"):
                 self.expect(";")
             while self.accept(";"):
@@ -192,11 +197,21 @@ class StatementGrammar(ObjectGrammar):
     def _describe(self) -> Statement:
         place = self.position()
         self.advance()
+        if self.at("JOB") and self.ahead().kind == "string":
+            self.advance()
+            return DescribeJob(self.string(), position=place)
         kind = "table"
         if self.at_any("CATALOG", "DATABASE", "FUNCTION", "TABLE") and self.ahead().kind in ("word", "quoted"):
             kind = self.advance().key.lower()
         is_extended = self.accept("EXTENDED")
         return Describe(self.path(), kind, is_extended, position=place)
+
+    def _stop(self) -> Statement:
+        place = self.position()
+        self.expect("STOP", "JOB")
+        job_id = self.string()
+        has_savepoint = self.accept("WITH", "SAVEPOINT")
+        return StopJob(job_id, has_savepoint, self.accept("WITH", "DRAIN"), position=place)
 
     def _show(self) -> Statement:
         place = self.position()
@@ -306,6 +321,7 @@ _STATEMENTS: dict[str, Callable[[StatementGrammar], Statement]] = {
     "DESCRIBE": StatementGrammar._describe,
     "DESC": StatementGrammar._describe,
     "SHOW": StatementGrammar._show,
+    "STOP": StatementGrammar._stop,
     "USE": StatementGrammar._use,
     "LOAD": StatementGrammar._load,
     "UNLOAD": StatementGrammar._unload,

@@ -51,6 +51,11 @@ def _execute_plan(session: TableSession, statement: syntax.ExecutePlan) -> Inser
     return Inserts(StoredPlan.read(Path(statement.file)).inserts(session))
 
 
+def _job_statement(session: TableSession, statement: syntax.DescribeJob | syntax.StopJob) -> Outcome:
+    kind = "DESCRIBE JOB" if isinstance(statement, syntax.DescribeJob) else "STOP JOB"
+    raise UnsupportedFeatureError(f"{kind} in a program", "`funke sql` and the SQL gateway have it")
+
+
 def _set(session: TableSession, statement: syntax.Set) -> Outcome:
     if statement.key is None:
         return listing(sorted(session.settings.to_map().items()), "key", "value")
@@ -101,6 +106,8 @@ _EXECUTED: dict[type[syntax.Statement], Callable[[TableSession, Any], StatementR
     syntax.Explain: explain_statement,
     syntax.Describe: describe,
     syntax.Show: show,
+    syntax.DescribeJob: _job_statement,
+    syntax.StopJob: _job_statement,
     syntax.CreateTable: table_statements.create_table,
     syntax.AlterTable: table_statements.alter_table,
     syntax.CreateView: view_statements.create_view,

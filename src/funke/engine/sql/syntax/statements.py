@@ -25,6 +25,7 @@ __all__ = [
     "CreateTable",
     "CreateView",
     "Describe",
+    "DescribeJob",
     "Distribution",
     "DropObject",
     "Explain",
@@ -37,6 +38,7 @@ __all__ = [
     "Show",
     "Statement",
     "StatementSet",
+    "StopJob",
     "UnloadModule",
     "Use",
     "UseModules",
@@ -54,7 +56,7 @@ class Statement:
     """Base of all statements."""
 
     position: Position | None = field(default=None, kw_only=True, compare=False, repr=False)
-    # As it was written, of statements that become jobs.
+    # As it was written, where statements are the parts of a text.
     written: str = field(default="", kw_only=True, compare=False, repr=False)
 
 
@@ -302,6 +304,22 @@ class Describe(Statement):
     path: Path
     kind: str = "table"
     is_extended: bool = False
+
+
+@dataclass(frozen=True)
+class DescribeJob(Statement):
+    """DESCRIBE JOB 'id'."""
+
+    job_id: str
+
+
+@dataclass(frozen=True)
+class StopJob(Statement):
+    """STOP JOB 'id' [WITH SAVEPOINT] [WITH DRAIN]."""
+
+    job_id: str
+    has_savepoint: bool = False
+    is_drained: bool = False
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,13 @@ import shutil
 import sys
 import termios
 import tty
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from threading import Lock, Thread
 
+from funke.engine.types.row import Row
 from funke.ops.cli.sql.live_rows import LiveRows
-from funke.table.results.result_content import ResultContent
+from funke.ops.cli.sql.result_writers import FittedTable
+from funke.ops.cli.sql.shown_result import ShownResult
 
 __all__ = ["LiveView"]
 
@@ -26,8 +28,9 @@ _TO_THE_TOP, _END_OF_LINE, _REST = "\x1b[H", "\x1b[K\r\n", "\x1b[J"
 class LiveView:
     """Shows the rows that a query has by now; its last rows stay on the terminal."""
 
-    def __init__(self, content: ResultContent, most_rows: int) -> None:
-        self._content = content
+    def __init__(self, result: ShownResult, most_rows: int, took_s: Callable[[], float] | None = None) -> None:
+        self._result = result
+        self._took_s = took_s
         self._rows = LiveRows(most_rows)
         self._lock = Lock()
         self._changes = 0
@@ -42,16 +45,28 @@ class LiveView:
                 is_complete = self._show()
         except KeyboardInterrupt:
             is_complete = False
+        if not is_complete:
+            self._result.cancel()
         with self._lock:
-            for line in self._content.table_lines(iter(self._rows.all())):
-                print(line)
-        if self._error is not None:
+            rows = self._rows.all()
+        for line in self._lines(rows):
+            print(line)
+        took = "" if self._took_s is None else f" ({self._took_s():.2f} seconds)"
+        print(f"{len(rows)} {'row' if len(rows) == 1 else 'rows'} in set{took}" if rows else f"Empty set{took}")
+        if not is_complete:
+            print("Query cancelled.")
+        if self._error is not None and is_complete:
             raise self._error
         return is_complete
 
+    def _lines(self, rows: list[Row]) -> list[str]:
+        """The frame with some rows."""
+        table = FittedTable(self._result.columns, False, shutil.get_terminal_size().columns)
+        return [*table.begin(rows), *(line for row in rows for line in table.write(row)), *table.end()]
+
     def _read(self) -> None:
         try:
-            for row in self._content.rows():
+            for row in self._result.rows:
                 with self._lock:
                     self._rows.apply(row)
                     self._changes += 1
@@ -76,7 +91,7 @@ class LiveView:
         with self._lock:
             # The frame has four lines, the last line of the screen says what to do.
             shown = self._rows.first(max(1, height - 5))
-            *table, _ = self._content.table_lines(iter(shown))
+            table = self._lines(shown)
             now = f"{datetime.datetime.now():%H:%M:%S}"
             count = f"{len(shown)} of {len(self._rows)} rows, {self._changes} changes"
         lines = [*table, f"{now}  {count}  (q or Ctrl-C ends the query)"]

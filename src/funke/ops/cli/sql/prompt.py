@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from prompt_toolkit import PromptSession
-from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion, ThreadedCompleter
 from prompt_toolkit.document import Document
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.history import FileHistory, History
@@ -16,36 +16,37 @@ from prompt_toolkit.input import Input
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.lexers import PygmentsLexer
 from prompt_toolkit.output import Output
+from prompt_toolkit.patch_stdout import patch_stdout
 from pygments.lexers.sql import SqlLexer
 
 from funke import __version__
-from funke.engine.sql.parsing.reserved_words import RESERVED_WORDS
 from funke.ops.cli.error_report import print_error
-from funke.ops.cli.sql.shell import LEAVING, SqlShell, is_complete
-from funke.table import TableEnvironment
+from funke.ops.cli.sql.client_commands import is_complete
+from funke.ops.cli.sql.shell import Leaving, ShellStatements, SqlShell
+from funke.ops.cli.sql.shell_options import SHELL_OPTIONS
+from funke.ops.sql.completion import Suggestion
 
 __all__ = ["SqlPrompt"]
 
+_LONGEST_MEANING = 80
 
-class NameCompleter(Completer):
-    """Words of SQL, and the names that the environment knows by now."""
 
-    def __init__(self, t_env: TableEnvironment) -> None:
-        self._t_env = t_env
+class SqlCompleter(Completer):
+    """What may stand at the cursor; between quotes only options and keys."""
+
+    def __init__(self, statements: ShellStatements) -> None:
+        self._statements = statements
+        self._keys = [Suggestion(each.key, each.description) for each in SHELL_OPTIONS]
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
         """Give what the word before the cursor may become."""
-        word = document.get_word_before_cursor()
-        if not word:
+        # A word that is not begun is completed when the user asks for it.
+        if complete_event.text_inserted and not document.text_before_cursor[-1:].strip(" \n;(,)"):
             return
-        for name in sorted(self._names(), key=lambda each: (each.isupper(), each)):
-            if name.lower().startswith(word.lower()):
-                yield Completion(name, start_position=-len(word))
-
-    def _names(self) -> set[str]:
-        t_env = self._t_env
-        own = [*t_env.list_tables(), *t_env.list_views(), *t_env.list_databases(), *t_env.list_catalogs()]
-        return {*own, *t_env.list_functions(), *RESERVED_WORDS}
+        word, found = self._statements.suggestions(document.text, document.cursor_position, self._keys)
+        for each in found:
+            meaning = each.meaning.replace("\n", " ")
+            yield Completion(each.text, -len(word), display_meta=meaning[:_LONGEST_MEANING])
 
 
 class SqlPrompt:
@@ -59,7 +60,7 @@ class SqlPrompt:
             message="Funke SQL> ",
             history=history or _file_history(),
             lexer=PygmentsLexer(SqlLexer),
-            completer=NameCompleter(shell.t_env),
+            completer=ThreadedCompleter(SqlCompleter(shell.statements)),
             complete_while_typing=True,
             multiline=True,
             prompt_continuation=lambda width, line, is_wrapped: "> ".rjust(width),
@@ -70,20 +71,28 @@ class SqlPrompt:
 
     def run(self) -> None:
         """Read and run statements until the end."""
-        print(f"Funke {__version__}: statements end with a semicolon; quit; or Ctrl-D leaves.")
+        print(f"Funke {__version__}: statements end with a semicolon; HELP; shows commands, QUIT; or Ctrl-D leaves.")
         while True:
             try:
-                text = self._session.prompt()
+                # What a job prints meanwhile stands above the line that is typed.
+                with patch_stdout(raw=True):
+                    text = self._session.prompt()
+                self._shell.run(text)
             except KeyboardInterrupt:
                 continue
-            except EOFError:
-                return
-            if text.strip().rstrip(";").strip().lower() in LEAVING:
-                return
-            try:
-                self._shell.run(text)
+            except (EOFError, Leaving):
+                if self._may_leave():
+                    return
             except Exception as error:
                 print_error(error)
+
+    def _may_leave(self) -> bool:
+        try:
+            return self._shell.leave(input)
+        except KeyboardInterrupt:
+            return False
+        except EOFError:
+            return True
 
     def _keys(self) -> KeyBindings:
         keys = KeyBindings()
@@ -91,7 +100,7 @@ class SqlPrompt:
         @Condition
         def ends() -> bool:
             text = self._session.default_buffer.text
-            return is_complete(text) or text.strip().lower() in ("", *LEAVING)
+            return is_complete(text) or not text.strip()
 
         @keys.add("enter", filter=ends)
         def accept(event: KeyPressEvent) -> None:

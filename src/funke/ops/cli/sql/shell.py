@@ -2,179 +2,154 @@
 
 from __future__ import annotations
 
-import contextlib
+import sys
+import time
 from collections.abc import Callable
-from itertools import accumulate, pairwise
+from typing import Protocol
 
-from funke.engine.config.option_values import parse_integer
-from funke.engine.errors import ConfigurationError, SqlParserError
-from funke.engine.sql.parsing import parse
-from funke.engine.sql.parsing.tokens import tokenize
 from funke.engine.sql.syntax.statements import Reset, Set, Statement
-from funke.engine.types.near_names import did_you_mean
-from funke.table import ResultKind, TableEnvironment, TableResult
+from funke.ops.cli.sql.client_commands import CLEAR, HELP, HELP_TEXT, VERTICAL, pieces_of
+from funke.ops.cli.sql.result_display import ResultDisplay
+from funke.ops.cli.sql.shell_options import ShellOptions
+from funke.ops.cli.sql.shown_result import ShownResult, shown
+from funke.ops.sql.completion import Suggestion, suggestions
+from funke.ops.sql.statement_session import StatementSession
 
-__all__ = ["LEAVING", "SqlShell", "is_complete"]
+__all__ = ["Leaving", "LocalStatements", "ShellStatements", "SqlShell"]
 
-LEAVING = ("quit", "exit")
-# With which statements begin, and what follows there.
-_WORDS = frozenset(
-    [
-        "ADD",
-        "ALTER",
-        "ANALYZE",
-        "BEGIN",
-        "CALL",
-        "CATALOG",
-        "CATALOGS",
-        "COLUMNS",
-        "COMPILE",
-        "CREATE",
-        "CURRENT",
-        "DATABASE",
-        "DATABASES",
-        "DELETE",
-        "DESC",
-        "DESCRIBE",
-        "DROP",
-        "END",
-        "EXECUTE",
-        "EXPLAIN",
-        "FROM",
-        "FULL",
-        "FUNCTION",
-        "FUNCTIONS",
-        "GROUP",
-        "INSERT",
-        "INTO",
-        "JAR",
-        "JARS",
-        "JOBS",
-        "LOAD",
-        "MODULE",
-        "MODULES",
-        "ORDER",
-        "PLAN",
-        "QUIT",
-        "EXIT",
-        "REMOVE",
-        "RESET",
-        "SELECT",
-        "SET",
-        "SHOW",
-        "STATEMENT",
-        "STOP",
-        "TABLE",
-        "TABLES",
-        "TEMPORARY",
-        "TRUNCATE",
-        "UNLOAD",
-        "UPDATE",
-        "USE",
-        "VALUES",
-        "VIEW",
-        "VIEWS",
-        "WHERE",
-        "WITH",
-    ]
-)
-
-_RUNTIME_MODE = "execution.runtime-mode"
-_MODE = "sql-client.execution.result-mode"
+_CLEAR_SCREEN = "\x1b[H\x1b[2J\x1b[3J"
 
 
-def is_complete(text: str) -> bool:
-    """Whether a text ends with a statement: with a semicolon that stands in no text, name, comment or statement set."""
-    keys = [token.key for token in tokenize(text) if token.kind != "end"]
-    if not keys or keys[-1] != ";":
-        return False
-    return ("STATEMENT", "SET") not in pairwise(keys) or keys[-2] == "END"
+class Leaving(Exception):
+    """The user wants to leave."""
 
 
-def _parsed(text: str) -> list[Statement]:
-    """The statements of a text; a word that cannot stand where it does may be another one, mistyped."""
-    try:
-        return parse(text)
-    except SqlParserError as error:
-        hint = _hint(text, error)
-        if not hint:
-            raise
-        raise SqlParserError(f"{error.message.rstrip('.')}.{hint}", error.line, error.column) from error
+class ShellStatements(Protocol):
+    """Where statements run: in this process, or in a gateway."""
+
+    def run(self, statement: Statement) -> ShownResult:
+        """Run a statement."""
+
+    def suggestions(self, text: str, position: int, keys: list[Suggestion]) -> tuple[str, list[Suggestion]]:
+        """The word at a place, and what it may become."""
+
+    def running_jobs(self) -> list[tuple[str, str]]:
+        """Ids and names of jobs that end with the shell."""
+
+    def settings(self) -> dict[str, str]:
+        """What is set at the beginning."""
 
 
-def _hint(text: str, error: SqlParserError) -> str:
-    tokens = tokenize(text)
-    starts = list(accumulate(map(len, text.splitlines(keepends=True)), initial=0))
-    place = starts[error.line - 1] + error.column - 1 if error.line and error.column else 0
-    # The word that is refused, or one behind it: what begins with SHOW is refused as a whole.
-    behind = [token for token in tokens if token.kind == "word" and token.start >= place][:2]
-    return next((hint for token in behind if (hint := did_you_mean(token.text.upper(), _WORDS, begin=" Did"))), "")
+class LocalStatements:
+    """Statements of an environment in this process."""
+
+    def __init__(self, session: StatementSession) -> None:
+        self.session = session
+
+    def run(self, statement: Statement) -> ShownResult:
+        return shown(self.session.run(statement))
+
+    def suggestions(self, text: str, position: int, keys: list[Suggestion]) -> tuple[str, list[Suggestion]]:
+        return suggestions(self.session.t_env, text, position, keys)
+
+    def running_jobs(self) -> list[tuple[str, str]]:
+        return [(each.job_id, each.view().name) for each in self.session.jobs.running()]
+
+    def settings(self) -> dict[str, str]:
+        found: dict[str, str] = self.session.t_env.get_config().to_map()
+        return found
 
 
 class SqlShell:
-    """Statements run one after the other in one environment.
+    """Statements run one after the other.
 
-    `waits` says whether inserts are waited for, `is_typed` whether somebody looks at a terminal.
+    `waits` says whether inserts are waited for, `is_typed` whether a user sits at a terminal.
     """
 
     def __init__(
-        self, t_env: TableEnvironment, waits: bool, show: Callable[[str], None] = print, is_typed: bool = False
+        self,
+        statements: ShellStatements,
+        waits: bool,
+        show: Callable[[str], None] = print,
+        is_typed: bool = False,
     ) -> None:
-        self.t_env = t_env
+        self.statements = statements
         self._waits = waits
         self._is_typed = is_typed
         self._show = show
+        self.options = ShellOptions(given=_shell_settings(statements.settings()))
+        self._display = ResultDisplay(self.options, show, is_typed)
 
     def run(self, text: str) -> None:
-        """Run the statements of a text; the first that fails raises."""
-        for statement in _parsed(text):
-            self._run(statement)
+        """Run the statements and commands of a text; the first that fails raises, Leaving where the user leaves."""
+        for piece in pieces_of(text):
+            if isinstance(piece, Statement):
+                self._run(piece)
+            else:
+                self._run_command(piece)
+
+    def _run_command(self, command: str) -> None:
+        if command == HELP:
+            self._show(HELP_TEXT)
+        elif command == CLEAR:
+            if self._is_typed:
+                sys.stdout.write(_CLEAR_SCREEN)
+                sys.stdout.flush()
+        elif command == VERTICAL:
+            is_vertical = self.options.format == "vertical"
+            self.options.set("funke.sql.format", "table" if is_vertical else "vertical")
+            self._show(f"Values stand {'side by side' if is_vertical else 'below each other'}.")
+        else:
+            raise Leaving
 
     def _run(self, statement: Statement) -> None:
-        if not isinstance(statement, (Set, Reset)):
-            # An environment of a program has one mode for good; a shell's may change between two statements.
-            self.t_env._session.is_streaming = self._runtime_mode() == "STREAMING"
-        result = self.t_env._run(statement)
-        try:
-            self._print(result)
-        except KeyboardInterrupt:
-            # The query ends, not the shell.
-            with contextlib.suppress(KeyboardInterrupt):
-                result.collect().close()
-            self._show("Query cancelled.")
-
-    def _print(self, result: TableResult) -> None:
-        client = result.get_job_client()
-        is_insert = client is not None and result._content.is_insert
-        if is_insert and client is not None:
-            self._show(f"Job has been submitted with JobID {client.get_job_id()}")
-            if self._waits:
-                result.wait()
-                self._show("Complete execution of the SQL update statement.")
-        elif result.get_result_kind() == ResultKind.SUCCESS:
+        if isinstance(statement, Set) and statement.key is not None:
+            self.options.set(statement.key, statement.value or "")
+        elif isinstance(statement, Reset):
+            self.options.reset(statement.key)
+        began = time.monotonic()
+        result = self.statements.run(statement)
+        if result.insert_job is not None:
+            self._show_insert(result)
+        elif result.is_ok:
             self._show("OK")
-        elif result._content.is_changing and self._mode() == "TABLE" and self._is_typed:
-            self._show_live(result)
+        elif result.is_changing and self.options.mode == "TABLE" and self._is_typed:
+            self._show_live(result, began)
         else:
-            result.print()
+            self._display.show(result, began)
 
-    def _runtime_mode(self) -> str:
-        mode: str = self.t_env.get_config().get(_RUNTIME_MODE, "STREAMING")
-        if mode.upper() not in ("STREAMING", "BATCH"):
-            raise ConfigurationError(f"Unsupported mode '{mode}' for '{_RUNTIME_MODE}'; expected STREAMING or BATCH")
-        return mode.upper()
+    def _show_insert(self, result: ShownResult) -> None:
+        self._show(f"Job has been submitted with JobID {result.insert_job}")
+        if not self._waits:
+            return
+        try:
+            result.wait()
+        except KeyboardInterrupt:
+            # The statement ends, not the shell.
+            if not self._is_typed:
+                raise
+            self._show("Query cancelled.")
+            return
+        self._show("Complete execution of the SQL update statement.")
 
-    def _mode(self) -> str:
-        """How results are shown: TABLEAU and CHANGELOG show changes as they come, TABLE shows what they leave."""
-        mode: str = self.t_env.get_config().get(_MODE, "TABLEAU")
-        if mode.upper() not in ("TABLE", "TABLEAU", "CHANGELOG"):
-            raise ConfigurationError(f"Could not parse value '{mode}' for key '{_MODE}'.")
-        return mode.upper()
-
-    def _show_live(self, result: TableResult) -> None:
+    def _show_live(self, result: ShownResult, began: float) -> None:
         # Not at the top: not every system has terminals.
         from funke.ops.cli.sql.live_view import LiveView
 
-        most = parse_integer(self.t_env.get_config().get("sql-client.execution.max-table-result.rows", "1000000"))
-        if not LiveView(result._content, most).run():
-            raise KeyboardInterrupt
+        took = (lambda: time.monotonic() - began) if self.options.shows_time else None
+        LiveView(result, self.options.most_rows, took).run()
+
+    def leave(self, ask: Callable[[str], str]) -> bool:
+        """Whether the shell may end: a job of it that runs ends with it, unless the user waits."""
+        jobs = self.statements.running_jobs()
+        if not jobs:
+            return True
+        for job_id, name in jobs:
+            self._show(f"{job_id}  {name}")
+        one = len(jobs) == 1
+        question = f"{len(jobs)} job{' runs' if one else 's run'} and end{'s' if one else ''} with the shell. "
+        return ask(f"{question}Leave and cancel, or stay? [c/S] ").strip().lower() in ("c", "cancel", "y", "yes")
+
+
+def _shell_settings(settings: dict[str, str]) -> dict[str, str]:
+    return {key: value for key, value in settings.items() if key.startswith(("sql-client.", "funke.sql."))}

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from funke.common import Row, RowKind
 from funke.engine.errors import ConfigurationError
 from funke.ops.cli.sql.live_rows import LiveRows
-from funke.ops.cli.sql.shell import SqlShell
-from funke.table import EnvironmentSettings, TableEnvironment
+from funke.ops.cli.sql.shell_options import ShellOptions
 from funke.table.results.result_content import left_rows
 
 KINDS = {"+I": RowKind.INSERT, "-U": RowKind.UPDATE_BEFORE, "+U": RowKind.UPDATE_AFTER, "-D": RowKind.DELETE}
@@ -51,7 +50,7 @@ def test_rows_are_those_that_changes_leave(changes: list[tuple[str, int]]) -> No
 
 
 def test_a_mode_that_there_is_not() -> None:
-    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
-    t_env.get_config().set("sql-client.execution.result-mode", "films")
+    options = ShellOptions()
     with pytest.raises(ConfigurationError, match="Could not parse value 'films' for key"):
-        SqlShell(t_env, waits=False)._mode()
+        options.set("sql-client.execution.result-mode", "films")
+    assert options.mode == "TABLEAU"

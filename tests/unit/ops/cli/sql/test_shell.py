@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,14 +14,24 @@ from prompt_toolkit.output import DummyOutput
 
 from funke.engine.errors import ConfigurationError
 from funke.ops.cli.main import main
-from funke.ops.cli.sql.prompt import NameCompleter, SqlPrompt
-from funke.ops.cli.sql.shell import SqlShell, is_complete
+from funke.ops.cli.sql.client_commands import is_complete
+from funke.ops.cli.sql.prompt import SqlCompleter, SqlPrompt
+from funke.ops.cli.sql.shell import LocalStatements, SqlShell
+from funke.ops.sql.statement_session import StatementSession
 from funke.table import EnvironmentSettings, TableEnvironment
 
 
 @pytest.fixture
 def t_env() -> TableEnvironment:
     return TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+
+
+def statements(t_env: TableEnvironment) -> LocalStatements:
+    return LocalStatements(StatementSession(t_env))
+
+
+def shell_of(t_env: TableEnvironment, show: Callable[[str], None] = print) -> SqlShell:
+    return SqlShell(statements(t_env), waits=False, show=show)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +74,7 @@ def typed(shell: SqlShell, *lines: str) -> None:
 def test_what_is_typed_runs_line_by_line_and_mistakes_do_not_end_it(
     t_env: TableEnvironment, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    shell = SqlShell(t_env, waits=False)
+    shell = shell_of(t_env)
     typed(shell, "CREATE DATABASE\rd;\r", "SELEC 1;\r", "USE d;\r", "\x03", "quit;\r")
     captured = capsys.readouterr()
     assert captured.out.splitlines()[1:] == ["OK", "OK"] and "SQL parse failed" in captured.err
@@ -74,8 +85,8 @@ def test_what_is_typed_runs_line_by_line_and_mistakes_do_not_end_it(
 def test_names_are_completed(t_env: TableEnvironment) -> None:
     t_env.execute_sql("CREATE TABLE sales (a INT) WITH ('connector' = 'blackhole')")
     document = Document("SELECT * FROM s")
-    found = [each.text for each in NameCompleter(t_env).get_completions(document, CompleteEvent())]
-    assert "sales" in found and "SELECT" in found and "default_database" not in found
+    found = [each.text for each in SqlCompleter(statements(t_env)).get_completions(document, CompleteEvent())]
+    assert found == ["sales"]
 
 
 ORDERED = "EXPLAIN SELECT * FROM t ORDER BY a"
@@ -84,7 +95,7 @@ TABLE = "CREATE TABLE t (a INT) WITH ('connector' = 'datagen', 'number-of-rows' 
 
 def test_the_runtime_mode_may_change_between_statements(t_env: TableEnvironment) -> None:
     shown: list[str] = []
-    shell = SqlShell(t_env, waits=False, show=shown.append)
+    shell = shell_of(t_env, shown.append)
     shell.run(TABLE)
     with pytest.raises(Exception, match="Sort on a non-time-attribute field is not supported"):
         shell.run(ORDERED)

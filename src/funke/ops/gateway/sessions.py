@@ -1,0 +1,208 @@
+"""The sessions of the gateway: as many as are allowed, as long as they are used."""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from funke.engine.config.secret_keys import masked
+from funke.engine.errors import StateError
+from funke.engine.flink_exceptions import ValidationException
+from funke.engine.sql.parsing import parse
+from funke.engine.sql.syntax import statements as syntax
+from funke.ops.gateway.operation import Operation, OperationStatus
+from funke.ops.sql.completion import completions
+from funke.ops.sql.statement_session import SessionResult, StatementSession
+from funke.table import EnvironmentSettings, TableEnvironment
+
+__all__ = ["Sessions"]
+
+# Results that a session keeps for clients that do not close them; the oldest of more are closed.
+_MOST_OPERATIONS = 1_000
+# What prepares a session and starts no job.
+_PREPARING = (
+    syntax.Set,
+    syntax.Reset,
+    syntax.Use,
+    syntax.UseModules,
+    syntax.LoadModule,
+    syntax.UnloadModule,
+    syntax.CreateTable,
+    syntax.CreateView,
+    syntax.CreateDatabase,
+    syntax.CreateCatalog,
+    syntax.CreateFunction,
+    syntax.AlterTable,
+    syntax.AlterView,
+    syntax.AlterDatabase,
+    syntax.AlterCatalog,
+    syntax.AlterFunction,
+    syntax.DropObject,
+)
+
+
+class _Session:
+    """Statements of one client; planning is one at a time, reading results is not."""
+
+    def __init__(self, properties: Mapping[str, str], clock: Callable[[], float]) -> None:
+        t_env = TableEnvironment.create(EnvironmentSettings.new_instance().build())
+        for key, value in properties.items():
+            t_env.get_config().set(key, value)
+        self.statements = StatementSession(t_env)
+        self._lock = threading.Lock()
+        self._operations: dict[str, Operation] = {}
+        self._clock = clock
+        self.used = clock()
+
+    def touch(self) -> None:
+        self.used = self._clock()
+
+    def run(self, text: str) -> SessionResult:
+        with self._lock:
+            return self.statements.run(_single(text))
+
+    def start(self, text: str) -> Operation:
+        operation = Operation(lambda: self.run(text))
+        self._operations[operation.handle] = operation
+        while len(self._operations) > _MOST_OPERATIONS:
+            self.close_operation(next(iter(self._operations)))
+        return operation
+
+    def operation(self, handle: str) -> Operation:
+        found = self._operations.get(handle)
+        if found is None:
+            raise StateError(f"Can not find the submitted operation in the OperationManager with the {handle}.")
+        return found
+
+    def close_operation(self, handle: str) -> None:
+        operation = self.operation(handle)
+        operation.end(OperationStatus.CLOSED)
+        self._operations.pop(handle, None)
+
+    def close(self) -> None:
+        for handle in list(self._operations):
+            self.close_operation(handle)
+
+
+def _single(text: str) -> syntax.Statement:
+    statements = parse(text)
+    if len(statements) != 1:
+        raise ValidationException(
+            "Unsupported SQL statement! The SQL gateway runs one statement at a time, got " + str(len(statements))
+        )
+    return statements[0]
+
+
+class Sessions:
+    """All sessions by handle; what clients may ask of them."""
+
+    def __init__(
+        self,
+        most: int,
+        idle_timeout_ms: int,
+        defaults: Mapping[str, str],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._most = most
+        self._idle_s = idle_timeout_ms / 1000
+        self._defaults = defaults
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._sessions: dict[str, _Session] = {}
+        self._last_used = clock()
+
+    def close_idle(self) -> float | None:
+        """Close sessions that were not used for long; for how long there has been none, if there is none."""
+        now = self._clock()
+        idle = [key for key, each in list(self._sessions.items()) if 0 < self._idle_s < now - each.used]
+        for handle in idle:
+            self.close(handle)
+        return None if self._sessions else now - self._last_used
+
+    def close_all(self) -> None:
+        """Close all of them."""
+        for handle in list(self._sessions):
+            self.close(handle)
+
+    def open(self, properties: Mapping[str, str]) -> str:
+        """Open a session; returns its handle."""
+        with self._lock:
+            if len(self._sessions) >= self._most:
+                raise StateError(
+                    f"Failed to create session, the count of active sessions exceeds the max count: {self._most}"
+                )
+            handle = str(uuid.uuid4())
+            self._sessions[handle] = _Session({**self._defaults, **properties}, self._clock)
+            return handle
+
+    def close(self, handle: str) -> None:
+        """Close a session: its queries end."""
+        self._last_used = self._clock()
+        with self._lock:
+            session = self._sessions.pop(handle, None)
+        if session is None:
+            raise _unknown(handle)
+        session.close()
+
+    def _session(self, handle: str) -> _Session:
+        found = self._sessions.get(handle)
+        if found is None:
+            raise _unknown(handle)
+        found.touch()
+        return found
+
+    def touch(self, handle: str) -> None:
+        """Say that a session is in use."""
+        self._session(handle)
+
+    def settings(self, handle: str) -> dict[str, str]:
+        """The settings of a session, without secrets."""
+        return masked(self._session(handle).statements.t_env.get_config().to_map())
+
+    def configure(self, handle: str, text: str) -> None:
+        """Run a statement that prepares a session, and wait for it."""
+        session = self._session(handle)
+        if not isinstance(_single(text), _PREPARING):
+            raise ValidationException(
+                f"Unsupported statement for configuring session: {text}\nThe configureSession API only supports to "
+                "execute statement of type CREATE TABLE, DROP TABLE, ALTER TABLE, CREATE DATABASE, DROP DATABASE, "
+                "ALTER DATABASE, CREATE FUNCTION, DROP FUNCTION, ALTER FUNCTION, CREATE CATALOG, DROP CATALOG, "
+                "USE CATALOG, USE [CATALOG.]DATABASE, CREATE VIEW, DROP VIEW, LOAD MODULE, UNLOAD MODULE, USE MODULE, "
+                "SET, RESET."
+            )
+        session.run(text)
+
+    def execute(self, handle: str, text: str) -> str:
+        """Start a statement; returns the handle of the operation."""
+        return self._session(handle).start(text).handle
+
+    def status(self, handle: str, operation: str) -> str:
+        """The status of an operation."""
+        return self._session(handle).operation(operation).status.value
+
+    def cancel(self, handle: str, operation: str) -> str:
+        """Cancel an operation; returns its status."""
+        found = self._session(handle).operation(operation)
+        found.end(OperationStatus.CANCELED)
+        return found.status.value
+
+    def close_operation(self, handle: str, operation: str) -> str:
+        """Close an operation; returns its status."""
+        self._session(handle).close_operation(operation)
+        return OperationStatus.CLOSED.value
+
+    def fetch(self, handle: str, operation: str, token: int, is_plain: bool) -> dict[str, Any]:
+        """A page of a result."""
+        kind, content, following = self._session(handle).operation(operation).fetch(token, is_plain)
+        return {"kind": kind, "content": content, "next": following}
+
+    def complete(self, handle: str, text: str, position: int) -> list[str]:
+        """What may stand at a place of a statement."""
+        return completions(self._session(handle).statements.t_env, text, position)
+
+
+def _unknown(handle: str) -> StateError:
+    return StateError(f"Session '{handle[:100]}' does not exist.")

@@ -1,0 +1,88 @@
+"""A session of SQL statements: its environment, mode and jobs, and the INSERTs that the service runs for it."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass
+
+from funke.engine.config.settings import Settings
+from funke.engine.errors import ConfigurationError
+from funke.engine.jobs.records.job_record import home_folder
+from funke.engine.sql.statements.outcome import listing
+from funke.engine.sql.syntax import statements as syntax
+from funke.ops.rest.job_directory import JobDirectory
+from funke.ops.sql.job_names import job_name_of
+from funke.ops.sql.job_statements import SessionJobs, is_job_statement
+from funke.ops.sql.session_program import SessionProgram
+from funke.table import TableEnvironment, TableResult
+from funke.table.results.result_content import ReadyRows
+
+__all__ = ["SessionResult", "StatementSession"]
+
+_RUNTIME_MODE = "execution.runtime-mode"
+_TARGET = "execution.target"
+_JOBS = (syntax.Insert, syntax.StatementSet)
+
+
+@dataclass(frozen=True)
+class SessionResult:
+    """What a statement gave; of an INSERT also the job that writes."""
+
+    table: TableResult
+    insert_job: str | None = None
+    is_query: bool = False
+    # In which instants are shown.
+    zone: datetime.tzinfo | None = None
+
+
+class StatementSession:
+    """Runs statements one after the other; the mode may change between two of them."""
+
+    def __init__(self, t_env: TableEnvironment) -> None:
+        self.t_env = t_env
+        self.jobs = SessionJobs(lambda: JobDirectory(self._home()))
+        self._program = SessionProgram(t_env)
+
+    def run(self, statement: syntax.Statement) -> SessionResult:
+        """Run a statement; a query and a local INSERT go on in the background."""
+        if is_job_statement(statement):
+            return SessionResult(TableResult(ReadyRows(self.jobs.execute(statement))))
+        if not isinstance(statement, (syntax.Set, syntax.Reset)):
+            # An environment of a program has one mode for good; a session's may change.
+            self.t_env._session.is_streaming = self._runtime_mode() == "STREAMING"
+        if isinstance(statement, _JOBS) and self._is_remote():
+            return self._handed_over(statement)
+        result = self.t_env._run(statement, self._job_name(statement))
+        self._program.note(statement)
+        job = result._content.job
+        if job is None:
+            return SessionResult(result)
+        self.jobs.add(job)
+        is_query = not result._content.is_insert
+        return SessionResult(result, None if is_query else job.job_id, is_query, self.t_env._session.zone)
+
+    def _job_name(self, statement: syntax.Statement) -> str | None:
+        # A name that is set counts more.
+        return None if self.t_env.get_config().get("pipeline.name", "") else job_name_of(statement)
+
+    def _handed_over(self, statement: syntax.Statement) -> SessionResult:
+        # What is wrong with the statement is said here, and not by a program that fails.
+        self.t_env._explained(syntax.Explain(statement))
+        waits = self.t_env.get_config().get("table.dml-sync", "false").lower() == "true"
+        job_id = self._program.hand_over(statement, self._home(), waits)
+        return SessionResult(TableResult(ReadyRows(listing([(job_id,)], "job id"))), job_id)
+
+    def _is_remote(self) -> bool:
+        target: str = self.t_env.get_config().get(_TARGET, "local").lower()
+        if target not in ("local", "remote"):
+            raise ConfigurationError(f"Unsupported '{_TARGET}' '{target}'; expected 'local' or 'remote'")
+        return target == "remote"
+
+    def _runtime_mode(self) -> str:
+        mode: str = self.t_env.get_config().get(_RUNTIME_MODE, "STREAMING")
+        if mode.upper() not in ("STREAMING", "BATCH"):
+            raise ConfigurationError(f"Unsupported mode '{mode}' for '{_RUNTIME_MODE}'; expected STREAMING or BATCH")
+        return mode.upper()
+
+    def _home(self) -> str:
+        return home_folder(Settings(self.t_env.get_config().to_map()))
