@@ -41,6 +41,14 @@ class SessionJobs:
         for job_id in ended[: max(0, len(ended) - _MOST_ENDED)]:
             del self._own[job_id]
 
+    def has_any(self) -> bool:
+        """Whether the session has had a job."""
+        return bool(self._own)
+
+    def own(self, job_id: str) -> SubmittedJob:
+        """A job of the session."""
+        return self._own[job_id]
+
     def running(self) -> list[SubmittedJob]:
         """The session's own jobs that have not ended."""
         return [each for each in self._own.values() if not each.result_future.done()]

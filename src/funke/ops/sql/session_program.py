@@ -10,6 +10,7 @@ import os
 import sys
 import time
 import uuid
+from collections.abc import Mapping
 
 from funke.engine.sql.catalog.in_memory_catalog import InMemoryCatalog
 from funke.engine.sql.parsing import parse
@@ -85,11 +86,13 @@ class SessionProgram:
         name = path[0] if len(path) >= full else catalogs.current_catalog
         return isinstance(catalogs.get_catalog(name), InMemoryCatalog)
 
-    def hand_over(self, statement: syntax.Statement, home: str, waits: bool) -> str:
+    def hand_over(
+        self, statement: syntax.Statement, home: str, waits: bool, further: Mapping[str, str] | None = None
+    ) -> str:
         """Let the service run an INSERT; returns the id of its job, which ran to its end if it is waited for."""
         client = ServiceClient(ServiceFolder(home))
         client.require()
-        changed = self._changed_settings()
+        changed = {**self._changed_settings(), **(further or {})}
         options = [f"-D{key}={value}" for key, value in changed.items() if key.startswith(_OF_THE_PROCESS)]
         settings = {key: value for key, value in changed.items() if not key.startswith(_OF_THE_PROCESS)}
         sets = [f"SET {_quoted(key)} = {_quoted(value)}" for key, value in settings.items()]

@@ -5,12 +5,15 @@ from __future__ import annotations
 import datetime
 from dataclasses import dataclass
 
+from funke.engine.config import flink_options as options
 from funke.engine.config.settings import Settings
 from funke.engine.errors import ConfigurationError
 from funke.engine.jobs.records.job_record import home_folder
 from funke.engine.sql.statements.outcome import listing
 from funke.engine.sql.syntax import statements as syntax
 from funke.ops.rest.job_directory import JobDirectory
+from funke.ops.service.client import ServiceClient
+from funke.ops.service.service_folder import ServiceFolder
 from funke.ops.sql.job_names import job_name_of
 from funke.ops.sql.job_statements import SessionJobs, is_job_statement
 from funke.ops.sql.session_program import SessionProgram
@@ -42,6 +45,8 @@ class StatementSession:
         self.t_env = t_env
         self.jobs = SessionJobs(lambda: JobDirectory(self._home()))
         self._program = SessionProgram(t_env)
+        # The statements of jobs that write, by the id of the job.
+        self._inserts: dict[str, syntax.Statement] = {}
 
     def run(self, statement: syntax.Statement) -> SessionResult:
         """Run a statement; a query and a local INSERT go on in the background."""
@@ -59,6 +64,8 @@ class StatementSession:
             return SessionResult(result)
         self.jobs.add(job)
         is_query = not result._content.is_insert
+        if isinstance(statement, _JOBS):
+            self._inserts[job.job_id] = statement
         return SessionResult(result, None if is_query else job.job_id, is_query, self.t_env._session.zone)
 
     def _job_name(self, statement: syntax.Statement) -> str | None:
@@ -71,6 +78,23 @@ class StatementSession:
         waits = self.t_env.get_config().get("table.dml-sync", "false").lower() == "true"
         job_id = self._program.hand_over(statement, self._home(), waits)
         return SessionResult(TableResult(ReadyRows(listing([(job_id,)], "job id"))), job_id)
+
+    def starts_spark(self, statement: syntax.Statement) -> bool:
+        """Whether a statement is the first one for which Spark has to start in this process."""
+        is_here = not (isinstance(statement, _JOBS) and self._is_remote())
+        return is_here and isinstance(statement, (*_JOBS, syntax.QueryStatement)) and not self.jobs.has_any()
+
+    def leave_to_service(self, job_id: str) -> str:
+        """Stop a job that writes with a savepoint, from which the service goes on; returns the new job's id."""
+        statement = self._inserts.get(job_id)
+        if statement is None:
+            raise ConfigurationError(f"job {job_id} is a query: only jobs that write can go on in the service")
+        home = self._home()
+        ServiceClient(ServiceFolder(home)).require()
+        savepoint = self.jobs.own(job_id).savepoint(ServiceFolder(home).of("savepoints"), "stop").result()
+        # Its files are removed when the job does not need them any more.
+        start = {options.STATE_RECOVERY_PATH.key: savepoint, options.STATE_CLAIM_MODE.key: "CLAIM"}
+        return self._program.hand_over(statement, home, waits=False, further=start)
 
     def _is_remote(self) -> bool:
         target: str = self.t_env.get_config().get(_TARGET, "local").lower()

@@ -150,6 +150,18 @@ class GatewayStatements:
         """No job of a gateway ends with the shell but the query that it shows."""
         return []
 
+    def is_slow_to_start(self, statement: Statement) -> bool:
+        """The gateway has its own Spark."""
+        return False
+
+    def wait_for(self, job_id: str) -> None:
+        """There is none to wait for."""
+        raise StateError(f"job {job_id} is not one of the shell")
+
+    def leave_to_service(self, job_id: str) -> str:
+        """There is none to leave."""
+        raise StateError(f"job {job_id} is not one of the shell")
+
 
 def _column(column: dict[str, Any]) -> ShownColumn:
     kind = column["logicalType"]["type"]

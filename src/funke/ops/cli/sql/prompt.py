@@ -20,6 +20,7 @@ from prompt_toolkit.patch_stdout import patch_stdout
 from pygments.lexers.sql import SqlLexer
 
 from funke import __version__
+from funke.engine.errors import FunkeError
 from funke.ops.cli.error_report import print_error
 from funke.ops.cli.sql.client_commands import is_complete
 from funke.ops.cli.sql.shell import Leaving, ShellStatements, SqlShell
@@ -93,6 +94,9 @@ class SqlPrompt:
             return False
         except EOFError:
             return True
+        except FunkeError as error:
+            print_error(error)
+            return False
 
     def _keys(self) -> KeyBindings:
         keys = KeyBindings()

@@ -41,8 +41,9 @@ class ResultWriter(ABC):
 
     def write(self, row: Row) -> Iterator[str]:
         """The lines of a row."""
+        yield from self.lines(self.cells(row))
+        # Not before: Ctrl-C may come while it waits to be shown.
         self.count += 1
-        return self.lines(self.cells(row))
 
     @abstractmethod
     def lines(self, cells: list[str | None]) -> Iterator[str]:
@@ -150,7 +151,7 @@ class Vertical(ResultWriter):
 
     def lines(self, cells: list[str | None]) -> Iterator[str]:
         width = max(display_width(each.name) for each in self.columns)
-        yield f"-[ ROW {self.count} ]".ljust(width + 3, "-")
+        yield f"-[ ROW {self.count + 1} ]".ljust(width + 3, "-")
         for column, text in zip(self.columns, cells):
             room = " " * (width - display_width(column.name))
             yield f"{column.name}{room} | {_NULL if text is None else text}"

@@ -33,8 +33,17 @@ class ShellStatements(Protocol):
     def suggestions(self, text: str, position: int, keys: list[Suggestion]) -> tuple[str, list[Suggestion]]:
         """The word at a place, and what it may become."""
 
+    def is_slow_to_start(self, statement: Statement) -> bool:
+        """Whether Spark has to start for a statement."""
+
     def running_jobs(self) -> list[tuple[str, str]]:
         """Ids and names of jobs that end with the shell."""
+
+    def wait_for(self, job_id: str) -> None:
+        """Wait for the end of such a job."""
+
+    def leave_to_service(self, job_id: str) -> str:
+        """Let the service go on with such a job; returns the id that it has there."""
 
     def settings(self) -> dict[str, str]:
         """What is set at the beginning."""
@@ -54,6 +63,15 @@ class LocalStatements:
 
     def running_jobs(self) -> list[tuple[str, str]]:
         return [(each.job_id, each.view().name) for each in self.session.jobs.running()]
+
+    def is_slow_to_start(self, statement: Statement) -> bool:
+        return self.session.starts_spark(statement)
+
+    def wait_for(self, job_id: str) -> None:
+        self.session.jobs.own(job_id).result()
+
+    def leave_to_service(self, job_id: str) -> str:
+        return self.session.leave_to_service(job_id)
 
     def settings(self) -> dict[str, str]:
         found: dict[str, str] = self.session.t_env.get_config().to_map()
@@ -108,6 +126,8 @@ class SqlShell:
         elif isinstance(statement, Reset):
             self.options.reset(statement.key)
         began = time.monotonic()
+        if self._is_typed and self.statements.is_slow_to_start(statement):
+            self._show("Spark starts; this takes some seconds.")
         result = self.statements.run(statement)
         if result.insert_job is not None:
             self._show_insert(result)
@@ -140,15 +160,21 @@ class SqlShell:
         LiveView(result, self.options.most_rows, took).run()
 
     def leave(self, ask: Callable[[str], str]) -> bool:
-        """Whether the shell may end: a job of it that runs ends with it, unless the user waits."""
+        """Whether the shell may end: a job of it that runs ends with it, unless the user decides otherwise."""
         jobs = self.statements.running_jobs()
         if not jobs:
             return True
         for job_id, name in jobs:
             self._show(f"{job_id}  {name}")
-        one = len(jobs) == 1
-        question = f"{len(jobs)} job{' runs' if one else 's run'} and end{'s' if one else ''} with the shell. "
-        return ask(f"{question}Leave and cancel, or stay? [c/S] ").strip().lower() in ("c", "cancel", "y", "yes")
+        count = "1 job runs" if len(jobs) == 1 else f"{len(jobs)} jobs run"
+        answer = ask(f"{count}: leave to the service (l), wait (w), cancel (c), or stay (s, default)? ").strip().lower()
+        if answer[:1] == "l":
+            for job_id, _ in jobs:
+                self._show(f"{job_id} goes on in the service as {self.statements.leave_to_service(job_id)}")
+        elif answer[:1] == "w":
+            for job_id, _ in jobs:
+                self.statements.wait_for(job_id)
+        return answer[:1] in ("l", "w", "c")
 
 
 def _shell_settings(settings: dict[str, str]) -> dict[str, str]:
