@@ -17,7 +17,7 @@ from types import ModuleType
 
 from funke.engine.errors import ConfigurationError, at_user_line
 
-__all__ = ["install", "is_installed", "uninstall"]
+__all__ = ["install", "installed_pyflink", "is_installed", "uninstall"]
 
 _ALIAS = "pyflink"
 _REAL = "funke"
@@ -44,6 +44,13 @@ def uninstall() -> None:
         sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, _AliasFinder)]
         for name in [name for name in sys.modules if _is_alias(name)]:
             del sys.modules[name]
+
+
+def installed_pyflink() -> str | None:
+    """The folder of a PyFlink that is installed and would be found without the alias."""
+    spec = PathFinder.find_spec(_ALIAS)
+    places = [] if spec is None else list(spec.submodule_search_locations or [])
+    return places[0] if places else None
 
 
 def is_installed() -> bool:

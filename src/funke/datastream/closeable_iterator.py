@@ -46,9 +46,9 @@ class CloseableIterator:
             raise StopIteration("the iterator is closed")
         try:
             return next(self._elements)
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as interrupt:
             self._is_closed = True
-            cancel_interrupted(self._job)
+            cancel_interrupted(self._job, interrupt)
             raise
 
     def close(self) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, overload
 from funke.datastream.closeable_iterator import CloseableIterator
 from funke.datastream.connected_streams import BroadcastConnectedStream, BroadcastStream, ConnectedStreams
 from funke.datastream.data_stream_sink import DataStreamSink
+from funke.datastream.html_view import html_view
 from funke.datastream.interval_join import IntervalJoin
 from funke.datastream.joined_streams import CoGroupedStreams, JoinedStreams
 from funke.datastream.operator_settings import OperatorSettings, require_max_parallelism
@@ -102,6 +103,18 @@ class DataStream(OperatorSettings):
                 otherwise = f", or {name}_all() for all elements" if hasattr(self, f"{name}_all") else ""
                 message = f"{name}() needs a keyed stream: call key_by() before it{otherwise}"
         raise AttributeError(at_user_line(message) if "key_by" in message else message)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={text}' for name, text in self._shown_properties())})"
+
+    def _repr_html_(self) -> str:
+        note = "execute_and_collect() gives its elements"
+        return html_view(type(self).__name__, ("property", "value"), self._shown_properties(), note)
+
+    def _shown_properties(self) -> list[tuple[str, str]]:
+        operator = self._env._builder.graph.nodes[self._ref.upstreams[0].node_id]
+        parallelism = operator.parallelism or self._env.get_parallelism()
+        return [("operator", operator.name), ("type", str(self.get_type())), ("parallelism", str(parallelism))]
 
     def get_name(self) -> str:
         """Return the name of the operator that produces this stream."""

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from concurrent.futures import wait
 from typing import TYPE_CHECKING, Any
 
+from funke.engine.errors import short_traceback
+
 if TYPE_CHECKING:
     from funke.engine.jobs.job import SubmittedJob
 
@@ -19,9 +21,11 @@ CANCEL_TIMEOUT_S = 30
 _read_in_cells: weakref.WeakSet[SubmittedJob] = weakref.WeakSet()
 
 
-def cancel_interrupted(job: SubmittedJob) -> None:
+def cancel_interrupted(job: SubmittedJob, interrupt: KeyboardInterrupt) -> None:
     """Cancel a job; the interrupt goes on to the program, also when the job is slow to stop."""
     wait([job.cancel()], CANCEL_TIMEOUT_S)
+    # A notebook shows the user's own lines, as for Funke's errors.
+    interrupt._render_traceback_ = lambda: short_traceback(interrupt)  # type: ignore[attr-defined]
 
 
 @contextlib.contextmanager
@@ -29,8 +33,8 @@ def cancelled_by_interrupt(job: SubmittedJob) -> Iterator[None]:
     """Cancels the job when the wait for it is interrupted."""
     try:
         yield
-    except KeyboardInterrupt:
-        cancel_interrupted(job)
+    except KeyboardInterrupt as interrupt:
+        cancel_interrupted(job, interrupt)
         raise
 
 

@@ -35,6 +35,8 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, NoReturn
 
+from funke.engine.notebook_cells import cell_name, is_cell, shown_traceback
+
 __all__ = [
     "PACKAGE_ROOT",
     "ConfigurationError",
@@ -59,6 +61,7 @@ __all__ = [
     "UnsupportedFeatureError",
     "UntrustedError",
     "at_user_line",
+    "short_traceback",
     "unsupported",
     "user_line",
 ]
@@ -71,6 +74,10 @@ _SCRIPTS_ROOT = os.path.dirname(os.path.abspath(sys.executable)) + os.sep
 
 class FunkeError(Exception):
     """Base of all errors that Funke raises on purpose."""
+
+    def _render_traceback_(self) -> list[str]:
+        # What IPython asks an error for.
+        return short_traceback(self)
 
 
 class UnsupportedFeatureError(FunkeError, NotImplementedError):
@@ -220,9 +227,18 @@ def user_line() -> str | None:
     while frame is not None:
         path = frame.f_code.co_filename
         if not _is_internal(path):
-            return f"{os.path.basename(path)}:{frame.f_lineno}"
+            return f"{cell_name(path) or os.path.basename(path)}:{frame.f_lineno}"
         frame = frame.f_back
     return None
+
+
+def short_traceback(error: BaseException) -> list[str]:
+    """What a notebook shows for an error: the user's own lines and the message."""
+    return shown_traceback(error, _is_not_shown)
+
+
+def _is_not_shown(path: str) -> bool:
+    return _is_internal(path) or f"-packages{os.sep}IPython{os.sep}" in path
 
 
 def at_user_line(message: str) -> str:
@@ -237,7 +253,7 @@ def _with_line(message: str, line: str | None) -> str:
 def _is_internal(path: str) -> bool:
     # Code without a file on disk (exec'd coercers, frozen importlib) is never the user's, except a REPL's "<stdin>".
     if path.startswith("<"):
-        return path != "<stdin>"
+        return path != "<stdin>" and not is_cell(path)
     path = os.path.abspath(path)
     # Python's own modules start threads and programs; Spark's start workers; the scripts beside Python start `funke`.
     is_python = path.startswith(_PYTHON_ROOT) and "-packages" + os.sep not in path

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from types import TracebackType
 
 from funke.common.job_client import JobClient
+from funke.datastream.html_view import html_view
 from funke.datastream.interrupts import cancel_interrupted, watch_cell
+from funke.engine.types.logical import to_sql_text
 from funke.engine.types.row import Row
 from funke.passed_on_names import pass_on_names
 from funke.table.catalog import ResolvedSchema
@@ -47,6 +49,23 @@ class TableResult:
         """Return whether there is more than the news that it succeeded: a constant of `ResultKind`."""
         return ResultKind.SUCCESS_WITH_CONTENT if self._content.has_rows else ResultKind.SUCCESS
 
+    def __repr__(self) -> str:
+        columns = ", ".join(f"{name} {kind}" for name, kind in self._shown_columns())
+        job = "" if self._content.job is None else f"; job {self._content.job.job_id}"
+        return f"TableResult({columns}{job})"
+
+    def _repr_html_(self) -> str:
+        if self._content.job is None:
+            # The rows are there, and reading them takes none away.
+            names = [name for name, _ in self._shown_columns()]
+            rows = [["" if value is None else str(value) for value in row] for row in self._content.rows()]
+            return html_view("TableResult", names, rows)
+        note = f"job {self._content.job.job_id}; print() and collect() give its rows"
+        return html_view("TableResult", ("column", "type"), self._shown_columns(), note)
+
+    def _shown_columns(self) -> list[tuple[str, str]]:
+        return [(each.name, to_sql_text(each.type)) for each in self._content.columns]
+
     def collect(self) -> CloseableIterator:
         """Return an iterator over the rows, each with its kind."""
         return CloseableIterator(self._content)
@@ -74,9 +93,9 @@ class CloseableIterator:
     def __next__(self) -> Row:
         try:
             return next(self._rows)
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as interrupt:
             if self._content.job is not None:
-                cancel_interrupted(self._content.job)
+                cancel_interrupted(self._content.job, interrupt)
             raise
 
     def next(self) -> Row:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from funke.datastream.html_view import html_view
+from funke.engine.types.logical import to_sql_text
 from funke.table.catalog import ResolvedSchema
 from funke.table.explain_detail import ExplainDetail
 from funke.table.results.result_schema import declared_schema_of, resolved_schema_of, table_schema_of
@@ -45,3 +47,14 @@ class DescribedTable:
     def print_schema(self) -> None:
         """Print names and types of the columns."""
         print(self.get_resolved_schema())
+
+    def __repr__(self) -> str:
+        # Not its text, which would give the table a name.
+        return f"Table({', '.join(f'{name} {kind}' for name, kind in self._shown_columns())})"
+
+    def _repr_html_(self) -> str:
+        note = "execute() runs its query; limit(10).execute().print() shows ten rows"
+        return html_view("Table", ("column", "type"), self._shown_columns(), note)
+
+    def _shown_columns(self) -> list[tuple[str, str]]:
+        return [(each.name, to_sql_text(each.type)) for each in self._relation.columns]
