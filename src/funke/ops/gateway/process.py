@@ -19,7 +19,7 @@ from funke.engine.jobs.attempts.progress import ProgressLine
 from funke.engine.jobs.control import Commands, ControlServer
 from funke.ops.gateway.sessions import Sessions
 
-__all__ = ["LONGEST_COMMAND", "main"]
+__all__ = ["LONGEST_COMMAND", "commands_of", "main"]
 
 # A statement of the longest request that the interface takes, as JSON.
 LONGEST_COMMAND = 8 << 20
@@ -42,7 +42,7 @@ def main() -> int:
         # What writes goes on when its session, and this process, have ended.
         {"execution.target": "remote"},
     )
-    control = ControlServer(given["socket"], _commands(sessions), {"configure": _LIMIT_S}, LONGEST_COMMAND)
+    control = ControlServer(given["socket"], commands_of(sessions), {"configure": _LIMIT_S}, LONGEST_COMMAND)
     is_over = threading.Event()
     threading.Thread(target=_await_end, args=(is_over,), daemon=True).start()
     with open(int(sys.argv[1]), "wb") as told:
@@ -62,7 +62,8 @@ def _await_end(is_over: threading.Event) -> None:
     is_over.set()
 
 
-def _commands(sessions: Sessions) -> Commands:
+def commands_of(sessions: Sessions) -> Commands:
+    """What clients may ask."""
     return {
         "open": sessions.open,
         "close": sessions.close,

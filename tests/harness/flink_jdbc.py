@@ -1,0 +1,53 @@
+"""Flink's own JDBC driver, in a Java process of the test, whose objects the test calls."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class DriverUnavailableError(Exception):
+    """There is no driver here; says why in one line."""
+
+
+@contextlib.contextmanager
+def flink_jdbc() -> Iterator[Any]:
+    """A gateway to a Java process that has the driver; it reads the environment of now."""
+    from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
+
+    java = _java()
+    done = subprocess.run([ROOT / "tools/flink-jdbc/fetch"], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise DriverUnavailableError(done.stderr.strip())
+    jars = os.pathsep.join(str(each) for each in Path(done.stdout.strip()).glob("*.jar"))
+    port, token, process = launch_gateway(
+        jarpath=str(_py4j_jar()), classpath=jars, java_path=java, die_on_exit=True, enable_auth=True, return_proc=True
+    )
+    gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port, auth_token=token, auto_convert=True))
+    try:
+        yield gateway.jvm
+    finally:
+        gateway.shutdown()
+        process.stdin.close()
+        process.wait(20)
+
+
+def _java() -> str:
+    home = os.environ.get("JAVA_HOME")
+    found = f"{home}/bin/java" if home else shutil.which("java")
+    if found is None:
+        raise DriverUnavailableError("Flink's JDBC driver needs Java: set JAVA_HOME")
+    return found
+
+
+def _py4j_jar() -> Path:
+    import pyspark
+
+    return next((Path(pyspark.__file__).parent / "jars").glob("py4j-*.jar"))

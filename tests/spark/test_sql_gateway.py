@@ -1,0 +1,121 @@
+"""The service's SQL gateway, asked by Flink's own JDBC driver and by `funke sql --gateway`."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from funke.ops.rest.login import read_token
+from funke.ops.service.client import ServiceClient
+from funke.ops.service.service_folder import ServiceFolder
+from tests.harness.flink_jdbc import DriverUnavailableError, flink_jdbc
+from tests.spark.job_running import wait_until
+
+pytestmark = pytest.mark.spark
+
+VALUES = """SELECT 1 AS n, 'it''s' AS s, CAST(1.50 AS DECIMAL(10, 2)) AS d, TIMESTAMP '2024-01-02 03:04:05.678' AS ts,
+    DATE '2024-01-02' AS dt, TRUE AS b, CAST(0.5 AS DOUBLE) AS x, X'0102' AS bs, CAST(NULL AS STRING) AS nothing,
+    CAST(12345678901 AS BIGINT) AS l, MAP['k', 1] AS m"""
+MANY = "CREATE TABLE many (n INT) WITH ('connector' = 'datagen', 'number-of-rows' = '12000')"
+
+
+@pytest.fixture
+def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ServiceFolder]:
+    monkeypatch.setenv("FUNKE_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(each for each in sys.path if each))
+    funke("start-cluster", "-Drest.port=0", "-Dfunke.service.warm-driver=false")
+    folder = ServiceFolder(str(tmp_path / "home"))
+    yield folder
+    funke("stop-cluster")
+    assert not (Path(folder.path) / "gateway").exists()
+
+
+def funke(*arguments: str) -> str:
+    command = [sys.executable, "-m", "funke", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=150, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def first_column(result: Any) -> list[Any]:
+    found = []
+    while result.next():
+        found.append(result.getObject(1))
+    result.close()
+    return found
+
+
+def cause_of(error: Any) -> str:
+    """What the innermost exception says."""
+    while error.getCause() is not None:
+        error = error.getCause()
+    return str(error.getMessage())
+
+
+def test_clients_of_the_gateway(service: ServiceFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    address = ServiceClient(service).require()
+    place = urlsplit(address.url).netloc
+    monkeypatch.setenv("FLINK_REST_CLIENT_HEADERS", f"Authorization:Bearer {read_token(service.home)}")
+    try:
+        with flink_jdbc() as jvm:
+            ask_by_jdbc(jvm, place, tmp_path)
+    except DriverUnavailableError as error:
+        pytest.skip(str(error))
+    # The shell shows its own service the token by itself.
+    monkeypatch.delenv("FLINK_REST_CLIENT_HEADERS")
+    shown = funke(
+        "sql", "--gateway", place, "-e", "SET 'funke.sql.format' = 'csv'; SELECT 1 AS a, 'x' AS b; SHOW TABLES"
+    )
+    assert shown.splitlines() == ["OK", "op,a,b", "+I,1,x", "table name"]
+
+
+def ask_by_jdbc(jvm: Any, place: str, tmp_path: Path) -> None:
+    from py4j.protocol import Py4JJavaError
+
+    connection = jvm.java.sql.DriverManager.getConnection(f"jdbc:flink://{place}")
+    statement = connection.createStatement()
+    assert (connection.getCatalog(), connection.getSchema()) == ("default_catalog", "default_database")
+
+    result = statement.executeQuery(VALUES)
+    assert result.next()
+    names = [result.getMetaData().getColumnName(place) for place in range(1, 12)]
+    assert names == ["n", "s", "d", "ts", "dt", "b", "x", "bs", "nothing", "l", "m"]
+    assert [result.getInt(1), result.getString(2), str(result.getBigDecimal(3))] == [1, "it's", "1.50"]
+    assert [result.getTimestamp(4).toString(), result.getDate(5).toString()] == [
+        "2024-01-02 03:04:05.678",
+        "2024-01-02",
+    ]
+    assert [result.getBoolean(6), result.getDouble(7), bytes(result.getBytes(8))] == [True, 0.5, b"\1\2"]
+    assert [result.getString(9), result.getLong(10)] == [None, 12345678901]
+    assert dict(result.getObject(11)) == {"k": 1}
+    assert not result.next()
+    result.close()
+
+    # More than a page.
+    statement.execute(MANY)
+    assert len(first_column(statement.executeQuery("SELECT n FROM many"))) == 12000
+    assert statement.execute("SHOW TABLES")
+    assert first_column(statement.getResultSet()) == ["many"]
+    assert first_column(connection.getMetaData().getCatalogs()) == ["default_catalog"]
+    with pytest.raises(Py4JJavaError) as refused:
+        statement.executeQuery("SELECT nope FROM many")
+    assert "Column 'nope' not found in any table" in cause_of(refused.value.java_exception)
+
+    # The service runs what writes: it goes on when the connection, and its session, are closed.
+    folder = tmp_path / "written"
+    statement.execute(
+        f"CREATE TABLE written (n INT) WITH ('connector' = 'filesystem', 'path' = '{folder}', 'format' = 'csv')"
+    )
+    assert statement.execute("INSERT INTO written SELECT n FROM many")
+    (job_id,) = first_column(statement.getResultSet())
+    connection.close()
+    assert f"{job_id} : INSERT INTO written: SELECT n FROM many" in funke("list", "-a")
+    written = lambda: sum(len(each.read_text().splitlines()) for each in folder.glob("part-*"))  # noqa: E731
+    assert wait_until(lambda: written() == 12000, 100)

@@ -1,0 +1,127 @@
+"""Sessions of the gateway: how many there are, how long, and what one is told of its statements."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import pytest
+
+from funke.engine.errors import FunkeError, StateError
+from funke.engine.sql.statements.outcome import listing
+from funke.engine.types.logical.data_types import DataTypes
+from funke.ops.gateway.operation import Operation, OperationStatus
+from funke.ops.gateway.sessions import Sessions
+from funke.ops.sql.statement_session import SessionResult
+from funke.table import TableResult
+from funke.table.results.result_content import ReadyRows
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def sessions(clock: Clock, most: int = 2) -> Sessions:
+    return Sessions(most, 1_000, {"execution.target": "remote"}, clock)
+
+
+def page_of(found: Sessions, handle: str, text: str) -> dict[str, Any]:
+    """The first page of what a statement gives."""
+    operation = found.execute(handle, text)
+    while True:
+        page = found.fetch(handle, operation, 0, False)
+        if page["kind"] != "NOT_READY":
+            assert found.status(handle, operation) == "FINISHED"
+            return dict(json.loads(f"{{{page['content']}}}"))
+        time.sleep(0.005)
+
+
+def test_there_are_not_more_than_allowed() -> None:
+    found = sessions(Clock())
+    first, _ = found.open({}), found.open({})
+    with pytest.raises(StateError, match="the count of active sessions exceeds the max count: 2"):
+        found.open({})
+    found.close(first)
+    found.open({})
+    with pytest.raises(StateError, match=f"Session '{first}' does not exist"):
+        found.touch(first)
+
+
+def test_those_that_are_not_used_are_closed() -> None:
+    clock = Clock()
+    found = sessions(clock)
+    idle, used = found.open({}), found.open({})
+    clock.now = 0.9
+    found.touch(used)
+    clock.now = 1.5
+    assert found.close_idle() is None
+    found.touch(used)
+    with pytest.raises(StateError, match="does not exist"):
+        found.touch(idle)
+    clock.now = 2.6
+    assert found.close_idle() == 0
+    clock.now = 10
+    assert found.close_idle() == pytest.approx(7.4)
+
+
+def test_a_session_has_its_own_tables_and_settings() -> None:
+    found = sessions(Clock())
+    one, other = found.open({"a.password": "x", "pipeline.name": "mine"}), found.open({})
+    settings = found.settings(one)
+    assert (settings["a.password"], settings["pipeline.name"]) == ("******", "mine")
+    found.configure(one, "CREATE TABLE t (n INT) WITH ('connector' = 'blackhole')")
+    assert page_of(found, one, "SHOW TABLES")["results"]["data"] == [{"kind": "INSERT", "fields": ["t"]}]
+    assert page_of(found, other, "SHOW TABLES")["results"]["data"] == []
+    assert found.complete(one, "SELECT * FROM ", 14)[0] == "t"
+    done = page_of(found, one, "USE CATALOG default_catalog")
+    assert (done["resultKind"], done["isQueryResult"]) == ("SUCCESS", False)
+    with pytest.raises(FunkeError, match="Unsupported statement for configuring session"):
+        found.configure(one, "SHOW TABLES")
+
+
+@pytest.mark.parametrize("text", ["SELEC 1", "SHOW TABLES; SHOW TABLES", "SELECT * FROM nope"])
+def test_what_is_wrong_is_told_with_the_result(text: str) -> None:
+    found = sessions(Clock())
+    handle = found.open({})
+    with pytest.raises(FunkeError, match=r"SQL parse failed|Unsupported SQL statement|Object 'nope' not found"):
+        page_of(found, handle, text)
+    found.close(handle)
+
+
+def many_rows(count: int) -> SessionResult:
+    return SessionResult(
+        TableResult(ReadyRows(listing([(number,) for number in range(count)], ("n", DataTypes.INT()))))
+    )
+
+
+def ready(operation: Operation) -> Operation:
+    while operation.status is not OperationStatus.FINISHED:
+        time.sleep(0.005)
+    return operation
+
+
+def test_rows_come_in_pages_and_a_page_may_be_asked_for_again() -> None:
+    operation = ready(Operation(lambda: many_rows(12_000)))
+    rows: list[int] = []
+    token: int | None = 0
+    while token is not None:
+        kind, content, following = operation.fetch(token, False)
+        assert operation.fetch(token, False) == (kind, content, following)
+        data = json.loads(f"{{{content}}}")["results"]["data"]
+        assert len(data) <= 5_000 and (kind == "EOS") == (following is None)
+        rows += [each["fields"][0] for each in data]
+        with pytest.raises(StateError, match="Expecting token to be"):
+            operation.fetch(token + 5, False)
+        token = following
+    assert rows == list(range(12_000))
+
+
+def test_a_closed_operation_gives_no_rows() -> None:
+    operation = ready(Operation(lambda: many_rows(12_000)))
+    operation.end(OperationStatus.CLOSED)
+    with pytest.raises(StateError, match="in CLOSED status"):
+        operation.fetch(0, False)
