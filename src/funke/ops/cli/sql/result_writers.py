@@ -129,20 +129,13 @@ def _fitted(widths: list[int], room: int | None) -> list[int]:
     """The widths of columns in a room: the widest become narrower, and then the last ones go."""
     if room is None:
         return widths
-    fitted = list(widths)
+    fitted = [min(each, room) for each in widths]
     while sum(fitted) + 3 * len(fitted) + 1 > room:
         widest = max(fitted)
-        if widest <= _NARROWEST:
-            if len(fitted) == 1:
-                break
+        if widest > _NARROWEST or len(fitted) == 1:
+            fitted[fitted.index(widest)] -= 1
+        else:
             fitted.pop()
-            continue
-        place = fitted.index(widest)
-        second = max((each for each in fitted if each < widest), default=_NARROWEST)
-        over = sum(fitted) + 3 * len(fitted) + 1 - room
-        fitted[place] = max(widest - over, second, _NARROWEST) if second < widest else widest - 1
-        if fitted[place] == widest:
-            fitted[place] -= 1
     return fitted
 
 
@@ -171,8 +164,8 @@ class Csv(ResultWriter):
 
 def _csv_line(texts: list[str]) -> str:
     line = io.StringIO()
-    csv.writer(line, lineterminator="").writerow(texts)
-    return line.getvalue()
+    csv.writer(line, lineterminator="\n").writerow(texts)
+    return line.getvalue().removesuffix("\n")
 
 
 class JsonLines(ResultWriter):
