@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
-from funke.engine.config import flink_options, memory_options, rest_options, rocksdb_options
+from funke.engine.config import flink_options, memory_options, rest_options, rocksdb_options, sql_client_options
 from funke.engine.config.config_option import ConfigOption
 from funke.engine.config.memory_model import size_text
 from funke.engine.config.option_values import format_value
@@ -18,6 +18,7 @@ _SECTIONS: dict[str, tuple[ModuleType, tuple[ConfigOption[Any], ...]]] = {
     "Memory": (memory_options, ()),
     "RocksDB": (rocksdb_options, rocksdb_options.TUNING),
     "The service": (rest_options, ()),
+    "The SQL shell": (sql_client_options, ()),
 }
 
 

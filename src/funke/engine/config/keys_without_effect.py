@@ -119,7 +119,7 @@ _REASONS = {
     "slow-task-detector.": _SPARK_RUNS_IT,
     "source.reader.": "a source is read by its subtask itself, without a queue",
     "sql-client.": "the shell (funke sql) has no such option",
-    "sql-gateway.": "there is no gateway for SQL",
+    "sql-gateway.": "the service's SQL gateway has no such option",
     "state.": UNKNOWN,
     "state.backend.forst.": "there is no backend ForSt; use rocksdb",
     "state.backend.rocksdb.": "it is not handed to RocksDB; docs/state.md lists what is",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -45,26 +45,24 @@ def completions(t_env: TableEnvironment, text: str, position: int) -> list[str]:
     return [each.text for each in found]
 
 
-def suggestions(
-    t_env: TableEnvironment, text: str, position: int, keys: Iterable[Suggestion] = ()
-) -> tuple[str, list[Suggestion]]:
-    """The word at a place and what it may become; `keys` are further ones for SET."""
+def suggestions(t_env: TableEnvironment, text: str, position: int) -> tuple[str, list[Suggestion]]:
+    """The word at a place and what it may become."""
     place = place_of(text, position)
     word = place.word.lower()
     found: dict[str, Suggestion] = {}
-    for each in _all_at(t_env, place, keys):
+    for each in _all_at(t_env, place):
         if each.text.strip("'`").lower().startswith(word) and each.text != place.word:
             found.setdefault(each.text, each)
     return place.word, list(found.values())[:_MOST]
 
 
-def _all_at(t_env: TableEnvironment, place: TextPlace, keys: Iterable[Suggestion]) -> Iterator[Suggestion]:
+def _all_at(t_env: TableEnvironment, place: TextPlace) -> Iterator[Suggestion]:
     if place.kind == "comment":
         return
     is_quoted = place.kind == "string"
     before = place.before
     if _is_after_set(before):
-        yield from (_in_quotes(each, is_quoted) for each in (*keys, *_known_keys()))
+        yield from (_in_quotes(each, is_quoted) for each in _known_keys())
         return
     options = _options_before(before)
     if options is not None:

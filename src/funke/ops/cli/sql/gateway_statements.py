@@ -136,7 +136,7 @@ class GatewayStatements:
         found = self._ask("GET", self._session)["properties"]
         return {str(key): str(value) for key, value in found.items()}
 
-    def suggestions(self, text: str, position: int, keys: list[Suggestion]) -> tuple[str, list[Suggestion]]:
+    def suggestions(self, text: str, position: int) -> tuple[str, list[Suggestion]]:
         """The word at a place, and what the gateway knows that it may become."""
         word = place_of(text, position).word
         body = {"statement": text, "position": position}

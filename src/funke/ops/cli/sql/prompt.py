@@ -24,8 +24,6 @@ from funke.engine.errors import FunkeError
 from funke.ops.cli.error_report import print_error
 from funke.ops.cli.sql.client_commands import is_complete
 from funke.ops.cli.sql.shell import Leaving, ShellStatements, SqlShell
-from funke.ops.cli.sql.shell_options import SHELL_OPTIONS
-from funke.ops.sql.completion import Suggestion
 
 __all__ = ["SqlPrompt"]
 
@@ -37,14 +35,13 @@ class SqlCompleter(Completer):
 
     def __init__(self, statements: ShellStatements) -> None:
         self._statements = statements
-        self._keys = [Suggestion(each.key, each.description) for each in SHELL_OPTIONS]
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
         """Give what the word before the cursor may become."""
         # A word that is not begun is completed when the user asks for it.
         if complete_event.text_inserted and not document.text_before_cursor[-1:].strip(" \n;(,)"):
             return
-        word, found = self._statements.suggestions(document.text, document.cursor_position, self._keys)
+        word, found = self._statements.suggestions(document.text, document.cursor_position)
         for each in found:
             meaning = each.meaning.replace("\n", " ")
             yield Completion(each.text, -len(word), display_meta=meaning[:_LONGEST_MEANING])

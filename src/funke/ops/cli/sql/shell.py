@@ -30,7 +30,7 @@ class ShellStatements(Protocol):
     def run(self, statement: Statement) -> ShownResult:
         """Run a statement."""
 
-    def suggestions(self, text: str, position: int, keys: list[Suggestion]) -> tuple[str, list[Suggestion]]:
+    def suggestions(self, text: str, position: int) -> tuple[str, list[Suggestion]]:
         """The word at a place, and what it may become."""
 
     def is_slow_to_start(self, statement: Statement) -> bool:
@@ -58,8 +58,8 @@ class LocalStatements:
     def run(self, statement: Statement) -> ShownResult:
         return shown(self.session.run(statement))
 
-    def suggestions(self, text: str, position: int, keys: list[Suggestion]) -> tuple[str, list[Suggestion]]:
-        return suggestions(self.session.t_env, text, position, keys)
+    def suggestions(self, text: str, position: int) -> tuple[str, list[Suggestion]]:
+        return suggestions(self.session.t_env, text, position)
 
     def running_jobs(self) -> list[tuple[str, str]]:
         return [(each.job_id, each.view().name) for each in self.session.jobs.running()]

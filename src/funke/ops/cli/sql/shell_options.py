@@ -6,29 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from funke.engine.config.config_option import ConfigOption, boolean_option, integer_option, string_option
+from funke.engine.config import sql_client_options as options
+from funke.engine.config.config_option import ConfigOption
 from funke.engine.config.settings import Settings
 from funke.engine.errors import ConfigurationError
 from funke.ops.cli.sql.result_writers import FORMATS
 
-__all__ = ["SHELL_OPTIONS", "ShellOptions"]
+__all__ = ["ShellOptions"]
 
-_MODE = string_option(
-    "sql-client.execution.result-mode",
-    "TABLEAU",
-    "TABLEAU and CHANGELOG show changes as they come, TABLE shows the rows that they leave.",
-)
-_MOST_ROWS = integer_option(
-    "sql-client.execution.max-table-result.rows", 1_000_000, "How many rows the mode TABLE keeps."
-)
-_WIDEST = integer_option(
-    "sql-client.display.max-column-width", None, "Characters of the widest column; when not set, what the screen has."
-)
-_TIME = boolean_option("sql-client.display.print-time-cost", True, "Whether a terminal shows how long a query took.")
-_FORMAT = string_option("funke.sql.format", "table", f"How rows are written: {', '.join(FORMATS)}.")
-_FILE = string_option("funke.sql.output-file", None, "A file to which results are added, instead of the screen.")
-_PAGER = boolean_option("funke.sql.pager", True, "Whether complete results that are longer than the screen are paged.")
-SHELL_OPTIONS: tuple[ConfigOption[Any], ...] = (_MODE, _MOST_ROWS, _WIDEST, _TIME, _FORMAT, _FILE, _PAGER)
+_KEYS = frozenset(each.key for each in vars(options).values() if isinstance(each, ConfigOption))
 
 
 @dataclass
@@ -43,7 +29,7 @@ class ShellOptions:
 
     def set(self, key: str, value: str) -> None:
         """Change one; those of others are passed over."""
-        if any(key == each.key for each in SHELL_OPTIONS):
+        if key in _KEYS:
             before = dict(self.values)
             self.values[key] = value
             try:
@@ -64,36 +50,38 @@ class ShellOptions:
 
     @property
     def mode(self) -> str:
-        mode = str(self._get(_MODE)).upper()
+        mode = str(self._get(options.RESULT_MODE)).upper()
         if mode not in ("TABLE", "TABLEAU", "CHANGELOG"):
-            raise ConfigurationError(f"Could not parse value '{self._get(_MODE)}' for key '{_MODE.key}'.")
+            raise ConfigurationError(
+                f"Could not parse value '{self._get(options.RESULT_MODE)}' for key '{options.RESULT_MODE.key}'."
+            )
         return mode
 
     @property
     def most_rows(self) -> int:
-        return int(self._get(_MOST_ROWS))
+        return int(self._get(options.MOST_ROWS))
 
     @property
     def widest_column(self) -> int | None:
-        found: int | None = self._get(_WIDEST)
+        found: int | None = self._get(options.WIDEST_COLUMN)
         return found
 
     @property
     def shows_time(self) -> bool:
-        return bool(self._get(_TIME))
+        return bool(self._get(options.SHOWS_TIME))
 
     @property
     def format(self) -> str:
-        name = str(self._get(_FORMAT)).lower()
+        name = str(self._get(options.FORMAT)).lower()
         if name not in FORMATS:
-            raise ConfigurationError(f"'{_FORMAT.key}' must be one of {', '.join(FORMATS)}, got '{name}'")
+            raise ConfigurationError(f"'{options.FORMAT.key}' must be one of {', '.join(FORMATS)}, got '{name}'")
         return name
 
     @property
     def output_file(self) -> str | None:
-        found: str | None = self._get(_FILE)
+        found: str | None = self._get(options.OUTPUT_FILE)
         return found
 
     @property
     def has_pager(self) -> bool:
-        return bool(self._get(_PAGER))
+        return bool(self._get(options.HAS_PAGER))
