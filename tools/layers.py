@@ -72,11 +72,12 @@ LAYERS: tuple[Layer, ...] = (
             "funke.engine.kernels",
             "funke.engine.flink_exceptions",
             "funke.engine.moved_modules",
+            "funke.engine.notebook_cells",
             "funke.engine.trust",
             "funke.alias",
             "funke.passed_on_names",
         ),
-        "types, errors, compiled kernels, authentication, the `pyflink` alias",
+        "types, errors, compiled kernels, authentication, the `pyflink` alias, cells of notebooks",
     ),
 )
 

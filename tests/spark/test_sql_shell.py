@@ -38,7 +38,7 @@ class Terminal:
 
     def __init__(self, home: Path) -> None:
         self._own, other = pty.openpty()
-        fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 70, 0, 0))
+        fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 150, 0, 0))
         environment = {
             **os.environ,
             "PROMPT_TOOLKIT_NO_CPR": "1",
@@ -125,8 +125,8 @@ def test_what_is_shown_and_how(terminal: Terminal, tmp_path: Path) -> None:
     terminal.type("SHOW CREATE TABLE wi")
     terminal.await_text("wide")
     terminal.run("\t;", "'connector' = 'print'")
-    terminal.run(f"SELECT '{'x' * 80}' AS long_text, 7 AS n;", "+----+")
-    terminal.await_text(f"| +I | {'x' * 53}… | 7 |")
+    terminal.run(f"SELECT '{'x' * 180}' AS long_text, 7 AS n;", "+----+")
+    terminal.await_text(f"| +I | {'x' * 136}… | 7 |")
     terminal.run("\\x", "below each other")
     terminal.run("SELECT 7 AS n, 'a' AS b;", "n  | 7")
     terminal.run("\\x", "side by side")

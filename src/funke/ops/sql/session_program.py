@@ -1,29 +1,23 @@
-"""A session as a program: the statements that made its tables, and an INSERT that the service runs after them.
-
-`python -m funke run -pym funke.ops.sql.session_program FILE` runs such a program.
-"""
+"""A session as a program: the statements that made its tables, and an INSERT that the service runs after them."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import sys
 import time
 import uuid
 from collections.abc import Mapping
 
 from funke.engine.sql.catalog.in_memory_catalog import InMemoryCatalog
-from funke.engine.sql.parsing import parse
 from funke.engine.sql.syntax import statements as syntax
-from funke.engine.trust.private_files import open_own_file, open_private_folder
+from funke.engine.trust.private_files import open_private_folder
 from funke.ops.service.client import ServiceClient
-from funke.ops.service.program_runs import ProgramRuns
-from funke.ops.service.service_folder import ServiceFolder
+from funke.ops.service.service_folder import ServiceFolder, read_json
 from funke.table import EnvironmentSettings, TableEnvironment
 
-__all__ = ["SessionProgram", "main"]
+__all__ = ["SessionProgram"]
 
-_MODULE = "funke.ops.sql.session_program"
+_MODULE = "funke.ops.sql.program_main"
 # Settings that the process of a program needs before it can run statements.
 _OF_THE_PROCESS = ("spark.", "python.", "funke.")
 # Settings of the session itself.
@@ -128,24 +122,12 @@ def _written(folder: ServiceFolder, text: str) -> str:
 
 
 def _remove_unused(folder: ServiceFolder, place: str) -> None:
-    used = {argument for run in ProgramRuns(folder).all() for argument in run.command}
+    used: set[str] = set()
+    for run in os.scandir(folder.of("runs")):
+        if run.name.endswith(".json"):
+            with contextlib.suppress(OSError, ValueError):
+                used.update(read_json(run.path).get("command", ()))
     for entry in list(os.scandir(place)):
         if entry.path not in used and entry.stat().st_mtime < time.time() - _UNUSED_S:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(entry.path)
-
-
-def main(arguments: list[str]) -> None:
-    """Run a program and wait for its job."""
-    from funke.ops.sql.statement_session import StatementSession
-
-    with open_own_file(arguments[0]) as file:
-        statements = parse(file.read().decode("utf-8"))
-    session = StatementSession(TableEnvironment.create(EnvironmentSettings.new_instance().build()))
-    for statement in statements:
-        result = session.run(statement)
-    result.table.wait()
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

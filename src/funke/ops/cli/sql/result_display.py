@@ -36,7 +36,7 @@ class ResultDisplay:
 
     def show(self, result: ShownResult, began: float) -> None:
         """Show all rows."""
-        if result.is_plain:
+        if result.is_plain or (self._is_typed and _is_text(result)):
             for row in result.rows:
                 self._show(str(row[0]))
             return
@@ -94,6 +94,11 @@ class ResultDisplay:
             self._show(f"{count} written to {file}{took}")
         else:
             self._show(f"{count} in set{took}" if writer.count else f"Empty set{took}")
+
+
+def _is_text(result: ShownResult) -> bool:
+    """Whether it is one text of many lines, such as that of SHOW CREATE TABLE, which a frame would cut."""
+    return not result.is_query and [each.name for each in result.columns] == ["result"]
 
 
 def _put(write: Callable[[str], object], line: str) -> None:
