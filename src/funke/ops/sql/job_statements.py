@@ -85,6 +85,9 @@ class SessionJobs:
     def _stop(self, statement: syntax.StopJob) -> Outcome:
         if statement.is_drained and not statement.has_savepoint:
             raise ValidationException("WITH DRAIN could only be used after WITH SAVEPOINT.")
+        view = self._view(statement.job_id)
+        if view.status.is_globally_terminal_state():
+            raise ValidationException(f"Job {statement.job_id} has ended: {view.status.name}")
         job = self._commanded(statement.job_id)
         if not statement.has_savepoint:
             job.cancel().result()
