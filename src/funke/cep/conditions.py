@@ -10,7 +10,10 @@ from typing import Any
 from funke.engine.errors import at_user_line
 from funke.engine.operators.patterns import conditions as engine
 from funke.engine.operators.patterns.conditions import MatchSoFar
+from funke.engine.sql.parsing import parse_expression
+from funke.engine.sql.syntax.sql_form import sql_form
 from funke.engine.types.functions import Function
+from funke.table.expression import Expression
 
 __all__ = ["IterativeCondition", "SimpleCondition", "to_condition"]
 
@@ -39,16 +42,23 @@ class SimpleCondition(Function):
 
 
 def to_condition(condition: Any, method: str) -> engine.Condition:
-    """What the engine runs: a class, or a function of the event, or one of the event and of the match so far."""
+    """What the engine runs: a class, a function of the event, maybe of the match so far, or an expression."""
     if isinstance(condition, engine.Condition):
         return condition
     if isinstance(condition, IterativeCondition):
         return engine.OfMatch(condition.filter)
     if isinstance(condition, SimpleCondition):
         return engine.OfEvent(condition.filter)
+    if isinstance(condition, Expression):
+        return engine.OfColumns(sql_form(condition._syntax), condition._syntax)
+    if isinstance(condition, str):
+        return engine.OfColumns(condition, parse_expression(condition))
     if not callable(condition):
         raise TypeError(
-            at_user_line(f"{method} needs a function of the event, or a condition, got {type(condition).__name__}")
+            at_user_line(
+                f"{method} needs a function of the event, an expression over columns, or a condition, "
+                f"got {type(condition).__name__}"
+            )
         )
     return engine.OfMatch(condition) if _takes_two(condition) else engine.OfEvent(condition)
 

@@ -101,8 +101,9 @@ class Pattern:
     def where(self, condition: Any) -> Pattern:
         """Events fit if the condition is true, and those that were given before.
 
-        A condition is a function of the event, a function of the event and of the match so far, or an object with
-        `filter`.
+        A condition is a function of the event, a function of the event and of the match so far, an object with
+        `filter`, or an expression over the columns of a stream of rows or tuples with a declared type:
+        `col("amount") > 100`, or as SQL `"amount > 100"`. Expressions are computed for whole batches.
         """
         added = to_condition(condition, "where()")
         self._condition = added if self._condition is None else AllOf((self._condition, added))

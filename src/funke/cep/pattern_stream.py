@@ -8,13 +8,23 @@ from typing import Any
 
 from funke.cep.functions import Selecting, SelectingWithTimeouts
 from funke.cep.pattern import Pattern
-from funke.datastream.data_stream import DataStream
+from funke.datastream.data_stream import DataStream, KeyedStream
 from funke.datastream.functions import NullByteKeySelector
 from funke.datastream.stream_types import OutputType, declared_type
-from funke.engine.errors import at_user_line
+from funke.engine.errors import TypeMismatchError, at_user_line
 from funke.engine.graph import operations as op
+from funke.engine.graph.column_key import ColumnKey
+from funke.engine.graph.state_meaning import pattern_meaning
 from funke.engine.operators.functions.pattern_functions import PatternProcessFunction
+from funke.engine.operators.keyed.key_functions import TypedKey
+from funke.engine.operators.keyed.key_lists import field_of_key
+from funke.engine.operators.patterns import pattern as engine
 from funke.engine.operators.patterns.compiler import compile_pattern
+from funke.engine.operators.patterns.conditions import masks_in
+from funke.engine.sql.operators.match_columns import MatchColumns, StreamRows, with_bound_conditions
+from funke.engine.sql.stream_types import value_type_of
+from funke.engine.types import RowTypeInfo, TupleTypeInfo, TypeInformation
+from funke.engine.types.information.arrow_types import field_names
 from funke.engine.types.output_tag import OutputTag
 
 __all__ = ["PatternStream"]
@@ -25,11 +35,14 @@ class PatternStream:
 
     def __init__(self, stream: DataStream, pattern: Pattern, comparator: Callable[[Any, Any], int] | None) -> None:
         # Without keys all events are in one subtask.
-        self._is_keyed = stream._key is not None
-        self._stream = stream if self._is_keyed else stream.key_by(NullByteKeySelector())
+        self._is_keyed = isinstance(stream, KeyedStream)
+        self._stream = stream if isinstance(stream, KeyedStream) else stream.key_by(NullByteKeySelector())
         self._pattern = pattern._to_engine()
         # What is wrong with the pattern is said here, not when the job runs.
         compile_pattern(self._pattern)
+        self._rows = _rows_of(stream) if _has_expressions(self._pattern) else None
+        if self._rows is not None:
+            self._pattern = with_bound_conditions(self._pattern, self._rows)
         self._comparator = comparator
         self._is_event_time = True
         self._late_tag: OutputTag | None = None
@@ -55,18 +68,33 @@ class PatternStream:
                     f"got {type(pattern_process_function).__name__}"
                 )
             )
+        if self._rows is not None:
+            stream = self._of_columns(pattern_process_function, self._rows, declared_type(output_type))
+        else:
+            stream = self._of_events(pattern_process_function, declared_type(output_type))
+        return stream if self._is_keyed else stream.set_parallelism(1)
+
+    def _of_events(self, function: PatternProcessFunction, output_type: TypeInformation | None) -> DataStream:
         key = self._stream._key
         assert key is not None
-        operation = op.MatchPattern(
+        operation = op.MatchPattern(self._pattern, function, key, self._is_event_time, self._comparator, self._late_tag)
+        return self._stream._add(operation, "CepOperator", output_type)
+
+    def _of_columns(
+        self, function: PatternProcessFunction, rows: StreamRows, output_type: TypeInformation | None
+    ) -> DataStream:
+        stream = _keyed_by_column(self._stream, rows)
+        made = MatchColumns(
             self._pattern,
-            pattern_process_function,
-            key,
+            function,
+            stream._key if self._is_keyed else None,
+            rows,
             self._is_event_time,
             self._comparator,
             self._late_tag,
         )
-        stream = self._stream._add(operation, "CepOperator", declared_type(output_type))
-        return stream if self._is_keyed else stream.set_parallelism(1)
+        meaning = pattern_meaning(self._pattern.text, self._is_event_time)
+        return stream._add(op.ColumnOperator(made, meaning), "CepOperator", output_type)
 
     def select(self, *functions: Any, output_type: OutputType = None) -> DataStream:
         """Make one element out of each match: `select(function)`.
@@ -93,6 +121,39 @@ class PatternStream:
         changed = copy.copy(self)
         vars(changed).update(changes)
         return changed
+
+
+def _has_expressions(pattern: engine.Pattern) -> bool:
+    return any(True for each in engine.conditions_in(pattern.elements) for _ in masks_in(each))
+
+
+def _rows_of(stream: DataStream) -> StreamRows:
+    """The type of rows or tuples, whose fields conditions may name."""
+    rows = value_type_of(stream._type_info)
+    if not isinstance(rows, (RowTypeInfo, TupleTypeInfo)):
+        raise TypeMismatchError(
+            at_user_line(
+                "conditions over columns need rows or tuples with a declared type, such as "
+                f"output_type=Types.ROW_NAMED(['amount'], [Types.LONG()]) of the operation before; got {rows}"
+            )
+        )
+    return rows
+
+
+def _keyed_by_column(stream: KeyedStream, rows: StreamRows) -> KeyedStream:
+    """The stream by the column that its key selector names, so that it need not become rows for it."""
+    key, names = stream._key, list(field_names(rows))
+    assert key is not None
+    field = field_of_key(key.select if isinstance(key, TypedKey) else key)
+    if isinstance(field, str) and field in names and isinstance(rows, RowTypeInfo):
+        place = names.index(field)
+    elif isinstance(field, int) and 0 <= field < len(names):
+        place = field
+    else:
+        return stream
+    if stream._key_type not in (None, rows.get_field_types()[place]):
+        return stream
+    return stream._origin_stream.key_by(ColumnKey((names[place],), place))
 
 
 def _required_tag(output_tag: OutputTag) -> OutputTag:

@@ -20,7 +20,7 @@ from funke.cep import (
 )
 from funke.common import Time, Types
 from funke.datastream import OutputTag, StreamExecutionEnvironment
-from funke.engine.errors import ConfigurationError, StateError, UnsupportedFeatureError
+from funke.engine.errors import ConfigurationError, StateError, TypeMismatchError, UnsupportedFeatureError
 from funke.engine.graph.operations import MatchPattern
 from funke.engine.graph.state_meaning import meaning_of, moves_between
 from tests.harness.backends import choice_of
@@ -182,7 +182,8 @@ def test_without_keys_one_subtask_does_all() -> None:
         (lambda: Pattern.begin("a").optional().not_next("n"), UnsupportedFeatureError, "optional path to NOT"),
         (lambda: Pattern.begin(Pattern.begin("a")).where(letter("a")), UnsupportedFeatureError, "where clause"),
         (lambda: Pattern.begin("a").times(0), ConfigurationError, "greater than 0"),
-        (lambda: Pattern.begin("a").where("a"), TypeError, "needs a function"),
+        (lambda: Pattern.begin("a").where(3), TypeError, "needs a function"),
+        (lambda: Pattern.begin("a").where("a"), TypeMismatchError, "need rows or tuples with a declared type"),
         (
             lambda: Pattern.begin("a", AfterMatchSkipStrategy.skip_to_last("z")),
             MalformedPatternException,

@@ -15,11 +15,19 @@ class ColumnKey:
     >>> from funke.engine.types.row import Row
     >>> ColumnKey(("name",))(Row(id=1, name="a")), ColumnKey(("name", "id"))(Row(id=1, name="a"))
     ('a', ('a', 1))
+
+    Tuples have positions: those of a single column.
+
+    >>> ColumnKey(("f1",), 1)((1, "a"))
+    'a'
     """
 
     names: tuple[str, ...]
+    position: int | None = None
 
     def __call__(self, row: Any) -> Any:
+        if self.position is not None:
+            return row[self.position]
         if len(self.names) == 1:
             return row[self.names[0]]
         return tuple([row[name] for name in self.names])

@@ -14,7 +14,7 @@ from typing import Any
 from funke.engine.errors import StateError
 from funke.engine.graph.operations import ColumnOperator, MatchPattern, Operation
 
-__all__ = ["MeaningPart", "PartMoves", "StateMeaning", "StateMoves", "meaning_of", "moves_between"]
+__all__ = ["MeaningPart", "PartMoves", "StateMeaning", "StateMoves", "meaning_of", "moves_between", "pattern_meaning"]
 
 _VERSION = 1
 # Longer texts are cut in errors; savepoints have the whole.
@@ -74,9 +74,14 @@ class StateMeaning:
 def meaning_of(operation: Operation) -> StateMeaning | None:
     """What the state of an operation means, if it says so."""
     if isinstance(operation, MatchPattern):
-        time = "event time" if operation.is_event_time else "processing time"
-        return StateMeaning("a pattern of events", (("the pattern", operation.pattern.text), ("the time", time)))
+        return pattern_meaning(operation.pattern.text, operation.is_event_time)
     return operation.meaning if isinstance(operation, ColumnOperator) else None
+
+
+def pattern_meaning(text: str, is_event_time: bool) -> StateMeaning:
+    """What the partial matches of a pattern are partial matches of."""
+    time = "event time" if is_event_time else "processing time"
+    return StateMeaning("a pattern of events", (("the pattern", text), ("the time", time)))
 
 
 def _to_plain(part: MeaningPart) -> dict[str, Any]:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from funke.engine.graph.operations import MatchPattern
+from funke.engine.graph.operations import ColumnOperator, MatchPattern
 from funke.engine.operators.functions.pattern_functions import PatternProcessFunction
-from funke.engine.operators.patterns.conditions import Condition, OfEvent, OfMatch
+from funke.engine.operators.patterns.conditions import AllOf, AnyOf, Condition, OfColumns, OfEvent, OfMatch
 from funke.engine.operators.patterns.pattern import (
     Contiguity,
     Element,
@@ -22,7 +23,12 @@ from funke.engine.operators.patterns.pattern import (
     Skip,
     SkipKind,
     Stage,
+    with_conditions,
 )
+from funke.engine.sql.operators.match_columns import MatchColumns, with_bound_conditions
+from funke.engine.sql.parsing import parse_expression
+from funke.engine.types import TupleTypeInfo, Types
+from funke.engine.types.columns.form_change import RowsToColumns
 from tests.harness.operator_harness import OperatorHarness
 from tests.unit.operators.patterns.brute_force import all_matches, is_selection
 
@@ -40,10 +46,16 @@ class Matches(PatternProcessFunction):
         )
 
 
+@dataclass(frozen=True)
+class OneOf:
+    labels: str
+
+    def __call__(self, event: Any, match: Any = None) -> bool:
+        return event[0] in self.labels
+
+
 def condition(labels: str, is_iterative: bool) -> Condition:
-    if is_iterative:
-        return OfMatch(lambda event, match: event[0] in labels)
-    return OfEvent(lambda event: event[0] in labels)
+    return OfMatch(OneOf(labels)) if is_iterative else OfEvent(OneOf(labels))
 
 
 def conditions(*labels: str) -> some.SearchStrategy[Condition]:
@@ -123,6 +135,27 @@ def found_in(pattern: Pattern, events: list[Any], times: list[int], arrival: lis
     return found + harness.outputs()
 
 
+ROWS = TupleTypeInfo([Types.STRING(), Types.LONG()])
+COLUMNS = RowsToColumns(ROWS)
+
+
+def found_in_columns(pattern: Pattern, events: list[Any], times: list[int], cuts: set[int], key: Any) -> list[Any]:
+    """What the operator for columns finds, with watermarks and a restart between some batches."""
+    operation = ColumnOperator(MatchColumns(pattern, Matches(), key, ROWS))
+    harness = OperatorHarness(operation)
+    found = []
+    start = 0
+    for end in sorted({*(cut + 1 for cut in cuts if cut < len(events)), len(events)}):
+        if end > start:
+            harness.operator.process_columns(COLUMNS.convert(events[start:end], times[start:end]))
+            harness.watermark(min([*times[end:], 99]) - 1)
+            found += harness.outputs()
+            harness = OperatorHarness(operation, restored=[harness.snapshot()])
+        start = end
+    harness.end_input()
+    return found + harness.outputs()
+
+
 def arrivals(times: list[int]) -> some.SearchStrategy[list[int]]:
     # Events at the same time keep their order, which is that in which they come.
     ranks = sorted(set(times))
@@ -139,6 +172,25 @@ def test_all_matches_are_found(pattern: Pattern, stream: Any, data: some.DataObj
     cuts = data.draw(some.sets(some.integers(0, 8), max_size=2))
     expected = Counter(each.events for each in all_matches(pattern, events, times))
     assert Counter(found_in(pattern, events, times, arrival, cuts)) == expected
+
+
+@settings(max_examples=150, deadline=None)
+@given(patterns(), streams(), some.sets(some.integers(0, 8), max_size=2), some.data())
+def test_conditions_over_columns_are_those_of_events(
+    pattern: Pattern, stream: Any, cuts: set[int], data: some.DataObject
+) -> None:
+    def of_columns(given: Condition) -> Condition:
+        assert isinstance(given, (OfEvent, OfMatch))
+        labels = given.function.labels  # type: ignore[attr-defined]
+        text = f"f0 IN ({', '.join(map(repr, labels))})"
+        mask = OfColumns(text, parse_expression(text))
+        return data.draw(some.sampled_from([mask, mask, AllOf((mask, given)), AnyOf((given, mask)), given]))
+
+    events, times = stream
+    bound = with_bound_conditions(with_conditions(pattern, of_columns), ROWS)
+    key = data.draw(some.sampled_from([None, lambda event: 0]))
+    expected = Counter(found_in(pattern, events, times, list(range(len(events))), set()))
+    assert Counter(found_in_columns(bound, events, times, cuts, key)) == expected
 
 
 @pytest.mark.parametrize("kind", [SkipKind.TO_NEXT, SkipKind.PAST_LAST, SkipKind.TO_FIRST, SkipKind.TO_LAST])

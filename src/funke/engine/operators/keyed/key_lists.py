@@ -13,7 +13,7 @@ from typing import Any
 
 from funke.engine.operators.keyed.key_functions import KeyFunction, TypedKey
 
-__all__ = ["KeyList", "key_list"]
+__all__ = ["KeyList", "field_of_key", "key_list"]
 
 KeyList = Callable[[list[Any]], list[Any]]
 
@@ -47,13 +47,33 @@ def _typed_list(select: TypedKey) -> KeyList:
     return keys if coerce is None else lambda values: list(map(coerce, keys(values)))
 
 
+def field_of_key(select: KeyFunction) -> int | str | None:
+    """The position or the name of the field that a key selector gives; None if it does anything else."""
+    if not isinstance(select, FunctionType):
+        return None
+    code = select.__code__
+    position = _position(code)
+    return _attribute(code) if position is None else position
+
+
 def _getter(code: CodeType) -> KeyFunction | None:
-    for index in (*_POSITIONS, *code.co_consts):
-        if type(index) in (int, str) and _is_like(f"row[{index!r}]", code):
-            return itemgetter(index)
-    if len(code.co_names) == 1 and _is_like(f"row.{code.co_names[0]}", code):
-        return attrgetter(code.co_names[0])
+    position, attribute = _position(code), _attribute(code)
+    if position is not None:
+        return itemgetter(position)
+    return None if attribute is None else attrgetter(attribute)
+
+
+def _position(code: CodeType) -> int | str | None:
+    indices: tuple[Any, ...] = (*_POSITIONS, *code.co_consts)
+    for index in indices:
+        if isinstance(index, (int, str)) and not isinstance(index, bool) and _is_like(f"row[{index!r}]", code):
+            return index
     return None
+
+
+def _attribute(code: CodeType) -> str | None:
+    names = code.co_names
+    return names[0] if len(names) == 1 and _is_like(f"row.{names[0]}", code) else None
 
 
 def _is_like(expression: str, code: CodeType) -> bool:

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, cast
 
-__all__ = ["AllOf", "AnyOf", "Condition", "IsInstance", "MatchSoFar", "OfEvent", "OfMatch"]
+__all__ = [
+    "AllOf",
+    "AnyOf",
+    "Condition",
+    "IsInstance",
+    "MatchSoFar",
+    "OfColumns",
+    "OfEvent",
+    "OfMatch",
+    "masks_in",
+    "with_masks",
+]
 
 
 class MatchSoFar(Protocol):
@@ -23,6 +34,14 @@ class MatchSoFar(Protocol):
 
     def current_processing_time(self) -> int:
         """What the clock says."""
+        ...
+
+
+class RowMasks(Protocol):
+    """What was computed of an event before it was matched."""
+
+    def is_true(self, condition: OfColumns) -> bool:
+        """Whether an expression over columns is true for the event."""
         ...
 
 
@@ -84,6 +103,24 @@ class IsInstance(Condition):
         return isinstance(event, self.event_class)
 
 
+@dataclass(frozen=True, eq=False)
+class OfColumns(Condition):
+    """An expression over the columns of events, computed for whole batches; each is known by itself.
+
+    What the expression is depends on the front end: syntax, until the types of the columns are known.
+    """
+
+    text: str
+    expression: Any
+
+    @property
+    def name(self) -> str:
+        return self.text
+
+    def holds(self, event: Any, match: MatchSoFar) -> bool:
+        return cast(RowMasks, match).is_true(self)
+
+
 @dataclass(frozen=True)
 class _Combined(Condition):
     parts: tuple[Condition, ...]
@@ -115,6 +152,24 @@ class AnyOf(_Combined):
 
     def holds(self, event: Any, match: MatchSoFar) -> bool:
         return any(each.holds(event, match) for each in self.parts)
+
+
+def masks_in(condition: Condition) -> Iterator[OfColumns]:
+    """The expressions over columns that a condition consists of."""
+    if isinstance(condition, OfColumns):
+        yield condition
+    elif isinstance(condition, _Combined):
+        for each in condition.parts:
+            yield from masks_in(each)
+
+
+def with_masks(condition: Condition, change: Callable[[OfColumns], Condition]) -> Condition:
+    """The same condition of changed expressions over columns."""
+    if isinstance(condition, OfColumns):
+        return change(condition)
+    if isinstance(condition, _Combined):
+        return replace(condition, parts=tuple(with_masks(each, change) for each in condition.parts))
+    return condition
 
 
 def _name_of(function: Callable[..., Any]) -> str:

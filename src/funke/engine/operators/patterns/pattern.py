@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from funke.engine.operators.patterns.conditions import Condition
 
-__all__ = ["Contiguity", "Element", "Group", "Pattern", "Quantifier", "Skip", "SkipKind", "Stage", "stages_in"]
+__all__ = [
+    "Contiguity",
+    "Element",
+    "Group",
+    "Pattern",
+    "Quantifier",
+    "Skip",
+    "SkipKind",
+    "Stage",
+    "conditions_in",
+    "stages_in",
+    "with_conditions",
+]
 
 
 class Contiguity(Enum):
@@ -136,3 +148,27 @@ def stages_in(elements: tuple[Element, ...]) -> Iterator[Stage]:
             yield from stages_in(each.elements)
         else:
             yield each
+
+
+def conditions_in(elements: tuple[Element, ...]) -> Iterator[Condition]:
+    """All conditions, those that end loops among them."""
+    for each in elements:
+        if isinstance(each, Group):
+            yield from conditions_in(each.elements)
+        elif each.condition is not None:
+            yield each.condition
+        if each.until is not None:
+            yield each.until
+
+
+def with_conditions(pattern: Pattern, change: Callable[[Condition], Condition]) -> Pattern:
+    """The same pattern with changed conditions."""
+
+    def changed(element: Element) -> Element:
+        until = None if element.until is None else change(element.until)
+        if isinstance(element, Group):
+            return replace(element, elements=tuple(map(changed, element.elements)), until=until)
+        condition = None if element.condition is None else change(element.condition)
+        return replace(element, condition=condition, until=until)
+
+    return replace(pattern, elements=tuple(map(changed, pattern.elements)))

@@ -10,13 +10,11 @@ from typing import Any
 
 from funke.engine.errors import GraphError
 from funke.engine.graph.operations import MatchPattern
-from funke.engine.operators.functions.pattern_functions import PatternProcessFunction, TimedOutPartialMatchHandler
-from funke.engine.operators.patterns.pattern_matching import Completed, PatternMatching
-from funke.engine.operators.patterns.runs import KeyRuns, StoredRuns, events_of
-from funke.engine.operators.result_batch import ResultBatch
+from funke.engine.operators.patterns.match_results import NO_TIMESTAMPS, MatchResults
+from funke.engine.operators.patterns.pattern_matching import Completed
+from funke.engine.operators.patterns.runs import KeyRuns, StoredRuns
 from funke.engine.state.snapshot.file_format import GroupPart, TableId
 from funke.engine.state.snapshot.part_chunks import chunks_of
-from funke.engine.types.output_tag import OutputTag
 from funke.engine.types.watermark_spec import NO_TIMESTAMP
 
 __all__ = ["PatternOperator"]
@@ -24,25 +22,15 @@ __all__ = ["PatternOperator"]
 _WAITING = TableId("waiting-events", None, False, "value")
 
 
-class PatternOperator(PatternMatching):
-    """Runs a MatchPattern; results carry the time of the event that completed the match."""
-
-    watermark_advice = (
-        "Give assign_timestamps_and_watermarks() a strategy that generates watermarks, or call in_processing_time() "
-        "on the pattern stream"
-    )
+class PatternOperator(MatchResults):
+    """Runs a MatchPattern."""
 
     def __init__(self, operation: MatchPattern) -> None:
         super().__init__(operation.function, operation.pattern, operation.is_event_time, operation.key_selector)
         self._late_tag = operation.late_tag
         self._order = None if operation.comparator is None else cmp_to_key(operation.comparator)
-        self.handles_timeouts = isinstance(operation.function, TimedOutPartialMatchHandler)
         # Events in front of the watermark: time, stored key, event.
         self._waiting: list[tuple[int, Any, Any]] = []
-
-    def open(self) -> None:
-        super().open()
-        self._context = _MatchContext(self.context.task.clock.now_ms, self.results)
 
     def process_batch(self, values: list[Any], timestamps: list[int] | None) -> None:
         """Events wait for the watermark; by the clock they are matched as they come."""
@@ -55,10 +43,7 @@ class PatternOperator(PatternMatching):
             self._match([(now, key, value) for key, value in zip(keys, values)], now)
             return
         if timestamps is None or min(timestamps) == NO_TIMESTAMP:
-            raise GraphError(
-                "a pattern in event time needs elements with timestamps; call assign_timestamps_and_watermarks() "
-                "before key_by(), or in_processing_time() on the pattern stream"
-            )
+            raise GraphError(NO_TIMESTAMPS)
         watermark = self.timer_service.watermark
         if min(timestamps) > watermark:
             self._waiting.extend(zip(timestamps, keys, values))
@@ -126,18 +111,6 @@ class PatternOperator(PatternMatching):
 
         return find
 
-    def handle(self, completed: list[Completed]) -> None:
-        """Calls the function."""
-        names, context, results, function = self.automaton.names, self._context, self.results, self.function
-        for time, run, is_match in completed:
-            context.time = time
-            context.result_time = time if self.is_event_time else None
-            handle = function.process_match if is_match else function.process_timed_out_match
-            found = handle(events_of(run, names), context)
-            if found is not None:
-                results.take(found, context.result_time)
-        results.send()
-
     # Snapshots: events that wait are in memory, whatever the backend.
 
     def snapshot_timers(self) -> Iterator[tuple[int, GroupPart]]:
@@ -155,22 +128,3 @@ class PatternOperator(PatternMatching):
         for key, events in part.tables.pop(_WAITING, {}).items():
             self._waiting.extend((time, key, value) for time, value in events)
         return group, part
-
-
-class _MatchContext(PatternProcessFunction.Context):
-    """One object serves all matches."""
-
-    def __init__(self, now_ms: Callable[[], int], results: ResultBatch) -> None:
-        self._now_ms = now_ms
-        self._results = results
-        self.time = 0
-        self.result_time: int | None = None
-
-    def timestamp(self) -> int:
-        return self.time
-
-    def current_processing_time(self) -> int:
-        return self._now_ms()
-
-    def output(self, output_tag: OutputTag, value: Any) -> None:
-        self._results.take_side(output_tag, value, self.result_time)

@@ -7,7 +7,7 @@ from typing import Any, Final, TypeAlias
 
 from funke.engine.errors import StateError
 from funke.engine.operators.patterns.automaton import IGNORED, Automaton
-from funke.engine.operators.patterns.conditions import OfEvent
+from funke.engine.operators.patterns.conditions import OfColumns, OfEvent
 from funke.engine.operators.patterns.match_queue import offer, poll, restore_order
 from funke.engine.operators.patterns.pattern import SkipKind
 
@@ -143,6 +143,13 @@ class MatchContext:
         self._now_ms = now_ms
         self.run: Run | None = None
         self.time = 0
+        # What was computed of the event before it was matched, and the bit of each of these conditions.
+        self.masks: dict[OfColumns, int] = {}
+        self.bits = 0
+
+    def is_true(self, condition: OfColumns) -> bool:
+        """Whether an expression over columns is true for the event."""
+        return bool(self.bits & self.masks[condition])
 
     def get_events_for_pattern(self, name: str) -> list[Any]:
         """The events of the match so far for a stage, in order."""
@@ -204,7 +211,7 @@ class Matcher:
         """
         automaton, context = self.automaton, self.context
         looks_at, iterative, stays = automaton.looks_at, automaton.iterative, automaton.stays
-        context.time = time
+        context.time, context.bits = time, bits
         kept: list[Run] = []
         matches: list[Run] = []
         number = -1

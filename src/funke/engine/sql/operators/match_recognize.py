@@ -1,10 +1,9 @@
-"""MATCH_RECOGNIZE: rows are matched as columns as far as that goes, and one by one where a match may move."""
+"""MATCH_RECOGNIZE: conditions and measures are expressions over what they look up in matches."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,10 +13,10 @@ import pyarrow.compute as pc
 from funke.engine.formats.column_types import to_type_info
 from funke.engine.operators.keyed.key_watch import KeyWatch
 from funke.engine.operators.operator import OperatorContext
-from funke.engine.operators.patterns.conditions import Condition, MatchSoFar
+from funke.engine.operators.patterns.conditions import Condition, MatchSoFar, OfColumns
 from funke.engine.operators.patterns.pattern import Element, Group, Pattern, Stage
-from funke.engine.operators.patterns.pattern_matching import Completed, PatternMatching
-from funke.engine.operators.patterns.runs import KeyRuns, MatchContext, Run, StoredRuns, path_of
+from funke.engine.operators.patterns.pattern_matching import Completed
+from funke.engine.operators.patterns.runs import MatchContext, Run, path_of
 from funke.engine.sql.binding.current_time import BatchTime, with_clock
 from funke.engine.sql.binding.expressions import (
     BoundColumn,
@@ -30,12 +29,12 @@ from funke.engine.sql.binding.expressions import (
 from funke.engine.sql.binding.patterns.match_relations import Lookup
 from funke.engine.sql.functions.values import from_values, to_values
 from funke.engine.sql.operators.calculate import as_schema, schema_of
+from funke.engine.sql.operators.column_matching import WAITING, ColumnMatching
 from funke.engine.sql.operators.key_columns import KeyColumns
 from funke.engine.sql.operators.opened_functions import OpenedFunctions
 from funke.engine.sql.operators.windows.local_time import LocalTime
 from funke.engine.sql.operators.windows.over.row_buffer import RowBuffer
 from funke.engine.sql.operators.windows.time_column import with_times
-from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.logical.column_types import to_column_type
 
@@ -47,14 +46,11 @@ __all__ = ["MatchOperator"]
 
 # A row of a match: the values of the columns that are kept.
 _Row = tuple[Any, ...]
-_WAITING = "waiting-rows"
 
 
-class MatchOperator(PatternMatching):
-    """Rows wait for the watermark, and are matched key by key in the order of their times."""
+class MatchOperator(ColumnMatching):
+    """The events are the columns that conditions and measures look up."""
 
-    takes_rows = False
-    takes_columns = True
     watermark_advice = "Give the table a WATERMARK, or its source an idle timeout"
 
     def __init__(self, node: MatchRecognize) -> None:
@@ -64,34 +60,28 @@ class MatchOperator(PatternMatching):
         places = {column: place for place, column in enumerate(self._kept)}
         definitions = {each.stage: each for each in node.definitions}
         # What is computed of rows alone, for all rows of a batch.
-        self._masks: dict[Condition, Any] = {}
+        masks: dict[OfColumns, Any] = {}
         conditions: dict[int, Condition] = {}
         for stage, definition in definitions.items():
             if definition.lookups is None:
-                mask = _OfRow()
-                self._masks[mask] = column_of(definition.condition)
-                conditions[stage] = mask
+                mask = conditions[stage] = OfColumns("", definition.condition)
+                masks[mask] = column_of(definition.condition)
             else:
                 looked_up = [_looked_up(each, places) for each in definition.lookups]
                 conditions[stage] = _OfRows(stage, looked_up, _value_of(definition.condition))
         pattern = _with_conditions(node.pattern, conditions)
-        super().__init__(None, pattern, node.time.is_event_time)
         self._input, self._output_schema = schema_of(columns), schema_of(node.columns)
         types = [columns[each].type for each in node.partition_by]
-        self._keys = KeyColumns(node.partition_by, types)
+        waiting = RowBuffer(WAITING, node.partition_by, list(map(to_type_info, types)), self._input)
+        keys = KeyColumns(node.partition_by, types)
+        super().__init__(None, pattern, node.time.is_event_time, masks, keys, waiting)
         self._key_places = [places[each] for each in node.partition_by]
         self._key_watch = KeyWatch(node.partition_by)
-        self._waiting = RowBuffer(_WAITING, node.partition_by, list(map(to_type_info, types)), self._input)
         self._results = [(measure, [_looked_up(each, places) for each in measure.lookups]) for measure in node.measures]
         expressions = [each.condition for each in node.definitions] + [each.expression for each in node.measures]
         self._functions = OpenedFunctions(
             expressions, [each.aggregate.call.function for each in node.lookups() if each.aggregate is not None]
         )
-        automaton = self.automaton
-        self._bits = [
-            (1 << index, self._masks[each]) for index, each in enumerate(automaton.conditions) if each in self._masks
-        ]
-        self._known = sum(bit for bit, _ in self._bits)
         self._without_time = 0
 
     def setup(self, context: OperatorContext) -> None:
@@ -121,107 +111,12 @@ class MatchOperator(PatternMatching):
         self._key_watch.look(batch.data)
         now = self.context.task.clock.now_ms()
         timed, times = with_times(as_schema(batch, self._input), self._node.time, LocalTime(None), now)
-        if not self.is_event_time:
-            self._match(timed.with_timestamps(times), now)
-            return
         self._without_time += len(batch) - len(timed)
-        is_late = times <= self.timer_service.watermark
-        if is_late.any():
-            self.late_dropped.inc(int(np.count_nonzero(is_late)))
-            timed, times = timed.take(np.flatnonzero(~is_late)), times[~is_late]
-        self._waiting.add(timed.with_timestamps(times))
+        self.match_or_wait(timed.with_timestamps(times))
 
-    def advance_event_time(self, watermark: int) -> None:
-        """Matches the rows that the watermark has passed, then ends what is over."""
-        self.input_watermark = self.timer_service.watermark = watermark
-        first = self._waiting.first_time() if self.is_event_time else None
-        if first is not None and first <= watermark:
-            rows = self._waiting.all()
-            assert rows is not None and rows.timestamps is not None
-            self._match(self._waiting.take_out(rows.timestamps <= watermark), watermark)
-        super().advance_event_time(watermark)
-
-    def _match(self, rows: ColumnBatch, now: int) -> None:
-        """Matches rows; nothing before `now` comes after them."""
-        rows, bits = self._without_idle(rows)
-        if not len(rows):
-            return
-        assert rows.timestamps is not None
-        codes, _ = self._keys.encode(rows.data)
-        order = np.lexsort((*reversed(self._order_ranks(rows.data)), rows.timestamps, codes))
-        codes, bits, times = codes[order], bits[order], rows.timestamps[order]
-        first_rows = np.flatnonzero(np.diff(codes, prepend=-1))
-        keys = self._keys.stored(rows.data.take(pa.array(order[first_rows])))
-        self.backend.prefetch(keys)
-        stored = self.stored_runs(keys)
-        lengths = np.diff(first_rows, append=len(codes))
-        is_moved = self._may_move(bits, first_rows, lengths, np.array([each is not None for each in stored], bool))
-        counts = np.add.reduceat(is_moved, first_rows, dtype=np.int64).tolist()
-        moved = rows.data.take(pa.array(order[is_moved]))
-        waiting = zip(self._rows_of(moved), times[is_moved].tolist(), bits[is_moved].tolist())
-        completed: list[Completed] = []
-        for key, before, count in zip(keys, stored, counts):
-            if count:
-                self._match_key(key, before, islice(waiting, count), now, completed)
-        self.send(completed)
-
-    def _may_move(self, bits: Array, first_rows: Array, lengths: Array, has_runs: Array) -> Array:
-        """Which rows, sorted by key, may move a run: those of keys that have any, and those behind a first one."""
-        automaton = self.automaton
-        looked = automaton.looks_at[automaton.start]
-        if looked & automaton.iterative:
-            return np.ones(len(bits), bool)
-        distinct, places = np.unique(bits & looked, return_inverse=True)
-        begins = np.array([bool(automaton.steps(automaton.start, int(each))) for each in distinct], bool)[places]
-        before = np.cumsum(begins) - begins
-        is_behind = np.cumsum(begins) > np.repeat(before[first_rows], lengths)
-        moved: Array = is_behind | np.repeat(has_runs, lengths)
-        return moved
-
-    def _without_idle(self, rows: ColumnBatch) -> tuple[ColumnBatch, Array]:
-        """The rows that may change something, and the conditions that hold of each of them alone."""
-        bits = self._bits_of(rows.data)
-        if self.automaton.iterative:
-            return rows, bits
-        distinct, places = np.unique(bits, return_inverse=True)
-        is_idle = np.array([self.automaton.idle_bits(int(each)) for each in distinct], bool)
-        if not is_idle.any():
-            return rows, bits
-        chosen = np.flatnonzero(~is_idle[places])
-        return rows.take(chosen), bits[chosen]
-
-    def _match_key(
-        self,
-        key: Any,
-        before: StoredRuns | None,
-        rows: Iterable[tuple[_Row, int, int]],
-        now: int,
-        completed: list[Completed],
-    ) -> None:
-        runs = KeyRuns.of(before)
-        matcher, known = self.matcher, self._known
-        for row, time, bits in rows:
-            if runs.runs and matcher.is_due(runs.runs, time):
-                self.expire(runs, time, completed)
-            for match in matcher.advance(runs, row, time, bits, known):
-                completed.append(Completed(time, match, True))
-        if self.is_event_time:
-            self.expire(runs, now, completed)
-        self.store(key, before, runs)
-
-    def _bits_of(self, data: pa.RecordBatch) -> Array:
-        """For each row the conditions that hold of it alone."""
-        bits: Array = np.zeros(data.num_rows, np.int64)
-        for bit, getter in self._bits:
-            mask = getter(data)
-            if isinstance(mask, pa.Scalar):
-                bits |= bit if mask.as_py() else 0
-            else:
-                bits[np.asarray(mask.fill_null(False))] |= bit
-        return bits
-
-    def _order_ranks(self, data: pa.RecordBatch) -> list[Array]:
-        ranks = []
+    def order_ranks(self, rows: ColumnBatch) -> list[Array]:
+        data = rows.data
+        ranks: list[Array] = []
         for key in self._node.order:
             direction = "ascending" if key.is_ascending else "descending"
             column = pa.record_batch([data.column(key.index)], ["key"])
@@ -235,11 +130,11 @@ class MatchOperator(PatternMatching):
             ranks.append(rank)
         return ranks
 
-    def _rows_of(self, data: pa.RecordBatch) -> Sequence[_Row]:
+    def events_of(self, rows: ColumnBatch) -> Sequence[_Row]:
         if not self._kept:
-            return [()] * data.num_rows
+            return [()] * len(rows)
         columns = self._node.input.columns
-        return list(zip(*(to_values(data.column(column), columns[column].type) for column in self._kept)))
+        return list(zip(*(to_values(rows.data.column(column), columns[column].type) for column in self._kept)))
 
     def handle(self, completed: list[Completed]) -> None:
         """Sends the measures of matches."""
@@ -264,34 +159,6 @@ class MatchOperator(PatternMatching):
         data = pa.RecordBatch.from_arrays(arrays, schema=self._output_schema)
         times = np.array([each.time for each in completed], np.int64) if self.is_event_time else None
         self.output.emit_columns(ColumnBatch(data, times))
-
-    # Snapshots: rows that wait are in memory, whatever the backend.
-
-    def snapshot_timers(self) -> Iterator[tuple[int, GroupPart]]:
-        yield from super().snapshot_timers()
-        yield from self._waiting.snapshot_parts(self.context.task.key_groups)
-
-    def restore_keyed(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
-        every = list(parts)
-        self._waiting.restore(every)
-        super().restore_keyed(
-            (
-                group,
-                GroupPart(
-                    {table: entries for table, entries in part.tables.items() if table.name != _WAITING},
-                    part.event_timers,
-                    part.processing_timers,
-                ),
-            )
-            for group, part in every
-        )
-
-
-class _OfRow(Condition):
-    """A condition that is computed for whole batches; each is known by itself."""
-
-    def holds(self, event: Any, match: MatchSoFar) -> bool:
-        raise AssertionError("conditions of rows are computed before the rows are matched")
 
 
 class _OfRows(Condition):

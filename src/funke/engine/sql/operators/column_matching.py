@@ -1,0 +1,210 @@
+"""Matches rows as columns as far as that goes, and one by one where a match may move."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from funke.engine.operators.operator import OperatorContext
+from funke.engine.operators.patterns.conditions import OfColumns, masks_in
+from funke.engine.operators.patterns.pattern import Pattern
+from funke.engine.operators.patterns.pattern_matching import Completed, PatternMatching
+from funke.engine.operators.patterns.runs import KeyRuns, StoredRuns
+from funke.engine.sql.operators.windows.over.row_buffer import RowBuffer
+from funke.engine.state.snapshot.file_format import GroupPart
+from funke.engine.types.columns.column_batch import ColumnBatch
+
+if TYPE_CHECKING:
+    from funke.engine.types.columns.arrays import Array
+
+__all__ = ["WAITING", "ColumnMatching", "MatchKeys"]
+
+WAITING = "waiting-rows"
+
+
+class MatchKeys(Protocol):
+    """The keys of rows."""
+
+    def encode(self, data: pa.RecordBatch) -> tuple[Array, Any]:
+        """A number for each row, equal for equal keys, in the order of their first rows."""
+        ...
+
+    def stored(self, data: pa.RecordBatch) -> list[Any]:
+        """The stored key of each row."""
+        ...
+
+
+class ColumnMatching(PatternMatching):
+    """Rows wait for the watermark, and are matched key by key in the order of their times.
+
+    Subclasses say what is computed of rows alone, what rows are as events, and what becomes of matches.
+    """
+
+    takes_rows = False
+    takes_columns = True
+
+    def __init__(
+        self,
+        function: Any,
+        pattern: Pattern,
+        is_event_time: bool,
+        masks: Mapping[OfColumns, Callable[[pa.RecordBatch], Any]],
+        keys: MatchKeys,
+        waiting: RowBuffer,
+    ) -> None:
+        super().__init__(function, pattern, is_event_time)
+        self._keys = keys
+        self._waiting = waiting
+        conditions = self.automaton.conditions
+        own = {each: 1 << index for index, each in enumerate(conditions) if isinstance(each, OfColumns)}
+        # Parts of conditions have bits behind those of the conditions.
+        parts = dict.fromkeys(mask for each in conditions if each not in own for mask in masks_in(each))
+        self._mask_bits = own | {each: 1 << len(conditions) + index for index, each in enumerate(parts)}
+        self._bits = [(bit, masks[each]) for each, bit in self._mask_bits.items()]
+        self._known = sum(own.values())
+        self._knows_all = len(own) == len(conditions)
+
+    def setup(self, context: OperatorContext) -> None:
+        super().setup(context)
+        self.matcher.context.masks = self._mask_bits
+
+    def condition_columns(self, data: pa.RecordBatch) -> pa.RecordBatch:
+        """The columns of rows with the types that conditions expect."""
+        return data
+
+    def events_of(self, rows: ColumnBatch) -> Sequence[Any]:
+        """Rows as conditions and results see them."""
+        raise NotImplementedError
+
+    def order_ranks(self, rows: ColumnBatch) -> list[Array]:
+        """What orders rows of the same time: numbers, the first ones first."""
+        return []
+
+    def take_late(self, rows: ColumnBatch) -> None:
+        """Drops rows that are late."""
+        self.late_dropped.inc(len(rows))
+
+    def match_or_wait(self, rows: ColumnBatch) -> None:
+        """Rows wait for the watermark, without those that are late; by the clock they are matched as they come."""
+        if not self.is_event_time:
+            self._match(rows, self.context.task.clock.now_ms())
+            return
+        times: Array = rows.timestamps
+        is_late = times <= self.timer_service.watermark
+        if is_late.any():
+            self.take_late(rows.take(np.flatnonzero(is_late)))
+            rows = rows.take(np.flatnonzero(~is_late))
+        self._waiting.add(rows)
+
+    def advance_event_time(self, watermark: int) -> None:
+        """Matches the rows that the watermark has passed, then ends what is over."""
+        self.input_watermark = self.timer_service.watermark = watermark
+        due = self._waiting.take_until(watermark) if self.is_event_time else None
+        if due is not None:
+            self._match(due, watermark)
+        super().advance_event_time(watermark)
+
+    def _match(self, rows: ColumnBatch, now: int) -> None:
+        """Matches rows; nothing before `now` comes after them."""
+        rows, bits = self._without_idle(rows)
+        if not len(rows):
+            return
+        times: Array = rows.timestamps
+        codes, _ = self._keys.encode(rows.data)
+        order = np.lexsort((*reversed(self.order_ranks(rows)), times, codes))
+        codes, bits, times = codes[order], bits[order], times[order]
+        first_rows = np.flatnonzero(np.diff(codes, prepend=-1))
+        keys = self._keys.stored(rows.data.take(pa.array(order[first_rows])))
+        self.backend.prefetch(keys)
+        stored = self.stored_runs(keys)
+        lengths = np.diff(first_rows, append=len(codes))
+        is_moved = self._may_move(bits, first_rows, lengths, np.array([each is not None for each in stored], bool))
+        counts = np.add.reduceat(is_moved, first_rows, dtype=np.int64).tolist()
+        events = self.events_of(rows.take(order[is_moved]))
+        waiting = zip(events, times[is_moved].tolist(), bits[is_moved].tolist())
+        completed: list[Completed] = []
+        for key, before, count in zip(keys, stored, counts):
+            if count:
+                self._match_key(key, before, islice(waiting, count), now, completed)
+        self.send(completed)
+
+    def _may_move(self, bits: Array, first_rows: Array, lengths: Array, has_runs: Array) -> Array:
+        """Which rows, sorted by key, may move a run: those of keys that have any, and those behind a first one."""
+        automaton = self.automaton
+        looked = automaton.looks_at[automaton.start]
+        if looked & ~self._known:
+            return np.ones(len(bits), bool)
+        distinct, places = np.unique(bits & looked, return_inverse=True)
+        begins = np.array([bool(automaton.steps(automaton.start, int(each))) for each in distinct], bool)[places]
+        before = np.cumsum(begins) - begins
+        is_behind = np.cumsum(begins) > np.repeat(before[first_rows], lengths)
+        moved: Array = is_behind | np.repeat(has_runs, lengths)
+        return moved
+
+    def _without_idle(self, rows: ColumnBatch) -> tuple[ColumnBatch, Array]:
+        """The rows that may change something, and the conditions that hold of each of them alone."""
+        bits = self._bits_of(rows.data)
+        if not self._knows_all:
+            return rows, bits
+        distinct, places = np.unique(bits, return_inverse=True)
+        is_idle = np.array([self.automaton.idle_bits(int(each)) for each in distinct], bool)
+        if not is_idle.any():
+            return rows, bits
+        chosen = np.flatnonzero(~is_idle[places])
+        return rows.take(chosen), bits[chosen]
+
+    def _match_key(
+        self,
+        key: Any,
+        before: StoredRuns | None,
+        rows: Iterable[tuple[Any, int, int]],
+        now: int,
+        completed: list[Completed],
+    ) -> None:
+        runs = KeyRuns.of(before)
+        matcher, known = self.matcher, self._known
+        for row, time, bits in rows:
+            if runs.runs and matcher.is_due(runs.runs, time):
+                self.expire(runs, time, completed)
+            for match in matcher.advance(runs, row, time, bits, known):
+                completed.append(Completed(time, match, True))
+        if self.is_event_time:
+            self.expire(runs, now, completed)
+        self.store(key, before, runs)
+
+    def _bits_of(self, data: pa.RecordBatch) -> Array:
+        """For each row the conditions that hold of it alone."""
+        bits: Array = np.zeros(data.num_rows, np.int64)
+        data = self.condition_columns(data)
+        for bit, getter in self._bits:
+            mask = getter(data)
+            if isinstance(mask, pa.Scalar):
+                bits |= bit if mask.as_py() else 0
+            else:
+                bits[np.asarray(mask.fill_null(False))] |= bit
+        return bits
+
+    # Snapshots: rows that wait are in memory, whatever the backend.
+
+    def snapshot_timers(self) -> Iterator[tuple[int, GroupPart]]:
+        yield from super().snapshot_timers()
+        yield from self._waiting.snapshot_parts(self.context.task.key_groups)
+
+    def restore_keyed(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
+        every = list(parts)
+        self._waiting.restore(every)
+        super().restore_keyed(
+            (
+                group,
+                GroupPart(
+                    {table: entries for table, entries in part.tables.items() if table.name != WAITING},
+                    part.event_timers,
+                    part.processing_timers,
+                ),
+            )
+            for group, part in every
+        )
