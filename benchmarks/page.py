@@ -42,6 +42,10 @@ SECTIONS = {
         "CSV files, parallelism 2, Funke and Flink SQL (Java, state in memory) one after the other. By time: 10\n"
         "million events. By CPU time: 3 million events, all processes of the job.",
     ),
+    "patterns": (
+        "Patterns",
+        "`funke.cep`; the Nexmark queries of MATCH_RECOGNIZE (cep0 to cep3) are above.",
+    ),
     "connectors": (
         "Kafka and databases",
         "A Kafka and a PostgreSQL server on the same machine; records of 200 bytes in four partitions.",

@@ -30,6 +30,7 @@ from formats import FormatCost, format_costs
 from kafka_topics import connector_jar, servers, topic
 from micro import epoch_latency_ms, first_select_s, memory_per_key, ten_elements_s
 from page import SECTIONS, Results
+from pattern_costs import bytes_per_partial_match, events_per_cpu_s
 from service import Watched, burst_ratio, observed_ratio, overview_ms, submission_s
 from topic_latency import topic_latency_ms
 
@@ -60,6 +61,7 @@ KAFKA_ROWS = 1_000_000
 CDC_ROWS = 1_000_000
 OBSERVED_ROWS = 10_000_000
 PYFLINK_KAFKA_ROWS = 100_000
+PATTERN_KEYS = 100_000
 MINI_BATCH = tuple(f"table.exec.mini-batch.{key}" for key in ("enabled=true", "allow-latency=2 s", "size=50000"))
 
 ROCKSDB = ("state.backend.type=rocksdb",)
@@ -70,6 +72,8 @@ CPU_BARS = {
     **dict.fromkeys(("q3", "q4", "q5", "q7", "q8", "q9", "q10", "q19", "q23"), 3.0),
     **dict.fromkeys(("q16", "q18", "q20"), 4.0),
     **dict.fromkeys(("q15", "q17"), 3.5),
+    # MATCH_RECOGNIZE.
+    **dict.fromkeys(("cep0", "cep1", "cep2", "cep3"), 3.0),
 }
 # Queries for which Flink may gather rows before it aggregates: the better mode of each engine counts.
 IN_BOTH_MODES = ("q15", "q16", "q17")
@@ -182,6 +186,14 @@ class Bench:
         """Processor time of all processes for an event, in microseconds."""
         self.nexmark(query, on_pyflink, options)
         return self.cpu_us[_nexmark_name(query, on_pyflink, options)]
+
+    def pattern_cpu_us(self, job: str) -> float:
+        """Processor time of all processes for an event of programs/patterns.py, in microseconds."""
+        rows = self.input(PATTERN_KEYS)
+        command = [sys.executable, "-m", "funke", "run", "patterns.py", job, rows, self._small_file()]
+        name = f"funke pattern, {job}"
+        self._measure(name, command, self._rows)
+        return self.cpu_us[name]
 
     def batch_sql(self, query: str, form: str, engine: str = "funke", options: Sequence[str] = ()) -> float:
         """Events per second of a query in batch mode; `engine` is funke, flink or spark (for the form plain)."""
@@ -418,6 +430,12 @@ def formats(costs: list[FormatCost]) -> Ratio:
     return under(name, worst, 20, f"decoding and encoding: {'; '.join(details)}")
 
 
+def pattern_by_lambdas(ours_us: float, by_hand_us: float) -> Ratio:
+    """A pattern beside the same written by hand."""
+    name = "small then large payment, 100 000 keys, processor time: KeyedProcessFunction / funke.cep with lambdas"
+    return at_least(name, by_hand_us / ours_us, 0.5, f"{by_hand_us:.2f} / {ours_us:.2f} µs for an event")
+
+
 def ratio(name: str, ours: float, theirs: float, bar: float) -> Ratio:
     """Our speed over another one."""
     return at_least(name, ours / theirs, bar, f"{ours:,.0f} / {theirs:,.0f} rows/s")
@@ -593,6 +611,16 @@ def measures(bench: Bench) -> dict[str, Callable[[], Ratio]]:
         ),
         "observed": lambda: observed(observed_ratio(bench.arguments("keyed_count", rows=OBSERVED_ROWS))),
         "burst": lambda: burst(*burst_ratio()),
+        "pattern-columns": lambda: at_least(
+            "pattern of three steps, conditions over columns, 100 000 keys: events per second of a core",
+            events_per_cpu_s(),
+            500_000,
+            "the operator alone, processor time",
+        ),
+        "pattern-lambdas": lambda: pattern_by_lambdas(bench.pattern_cpu_us("lambdas"), bench.pattern_cpu_us("by_hand")),
+        "pattern-memory": lambda: under(
+            "memory per partial match beyond its event, 1 M keys (bytes)", bytes_per_partial_match(), 200, "hashmap"
+        ),
         "memory": lambda: under("memory per key, int value state, 1 M keys (bytes)", memory_per_key(), 300, "hashmap"),
     }
 
@@ -714,7 +742,13 @@ def recorded(results: dict[str, Ratio], bench: Bench, run: str) -> Results:
 def section_of(measure: str) -> str:
     """Where the page shows a measure that it has not shown before."""
     word = measure.split("-", maxsplit=1)[0]
-    starts = {"kafka": "connectors", "cdc": "connectors", "latency": "latency", "rocksdb": "state"}
+    starts = {
+        "kafka": "connectors",
+        "cdc": "connectors",
+        "latency": "latency",
+        "rocksdb": "state",
+        "pattern": "patterns",
+    }
     return word if word in SECTIONS else starts.get(word, "datastream")
 
 

@@ -85,6 +85,19 @@ SINKS = {
 }
 
 # Name -> the columns of the sink, and the query.
+AVERAGES = "auction BIGINT, bidder BIGINT, starts TIMESTAMP(3), ends TIMESTAMP(3), average BIGINT"
+AVERAGE = "FIRST(A.date_time) AS starts, LAST(A.date_time) AS ends, AVG(A.price) AS average"
+
+
+def _pattern(measures, skip, pattern, define, within=""):
+    return f"""SELECT * FROM bid MATCH_RECOGNIZE (
+               PARTITION BY auction, bidder ORDER BY date_time
+               MEASURES {measures}
+               ONE ROW PER MATCH AFTER MATCH SKIP {skip}
+               PATTERN ({pattern}) {within}
+               DEFINE {define})"""
+
+
 QUERIES = {
     "q0": (PLAIN_BID, "SELECT auction, bidder, price, date_time, extra FROM bid"),
     "q1": (
@@ -223,6 +236,30 @@ QUERIES = {
         "item STRING",
         """SELECT b.auction, b.bidder, b.price, b.date_time, p.name, p.city, a.id, a.item
            FROM bid AS b JOIN person AS p ON p.id = b.bidder JOIN auction AS a ON a.seller = b.bidder""",
+    ),
+    # Nexmark's queries of patterns: its cep q0 to q3.
+    "cep0": (
+        "auction BIGINT, bidder BIGINT, starts TIMESTAMP(3), bottom TIMESTAMP(3), ends TIMESTAMP(3)",
+        _pattern(
+            "FIRST_BID.date_time AS starts, LAST(DOWN.date_time) AS bottom, LAST(UP.date_time) AS ends",
+            "TO LAST UP",
+            "FIRST_BID DOWN+ UP",
+            """DOWN AS (LAST(DOWN.price, 1) IS NULL AND DOWN.price < FIRST_BID.price)
+                    OR DOWN.price < LAST(DOWN.price, 1),
+               UP AS UP.price > LAST(DOWN.price, 1)""",
+        ),
+    ),
+    "cep1": (AVERAGES, _pattern(AVERAGE, "PAST LAST ROW", "A+ B", "A AS AVG(A.price) < 10000")),
+    "cep2": (AVERAGES, _pattern(AVERAGE, "TO NEXT ROW", "A+ B", "A AS AVG(A.price) < 10000")),
+    "cep3": (
+        "auction BIGINT, bidder BIGINT, dropped TIMESTAMP(3), difference BIGINT",
+        _pattern(
+            "C.date_time AS dropped, A.price - C.price AS difference",
+            "PAST LAST ROW",
+            "A B* C",
+            "B AS B.price > A.price - 50, C AS C.price < A.price - 50",
+            "WITHIN INTERVAL '5' SECOND",
+        ),
     ),
     # The windows of q5 and q7 alone.
     "q5_windows": (

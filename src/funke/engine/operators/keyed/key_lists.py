@@ -7,6 +7,14 @@ code, and what does the same without a call of Python's takes 0.02 instead of 0.
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import (
+    CO_ASYNC_GENERATOR,
+    CO_COROUTINE,
+    CO_GENERATOR,
+    CO_ITERABLE_COROUTINE,
+    CO_VARARGS,
+    CO_VARKEYWORDS,
+)
 from operator import attrgetter, itemgetter
 from types import CodeType, FunctionType
 from typing import Any
@@ -17,6 +25,7 @@ __all__ = ["KeyList", "field_of_key", "key_list"]
 
 KeyList = Callable[[list[Any]], list[Any]]
 
+_KINDS_OF_CODE = CO_VARARGS | CO_VARKEYWORDS | CO_GENERATOR | CO_COROUTINE | CO_ITERABLE_COROUTINE | CO_ASYNC_GENERATOR
 # Positions that newer versions of Python do not keep among a function's constants.
 _POSITIONS = range(10)
 
@@ -83,5 +92,7 @@ def _is_like(expression: str, code: CodeType) -> bool:
 
 def _form(code: CodeType) -> tuple[Any, ...]:
     constants = [(type(constant), constant) for constant in code.co_consts]
-    parameters = code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags, code.co_freevars
+    # Neither where a function stands nor the imports from __future__ of its file change what it does.
+    flags = code.co_flags & _KINDS_OF_CODE
+    parameters = code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, flags, code.co_freevars
     return code.co_code, constants, code.co_names, parameters

@@ -102,10 +102,15 @@ class PatternMatching(KeyedOperator):
         if stored is not before or isinstance(stored, KeyRuns):
             self.runs.update(stored)
         if before is None:
-            self._set_timer(key, runs)
+            self._set_timer(key, self.matcher.expiry(runs.runs))
 
-    def _set_timer(self, key: Any, runs: KeyRuns) -> None:
-        expiry = self.matcher.expiry(runs)
+    def store_first(self, key: Any, run: Run) -> None:
+        """Keeps the first run of a stored key."""
+        self.backend.current_key = key
+        self.runs.update(run)
+        self._set_timer(key, self.matcher.expiry((run,)))
+
+    def _set_timer(self, key: Any, expiry: int | None) -> None:
         if expiry is None:
             return
         step = self._timer_step
@@ -133,7 +138,7 @@ class PatternMatching(KeyedOperator):
         self.expire(runs, now, completed)
         self.store(key, before, runs)
         if runs.runs:
-            self._set_timer(key, runs)
+            self._set_timer(key, self.matcher.expiry(runs.runs))
         self.send(completed)
 
     def end_epoch(self) -> None:

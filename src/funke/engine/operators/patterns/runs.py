@@ -183,6 +183,7 @@ class Matcher:
         self._within = pattern.within_ms or 0
         self._has_previous_within = any(each is not None for each in automaton.within_previous_ms)
         self._skip_stage = automaton.names.index(pattern.skip.stage) if pattern.skip.stage else -1
+        self._start_looks_at = automaton.looks_at[automaton.start]
         # Whether an event may begin a run, whatever came before.
         self.may_start = self._start_test()
         # Whether time alone can make a match: of what must not come, or of one that waits for an earlier run.
@@ -203,6 +204,14 @@ class Matcher:
             return bool(automaton.steps(start, self._look(event, 0, 0, looked)[0]))
 
         return may_start
+
+    def begun(self, event: Any, time: int, bits: int) -> Run | None:
+        """The run that an event with known conditions begins for a key without any; None if that is not all it does."""
+        steps = self.automaton.steps(self.automaton.start, bits & self._start_looks_at)
+        if len(steps) != 1 or steps[0][2] or steps[0][0] == IGNORED:
+            return None
+        stage, state, _ = steps[0]
+        return (state, stage, event, time, 0, None, None)
 
     def advance(self, key: KeyRuns, event: Any, time: int, bits: int, known: int) -> list[Run]:
         """An event has come: moves the runs and returns the matches, in order.
@@ -263,13 +272,14 @@ class Matcher:
 
     # Time
 
-    def expiry(self, key: KeyRuns) -> int | None:
+    def expiry(self, runs: Sequence[Run]) -> int | None:
         """When the first of the runs is over; None if that is never."""
-        times = [_start(key.runs[0])[TIME] + self._within] if self._within and key.runs else []
-        if self._has_previous_within:
-            previous = self.automaton.within_previous_ms
-            times += [run[TIME] + limit for run in key.runs if (limit := previous[run[STATE]]) is not None]
-        return min(times, default=None)
+        first = _start(runs[0])[TIME] + self._within if self._within and runs else None
+        if not self._has_previous_within:
+            return first
+        previous = self.automaton.within_previous_ms
+        times = [run[TIME] + limit for run in runs if (limit := previous[run[STATE]]) is not None]
+        return min(times if first is None else [first, *times], default=None)
 
     def expire(self, key: KeyRuns, time: int) -> tuple[list[Run], list[tuple[Run, int]]]:
         """Nothing earlier than `time` comes any more: the matches that this makes, and the runs that are over."""
