@@ -5,6 +5,7 @@ from __future__ import annotations
 from funke.cep.after_match_skip_strategy import AfterMatchSkipStrategy
 from funke.cep.cep import CEP
 from funke.cep.conditions import IterativeCondition, SimpleCondition
+from funke.cep.dynamic_pattern_stream import DynamicPatternStream
 from funke.cep.functions import (
     PatternFlatSelectFunction,
     PatternFlatTimeoutFunction,
@@ -19,6 +20,7 @@ from funke.cep.pattern_stream import PatternStream
 __all__ = [
     "CEP",
     "AfterMatchSkipStrategy",
+    "DynamicPatternStream",
     "GroupPattern",
     "IterativeCondition",
     "MalformedPatternException",

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from funke.cep.dynamic_pattern_stream import DynamicPatternStream
 from funke.cep.pattern import Pattern
 from funke.cep.pattern_stream import PatternStream
-from funke.datastream.data_stream import DataStream
+from funke.datastream.data_stream import DataStream, KeyedStream
 from funke.engine.errors import at_user_line
 
 __all__ = ["CEP"]
@@ -29,3 +30,19 @@ class CEP:
         if not isinstance(pattern, Pattern):
             raise TypeError(at_user_line(f"CEP.pattern() needs a Pattern, got {type(pattern).__name__}"))
         return PatternStream(input, pattern, comparator)
+
+    @staticmethod
+    def dynamic_patterns(input: DataStream, definitions: DataStream) -> DynamicPatternStream:
+        """Look in a keyed stream for patterns that come with another stream; goes beyond Flink.
+
+        A definition is a text of JSON: `{"id": "fraud", "version": 2, "from": 1700000000000, "pattern": {…}}`. From an
+        event time on, or at once without one, it replaces the version before it; with null as the pattern it ends the
+        pattern. `Pattern.to_json()` gives the JSON of a pattern.
+        """
+        if not isinstance(input, KeyedStream):
+            raise TypeError(at_user_line(f"dynamic_patterns() needs a keyed stream, got {type(input).__name__}"))
+        if not isinstance(definitions, DataStream):
+            raise TypeError(
+                at_user_line(f"dynamic_patterns() needs a stream of definitions, got {type(definitions).__name__}")
+            )
+        return DynamicPatternStream(input, definitions)

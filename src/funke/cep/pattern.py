@@ -12,6 +12,7 @@ from funke.engine.errors import ConfigurationError, MalformedPatternError, Unsup
 from funke.engine.operators.patterns import pattern as engine
 from funke.engine.operators.patterns.conditions import AllOf, AnyOf, Condition, IsInstance
 from funke.engine.operators.patterns.pattern import Contiguity, Quantifier
+from funke.engine.operators.patterns.pattern_json import to_plain
 from funke.engine.operators.windowing.trigger import to_millis
 from funke.engine.types.time import Duration, Time
 
@@ -239,6 +240,14 @@ class Pattern:
     def get_after_match_skip_strategy(self) -> AfterMatchSkipStrategy:
         """Return what a match leaves out."""
         return self._skip_strategy if self._previous is None else self._previous.get_after_match_skip_strategy()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the pattern as data for JSON, as `CEP.dynamic_patterns` takes it; goes beyond Flink.
+
+        >>> Pattern.begin("small").where("amount < 1").next("large").where("amount > 500").to_json()
+        {'parts': [{'name': 'small', 'where': 'amount < 1'}, {'name': 'large', 'where': 'amount > 500'}]}
+        """
+        return to_plain(self._to_engine())
 
     def _parts(self) -> tuple[Pattern, ...]:
         before = () if self._previous is None else self._previous._parts()

@@ -27,7 +27,7 @@ from funke.engine.types import RowTypeInfo, TupleTypeInfo, TypeInformation
 from funke.engine.types.information.arrow_types import field_names
 from funke.engine.types.output_tag import OutputTag
 
-__all__ = ["PatternStream"]
+__all__ = ["PatternStream", "required_tag", "rows_for_conditions"]
 
 
 class PatternStream:
@@ -40,7 +40,7 @@ class PatternStream:
         self._pattern = pattern._to_engine()
         # What is wrong with the pattern is said here, not when the job runs.
         compile_pattern(self._pattern)
-        self._rows = _rows_of(stream) if _has_expressions(self._pattern) else None
+        self._rows = rows_for_conditions(stream) if _has_expressions(self._pattern) else None
         if self._rows is not None:
             self._pattern = with_bound_conditions(self._pattern, self._rows)
         self._comparator = comparator
@@ -57,7 +57,7 @@ class PatternStream:
 
     def side_output_late_data(self, late_data_output_tag: OutputTag) -> PatternStream:
         """Send events that come too late to a side output; otherwise they are dropped."""
-        return self._with(_late_tag=_required_tag(late_data_output_tag))
+        return self._with(_late_tag=required_tag(late_data_output_tag))
 
     def process(self, pattern_process_function: PatternProcessFunction, output_type: OutputType = None) -> DataStream:
         """Apply a function to each match; if it is a TimedOutPartialMatchHandler too, to what has timed out."""
@@ -115,7 +115,7 @@ class PatternStream:
                 at_user_line(f"{method} needs a function, or a tag, a function for timeouts and a function")
             )
         tag, timeout_function, function = functions
-        return self.process(SelectingWithTimeouts(function, is_flat, timeout_function, _required_tag(tag)), output_type)
+        return self.process(SelectingWithTimeouts(function, is_flat, timeout_function, required_tag(tag)), output_type)
 
     def _with(self, **changes: Any) -> PatternStream:
         changed = copy.copy(self)
@@ -127,7 +127,7 @@ def _has_expressions(pattern: engine.Pattern) -> bool:
     return any(True for each in engine.conditions_in(pattern.elements) for _ in masks_in(each))
 
 
-def _rows_of(stream: DataStream) -> StreamRows:
+def rows_for_conditions(stream: DataStream) -> StreamRows:
     """The type of rows or tuples, whose fields conditions may name."""
     rows = value_type_of(stream._type_info)
     if not isinstance(rows, (RowTypeInfo, TupleTypeInfo)):
@@ -156,7 +156,7 @@ def _keyed_by_column(stream: KeyedStream, rows: StreamRows) -> KeyedStream:
     return stream._origin_stream.key_by(ColumnKey((names[place],), place))
 
 
-def _required_tag(output_tag: OutputTag) -> OutputTag:
+def required_tag(output_tag: OutputTag) -> OutputTag:
     if not isinstance(output_tag, OutputTag):
         raise TypeError(at_user_line(f"a side output needs an OutputTag, got {type(output_tag).__name__}"))
     return output_tag

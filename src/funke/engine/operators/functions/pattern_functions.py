@@ -26,6 +26,14 @@ class PatternProcessFunction(Function):
         def current_processing_time(self) -> int:
             """Return what the clock says."""
 
+        def pattern_id(self) -> str | None:
+            """Return which pattern the match is one of, if patterns come with a stream."""
+            return None
+
+        def pattern_version(self) -> int | None:
+            """Return which version of the pattern the match is one of, if patterns come with a stream."""
+            return None
+
         @abstractmethod
         def output(self, output_tag: OutputTag, value: Any) -> None:
             """Emit a record to a side output; yielding a pair of tag and record does the same."""

@@ -12,7 +12,7 @@ from funke.engine.operators.patterns.runs import events_of
 from funke.engine.operators.result_batch import ResultBatch
 from funke.engine.types.output_tag import OutputTag
 
-__all__ = ["NO_TIMESTAMPS", "MatchResults"]
+__all__ = ["NO_TIMESTAMPS", "MatchContext", "MatchResults"]
 
 NO_TIMESTAMPS = (
     "a pattern in event time needs elements with timestamps; call assign_timestamps_and_watermarks() before key_by(), "
@@ -34,7 +34,7 @@ class MatchResults(PatternMatching):
 
     def open(self) -> None:
         super().open()
-        self._context = _MatchContext(self.context.task.clock.now_ms, self.results)
+        self._context = MatchContext(self.context.task.clock.now_ms, self.results)
 
     def handle(self, completed: list[Completed]) -> None:
         """Calls the function."""
@@ -49,7 +49,7 @@ class MatchResults(PatternMatching):
         results.send()
 
 
-class _MatchContext(PatternProcessFunction.Context):
+class MatchContext(PatternProcessFunction.Context):
     """One object serves all matches."""
 
     def __init__(self, now_ms: Callable[[], int], results: ResultBatch) -> None:

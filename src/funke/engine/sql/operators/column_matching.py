@@ -21,7 +21,7 @@ from funke.engine.types.columns.column_batch import ColumnBatch
 if TYPE_CHECKING:
     from funke.engine.types.columns.arrays import Array
 
-__all__ = ["WAITING", "ColumnMatching", "MatchKeys"]
+__all__ = ["WAITING", "ColumnMatching", "MatchKeys", "mask_bits"]
 
 WAITING = "waiting-rows"
 
@@ -187,15 +187,7 @@ class ColumnMatching(PatternMatching):
 
     def _bits_of(self, data: pa.RecordBatch) -> Array:
         """For each row the conditions that hold of it alone."""
-        bits: Array = np.zeros(data.num_rows, np.int64)
-        data = self.condition_columns(data)
-        for bit, getter in self._bits:
-            mask = getter(data)
-            if isinstance(mask, pa.Scalar):
-                bits |= bit if mask.as_py() else 0
-            else:
-                bits[np.asarray(mask.fill_null(False))] |= bit
-        return bits
+        return mask_bits(self._bits, self.condition_columns(data))
 
     # Snapshots: rows that wait are in memory, whatever the backend.
 
@@ -217,3 +209,15 @@ class ColumnMatching(PatternMatching):
             )
             for group, part in every
         )
+
+
+def mask_bits(masks: Sequence[tuple[int, Callable[[pa.RecordBatch], Any]]], data: pa.RecordBatch) -> Array:
+    """For each row the bits whose expression is true."""
+    bits: Array = np.zeros(data.num_rows, np.int64)
+    for bit, getter in masks:
+        mask = getter(data)
+        if isinstance(mask, pa.Scalar):
+            bits |= bit if mask.as_py() else 0
+        else:
+            bits[np.asarray(mask.fill_null(False))] |= bit
+    return bits
