@@ -114,6 +114,29 @@ def test_chaining_control(run: Run, arguments: tuple[str, ...]) -> None:
     assert run("chaining_control", *arguments) == ["result -4", "result -16", "result -36"]
 
 
+def test_card_testing(run: Run) -> None:
+    assert run("card_testing") == ["card 1 paid 0.5, then 700.0"]
+
+
+def test_changing_patterns(run: Run) -> None:
+    assert run("changing_patterns") == [
+        "version 1: card 1 paid 0.5, then 700.0",
+        "version 2: card 3 paid 5.0, then 800.0",
+    ]
+
+
+def test_missing_heartbeat(run: Run) -> None:
+    assert run("missing_heartbeat") == [
+        "fan is silent since 500",
+        "pump is silent since 2500",
+        "fan is silent since 6000",
+    ]
+
+
+def test_price_dips(run: Run) -> None:
+    assert run("price_dips") == ["ACME fell from 17 to 12, then rose to 20", "ACME fell from 20 to 19, then rose to 21"]
+
+
 def test_checkpoint_settings(run: Run) -> None:
     lines = run("checkpoint_settings")
     assert lines[0] == "a checkpoint every 1000 ms, mode EXACTLY_ONCE"

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from funke.cep import CEP, AfterMatchSkipStrategy, Pattern
-from funke.common import Types
+from funke.cep import CEP, AfterMatchSkipStrategy, Pattern, PatternProcessFunction
+from funke.common import Time, Types
 from funke.datastream import DataStream, MapFunction, RuntimeContext
 from funke.engine.errors import StateError
-from tests.faults.test_savepoints import KEYS, RECORDS, new_environment, numbers, wait_for_records
+from tests.faults.test_savepoints import KEYS, RECORDS, Timestamps, new_environment, numbers, wait_for_records
 from tests.harness.exact_files import committed, sink
 
 pytestmark = pytest.mark.spark
@@ -70,8 +72,59 @@ def test_kill_and_rescale_in_the_middle_of_a_match(spark: Any, tmp_path: Path) -
     with pytest.raises(StateError, match=r"it was written with the pattern .*'rest' .4,4. next"):
         env.execute("another pattern")
 
-    env = new_environment(3, path, **RESTARTS)
+    env = new_environment(3, path, state__backend__type="rocksdb", **RESTARTS)
     stream = numbers(env, per_checkpoint=None).map(KillOnce(RECORDS - 100), Types.LONG())
     rounds(stream, 5).sink_to(sink(tmp_path / "out")).uid("out")
     env.execute("second")
     assert committed(tmp_path / "out") == expected(5)
+
+
+class Joined(PatternProcessFunction):
+    def process_match(self, match: Mapping[str, list[Any]], ctx: PatternProcessFunction.Context) -> Iterator[str]:
+        numbers = [each[0] for name in ("first", "rest") for each in match[name]]
+        yield f"{ctx.pattern_version()}:{','.join(map(str, numbers))}"
+
+
+def changing_rounds(stream: DataStream, change_ms: int) -> DataStream:
+    """Rounds of five, of four from an event time on."""
+
+    def definition(version: int, length: int, from_ms: int) -> str:
+        pattern = Pattern.begin("first", AfterMatchSkipStrategy.skip_past_last_event()).next("rest").times(length - 1)
+        made = pattern.consecutive().within(Time.days(1)).to_json()
+        return json.dumps({"id": "rounds", "version": version, "from": from_ms, "pattern": made})
+
+    env = stream.get_execution_environment()
+    definitions = env.from_collection([definition(1, 5, 0), definition(2, 4, change_ms)], Types.STRING())
+    keyed = stream.map(lambda number: (number,), Types.TUPLE([Types.LONG()])).key_by(lambda row: row[0] % KEYS)
+    return CEP.dynamic_patterns(keyed, definitions.uid("definitions")).process(Joined(), Types.STRING()).uid("rounds")
+
+
+def expected_changing(change: int) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for key in range(KEYS):
+        of_key = list(range(key, RECORDS, KEYS))
+        for version, length, own in (
+            (1, 5, [each for each in of_key if each < change]),
+            (2, 4, [each for each in of_key if each >= change]),
+        ):
+            for start in range(0, len(own) - length + 1, length):
+                found[f"{version}:{','.join(map(str, own[start : start + length]))}"] += 1
+    return found
+
+
+def test_patterns_that_change_survive_a_kill_and_other_parallelism_and_backend(spark: Any, tmp_path: Path) -> None:
+    change = RECORDS // 2
+    env = new_environment(state__backend__type="rocksdb")
+    change_ms = Timestamps().extract_timestamp(change, 0)
+    changing_rounds(numbers(env), change_ms).sink_to(sink(tmp_path / "out")).uid("out")
+    client = env.execute_async("first")
+    wait_for_records(client)
+    path = client.stop_with_savepoint(False, str(tmp_path / "savepoints")).result()
+    before = committed(tmp_path / "out")
+    assert sum(before.values()) < sum(expected_changing(change).values())
+
+    env = new_environment(3, path, **RESTARTS)
+    stream = numbers(env, per_checkpoint=None).map(KillOnce(RECORDS - 100), Types.LONG())
+    changing_rounds(stream, change_ms).sink_to(sink(tmp_path / "out")).uid("out")
+    env.execute("second")
+    assert committed(tmp_path / "out") == expected_changing(change)
