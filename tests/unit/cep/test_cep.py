@@ -165,6 +165,32 @@ def test_the_time_between_two_events() -> None:
     assert harness.outputs() == ["a:a1 b:b1 c:c1"]
 
 
+def test_metrics_say_what_waits_and_which_condition_fails() -> None:
+    harness = OperatorHarness(operation(CEP.pattern(stream().key_by(lambda event: event[-1]), a_then_b()).select(text)))
+    for time, event in enumerate(["a1", "c1", "c1", "a2", "c2", "c3"]):
+        harness.process(event, time)
+    harness.watermark(6)
+
+    def metrics() -> dict[str, Any]:
+        found = harness.operator.metrics().items()
+        return {name: value for name, value in found if name.startswith(("partial", "condition"))}
+
+    assert metrics() == {
+        "partialMatches.b": 2,
+        "conditionChecks.a": 6,
+        "conditionFailures.a": 4,
+        "conditionChecks.b": 3,
+        "conditionFailures.b": 3,
+    }
+    harness = OperatorHarness(
+        operation(CEP.pattern(stream().key_by(lambda event: event[-1]), a_then_b()).select(text)),
+        restored=[harness.snapshot()],
+    )
+    assert metrics()["partialMatches.b"] == 2
+    harness.watermark(100)
+    assert metrics()["partialMatches.b"] == 0
+
+
 def test_without_keys_one_subtask_does_all() -> None:
     found = CEP.pattern(stream(), a_then_b()).select(text)
     assert found._node.parallelism == 1

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from textwrap import indent
 from typing import NoReturn
 
 from funke.datastream.job_submission import submitting_with
@@ -12,10 +13,12 @@ from funke.engine.graph.plan_json import to_plan_json
 from funke.engine.graph.stream_graph import StreamGraph
 from funke.engine.graph.text_forms import to_text
 from funke.engine.jobs.settings import JobSettings
+from funke.engine.operators.patterns.picture import picture
 from funke.engine.planner.chaining import to_job_graph
 from funke.engine.planner.exchange_mode import exchange_mode
 from funke.engine.planner.explain import explain
 from funke.engine.planner.plan import to_plan
+from funke.engine.sql.patterns import pattern_of
 
 __all__ = ["describe_job", "first_job", "info"]
 
@@ -53,8 +56,17 @@ def describe_job(graph: StreamGraph) -> str:
         to_text(job_graph),
         to_text(to_execution_graph(job_graph)),
         explain(to_plan(job_graph), mode),
+        *_pictures(graph),
     ]
     return "\n\n".join(parts)
+
+
+def _pictures(graph: StreamGraph) -> Iterator[str]:
+    """The automata of patterns."""
+    for node in graph.nodes.values():
+        pattern = pattern_of(node.operation)
+        if pattern is not None:
+            yield f"Pattern of node {node.id}, {node.title}\n{indent(picture(pattern), '  ')}"
 
 
 def _refuse(graph: StreamGraph, settings: JobSettings) -> NoReturn:

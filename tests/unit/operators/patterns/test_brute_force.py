@@ -25,6 +25,7 @@ from funke.engine.operators.patterns.pattern import (
     Stage,
     with_conditions,
 )
+from funke.engine.operators.patterns.runs import STATE, KeyRuns
 from funke.engine.sql.operators.match_columns import MatchColumns, with_bound_conditions
 from funke.engine.sql.parsing import parse_expression
 from funke.engine.types import TupleTypeInfo, Types
@@ -130,9 +131,18 @@ def found_in(pattern: Pattern, events: list[Any], times: list[int], arrival: lis
             # Events at the time of the earliest one that is still to come are not complete.
             harness.watermark(min([times[each] for each in arrival[done + 1 :]] or [99]) - 1)
             found += harness.outputs()
+            check_counts(harness)
             harness = OperatorHarness(operation, restored=[harness.snapshot()])
     harness.end_input()
     return found + harness.outputs()
+
+
+def check_counts(harness: OperatorHarness) -> None:
+    """What the operator says of partial matches is what its state has."""
+    operator: Any = harness.operator
+    runs = [run for stored in operator.runs.table.values() for run in KeyRuns.of(stored).runs]
+    counts = Counter(run[STATE] for run in runs)
+    assert {state: count for state, count in enumerate(operator.matcher.waiting) if count} == counts
 
 
 ROWS = TupleTypeInfo([Types.STRING(), Types.LONG()])
@@ -150,6 +160,7 @@ def found_in_columns(pattern: Pattern, events: list[Any], times: list[int], cuts
             harness.operator.process_columns(COLUMNS.convert(events[start:end], times[start:end]))
             harness.watermark(min([*times[end:], 99]) - 1)
             found += harness.outputs()
+            check_counts(harness)
             harness = OperatorHarness(operation, restored=[harness.snapshot()])
         start = end
     harness.end_input()

@@ -20,6 +20,7 @@ __all__ = [
     "conditions_in",
     "stages_in",
     "with_conditions",
+    "with_stages",
 ]
 
 
@@ -170,5 +171,16 @@ def with_conditions(pattern: Pattern, change: Callable[[Condition], Condition]) 
             return replace(element, elements=tuple(map(changed, element.elements)), until=until)
         condition = None if element.condition is None else change(element.condition)
         return replace(element, condition=condition, until=until)
+
+    return replace(pattern, elements=tuple(map(changed, pattern.elements)))
+
+
+def with_stages(pattern: Pattern, change: Callable[[Stage], Stage]) -> Pattern:
+    """The same pattern of changed stages."""
+
+    def changed(element: Element) -> Element:
+        if isinstance(element, Group):
+            return replace(element, elements=tuple(map(changed, element.elements)))
+        return change(element)
 
     return replace(pattern, elements=tuple(map(changed, pattern.elements)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ from funke.engine.operators.time.watermark_patience import WATERMARK_MISSING, Wa
 from funke.engine.operators.windowing.window_operator import LATE_RECORDS_DROPPED
 from funke.engine.state.descriptors import ValueStateDescriptor
 from funke.engine.state.interfaces import ValueState
+from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.types.information.type_information import PickledBytesTypeInfo
 
 __all__ = ["Completed", "PatternMatching"]
@@ -43,6 +45,7 @@ class PatternMatching(KeyedOperator):
         super().__init__(function, *key_selectors)
         self.automaton = Automaton(pattern)
         self.is_event_time = is_event_time
+        self._knows_counts = True
 
     def setup(self, context: OperatorContext) -> None:
         super().setup(context)
@@ -108,6 +111,7 @@ class PatternMatching(KeyedOperator):
         """Keeps the first run of a stored key."""
         self.backend.current_key = key
         self.runs.update(run)
+        self.matcher.count(run)
         self._set_timer(key, self.matcher.expiry((run,)))
 
     def _set_timer(self, key: Any, expiry: int | None) -> None:
@@ -149,5 +153,24 @@ class PatternMatching(KeyedOperator):
         now = self.context.task.clock.now_ms()
         return self._patience.is_over(self.timer_service.watermark, self.records_in, now, self.context.operator_name)
 
+    def restore_keyed(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
+        super().restore_keyed(map(self._counted, parts))
+
+    def _counted(self, chunk: tuple[int, GroupPart]) -> tuple[int, GroupPart]:
+        for table, entries in chunk[1].tables.items():
+            if table.name == _RUNS:
+                for stored in entries.values():
+                    self.matcher.count(stored)
+        return chunk
+
+    def restore_native(self, folders: Sequence[str], groups: Container[int]) -> None:
+        """Files of the backend are taken as they are: how many partial matches they have stays unknown."""
+        super().restore_native(folders, groups)
+        self._knows_counts = False
+
     def metrics(self) -> dict[str, Any]:
-        return {**super().metrics(), **({WATERMARK_MISSING: 1} if self._is_watermark_missing() else {})}
+        counts = self.matcher.metrics()
+        if not self._knows_counts:
+            counts = {name: count for name, count in counts.items() if not name.startswith("partialMatches.")}
+        missing = {WATERMARK_MISSING: 1} if self._is_watermark_missing() else {}
+        return {**super().metrics(), **counts, **missing}

@@ -79,13 +79,14 @@ class PatternOperator(MatchResults):
         # The runs of keys that have any, with what the state has of them.
         opened: dict[Any, tuple[KeyRuns, StoredRuns | None]] = {}
         matcher, expire, may_start = self.matcher, self.expire, self.matcher.may_start
-        find = self._finder()
+        find, skipped = self._finder(), 0
         # The hot path: most events belong to keys without runs, and begin none (0.25 µs without the condition).
         for time, key, event in events:
             known = opened.get(key)
             if known is None:
                 stored = find(key)
                 if stored is None and not may_start(event):
+                    skipped += 1
                     continue
                 known = opened[key] = KeyRuns.of(stored), stored
             runs = known[0]
@@ -93,6 +94,7 @@ class PatternOperator(MatchResults):
                 expire(runs, time, completed)
             for match in matcher.advance(runs, event, time, 0, 0):
                 completed.append(Completed(time, match, True))
+        matcher.count_skipped(skipped)
         for key, (runs, before) in opened.items():
             expire(runs, now, completed)
             self.store(key, before, runs)

@@ -184,10 +184,22 @@ class Matcher:
         self._has_previous_within = any(each is not None for each in automaton.within_previous_ms)
         self._skip_stage = automaton.names.index(pattern.skip.stage) if pattern.skip.stage else -1
         self._start_looks_at = automaton.looks_at[automaton.start]
+        # The condition that `may_start` looks at by itself, uncounted.
+        self._plain_start = -1
         # Whether an event may begin a run, whatever came before.
         self.may_start = self._start_test()
+        # For people: how many runs are in each state, and for each condition how often it was looked at and was false.
+        self.waiting = [0] * len(automaton.is_pending)
+        self.looked_at = [0] * len(automaton.conditions)
+        self.failed = [0] * len(automaton.conditions)
         # Whether time alone can make a match: of what must not come, or of one that waits for an earlier run.
         self.matches_by_time = any(automaton.is_pending) or pattern.skip.kind is not SkipKind.NO_SKIP
+
+    def count_skipped(self, events: int) -> None:
+        """Counts events for which `may_start` was false by the function of the program alone."""
+        if self._plain_start >= 0:
+            self.looked_at[self._plain_start] += events
+            self.failed[self._plain_start] += events
 
     def _start_test(self) -> Callable[[Any], bool]:
         automaton = self.automaton
@@ -198,6 +210,7 @@ class Matcher:
         conditions = [each for index, each in enumerate(automaton.conditions) if looked >> index & 1]
         is_plain = len(conditions) == 1 and not automaton.steps(start, 0)
         if is_plain and isinstance(conditions[0], OfEvent):
+            self._plain_start = looked.bit_length() - 1
             return conditions[0].function
 
         def may_start(event: Any) -> bool:
@@ -219,7 +232,7 @@ class Matcher:
         `bits` has the conditions that are known to hold, `known` those that have been looked at.
         """
         automaton, context = self.automaton, self.context
-        looks_at, iterative, stays = automaton.looks_at, automaton.iterative, automaton.stays
+        looks_at, iterative, stays, waiting = automaton.looks_at, automaton.iterative, automaton.stays, self.waiting
         context.time, context.bits = time, bits
         kept: list[Run] = []
         matches: list[Run] = []
@@ -239,6 +252,8 @@ class Matcher:
             if run is not None and steps is stays[state]:
                 kept.append(run)
                 continue
+            if run is not None:
+                waiting[state] -= 1
             for stage, target, is_match in steps:
                 if stage != IGNORED and number < 0:
                     number = key.next_number()
@@ -246,6 +261,7 @@ class Matcher:
                 if is_match:
                     matches.append(moved)
                 if target >= 0:
+                    waiting[target] += 1
                     kept.append(moved)
         key.runs = kept
         return self._after_match(key, matches) if matches or key.matches else matches
@@ -256,8 +272,12 @@ class Matcher:
         conditions, context = self.automaton.conditions, self.context
         while missing:
             bit = missing & -missing
-            if conditions[bit.bit_length() - 1].holds(event, context):
+            index = bit.bit_length() - 1
+            self.looked_at[index] += 1
+            if conditions[index].holds(event, context):
                 bits |= bit
+            else:
+                self.failed[index] += 1
             missing ^= bit
         return bits, known | needed
 
@@ -265,10 +285,30 @@ class Matcher:
         bits, conditions, context = 0, self.automaton.conditions, self.context
         while needed:
             bit = needed & -needed
-            if conditions[bit.bit_length() - 1].holds(event, context):
+            index = bit.bit_length() - 1
+            self.looked_at[index] += 1
+            if conditions[index].holds(event, context):
                 bits |= bit
+            else:
+                self.failed[index] += 1
             needed ^= bit
         return bits
+
+    def count(self, stored: StoredRuns) -> None:
+        """Counts runs that a snapshot has brought."""
+        for run in KeyRuns.of(stored).runs:
+            self.waiting[run[STATE]] += 1
+
+    def metrics(self) -> dict[str, int]:
+        """How many partial matches wait for an event of each stage, and how often its condition was false."""
+        automaton, found = self.automaton, dict[str, int]()
+        for name, count in zip(automaton.state_names, self.waiting):
+            if name:
+                found[f"partialMatches.{name}"] = found.get(f"partialMatches.{name}", 0) + count
+        for name, looked_at, failed in zip(automaton.condition_names, self.looked_at, self.failed):
+            found[f"conditionChecks.{name}"] = looked_at
+            found[f"conditionFailures.{name}"] = failed
+        return found
 
     # Time
 
@@ -299,6 +339,7 @@ class Matcher:
             else:
                 kept.append(run)
                 continue
+            self.waiting[run[STATE]] -= 1
             if self.automaton.is_pending[run[STATE]]:
                 matches.append(run)
             else:
@@ -330,6 +371,8 @@ class Matcher:
             emitted.append(match)
             until = self._skipped_until(match)
             if until is not None:
+                for run in key.runs:
+                    self.waiting[run[STATE]] -= _first_number(run) < until
                 key.runs = [run for run in key.runs if _first_number(run) >= until]
                 waiting[:] = [run for run in waiting if _first_number(run) >= until]
                 restore_order(waiting, _first_number)

@@ -187,7 +187,13 @@ class ColumnMatching(PatternMatching):
 
     def _bits_of(self, data: pa.RecordBatch) -> Array:
         """For each row the conditions that hold of it alone."""
-        return mask_bits(self._bits, self.condition_columns(data))
+        bits = mask_bits(self._bits, self.condition_columns(data))
+        matcher = self.matcher
+        for index in range(len(self.automaton.conditions)):
+            if self._known >> index & 1:
+                matcher.looked_at[index] += len(bits)
+                matcher.failed[index] += len(bits) - int(np.count_nonzero(bits & (1 << index)))
+        return bits
 
     # Snapshots: rows that wait are in memory, whatever the backend.
 

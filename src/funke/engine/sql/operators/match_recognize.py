@@ -14,7 +14,7 @@ from funke.engine.formats.column_types import to_type_info
 from funke.engine.operators.keyed.key_watch import KeyWatch
 from funke.engine.operators.operator import OperatorContext
 from funke.engine.operators.patterns.conditions import Condition, MatchSoFar, OfColumns
-from funke.engine.operators.patterns.pattern import Element, Group, Pattern, Stage
+from funke.engine.operators.patterns.pattern import with_stages
 from funke.engine.operators.patterns.pattern_matching import Completed
 from funke.engine.operators.patterns.runs import MatchContext, Run, path_of
 from funke.engine.sql.binding.current_time import BatchTime, with_clock
@@ -61,15 +61,16 @@ class MatchOperator(ColumnMatching):
         definitions = {each.stage: each for each in node.definitions}
         # What is computed of rows alone, for all rows of a batch.
         masks: dict[OfColumns, Any] = {}
-        conditions: dict[int, Condition] = {}
+        conditions: dict[str, Condition] = {}
         for stage, definition in definitions.items():
+            name = node.pattern.names[stage]
             if definition.lookups is None:
-                mask = conditions[stage] = OfColumns("", definition.condition)
+                mask = conditions[name] = OfColumns("", definition.condition)
                 masks[mask] = column_of(definition.condition)
             else:
                 looked_up = [_looked_up(each, places) for each in definition.lookups]
-                conditions[stage] = _OfRows(stage, looked_up, _value_of(definition.condition))
-        pattern = _with_conditions(node.pattern, conditions)
+                conditions[name] = _OfRows(stage, looked_up, _value_of(definition.condition))
+        pattern = with_stages(node.pattern, lambda stage: replace(stage, condition=conditions.get(stage.name)))
         self._input, self._output_schema = schema_of(columns), schema_of(node.columns)
         types = [columns[each].type for each in node.partition_by]
         waiting = RowBuffer(WAITING, node.partition_by, list(map(to_type_info, types)), self._input)
@@ -234,16 +235,3 @@ def _value_of(expression: BoundExpression) -> Callable[[Sequence[Any]], Any]:
     assert isinstance(expression, BoundFunction)
     body, arguments = expression.call.body(), [_value_of(each) for each in expression.arguments]
     return lambda values: body(*(get(values) for get in arguments))
-
-
-def _with_conditions(pattern: Pattern, conditions: dict[int, Condition]) -> Pattern:
-    """The pattern with the conditions of its stages, which have a number each."""
-    numbers = {name: number for number, name in enumerate(pattern.names)}
-
-    def changed(element: Element) -> Element:
-        if isinstance(element, Group):
-            return replace(element, elements=tuple(map(changed, element.elements)))
-        assert isinstance(element, Stage)
-        return replace(element, condition=conditions.get(numbers[element.name]))
-
-    return Pattern(tuple(map(changed, pattern.elements)), pattern.within_ms, pattern.skip)

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from funke.engine.graph.state_meaning import StateMeaning
-from funke.engine.operators.patterns.pattern import Element, Group, Quantifier
+from funke.engine.operators.patterns.conditions import OfColumns
+from funke.engine.operators.patterns.pattern import Element, Group, Pattern, Quantifier, with_stages
 from funke.engine.sql.binding.expressions import BoundExpression, columns_in, moved, with_columns
 from funke.engine.sql.binding.patterns.match_relations import Definition, Lookup, Matches, Measure
 from funke.engine.sql.plan.changelogs.changes import INSERTS, Kinds
@@ -136,6 +137,14 @@ class MatchRecognize(Matches, PlanNode):
             return f"FINAL({rows}.{call_text(lookup.aggregate, self.input.columns)})"
         side = "FIRST" if lookup.is_first else "LAST"
         return f"{side}({rows}.{name(lookup.column)}, {lookup.offset})"
+
+    def described_pattern(self) -> Pattern:
+        """The pattern with the texts of its conditions, for people."""
+        conditions = {
+            self.pattern.names[each.stage]: OfColumns(self._condition_text(each, ExplainStyle(is_infix=True)), None)
+            for each in self.definitions
+        }
+        return with_stages(self.pattern, lambda stage: replace(stage, condition=conditions.get(stage.name)))
 
     def column_text(self, texts: ColumnTexts, index: int) -> str:
         keys = len(self.partition_by)
