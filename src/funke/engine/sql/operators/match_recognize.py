@@ -14,9 +14,9 @@ from funke.engine.formats.column_types import to_type_info
 from funke.engine.operators.keyed.key_watch import KeyWatch
 from funke.engine.operators.operator import OperatorContext
 from funke.engine.operators.patterns.conditions import Condition, MatchSoFar, OfColumns
-from funke.engine.operators.patterns.pattern import with_stages
+from funke.engine.operators.patterns.pattern import Stage, with_stages
 from funke.engine.operators.patterns.pattern_matching import Completed
-from funke.engine.operators.patterns.runs import MatchContext, Run, path_of
+from funke.engine.operators.patterns.runs import BEFORE, EVENT, FIRST, STAGE, MatchContext, Run, path_of
 from funke.engine.sql.binding.current_time import BatchTime, with_clock
 from funke.engine.sql.binding.expressions import (
     BoundColumn,
@@ -59,6 +59,10 @@ class MatchOperator(ColumnMatching):
         self._kept = node.kept_columns()
         places = {column: place for place, column in enumerate(self._kept)}
         definitions = {each.stage: each for each in node.definitions}
+        first = node.pattern.elements[0]
+        head = (
+            0 if isinstance(first, Stage) and first.quantifier.is_single and not first.quantifier.is_optional else None
+        )
         # What is computed of rows alone, for all rows of a batch.
         masks: dict[OfColumns, Any] = {}
         conditions: dict[str, Condition] = {}
@@ -68,7 +72,7 @@ class MatchOperator(ColumnMatching):
                 mask = conditions[name] = OfColumns("", definition.condition)
                 masks[mask] = column_of(definition.condition)
             else:
-                looked_up = [_looked_up(each, places) for each in definition.lookups]
+                looked_up = [_looked_up(each, places, head) for each in definition.lookups]
                 conditions[name] = _OfRows(stage, looked_up, _value_of(definition.condition))
         pattern = with_stages(node.pattern, lambda stage: replace(stage, condition=conditions.get(stage.name)))
         self._input, self._output_schema = schema_of(columns), schema_of(node.columns)
@@ -78,7 +82,9 @@ class MatchOperator(ColumnMatching):
         super().__init__(None, pattern, node.time.is_event_time, masks, keys, waiting)
         self._key_places = [places[each] for each in node.partition_by]
         self._key_watch = KeyWatch(node.partition_by)
-        self._results = [(measure, [_looked_up(each, places) for each in measure.lookups]) for measure in node.measures]
+        self._results = [
+            (measure, [_looked_up(each, places, head) for each in measure.lookups]) for measure in node.measures
+        ]
         expressions = [each.condition for each in node.definitions] + [each.expression for each in node.measures]
         self._functions = OpenedFunctions(
             expressions, [each.aggregate.call.function for each in node.lookups() if each.aggregate is not None]
@@ -140,21 +146,21 @@ class MatchOperator(ColumnMatching):
     def handle(self, completed: list[Completed]) -> None:
         """Sends the measures of matches."""
         self._timestamp.begin()
-        paths = [path_of(each.run) for each in completed]
+        runs = [each.run for each in completed]
         input_columns = self._node.input.columns
         arrays = [
-            from_values([path[0][2][place] for path in paths], input_columns[column].type)
+            from_values([run[EVENT][place] for run in runs], input_columns[column].type)
             for place, column in zip(self._key_places, self._node.partition_by)
         ]
         for getter, (measure, lookups) in zip(self._getters, self._results):
             looked_up = [
-                from_values([get(path, None) for path in paths], lookup.type)
+                from_values([get(run, None) for run in runs], lookup.type)
                 for get, lookup in zip(lookups, measure.lookups)
             ]
             # A batch without columns has no rows.
-            looked_up = looked_up or [pa.nulls(len(paths))]
+            looked_up = looked_up or [pa.nulls(len(runs))]
             column = getter(pa.RecordBatch.from_arrays(looked_up, [str(place) for place in range(len(looked_up))]))
-            column = pa.repeat(column, len(paths)) if isinstance(column, pa.Scalar) else column
+            column = pa.repeat(column, len(runs)) if isinstance(column, pa.Scalar) else column
             wanted = to_column_type(measure.expression.type)
             arrays.append(column if column.type == wanted else column.cast(wanted))
         data = pa.RecordBatch.from_arrays(arrays, schema=self._output_schema)
@@ -174,35 +180,57 @@ class _OfRows(Condition):
 
     def holds(self, event: Any, match: MatchSoFar) -> bool:
         assert isinstance(match, MatchContext)
-        path = [] if match.run is None else path_of(match.run)
-        own = (self._stage, event)
-        return self._value([get(path, own) for get in self._lookups]) is True
+        run, own = match.run, (self._stage, event)
+        return self._value([get(run, own) for get in self._lookups]) is True
 
 
-# What a lookup gives for the events of a match, and maybe a row behind them: its stage and its values.
-_LookedUp = Callable[[list[Run], "tuple[int, _Row] | None"], Any]
+# What a lookup gives for a match, and maybe a row behind it: its stage and its values.
+_LookedUp = Callable[["Run | None", "tuple[int, _Row] | None"], Any]
 
 
-def _looked_up(lookup: Lookup, places: dict[int, int]) -> _LookedUp:
+def _looked_up(lookup: Lookup, places: dict[int, int], head: int | None) -> _LookedUp:
+    """Looks up a value; the stage `head` has the first row of every match, and no other."""
     stages = frozenset(lookup.stages)
 
-    def rows(path: list[Run], own: tuple[int, _Row] | None) -> list[_Row]:
-        found = [link[2] for link in path if not stages or link[1] in stages]
+    def rows(run: Run | None, own: tuple[int, _Row] | None) -> list[_Row]:
+        path = [] if run is None else path_of(run)
+        found = [link[EVENT] for link in path if not stages or link[STAGE] in stages]
         if own is not None and (not stages or own[0] in stages):
             found.append(own[1])
         return found
 
     if lookup.aggregate is not None:
         return _aggregated(lookup, places, rows)
-    place, offset, is_first = places[lookup.column], lookup.offset, lookup.is_first
+    place, offset = places[lookup.column], lookup.offset
 
-    def value(path: list[Run], own: tuple[int, _Row] | None) -> Any:
-        found = rows(path, own)
-        if offset >= len(found):
-            return None
-        return found[offset if is_first else -1 - offset][place]
+    def of_head(run: Run | None, own: tuple[int, _Row] | None) -> Any:
+        if run is None:
+            return None if own is None or own[0] != head else own[1][place]
+        return (run[FIRST] or run)[EVENT][place]
 
-    return value
+    if lookup.stages == (head,) and not offset:
+        return of_head
+
+    def first(run: Run | None, own: tuple[int, _Row] | None) -> Any:
+        found = rows(run, own)
+        return found[offset][place] if offset < len(found) else None
+
+    def last(run: Run | None, own: tuple[int, _Row] | None) -> Any:
+        # From the last row back: matches may be long.
+        left = offset
+        if own is not None and (not stages or own[0] in stages):
+            if not left:
+                return own[1][place]
+            left -= 1
+        while run is not None:
+            if not stages or run[STAGE] in stages:
+                if not left:
+                    return run[EVENT][place]
+                left -= 1
+            run = run[BEFORE]
+        return None
+
+    return first if lookup.is_first else last
 
 
 def _aggregated(lookup: Lookup, places: dict[int, int], rows: Callable[..., list[_Row]]) -> _LookedUp:
@@ -212,9 +240,9 @@ def _aggregated(lookup: Lookup, places: dict[int, int], rows: Callable[..., list
     columns = [-1 if index < 0 else places[index] for index in lookup.aggregate.arguments]
     constants = [argument.value for argument in call.arguments]
 
-    def value(path: list[Run], own: tuple[int, _Row] | None) -> Any:
+    def value(run: Run | None, own: tuple[int, _Row] | None) -> Any:
         accumulator = body.create()
-        for row in rows(path, own):
+        for row in rows(run, own):
             body.accumulate(accumulator, *(constants[n] if c < 0 else row[c] for n, c in enumerate(columns)))
         return body.value(accumulator)
 
@@ -234,4 +262,8 @@ def _value_of(expression: BoundExpression) -> Callable[[Sequence[Any]], Any]:
         return lambda values: word
     assert isinstance(expression, BoundFunction)
     body, arguments = expression.call.body(), [_value_of(each) for each in expression.arguments]
+    if len(arguments) == 2:
+        # Half of the time of any number of arguments.
+        left, right = arguments
+        return lambda values: body(left(values), right(values))
     return lambda values: body(*(get(values) for get in arguments))

@@ -10,12 +10,13 @@ import pyarrow.compute as pc
 
 from funke.engine.sql.functions.casts.column_casts import column_cast
 from funke.engine.sql.functions.casts.text_casts import text_cast
-from funke.engine.sql.functions.casts.value_casts import CastError, interval_unit, value_cast
+from funke.engine.sql.functions.casts.value_casts import BITS, CastError, interval_unit, value_cast
 from funke.engine.sql.functions.distinct_values import OverDistinct
 from funke.engine.sql.functions.evaluation import mapped_body
 from funke.engine.sql.functions.function import Argument, BoundCall, Function
 from funke.engine.types.logical import (
     CHARACTER,
+    INTEGRAL,
     INTERVAL,
     LONGEST,
     NUMERIC,
@@ -55,6 +56,9 @@ def cast_columns(types: Sequence[DataType], wanted: Sequence[DataType], kernel: 
 
 
 def _is_idle(source: DataType, target: DataType) -> bool:
+    """Whether a cast leaves values as they are: whole numbers of any size are Python's."""
+    if isinstance(source, INTEGRAL) and isinstance(target, INTEGRAL):
+        return BITS[type(source)] <= BITS[type(target)]
     return source.nullable() == target.nullable()
 
 
