@@ -23,7 +23,7 @@ def flink_jdbc() -> Iterator[Any]:
     from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 
     java = _java()
-    done = subprocess.run([ROOT / "tools/flink-jdbc/fetch"], capture_output=True, text=True, check=False)
+    done = subprocess.run([ROOT / "tools/fetch-jars", "flink-jdbc"], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise DriverUnavailableError(done.stderr.strip())
     jars = os.pathsep.join(str(each) for each in Path(done.stdout.strip()).glob("*.jar"))

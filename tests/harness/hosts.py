@@ -153,6 +153,18 @@ class Network:
             self._ip("link", "set", self.hosts[name].port, "type", "bridge_slave", "isolated", switch)
 
     @contextlib.contextmanager
+    def muted(self, sender: str, receiver: str) -> Iterator[None]:
+        """What one host sends to another is lost; what comes back the other way arrives."""
+        entry, address = self.hosts[sender].holder.entry(), self.hosts[receiver].address
+        # The switch finds nobody with this hardware address.
+        nobody = ["lladdr", "02:00:00:00:00:ff", "dev", "eth0", "nud", "permanent"]
+        _require_done([*entry, "ip", "neigh", "replace", address, *nobody])
+        try:
+            yield
+        finally:
+            _require_done([*entry, "ip", "neigh", "del", address, "dev", "eth0"])
+
+    @contextlib.contextmanager
     def slowed(self, name: str, rate: str, longest_ms: int) -> Iterator[None]:
         """What is sent to a host goes at a rate; what would wait longer is lost."""
         limit = ["tbf", "rate", rate, "burst", "32kbit", "latency", f"{longest_ms}ms"]

@@ -201,7 +201,7 @@ class BrokerProcess:
 
 
 def _jars() -> str:
-    done = subprocess.run([ROOT / "tools/kafka/fetch"], capture_output=True, text=True, check=False)
+    done = subprocess.run([ROOT / "tools/fetch-jars", "kafka"], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise BrokerUnavailableError(done.stderr.strip())
     return done.stdout.strip()

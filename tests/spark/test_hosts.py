@@ -189,6 +189,28 @@ def test_a_job_outlives_partitions_its_executors_its_master_and_a_host(cluster: 
     cluster.await_workers()
 
 
+def test_a_job_outlives_a_partition_in_one_direction_and_a_slow_link(cluster: HostCluster) -> None:
+    folder = cluster.shared / "links"
+    folder.mkdir()
+    first, second = cluster.workers
+    job = StreamingJob.start(cluster, folder, **{"heartbeat.timeout": "6 s"})
+    with cluster.network.muted(first.name, second.name):
+        time.sleep(2)  # a partition lasts
+    job.await_progress()
+    assert job.restarts == 0, job.log.read_text()
+    with cluster.network.muted(first.name, second.name):
+        await_reached(lambda: job.restarts > 0, 60, "the partition is noticed")
+    job.await_progress()
+    assert job.restarts == 1, job.log.read_text()
+    # What is sent waits, and a part of it is lost and sent again.
+    with cluster.network.slowed(second.name, "1mbit", longest_ms=200):
+        job.await_progress()
+        job.await_progress()
+        assert job.restarts == 1, job.log.read_text()
+    job.stop()
+    job.require_exact()
+
+
 FILES = """
 import json, os, sys
 from pyflink.common import Configuration

@@ -89,6 +89,11 @@ def _json(call: ProgramCall, value: str) -> ProgramCall:
 
 _LOCAL_TARGETS = ("local", "embedded")
 _SERVICE_TARGETS = ("remote", "standalone", "session", "service")
+# What Flink's targets are to Spark.
+_CLUSTER_TARGETS = {
+    "yarn-application": {"spark.master": "yarn", "spark.submit.deployMode": "cluster"},
+    "yarn-per-job": {"spark.master": "yarn"},
+}
 
 
 def _target(call: ProgramCall, value: str) -> ProgramCall:
@@ -96,6 +101,8 @@ def _target(call: ProgramCall, value: str) -> ProgramCall:
         return replace(call, is_for_service=False)
     if value in _SERVICE_TARGETS:
         return replace(call, is_for_service=True)
+    if value in _CLUSTER_TARGETS:
+        return replace(call, options={**call.options, **_CLUSTER_TARGETS[value]})
     raise UnsupportedFeatureError(
         f"-t {value}", "-t remote hands the program to the service; -Dspark.master says on which cluster a job runs"
     )
@@ -165,7 +172,7 @@ def _new_parser(command: str) -> _ProgramParser:
     take(parser.show, "show this and end", "-h", "--help")
     take(_parallelism, "subtasks per operator", "-p", "--parallelism", value="N")
     take(_detached, "hand the program to the service, and do not wait for its end", "-d", "--detached")
-    take(_target, "remote: hand it to the service, and wait", "-t", "--target", value="TARGET")
+    take(_target, "remote: hand it to the service, and wait; or yarn-application", "-t", "--target", value="TARGET")
     take(_service, "the same; the service must be there", "-m", "--jobmanager", value="HOST:PORT")
     path, mode = "execution.state-recovery.path", "execution.state-recovery.claim-mode"
     take(_option(path), "savepoint or checkpoint to start from", "-s", "--fromSavepoint", value="PATH")

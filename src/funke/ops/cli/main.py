@@ -18,8 +18,9 @@ from funke.engine.types.near_names import did_you_mean
 from funke.ops.cli.arguments import ProgramCall, parse_program_call
 from funke.ops.cli.error_report import print_error
 from funke.ops.cli.program import prepare_program
+from funke.ops.cli.properties import settings_with
 
-__all__ = ["main", "main_of_module"]
+__all__ = ["main", "main_of_module", "reporting", "run"]
 
 HELP = """\
 usage: funke run [options] program.py [arguments of the program]
@@ -111,9 +112,9 @@ def _main(given: list[str]) -> int:
         print(f"funke {__version__}")
         return 0
     if given[0] == "sql":
-        return _reporting(lambda: _sql(given[1:]))
+        return reporting(lambda: _sql(given[1:]))
     if given[0] in _JOB_COMMANDS:
-        return _reporting(lambda: _job_command(given[0])(given[1:]))
+        return reporting(lambda: _job_command(given[0])(given[1:]))
     commands: dict[str, Callable[[ProgramCall], None]] = {
         "run": _run_with(given[1:]),
         # In the service, which is where the program's main part runs.
@@ -123,9 +124,9 @@ def _main(given: list[str]) -> int:
     if given[0] not in commands:
         meant = did_you_mean(given[0], (*commands, *_JOB_COMMANDS, "sql", "help", "version"))
         hint = f"; to run it: funke run {given[0]}" if given[0].endswith(".py") else meant or "; see `funke --help`"
-        return _reporting(lambda: _refuse(f"there is no command '{given[0]}'{hint}"))
+        return reporting(lambda: _refuse(f"there is no command '{given[0]}'{hint}"))
     options = ["-d", *given[1:]] if given[0] == "run-application" else given[1:]
-    return _reporting(lambda: commands[given[0]](_program_call(given[0], options)))
+    return reporting(lambda: commands[given[0]](_program_call(given[0], options)))
 
 
 def main_of_module(arguments: Sequence[str]) -> int:
@@ -159,7 +160,11 @@ def _run_with(arguments: list[str]) -> Callable[[ProgramCall], None]:
     command = [sys.executable, "-m", "funke", "run", *arguments]
 
     def run_call(call: ProgramCall) -> None:
-        if call.is_for_service:
+        if _has_driver_in_cluster(call):
+            from funke.ops.yarn.submission import run_on_yarn
+
+            run_on_yarn(call)
+        elif call.is_for_service:
             from funke.ops.cli.cluster_commands import run_in_service
 
             run_in_service(call)
@@ -169,6 +174,12 @@ def _run_with(arguments: list[str]) -> Callable[[ProgramCall], None]:
             run(prepare_program(call), command)
 
     return run_call
+
+
+def _has_driver_in_cluster(call: ProgramCall) -> bool:
+    """Whether the program runs on the cluster as well, and not only the slots of its jobs."""
+    settings = settings_with([f"{key}={value}" for key, value in call.options.items()])
+    return str(settings.raw("spark.submit.deployMode", "client")) == "cluster"
 
 
 def run(program: Callable[[], None], command: list[str]) -> None:
@@ -205,7 +216,7 @@ def _refuse(message: str) -> None:
     raise ConfigurationError(message)
 
 
-def _reporting(action: Callable[[], None]) -> int:
+def reporting(action: Callable[[], None]) -> int:
     try:
         action()
     except KeyboardInterrupt:

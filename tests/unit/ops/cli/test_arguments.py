@@ -78,6 +78,12 @@ def test_what_cannot_be_done_is_said(line: str) -> None:
         parse_program_call(line.split())
 
 
+def test_targets_on_yarn_are_masters_of_spark() -> None:
+    application = parse_program_call(["-t", "yarn-application", "job.py"])
+    assert application.options == {"spark.master": "yarn", "spark.submit.deployMode": "cluster"}
+    assert parse_program_call(["-t", "yarn-per-job", "job.py"]).options == {"spark.master": "yarn"}
+
+
 def test_a_service_is_named_by_its_address() -> None:
     call = parse_program_call(["-m", "localhost:8081", "job.py", "-m", "x"])
     assert (call.is_for_service, call.is_detached, call.service) == (True, False, "localhost:8081")

@@ -194,8 +194,10 @@ def test_an_archive_is_wanted_where_there_is_none(
     for switch, expected in (("off", []), ("use", []), ("on", [True])):
         monkeypatch.setenv(SWITCH, switch)
         assert take_gateway(OPTIONS) is None and wanted == expected
-    assert take_gateway({"spark.master": "spark://host:7077"}) is None and wanted == [True]
-    assert take_gateway({**OPTIONS, "spark.driver.extraClassPath": "x.jar"}) is None and wanted == [True]
+    assert take_gateway({"spark.master": "spark://host:7077"}) is None and wanted == [True, True]
+    wanted.clear()
+    assert take_gateway({"spark.master": "yarn"}) is None and wanted == []
+    assert take_gateway({**OPTIONS, "spark.driver.extraClassPath": "x.jar"}) is None and wanted == []
 
 
 def test_an_archive_that_spark_does_not_start_with_is_not_used_again(

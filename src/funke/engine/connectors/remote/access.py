@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["StorageAccess", "access_of", "install_access", "installed_access"]
+__all__ = ["StorageAccess", "access_of", "hadoop_site", "install_access", "installed_access"]
 
 # What a key may begin with, and what Hadoop calls it. Spark and Flink hand on whatever follows their own prefix.
 _PREFIXES = (
@@ -22,6 +24,7 @@ _FLINK_SPELLING = {
     "fs.s3a.path-style-access": "fs.s3a.path.style.access",
 }
 _CLASSPATHS = (("spark.driver.extraClassPath", ":"), ("spark.executor.extraClassPath", ":"), ("spark.jars", ","))
+_SITE_FILES = ("core-site.xml", "hdfs-site.xml")
 
 
 @dataclass(frozen=True)
@@ -75,3 +78,20 @@ def install_access(access: StorageAccess) -> None:
 def installed_access() -> StorageAccess:
     """The settings of this process."""
     return StorageAccess(tuple(_settings.items()), tuple(_classpath))
+
+
+def hadoop_site(folder: str | None) -> dict[str, str]:
+    """What Hadoop's own files say, under Spark's names: slots on other hosts have no such files, or others."""
+    found: dict[str, str] = {}
+    if not folder:
+        return found
+    # Not at the top: slots have no use for it.
+    from xml.etree import ElementTree
+
+    for name in _SITE_FILES:
+        with contextlib.suppress(OSError, ElementTree.ParseError):  # the client itself tells what is wrong with them
+            for entry in ElementTree.parse(os.path.join(folder, name)).iter("property"):
+                key, value = entry.findtext("name"), entry.findtext("value")
+                if key and value is not None:
+                    found[f"spark.hadoop.{key.strip()}"] = value.strip()
+    return found

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import glob
 import os
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -160,15 +161,13 @@ def _gateway(classpath: tuple[str, ...]) -> Any:
     """Starts a JVM that ends when this process does; returns the way to it."""
     from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 
-    jars = os.path.join(_spark_home(), "jars")
-    server = glob.glob(os.path.join(jars, "py4j*.jar"))
-    if not server:
-        raise OSError(f"Spark's jars, with Hadoop's client among them, are not in '{jars}'; set SPARK_HOME")
+    server = _gateway_jar()
+    jars = os.path.dirname(server)
     further = (os.environ.get("HADOOP_CONF_DIR"), *classpath, os.environ.get("SPARK_DIST_CLASSPATH"))
     home = os.environ.get("JAVA_HOME")
     try:
         port, token, process = launch_gateway(
-            jarpath=server[0],
+            jarpath=server,
             classpath=os.pathsep.join([*(path for path in further if path), os.path.join(jars, "*")]),
             javaopts=_JVM_OPTIONS,
             die_on_exit=True,
@@ -183,7 +182,16 @@ def _gateway(classpath: tuple[str, ...]) -> Any:
     return JavaGateway(gateway_parameters=GatewayParameters(port=port, auth_token=token), java_process=process)
 
 
-def _spark_home() -> str:
+def _gateway_jar() -> str:
+    """Py4J's jar, which is among Spark's: in a container of YARN, PySpark is an archive without them."""
     import pyspark
 
-    return os.environ.get("SPARK_HOME") or os.path.dirname(pyspark.__file__)
+    homes = [os.environ.get("SPARK_HOME"), os.path.dirname(pyspark.__file__)]
+    homes += [os.path.join(path, "pyspark") for path in sys.path]
+    folders = [os.path.join(home, "jars") for home in homes if home]
+    # Where a container has the jars that Spark's client has sent.
+    folders.append(os.path.join(os.environ.get("PWD", ""), "__spark_libs__"))
+    for folder in folders:
+        if found := glob.glob(os.path.join(folder, "py4j*.jar")):
+            return found[0]
+    raise OSError(f"Spark's jars, with Hadoop's client among them, are not in '{folders[0]}'; set SPARK_HOME")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from funke.engine.errors import ConfigurationError
 from funke.engine.trust.private_files import make_private_folders
 
-__all__ = ["SharedPath", "probed", "require_shared"]
+__all__ = ["SharedPath", "described", "probed", "require_shared"]
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,13 @@ def probed(paths: Iterable[SharedPath]) -> Iterator[tuple[SharedPath, ...]]:
         yield tuple(_probed(path, removing) for path in paths)
 
 
+def described(shared: SharedPath) -> SharedPath:
+    """The path with the host and the user that it belongs to."""
+    return replace(shared, host=socket.gethostname(), user=_user())
+
+
 def _probed(shared: SharedPath, removing: contextlib.ExitStack) -> SharedPath:
-    of_driver = replace(shared, host=socket.gethostname(), user=_user())
+    of_driver = described(shared)
     if not shared.is_written:
         return of_driver
     probe = os.path.join(shared.path, f".funke-probe-{uuid.uuid4().hex}")

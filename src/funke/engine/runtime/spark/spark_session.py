@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from funke.engine.connectors.remote.access import access_of, install_access
+from funke.engine.connectors.remote.access import access_of, hadoop_site, install_access
 from funke.engine.errors import ConfigurationError, SparkUnavailableError
 from funke.engine.runtime.slots.slot_address import is_loopback, is_own
 from funke.engine.runtime.spark.standalone_master import ask_master
@@ -123,7 +123,8 @@ def spark_context(configuration: Mapping[str, str], derived: Mapping[str, str] |
 
 def spark_master(configuration: Mapping[str, str]) -> str:
     """Where a new context would be."""
-    return str(configuration.get("spark.master") or os.environ.get("FUNKE_SPARK_MASTER") or "local")
+    submitted = _submitted_settings().get("spark.master")
+    return str(configuration.get("spark.master") or submitted or os.environ.get("FUNKE_SPARK_MASTER") or "local")
 
 
 def _spark_context(configuration: Mapping[str, str], derived: Mapping[str, str]) -> SparkContext:
@@ -231,17 +232,18 @@ def spark_options(configuration: Mapping[str, str]) -> dict[str, str]:
         "spark.app.name": configuration.get("pipeline.name", "funke"),
         "spark.master": os.environ.get("FUNKE_SPARK_MASTER", f"local[{_cores() + _PLACES_FOR_JOBS}]"),
         **_DEFAULTS,
+        **(submitted := _submitted_settings()),
         **_spark_settings(configuration),
     }
     master = options["spark.master"]
     if not _is_local(master):
         if _own_variables.pop("SPARK_LOCAL_IP", None) == os.environ.get("SPARK_LOCAL_IP"):
             os.environ.pop("SPARK_LOCAL_IP", None)  # that of an embedded Spark before
-        if master == "yarn" and _WORKER_SOCKETS not in configuration:
+        if master == "yarn" and _WORKER_SOCKETS not in configuration and _WORKER_SOCKETS not in submitted:
             # The folders of containers have names that are too long for the address of a socket.
             options[_WORKER_SOCKETS] = "false"
         for key in ("spark.driver.host", "spark.driver.bindAddress"):
-            if key not in configuration and "127.0.0.1" not in master:
+            if key not in configuration and key not in submitted and "127.0.0.1" not in master:
                 options.pop(key, None)
     else:
         options.setdefault("spark.default.parallelism", str(_cores()))
@@ -256,6 +258,16 @@ def spark_options(configuration: Mapping[str, str]) -> dict[str, str]:
         java_options = f"-Dlog4j2.configurationFile={_LOG_CONFIGURATION} {_LATE_COMPILER}"
         options.setdefault("spark.driver.defaultJavaOptions", java_options)
     return options
+
+
+def _submitted_settings() -> dict[str, str]:
+    """What spark-submit was told, when it runs this program: Spark's process is there already, with its settings."""
+    if "PYSPARK_GATEWAY_PORT" not in os.environ:
+        return {}
+    from pyspark import SparkConf, SparkContext
+
+    SparkContext._ensure_initialized()
+    return dict(SparkConf(_jvm=SparkContext._jvm).getAll())
 
 
 def _cores() -> int:
@@ -273,7 +285,7 @@ def use_storage_settings(configuration: Mapping[str, str]) -> None:
     with _starting:
         context = SparkContext._active_spark_context
         of_session = _settings_of(context) if context is not None and context._jsc is not None else {}
-    install_access(access_of(of_session, configuration))
+    install_access(access_of(hadoop_site(os.environ.get("HADOOP_CONF_DIR")), of_session, configuration))
 
 
 def session_settings(spark: OnSpark) -> dict[str, str]:
@@ -296,9 +308,10 @@ def _settings_of(context: SparkContext) -> dict[str, str]:
 
 
 def forget_lost_application() -> None:
-    """Ends our context if the master has forgotten its application: it would get no executors.
+    """Ends our context if its application has ended, or its master has forgotten it: it would get no executors.
 
-    A master that starts again without its state (spark.deploy.recoveryMode) knows none.
+    YARN ends an application whose masters have failed too often. A standalone master that starts again without its
+    state (spark.deploy.recoveryMode) knows no application.
     """
     from pyspark import SparkContext
 
@@ -306,8 +319,8 @@ def forget_lost_application() -> None:
     if context is None or context._jsc is None or getattr(context, "_funke_started_with", None) is None:
         return
     with contextlib.suppress(Exception):  # its process may be gone, which is noticed elsewhere
-        master = ask_master(context)
-        if master is not None and context.applicationId not in master.applications:
+        master = None if (has_ended := context._jsc.sc().isStopped()) else ask_master(context)
+        if has_ended or (master is not None and context.applicationId not in master.applications):
             with _starting:
                 context.stop()
 

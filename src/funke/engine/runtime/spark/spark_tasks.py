@@ -25,6 +25,7 @@ __all__ = [
     "driver_address",
     "jvm_pid",
     "lack_of_room",
+    "pack_funke",
     "placed_rdd",
     "running_tasks",
     "ship_funke",
@@ -141,11 +142,15 @@ def ship_funke(spark: OnSpark) -> None:
     context = spark.sparkContext
     if is_embedded(spark) or getattr(context, "_funke_is_shipped", False):
         return
+    pack_funke(archive := os.path.join(shipping_folder(), "funke.zip"))
+    context.addPyFile(archive)
+    context._funke_is_shipped = True  # type: ignore[attr-defined]
+
+
+def pack_funke(archive: str) -> None:
+    """Writes this very package as a zip file."""
     root = Path(PACKAGE_ROOT).resolve()
-    archive = os.path.join(shipping_folder(), "funke.zip")
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as bundle:
         for path in root.rglob("*"):
             if path.suffix in {".py", ".typed"}:
                 bundle.write(path, Path("funke") / path.relative_to(root))
-    context.addPyFile(archive)
-    context._funke_is_shipped = True  # type: ignore[attr-defined]

@@ -67,8 +67,9 @@ def take_gateway(options: Mapping[str, str]) -> Any | None:
 
 def _started(options: Mapping[str, str]) -> list[_Start]:
     switch = os.environ.get(SWITCH, "on").lower()
-    is_embedded = options.get("spark.master", "").startswith("local")
-    folder = code_folder() if is_embedded and switch != "off" and is_startable(options) else None
+    # YARN's client needs folders on the class path, which rule an archive out.
+    is_possible = options.get("spark.master", "").startswith(("local", "spark:"))
+    folder = code_folder() if is_possible and switch != "off" and is_startable(options) else None
     installation = Installation.of_this_process() if folder is not None else None
     if folder is None or installation is None:
         return []
