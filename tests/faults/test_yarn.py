@@ -43,7 +43,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HadoopCluster]
 PROGRAM = """
 import json, os, sys
 from pyflink.common import Encoder, WatermarkStrategy
-from pyflink.datastream import StreamExecutionEnvironment
+from pyflink.datastream import ProcessFunction, StreamExecutionEnvironment
 from pyflink.datastream.connectors.file_system import FileSink, FileSource, StreamFormat
 from pyspark import SparkContext
 
@@ -58,10 +58,18 @@ sink = FileSink.for_row_format(sys.argv[1] + "/out", Encoder.simple_string_encod
 env.from_source(source, WatermarkStrategy.no_watermarks(), "lines").map(look).sink_to(sink)
 env.execute("first")
 first = SparkContext.getOrCreate().applicationId
-env = StreamExecutionEnvironment.get_execution_environment()
-with env.from_collection(range(10)).key_by(lambda n: n).map(lambda n: (n, os.getcwd())).execute_and_collect() as found:
-    numbers = dict(found)
-print(json.dumps([first, SparkContext.getOrCreate().applicationId, list(numbers), len(set(numbers.values()))]))
+class Where(ProcessFunction):
+    def open(self, context):
+        self.subtask = context.get_index_of_this_subtask()
+
+    def process_element(self, value, ctx):
+        yield value, self.subtask, os.getcwd()
+
+# More slots than there are cores.
+env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(3)
+with env.from_collection(range(90)).rebalance().process(Where()).execute_and_collect() as found:
+    results = list(found)
+print(json.dumps([first, SparkContext.getOrCreate().applicationId, results]))
 """
 
 
@@ -80,6 +88,7 @@ def test_jobs_of_a_program_share_an_application_and_files_are_shipped(cluster: H
         "python.files": str(tmp_path / "in_a_file.py"),
         "python.archives": f"{tmp_path / 'data.zip'}#data",
         "spark.pyspark.python": sys.executable,
+        "spark.scheduler.maxRegisteredResourcesWaitingTime": "1s",
     }
     given = [f"-D{key}={value}" for key, value in options.items()]
     try:
@@ -87,9 +96,11 @@ def test_jobs_of_a_program_share_an_application_and_files_are_shipped(cluster: H
     finally:
         job.close()
     assert done.returncode == 0, done.stderr
-    first, second, numbers, containers = json.loads(done.stdout.splitlines()[-1])
+    first, second, results = json.loads(done.stdout.splitlines()[-1])
     assert first == second == cluster.applications()[-1]["id"]
-    assert sorted(numbers) == list(range(10)) and containers == 2
+    assert sorted(number for number, *_ in results) == list(range(90))
+    assert {subtask for _, subtask, _ in results} == {0, 1, 2}
+    assert len({container for *_, container in results}) == 2
     assert sorted(cluster.lines("/files/out")) == ["one a file an archive", "two a file an archive"]
     assert cluster.applications()[-1]["finalStatus"] == "SUCCEEDED"
 

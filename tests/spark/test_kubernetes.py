@@ -66,6 +66,8 @@ def executor_pod(spark: Any) -> Any:
             "spark.driver.host": DRIVER,
             "spark.driver.bindAddress": "0.0.0.0",
             "spark.driver.port": "7078",
+            # Else executors call the address at which the driver listens: all of them.
+            "spark.kubernetes.executor.useDriverPodIP": "false",
             "spark.executor.cores": "2",
             "spark.executor.memory": "512m",
             "spark.executor.extraJavaOptions": "-Dfirst=1 -Dsecond=2",
@@ -80,7 +82,8 @@ def executor_pod(spark: Any) -> Any:
     nothing = spark._jvm.scala.Option.empty()
     settings = scala_object(spark, "org.apache.spark.deploy.k8s.KubernetesConf")
     executor = settings.createExecutorConf(conf, "1", "spark-application-1", nothing, 0)
-    security = spark_package.SecurityManager(conf, nothing, nothing)
+    defaults = [getattr(spark_package.SecurityManager, f"$lessinit$greater$default${number}")() for number in (2, 3)]
+    security = spark_package.SecurityManager(conf, *defaults)
     client = spark._jvm.io.fabric8.kubernetes.client.KubernetesClientBuilder().build()
     builder = spark_package.scheduler.cluster.k8s.KubernetesExecutorBuilder()
     return builder.buildFromFeatures(executor, security, client, profile).pod()
@@ -106,6 +109,8 @@ def test_an_executor_calls_the_driver_and_has_the_address_of_its_pod(executor_po
     assert variables["SPARK_EXECUTOR_POD_IP"] == "status.podIP"
     assert container.getResources().getRequests()["cpu"].getAmount() == "2"
     assert executor_pod.pod().getMetadata().getNamespace() in ("streaming", None)
+    page = (ROOT / "docs" / "deployment.md").read_text()
+    assert "-Dspark.kubernetes.executor.useDriverPodIP=false" in page
     assert "deploy/kubernetes/executor /usr/local/bin/executor" in (ROOT / "deploy" / "Containerfile").read_text()
 
 

@@ -18,6 +18,9 @@ from funke.ops.yarn.application import FILE, Application
 
 __all__ = ["main"]
 
+# Where Spark's client has put those of the host that submitted.
+_HADOOP_FILES = os.path.join("__spark_conf__", "__hadoop_conf__")
+
 
 def main() -> int:
     """Runs the application of this container; returns the exit code."""
@@ -29,6 +32,8 @@ def _run(application: Application) -> None:
     if application.home is not None:
         require_shared(application.home)
     os.environ[RUN_VARIABLE] = application.run_id
+    if os.path.isdir(_HADOOP_FILES):
+        os.environ.setdefault("HADOOP_CONF_DIR", os.path.abspath(_HADOOP_FILES))
     call = ProgramCall(application.file, application.module, application.arguments, application.options)
     run(prepare_program(call), [sys.executable, *sys.argv])
     if application.home is not None:

@@ -34,6 +34,7 @@ _PYTHON = "spark.pyspark.python"
 # Where a container has Funke.
 _PACKAGE = "funke-package"
 _SUBMITTED = re.compile(r"Submitted application (application_\w+)")
+_JAVA_TRACE = re.compile(r"\s+at |\s*\.{3} \d+ more")
 # Of what spark-submit says when it fails.
 _LAST_LINES = 30
 
@@ -52,12 +53,15 @@ def run_on_yarn(call: ProgramCall) -> None:
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
     assert process.stdout is not None
     last: deque[str] = deque(maxlen=_LAST_LINES)
+    hint = ""
     for line in process.stdout:
-        last.append(line)
+        if not _JAVA_TRACE.match(line):
+            last.append(line)
         if found := _SUBMITTED.search(line):
+            hint = f"; `yarn logs -applicationId {found[1]}` shows what it has printed"
             print(f"Program has been submitted as {found[1]}", flush=True)
     if process.wait() != 0:
-        raise JobExecutionError(f"the program has failed\n{''.join(last)}".rstrip())
+        raise JobExecutionError(f"the program has failed{hint}\n{''.join(last)}".rstrip())
     print("Program has been handed to YARN" if call.is_detached else "Program execution finished")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from concurrent.futures import Future
 from dataclasses import replace
@@ -84,6 +85,13 @@ def test_a_job_of_another_process_is_asked_as_ones_own(owned: OwnedRecord) -> No
     assert own.asked == [("/s", "drain and stop"), (None, "go on"), "cancel"]
     with pytest.raises(StateError, match="cannot be reached"):
         RemoteJob(owned.record).view()
+
+
+def test_a_driver_on_another_host_is_named(owned: OwnedRecord, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = socket.gethostname()
+    monkeypatch.setattr(socket, "gethostname", lambda: "elsewhere")
+    with pytest.raises(StateError, match=f"the job's driver runs on host '{own}', where commands"):
+        RemoteJob(owned.record).cancel().result(20)
 
 
 def test_an_ended_job_tells_what_was_seen_last(owned: OwnedRecord) -> None:

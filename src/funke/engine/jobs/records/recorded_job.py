@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from concurrent.futures import Future
 from dataclasses import replace
@@ -120,21 +121,21 @@ class RemoteJob:
     def __init__(self, record: JobRecord, silence_s: float = SILENCE_S) -> None:
         """`silence_s` is how long the other process may say nothing."""
         self.job_id = record.job_id
-        self._path = record.control_path
+        self._record = record
         self._silence_s = silence_s
 
     def status(self) -> JobStatus:
         """Where the job stands."""
-        return JobStatus[ask(self._path, "status", self._silence_s)]
+        return JobStatus[self._answer("status")]
 
     def view(self) -> JobView:
         """All there is to see of it."""
-        return from_json(JobView, ask(self._path, "view", self._silence_s))
+        return from_json(JobView, self._answer("view"))
 
     def flame_graph(self, vertex_id: int, kind: FlameKind = "FULL", subtask: int | None = None) -> FlameGraph:
         """Which functions take the time of a vertex, or of one of its subtasks."""
         asked = {"vertex_id": vertex_id, "kind": kind, "subtask": subtask}
-        return from_json(FlameGraph, ask(self._path, "flame_graph", self._silence_s, **asked))
+        return from_json(FlameGraph, self._answer("flame_graph", **asked))
 
     def cancel(self) -> Future[None]:
         """Ends the job."""
@@ -153,9 +154,20 @@ class RemoteJob:
 
         def wait() -> None:
             try:
-                answer.set_result(ask(self._path, command, self._silence_s, **arguments))
+                answer.set_result(self._answer(command, **arguments))
             except BaseException as error:
                 answer.set_exception(error)
 
         Thread(target=wait, name="funke-command", daemon=True).start()
         return answer
+
+    def _answer(self, command: str, **arguments: Any) -> Any:
+        try:
+            return ask(self._record.control_path, command, self._silence_s, **arguments)
+        except StateError as error:
+            owner = self._record.owner()
+            if owner is None or not owner.is_alive or owner.host == socket.gethostname():
+                raise
+            raise StateError(
+                f"the job's driver runs on host '{owner.host}', where commands for the job must be given: {error}"
+            ) from error
