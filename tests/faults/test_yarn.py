@@ -63,7 +63,7 @@ class Where(ProcessFunction):
         self.subtask = context.get_index_of_this_subtask()
 
     def process_element(self, value, ctx):
-        yield value, self.subtask, os.getcwd()
+        yield value, self.subtask, os.environ["CONTAINER_ID"]
 
 # More slots than there are cores.
 env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(3)
@@ -88,7 +88,6 @@ def test_jobs_of_a_program_share_an_application_and_files_are_shipped(cluster: H
         "python.files": str(tmp_path / "in_a_file.py"),
         "python.archives": f"{tmp_path / 'data.zip'}#data",
         "spark.pyspark.python": sys.executable,
-        "spark.scheduler.maxRegisteredResourcesWaitingTime": "1s",
     }
     given = [f"-D{key}={value}" for key, value in options.items()]
     try:

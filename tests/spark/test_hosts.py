@@ -211,6 +211,60 @@ def test_a_job_outlives_a_partition_in_one_direction_and_a_slow_link(cluster: Ho
     job.require_exact()
 
 
+PLACES = """
+import os, socket, sys, time
+from pyflink.common import Types, WatermarkStrategy
+from pyflink.datastream import MapFunction, StreamExecutionEnvironment
+from pyflink.datastream.connectors.number_seq import NumberSequenceSource
+
+class Tell(MapFunction):
+    def open(self, context):
+        place = f"{context.get_attempt_number()} {context.get_index_of_this_subtask()} {socket.gethostname()}"
+        with open(sys.argv[1], "a") as places:
+            places.write(place + chr(10))
+
+    def map(self, value):
+        time.sleep(0.1)
+        return value
+
+env = StreamExecutionEnvironment.get_execution_environment()
+numbers = env.from_source(NumberSequenceSource(0, 1000000), WatermarkStrategy.no_watermarks(), "numbers")
+numbers.map(Tell()).print()
+env.execute()
+"""
+
+
+def test_slots_return_to_the_hosts_with_their_state(cluster: HostCluster) -> None:
+    folder = cluster.shared / "places"
+    folder.mkdir()
+    places = folder / "places"
+    options = {
+        "parallelism.default": "4",
+        "execution.checkpointing.interval": "300 ms",
+        "execution.checkpointing.dir": str(folder / "checkpoints"),
+        "execution.state-recovery.from-local": "true",
+        "restart-strategy.type": "fixed-delay",
+        "restart-strategy.fixed-delay.attempts": "3",
+        "restart-strategy.fixed-delay.delay": "100 ms",
+    }
+    command = cluster.command(cluster.program("places.py", PLACES), [str(places)], options)
+    process = cluster.client.start(folder / "log.txt", "env", f"FUNKE_HOME={folder}/home", *command)
+
+    def told() -> list[list[str]]:
+        return [line.split() for line in places.read_text().splitlines()] if places.exists() else []
+
+    try:
+        await_reached(lambda: len(told()) == 4, 150, "the slots start")
+        await_reached(lambda: list((folder / "checkpoints").glob("*/chk-[1-9]*/_metadata")), 60, "a checkpoint")
+        assert cluster.workers[1].kill("funke-slot") + cluster.workers[1].kill("slot_process") > 0
+        await_reached(lambda: len(told()) == 8, 150, "the slots start again")
+    finally:
+        cluster.client.kill("places.py")
+        process.wait(60)
+    hosts = [{subtask: host for attempt, subtask, host in told() if attempt == number} for number in ("0", "1")]
+    assert len(set(hosts[0].values())) == 2 and hosts[0] == hosts[1]
+
+
 FILES = """
 import json, os, sys
 from pyflink.common import Configuration

@@ -36,8 +36,6 @@ def _run(application: Application) -> None:
         os.environ.setdefault("HADOOP_CONF_DIR", os.path.abspath(_HADOOP_FILES))
     call = ProgramCall(application.file, application.module, application.arguments, application.options)
     run(prepare_program(call), [sys.executable, *sys.argv])
-    if application.home is not None:
-        os.unlink(application.home.probe)
 
 
 if __name__ == "__main__":

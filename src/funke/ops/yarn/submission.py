@@ -9,7 +9,6 @@ import secrets
 import shutil
 import subprocess
 import sys
-import uuid
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -118,9 +117,11 @@ class Submission:
         if not names_home:
             self.settings.set(options.FUNKE_HOME, home)
         make_private_folders(home)
-        probe = os.path.join(home, f".funke-probe-{uuid.uuid4().hex}")
-        with open(probe, "xb"):
-            return replace(described(SharedPath(home, "the folder of job records", is_written=True)), probe=probe)
+        shared = described(SharedPath(home, "the folder of job records", is_written=True))
+        # It stays: every attempt looks for it.
+        probe = os.path.join(home, f".funke-probe-{shared.host}")
+        with open(probe, "ab"):
+            return replace(shared, probe=probe)
 
     def _ship_named_files(self, folder: str) -> None:
         """Ships the files that options name, and has the options name the shipped ones."""
