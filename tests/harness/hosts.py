@@ -19,6 +19,8 @@ from typing import Any
 
 from tests.harness.own_servers import killed_with_parent
 
+# Programs are started from here, also when it is below `/tmp`.
+_ROOT = Path(__file__).resolve().parents[2]
 _NETWORK = "10.77.0."
 _START_S = 20.0
 # A first process that ends those which others have left to it.
@@ -26,7 +28,8 @@ _FIRST_PROCESS = "echo ready; sleep infinity & wait"
 _HOST = f"""
 hostname "$1" && ip link set lo up
 mount --bind "$2" /etc/hosts
-mkdir -p "$3$4" && mount --bind "$4" "$3$4" && mount --rbind "$3/tmp" /tmp
+for folder in "$4" "$5"; do mkdir -p "$3$folder" && mount --bind "$folder" "$3$folder"; done
+mount --rbind "$3/tmp" /tmp
 exec bash -c '{_FIRST_PROCESS}'
 """
 
@@ -116,7 +119,7 @@ class Network:
         (folder / "tmp").mkdir(parents=True)
         (folder / "tmp").chmod(0o1777)
         own = ["--net", "--mount", "--uts"]
-        holder = _Holder(own, ["bash", "-ec", _HOST, "host", name, str(table), str(folder), str(self.shared)])
+        holder = _Holder(own, ["bash", "-ec", _HOST, "host", *map(str, (name, table, folder, self.shared, _ROOT))])
         host = self.hosts[name] = Host(name, address, f"port-{len(self.hosts)}", folder / "tmp", holder)
         self._ip("link", "add", host.port, "type", "veth", "peer", "name", "eth0", "netns", str(holder.pid))
         self._ip("link", "set", host.port, "master", "switch0", "up")
