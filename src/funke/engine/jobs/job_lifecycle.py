@@ -49,6 +49,8 @@ class JobLifecycle:
         self._exceptions = deque(reversed(failures), maxlen=_MOST_EXCEPTIONS)
         self._history = deque((*before, StatusEntry(first, _now_ms())), maxlen=_MOST_STATUSES)
         self.restarts = earlier.restarts if earlier is not None else 0
+        # Of all times: the last ones are remembered.
+        self.failures = max(earlier.failures, len(failures)) if earlier is not None else 0
 
     @property
     def status(self) -> JobStatus:
@@ -88,6 +90,7 @@ class JobLifecycle:
         """Remembers a failure."""
         with self._lock:
             self._exceptions.append(ExceptionView.of(error, attempt, _now_ms()))
+            self.failures += 1
 
 
 def _now_ms() -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import time
 from argparse import Namespace
+from collections import Counter
+from collections.abc import Iterator
 from enum import Enum
 from typing import Any
 
@@ -144,8 +146,18 @@ def show_status(arguments: list[str]) -> None:
         print(f"Driver: process {owner.pid} on {owner.host}, attempt {owner.attempt}, {alive}")
     _show_parts(view, error)
     print(f"Last checkpoint: {state.checkpoint or 'none'}")
-    for failure in reversed(view.exceptions):
-        print(f"Failure: {failure.message.splitlines()[0]}{_place_of(failure)}")
+    for line in _failure_lines(view):
+        print(f"Failure: {line}")
+
+
+def _failure_lines(view: JobView) -> Iterator[str]:
+    """One line for those that are the same, oldest first; the last ones are known, earlier ones are counted."""
+    lines = [f"{failure.message.splitlines()[0]}{_place_of(failure)}" for failure in reversed(view.exceptions)]
+    earlier = view.failures - len(lines)
+    if earlier > 0:
+        yield f"{earlier} earlier one{'' if earlier == 1 else 's'}, of which nothing more is kept"
+    for line, number in Counter(lines).items():
+        yield line if number == 1 else f"{line}, {number} times"
 
 
 def _place_of(failure: ExceptionView) -> str:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from funke.ops.alarms.acknowledgements import Acknowledgements
+from funke.ops.history.metric_history import MetricHistory
 from funke.ops.rest.job_directory import JobDirectory
 from funke.ops.rest.operations import Operations
 from funke.ops.rest.rescale_history import RescaleHistory
@@ -115,4 +117,8 @@ class Cluster:
     rescales: RescaleHistory | None = None
     gateway: GatewayCommands | None = None
     operations: Operations = field(default_factory=Operations)
+    history: MetricHistory = field(default_factory=MetricHistory)
+    acknowledgements: Acknowledgements = field(default_factory=Acknowledgements)
+    # Whether the service runs the program with a run's id.
+    is_service_run: Callable[[str], bool] = lambda run_id: False
     started_ms: int = field(default_factory=lambda: int(time.time() * 1000))

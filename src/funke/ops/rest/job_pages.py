@@ -242,7 +242,7 @@ def exceptions(call: Call) -> Any:
     return {
         "exceptionHistory": {
             "entries": [exception_entry(view, each) for each in found],
-            "truncated": len(view.exceptions) > most,
+            "truncated": max(view.failures, len(view.exceptions)) > len(found),
         }
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from funke.ops.rest import (
+    alarm_pages,
     application_pages,
     checkpoint_pages,
     cluster_pages,
@@ -29,6 +30,7 @@ ROUTES: tuple[Route, ...] = tuple(
     sorted(
         (
             *cluster_pages.ROUTES,
+            *alarm_pages.ROUTES,
             *application_pages.ROUTES,
             *program_pages.ROUTES,
             *job_pages.ROUTES,

@@ -12,6 +12,7 @@ from funke.engine.config.settings import Settings
 from funke.engine.errors import FunkeError
 from funke.engine.jobs.submission.own_pages import has_rest
 from funke.ops.dashboard.pages import dashboard_pages
+from funke.ops.history.sampling import start_sampling
 from funke.ops.metrics.reporters import start_reporters
 from funke.ops.rest.answering import DirectAnswers
 from funke.ops.rest.app import make_app
@@ -31,7 +32,7 @@ def main() -> int:
     cluster = Cluster(JobDirectory(given["home"]), settings.to_text_dict())
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
-    closing = start_reporters(settings, cluster, given["home"])
+    closing = [*start_reporters(settings, cluster, given["home"]), start_sampling(cluster)]
     try:
         if has_rest(settings):
             listening = RestSettings.of(settings, given["home"])
@@ -42,7 +43,7 @@ def main() -> int:
             print(f"The job's pages: {listening.access.dashboard_url(server.url)}", file=sys.stderr, flush=True)
     except FunkeError as error:
         print(f"warning: there are no pages about the job: {error}", file=sys.stderr)
-        if not closing:
+        if len(closing) == 1:  # no reporter either
             return 1
     while os.read(sys.stdin.fileno(), 1024):
         pass

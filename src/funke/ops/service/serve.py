@@ -18,9 +18,12 @@ from funke.engine.jobs.control import Commands, ControlServer
 from funke.engine.jobs.records.job_record import home_folder
 from funke.engine.jobs.records.lease import Lease
 from funke.engine.trust.run_folders import remove_abandoned_once
+from funke.ops.alarms.acknowledgements import Acknowledgements
 from funke.ops.cli.properties import settings_with
 from funke.ops.dashboard.pages import dashboard_pages
 from funke.ops.gateway.gateway import Gateway
+from funke.ops.history.metric_history import MetricHistory
+from funke.ops.history.sampling import start_sampling
 from funke.ops.metrics.reporters import start_reporters
 from funke.ops.rest.answering import DirectAnswers
 from funke.ops.rest.app import make_app
@@ -92,6 +95,9 @@ def _serve(settings: Settings, listening: RestSettings, folder: ServiceFolder, l
         dispatcher.rescales,
         gateway,
         started_ms=started_ms,
+        history=MetricHistory(folder.of("history")),
+        acknowledgements=Acknowledgements(folder.of("acknowledged.json")),
+        is_service_run=lambda run_id: dispatcher.runs.find(run_id) is not None,
     )
     for number in (signal.SIGTERM, signal.SIGINT):
         # A service that the system stops leaves its jobs running: it may be started again.
@@ -105,7 +111,7 @@ def _serve(settings: Settings, listening: RestSettings, folder: ServiceFolder, l
         jobs.all()
         server.start()
         folder.put_address(ServiceAddress(os.getpid(), socket.gethostname(), server.url, started_ms))
-        closing = start_reporters(settings, cluster, folder.home)
+        closing = [*start_reporters(settings, cluster, folder.home), start_sampling(cluster)]
         _LOG.info("serving %s for %s", server.url, folder.home)
         remove_abandoned_once()
         _look(dispatcher)

@@ -10,6 +10,8 @@
 <home>/service/savepoints/           those with which jobs go on with another parallelism, unless they have a place
 <home>/service/programs/             programs that were sent over REST
 <home>/service/rescales/             which jobs went on with another parallelism
+<home>/service/history/<job>.v1      what a job measured in the last hour
+<home>/service/acknowledged.json     alarms that somebody has seen
 """
 
 from __future__ import annotations

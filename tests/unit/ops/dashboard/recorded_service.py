@@ -12,6 +12,7 @@ import uvicorn
 
 from funke.engine.jobs.views.job_view import JobView
 from funke.ops.dashboard.pages import dashboard_pages
+from funke.ops.history.metric_history import MetricHistory
 from funke.ops.rest.answering import DirectAnswers
 from funke.ops.rest.app import make_app
 from funke.ops.rest.cluster_state import Cluster, LogFolder, Slots
@@ -58,7 +59,9 @@ class RecordedService:
 
 
 @contextmanager
-def recorded_service(folder: Path, views: list[JobView], access: Access | None = None) -> Iterator[RecordedService]:
+def recorded_service(
+    folder: Path, views: list[JobView], access: Access | None = None, history: MetricHistory | None = None
+) -> Iterator[RecordedService]:
     """Serves until the end of the block."""
     jobs = [ShownJob(view) for view in views]
     programs = Programs(str(folder / "programs"))
@@ -68,6 +71,8 @@ def recorded_service(folder: Path, views: list[JobView], access: Access | None =
         LogFolder(str(folder)),
         programs,
         programs,
+        history=history or MetricHistory(),
+        is_service_run=lambda run_id: run_id != f"run-{job_id('try-out')[:8]}",
     )
     app = make_app(cluster, access or Access(), dashboard_pages(cluster.logs, DirectAnswers(cluster).of))
     config = uvicorn.Config(app, "127.0.0.1", 0, log_level="critical", timeout_graceful_shutdown=1)

@@ -50,7 +50,7 @@ _BOTTLENECK = (
     r" Most of its time it is at orders\.py:35 in enrich\."
 )
 PAGES = {
-    "overview": ("", r"5 jobs run, 4 need you: sensors is restarting: orders\.py:42 raised KeyError: 'price' in .+"),
+    "overview": ("", r"5 jobs run, 4 need you: clicks-to-sessions has not completed a checkpoint .+ sensors, .+"),
     "jobs": (
         "jobs",
         r"8 jobs: 5 running, 1 finished, 1 cancelled and 1 failed\. The newest is backfill-2026, .+ ago\.",
@@ -67,6 +67,7 @@ PAGES = {
         _of("orders", "state"),
         r"It remembers 180 MB, 78 % of it in “window-contents” of “sum_by_region”\. It grows by 1\.6 GB per hour\.",
     ),
+    "history": (_of("orders", "history"), r"1 look so far; an hour is kept\."),
     "metrics": (_of("orders", "metrics"), r"4 charts of \d+ metrics; the address keeps the pick\."),
     "sql": (_of("top-bids", "sql"), r"1 statement became 5 relational operators in 2 vertices\."),
     "job-configuration": (
@@ -221,8 +222,8 @@ def test_every_option_is_explained(browser: Browser, service: RecordedService) -
     browser.show(1440, "light")
     browser.go("configuration")
     browser.wait("the options", lambda: "options are known" in browser.text())
-    browser.fill("[aria-label='Only options that have']", "heap.size")
-    browser.wait("what it means", lambda: "No effect: spark.driver.memory sets the memory" in browser.text())
+    browser.fill("[aria-label='Only options that have']", "execution.attached")
+    browser.wait("what it means", lambda: "No effect: execute() waits for the job" in browser.text())
     browser.screenshot(SHOTS / "options-1440-light.png")
     assert browser.accessibility() == []
     browser.fill("[aria-label='Only options that have']", " nothing")

@@ -310,8 +310,9 @@ class JobView:
     edges: tuple[EdgeView, ...] = ()
     metrics: MetricsView = field(default_factory=MetricsView)
     checkpoints: CheckpointsView = field(default_factory=CheckpointsView)
-    # Newest first.
+    # The last ones, newest first; and how many there were in all.
     exceptions: tuple[ExceptionView, ...] = ()
+    failures: int = 0
     # Secrets are masked.
     configuration: dict[str, str] = field(default_factory=dict)
     # As `get_execution_plan()` returns it.

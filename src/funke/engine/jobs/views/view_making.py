@@ -81,6 +81,7 @@ def with_status(view: JobView, lifecycle: JobLifecycle) -> JobView:
         ended_ms=entries[-1].since_ms if status.is_globally_terminal_state() else None,
         restarts=lifecycle.restarts,
         exceptions=tuple(lifecycle.exceptions),
+        failures=lifecycle.failures,
     )
 
 

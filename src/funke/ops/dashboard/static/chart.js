@@ -23,13 +23,39 @@ function colour(name) {
   return found;
 }
 
-// `times` in milliseconds; `series`: [{name, values}]; `show` turns a value into words; `top`: where the axis ends.
-export function Chart({ times, series, show, label, top }) {
+const MARKS = { restarted: "--warn", failed: "--bad", "failed checkpoint": "--bad", deployed: "--done", savepoint: "--accent", checkpoint: "--line-strong", ended: "--muted" };
+const MOST_TICK = 6;
+
+// What happened, as lines on the axis of time; checkpoints, which are many, as ticks at its foot.
+function drawMarkers(plot, markers) {
+  const { ctx, bbox } = plot;
+  const ratio = devicePixelRatio || 1;
+  ctx.save();
+  for (const { at, kind } of markers) {
+    const x = Math.round(plot.valToPos(at / 1000, "x", true));
+    if (x < bbox.left || x > bbox.left + bbox.width) continue;
+    const isTick = kind === "checkpoint";
+    ctx.beginPath();
+    ctx.strokeStyle = colour(MARKS[kind] ?? "--muted");
+    ctx.lineWidth = ratio * (isTick ? 1 : 1.5);
+    ctx.setLineDash(isTick || kind === "deployed" ? [] : [3 * ratio, 3 * ratio]);
+    ctx.moveTo(x, bbox.top + bbox.height);
+    ctx.lineTo(x, isTick ? bbox.top + bbox.height - MOST_TICK * ratio : bbox.top);
+    ctx.stroke();
+  }
+  ctx.restore();
+}
+
+// `times` in milliseconds; `series`: [{name, values}]; `show` turns a value into words; `top`: where the axis ends;
+// `markers`: [{at, kind}].
+export function Chart({ times, series, show, label, top, markers = [] }) {
   const box = useRef(null);
   const plot = useRef(null);
   const latest = useRef(null);
   const data = [times.map((at) => at / 1000), ...series.map((each) => each.values)];
   latest.current = data;
+  const marks = useRef(markers);
+  marks.current = markers;
   useLayoutEffect(() => {
     const font = `12px ${getComputedStyle(document.body).fontFamily}`;
     const axisOf = () => ({ stroke: colour("--muted"), font, grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false } });
@@ -37,7 +63,7 @@ export function Chart({ times, series, show, label, top }) {
       plot.current?.destroy();
       const axis = axisOf();
       plot.current = new uPlot({
-        width: Math.max(120, box.current.clientWidth), height: HEIGHT, legend: { show: false }, cursor: { y: false, points: { size: 6 } },
+        width: Math.max(120, box.current.clientWidth), height: HEIGHT, legend: { show: false }, hooks: { draw: [(own) => drawMarkers(own, marks.current)] }, cursor: { y: false, points: { size: 6 } },
         scales: { x: { range: (own) => spanOf(own.data[0]) }, y: { range: (_, low, high) => [Math.min(0, low ?? 0), top ?? ((high ?? 1) <= 0 ? 1 : (high ?? 1) * 1.1)] } },
         axes: [{ ...axis, size: 28, space: 72, values: (_, ticks) => ticks.map((each) => new Date(each * 1000).toLocaleTimeString("en-GB")) }, { ...axis, size: 64, values: (_, ticks) => ticks.map(show) }],
         series: [{}, ...series.map((each, index) => ({ label: each.name, stroke: colour(COLOURS[index % COLOURS.length]), width: index === 0 ? 2 : 1.25, dash: index === 0 ? undefined : [4, 3], points: { show: times.length < 3 } }))],
@@ -51,7 +77,7 @@ export function Chart({ times, series, show, label, top }) {
     dark.addEventListener("change", make);
     return () => { watcher.disconnect(); removeEventListener("funke-theme", make); dark.removeEventListener("change", make); plot.current?.destroy(); plot.current = null; };
   }, [series.map((each) => each.name).join()]);
-  useEffect(() => { plot.current?.setData(data); }, [times.length, times.at(-1)]);
+  useEffect(() => { plot.current?.setData(data); }, [times.length, times.at(-1), markers.length]);
   const last = series.map((each) => `${each.name} ${show(each.values.at(-1))}`).join(", ");
   return html`<div class="plot" ref=${box} role="img" aria-label=${`${label ?? "Chart"}: now ${last}`} />`;
 }

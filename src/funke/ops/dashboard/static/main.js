@@ -1,12 +1,12 @@
 // The frame around all pages: navigation, search, keys, theme, and what is said when the service is silent.
 import { html, render, useEffect, useRef, useState } from "./view.js";
-import { STALE_MS, linkState, now, setToken, start, useData, useTick } from "./data.js";
+import { STALE_MS, linkState, setToken, start, useData, useTick } from "./data.js";
 import { go, href, useRoute } from "./router.js";
 import { Icon, Status, copyText, useCurrentInSight } from "./parts.js";
 import { coarse, moment } from "./words.js";
 import { OverviewPage } from "./pages/overview.js";
 import { JobsPage } from "./pages/jobs.js";
-import { JobPage } from "./pages/job.js";
+import { JobPage, TABS } from "./pages/job.js";
 import { WorkersPage } from "./pages/workers.js";
 import { LogsPage } from "./pages/logs.js";
 import { ConfigurationPage } from "./pages/configuration.js";
@@ -29,7 +29,7 @@ function App() {
   const main = useRef(null);
   const [place = "", jobId] = route.parts;
   const jobs = useData("/jobs/overview").value?.jobs ?? [];
-  const overview = useData("/overview").value;
+  const calling = (useData("/funke/jobs/overview").value?.jobs ?? []).filter(({ alarm }) => alarm && !alarm.acknowledged && !alarm["is-faded"]).length;
   const link = linkState();
   const silentMs = Date.now() - link.heardAt;
   const isStale = silentMs > STALE_MS || (link.error && silentMs > 2000);
@@ -42,18 +42,16 @@ function App() {
     <a class="hidden" href="#main" onClick=${(event) => { event.preventDefault(); main.current.focus(); }}>To the content</a>
     <header class="top"><div class="top-row">
       <a class="brand" href="#/" aria-label="Funke, overview"><${Icon} name="spark" size=${20} />Funke</a>
-      <nav class="nav main" ref=${links} aria-label="Pages">${PAGES.map(([name, title]) => html`<a key=${name} href=${href(name ? [name] : [])} aria-current=${place === name ? "page" : undefined}>${title}${name === "jobs" && overview?.["jobs-failed"] > 0 && recentlyFailed(jobs) ? html`<span class="badge" title="failed in the last day">${recentlyFailed(jobs)}</span>` : null}</a>`)}</nav>
+      <nav class="nav main" ref=${links} aria-label="Pages">${PAGES.map(([name, title]) => html`<a key=${name} href=${href(name ? [name] : [])} aria-current=${place === name ? "page" : undefined}>${title}${name === "" && calling ? html`<span class="badge" title="jobs with an alarm that nobody has seen">${calling}</span>` : null}</a>`)}</nav>
       <span class="gap" />
       <${LinkState} link=${link} isStale=${isStale} silentMs=${silentMs} />
-      <${Search} jobs=${jobs} />
+      <${Search} jobs=${jobs} job=${jobs.find((each) => place === "jobs" && each.jid === jobId)} />
       <${Theme} />
     </div></header>
     ${!link.isAllowed ? html`<${TokenBanner} />` : isStale ? html`<div class="banner" role="alert"><p><${Icon} name="warning" />${link.hasHeard ? `Last heard from the service ${coarse(silentMs)} ago; what is shown is of ${moment(link.heardAt)}.` : "The service does not answer. Is it running? “funke start-cluster” starts it."}</p></div>` : null}
     <${Page} key=${jobId ?? place} route=${route} mainRef=${main} />
   </div>`;
 }
-
-const recentlyFailed = (jobs) => jobs.filter((job) => job.state === "FAILED" && now() - job["end-time"] < 86_400_000).length;
 
 function titleOf({ parts }, jobs) {
   const name = jobs.find((job) => job.jid === parts[1])?.name;
@@ -86,13 +84,16 @@ function Theme() {
   return html`<button type="button" class="quiet icon-button" onClick=${next} title=${`Theme: ${theme}`} aria-label=${`Theme: ${theme}; change it`}><${Icon} name=${{ auto: "auto", light: "sun", dark: "moon" }[theme]} /></button>`;
 }
 
-function Search({ jobs }) {
+// The pages of the job that is open.
+const pagesOf = (job) => (job ? TABS.map(([name, title]) => ({ title: `${title} · ${job.name}`, to: ["jobs", job.jid, name] })) : []);
+
+function Search({ jobs, job }) {
   const [text, setText] = useState("");
   const [isOpen, setOpen] = useState(false);
   const [chosen, setChosen] = useState(0);
   const input = useRef(null);
   const wanted = text.trim().toLowerCase();
-  const targets = [...PAGES.map(([name, title]) => ({ title, to: name ? [name] : [] })), ...jobs.toReversed().map((job) => ({ title: job.name, state: job.state, also: job.jid, to: ["jobs", job.jid] }))];
+  const targets = [...PAGES.map(([name, title]) => ({ title, to: name ? [name] : [] })), ...pagesOf(job), ...jobs.toReversed().map((job) => ({ title: job.name, state: job.state, also: job.jid, to: ["jobs", job.jid] }))];
   const found = wanted ? targets.filter((each) => `${each.title} ${each.also ?? ""}`.toLowerCase().includes(wanted)).slice(0, 12) : [];
   function close() { setOpen(false); setText(""); input.current?.blur(); }
   function onKeyDown(event) {

@@ -1,5 +1,5 @@
 // The first line of every page: from what the service tells to one sentence that answers the page's question.
-import { ago, bytes, chainParts, coarse, count, duration, isNumber, list, percent, plural, quoted, short, withoutUpload } from "./words.js";
+import { ago, bytes, chainParts, clock, coarse, count, duration, isNumber, list, percent, plural, quoted, rate, short, withoutUpload } from "./words.js";
 import { isEnded, stateWord } from "./parts.js";
 
 const LOW = 0.1;
@@ -8,26 +8,7 @@ const NO_INTERVAL = 9e15;
 const sentence = (level, text, more) => ({ level, text, more });
 const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
-// What needs attention
-
-// `seen`: checkpoints, checkpoint settings and failures of jobs, by job id, as far as they are known.
-export function needs(job, seen, now) {
-  const { checkpoints, settings, failures } = seen ?? {};
-  const last = failures?.exceptionHistory?.entries?.[0];
-  if (job.state === "FAILED") return now - job["end-time"] < 86_400_000 ? `failed ${ago(job["end-time"], now)}${last ? `: ${cause(last)}` : ""}` : null;
-  if (isEnded(job.state)) return null;
-  if (job.state === "SUSPENDED") return "has lost its driver; “funke recover” goes on with it";
-  if (job["waiting-for"]) return `waits for ${job["waiting-for"]}`;
-  if (job.state === "RESTARTING" || job.state === "FAILING") return `is ${stateWord(job.state)}${last ? `: ${cause(last)}` : ""}`;
-  const recent = recentFailures(failures, now);
-  const late = checkpointLate(job, checkpoints, settings, now);
-  if (late) return late;
-  if (recent.length) return `was restarted ${times(recent.length)} in the last 10 min: ${cause(recent[0])}`;
-  return null;
-}
-
-const recentFailures = (failures, now) => (failures?.exceptionHistory?.entries ?? []).filter((each) => now - each.timestamp < 600_000);
-const times = (number) => (number === 1 ? "once" : number === 2 ? "twice" : `${number} times`);
+const timesText = (number) => (number === 1 ? "once" : number === 2 ? "twice" : `${number} times`);
 
 export function cause(failure) {
   const name = failure.exceptionName?.split(".").pop() || "an error";
@@ -61,21 +42,6 @@ function checkpointLate(job, checkpoints, settings, now) {
   const why = checkpoints.latest?.failed?.failure_message;
   const isNewer = (checkpoints.latest?.failed?.trigger_timestamp ?? 0) > since;
   return `has not completed a checkpoint for ${coarse(now - since)}${why && isNewer ? `, ${short(why.split("\n")[0], 120)}` : ""}`;
-}
-
-// What runs and fails comes before what has ended; what only waits comes last.
-const urgency = (job) => ({ FAILING: 0, RESTARTING: 1, RUNNING: 2, SUSPENDED: 2, FAILED: 3 })[job.state] ?? 4;
-
-export function overviewSentence(jobs, seenByJob, now) {
-  if (!jobs.length) return sentence("none", "No job has run here yet.");
-  const running = jobs.filter((job) => !isEnded(job.state));
-  const troubled = jobs.map((job) => ({ job, why: needs(job, seenByJob[job.jid], now) })).filter((each) => each.why).sort((a, b) => urgency(a.job) - urgency(b.job));
-  const runs = running.length ? `${plural(running.length, "job")} ${running.length === 1 ? "runs" : "run"}` : "No job runs";
-  if (!troubled.length) return sentence(running.length ? "good" : "none", running.length ? `${runs}, nothing needs you.` : `${runs}; ${plural(jobs.length, "job")} ended.`);
-  const [{ job, why }] = troubled;
-  const others = troubled.length > 1 ? ` Also ${list(troubled.slice(1, 5).map((each) => each.job.name))}${troubled.length > 5 ? " …" : ""}.` : "";
-  const level = troubled.some((each) => ["FAILED", "FAILING"].includes(each.job.state)) ? "bad" : "warn";
-  return sentence(level, `${runs}, ${troubled.length} ${troubled.length === 1 ? "needs" : "need"} you: ${job.name} ${why}.${others}`.replace(/\.\.$/, "."));
 }
 
 export function jobsSentence(jobs, shown, now) {
@@ -184,23 +150,30 @@ function endedCheckpoints(checkpoints, last, savepoint) {
 
 // Exceptions
 
-export function exceptionSentence(entries, now) {
+// Failures of one kind: the same line of the same operator raised the same. Their messages may hold other values.
+export const kindOf = (failure) => `${failure.exceptionName} ${lineOf(failure)} ${failure["operator-id"] ?? failure.taskName}`;
+
+// `total`: how many there were; the last ones are kept.
+export function exceptionSentence(entries, total, now) {
   if (!entries.length) return sentence("good", "Nothing broke.");
   const [first] = entries;
-  const same = entries.filter((each) => cause(each) === cause(first));
-  const span = same.length > 1 ? `, ${times(same.length)} in ${coarse(Math.max(60_000, now - same.at(-1).timestamp))}` : `, ${ago(first.timestamp, now)}`;
+  const same = entries.filter((each) => kindOf(each) === kindOf(first));
   const others = entries.length - same.length;
-  return sentence(now - first.timestamp < 600_000 ? "bad" : "warn", `${cause(first)}${span}.${others ? ` ${plural(others, "other failure")} before.` : ""}`);
+  const isAll = total > entries.length && !others;
+  const span = isAll ? `, ${timesText(total)} in all, the last time ${ago(first.timestamp, now)}` : same.length > 1 ? `, ${timesText(same.length)} in ${coarse(Math.max(60_000, now - same.at(-1).timestamp))}` : `, ${ago(first.timestamp, now)}`;
+  return sentence(now - first.timestamp < 600_000 ? "bad" : "warn", `${cause(first)}${span}.${others ? ` ${plural(total - same.length, "other failure")} before.` : ""}`);
 }
 
 // Timeline
 
-export function timelineSentence(job, restarts, failures, now) {
+// `number`: of all failures; the last ones are known by when and what.
+export function timelineSentence(job, restarts, failures, number, now) {
   const begun = `${duration(job.duration)}`;
   const last = failures?.[0];
-  const again = restarts ? ` Restarted ${times(restarts)}${last ? `, the last time ${ago(last.timestamp, now)}` : ""}.` : " Never restarted.";
-  if (isEnded(job.state)) return sentence(job.state === "FAILED" ? "bad" : "none", `${capital(stateWord(job.state))} ${ago(job["end-time"], now)} after ${begun}.${again}`);
-  return sentence(restarts ? "warn" : "good", `${capital(stateWord(job.state))}, started ${ago(job["start-time"], now)}.${again}`);
+  const again = restarts ? ` Restarted ${timesText(restarts)}${last ? `, the last time ${ago(last.timestamp, now)}` : ""}.` : " Never restarted.";
+  const failed = number > restarts + 1 ? ` ${plural(number, "failure")} in all.` : "";
+  if (isEnded(job.state)) return sentence(job.state === "FAILED" ? "bad" : "none", `${capital(stateWord(job.state))} ${ago(job["end-time"], now)} after ${begun}.${again}${failed}`);
+  return sentence(restarts ? "warn" : "good", `${capital(stateWord(job.state))}, started ${ago(job["start-time"], now)}.${again}${failed}`);
 }
 
 // State
@@ -224,6 +197,43 @@ export function workersSentence(workers, overview) {
   return sentence(free === 0 && overview?.["slots-total"] > 0 ? "warn" : "good", `${plural(workers.length, "worker")} on ${plural(hosts, "host")} ${workers.length === 1 ? "has" : "have"} ${plural(slots, "slot")}.${room}`);
 }
 export const hostOf = (worker) => / on (.+)$/.exec(worker.path ?? "")?.[1] ?? (worker.path?.includes("/") ? worker.id : worker.path ?? worker.id);
+
+// History
+
+const CHANGED = 0.3;
+const median = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
+
+// When a metric took its present level, and what it was before; null when it stays as it is.
+export function lastChange(times, values) {
+  const known = values.map((value, index) => [times[index], value]).filter(([, value]) => isNumber(value));
+  if (known.length < 12) return null;
+  const before = median(known.slice(0, Math.floor(known.length / 2)).map(([, value]) => value));
+  const after = median(known.slice(-6).map(([, value]) => value));
+  const step = Math.abs(after - before);
+  if (step <= CHANGED * Math.max(Math.abs(before), Math.abs(after))) return null;
+  const isNew = (value) => Math.abs(value - after) < step / 2;
+  let first = known.length - 1;
+  while (first > 0 && isNew(median(known.slice(Math.max(0, first - 2), first + 1).map(([, value]) => value)))) first -= 1;
+  return { at: known[first][0], before, after };
+}
+
+// A lag does not jump: it began to grow when it was last near where it had been.
+function riseBegan(times, values, { before, after }) {
+  const last = values.findLastIndex((value) => isNumber(value) && value <= before + (after - before) / 20);
+  return times[Math.max(0, last)];
+}
+
+export function historySentence({ times, series, markers }) {
+  if (times.length < 12) return sentence("none", `${plural(times.length, "look")} so far; an hour is kept.`);
+  const restarts = markers.filter(({ kind }) => kind === "restarted").length;
+  const again = restarts ? ` Restarted ${timesText(restarts)} meanwhile.` : "";
+  const span = coarse(times.at(-1) - times[0]);
+  const lag = lastChange(times, series.lag);
+  if (lag && lag.after > lag.before && lag.after > 60_000) return sentence("warn", `It falls behind: ${coarse(lag.after)} behind, more and more since about ${clock(riseBegan(times, series.lag, lag))}, when it was ${coarse(lag.before)}.${again}`);
+  const reads = lastChange(times, series["records-in"]);
+  if (reads) return sentence(reads.after < reads.before ? "warn" : "good", `It reads ${rate(reads.after)} since about ${clock(reads.at)}, ${rate(reads.before)} before.${again}`);
+  return sentence(restarts ? "warn" : "good", `Steady for ${span}.${again}`);
+}
 
 // Metrics
 

@@ -3,29 +3,26 @@ import { html } from "../view.js";
 import { now, useData } from "../data.js";
 import { href } from "../router.js";
 import { Answer, Empty, Shown } from "../parts.js";
-import { cause, exceptionSentence, lineOf, messageOf } from "../sentences.js";
+import { exceptionSentence, kindOf, lineOf, messageOf } from "../sentences.js";
 import { ago, moment } from "../words.js";
 
 const JAVA = /^\s+at [\w.$/]+\(|^\s+\.\.\. \d+ more|^Caused by: (java|org|scala|py4j)\.|^(java|org|scala|py4j)\.[\w.$]+(Exception|Error)/;
 
 export function ExceptionsPage({ job, path }) {
   const answer = useData(`${path}/exceptions`);
+  const known = useData(`${path.replace("/jobs/", "/funke/jobs/")}/timeline`).value;
   return html`<${Shown} of=${answer}>${({ exceptionHistory: { entries, truncated } }) => html`
-    <${Answer} ...${exceptionSentence(entries, now())} />
+    <${Answer} ...${exceptionSentence(entries, Math.max(entries.length, known?.failures ?? 0), now())} />
     ${entries.length ? groups(entries).map((group) => html`<${Failure} key=${group[0].timestamp} group=${group} job=${job} />`) : html`<${Empty} title="No failures" text="When a function raises, its line, its message and its stack stand here, also after the job has been restarted." />`}
-    ${truncated ? html`<p class="note">There were more before; the last ${entries.length} are kept.</p>` : null}
+    ${truncated ? html`<p class="note">${known ? `There were ${known.failures} in all` : "There were more before"}; the last ${entries.length} are kept.</p>` : null}
   `}<//>`;
 }
 
-// Repeated failures are shown once.
+// Failures of one kind are shown once, as the newest of them.
 function groups(entries) {
-  const found = [];
-  for (const each of entries) {
-    const last = found.at(-1);
-    if (last && cause(last[0]) === cause(each)) last.push(each);
-    else found.push([each]);
-  }
-  return found;
+  const found = new Map();
+  for (const each of entries) found.set(kindOf(each), [...(found.get(kindOf(each)) ?? []), each]);
+  return [...found.values()];
 }
 
 function Failure({ group, job }) {

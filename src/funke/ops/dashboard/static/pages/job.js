@@ -10,16 +10,18 @@ import { CheckpointsPage } from "./checkpoints.js";
 import { ExceptionsPage } from "./exceptions.js";
 import { TimelinePage } from "./timeline.js";
 import { StatePage } from "./state.js";
+import { HistoryPage } from "./history.js";
 import { MetricsPage } from "./metrics.js";
 import { SqlPage } from "./sql.js";
 import { JobConfigurationPage } from "./configuration.js";
 
-const TABS = [
+export const TABS = [
   ["graph", "Graph", GraphPage],
   ["checkpoints", "Checkpoints", CheckpointsPage],
   ["exceptions", "Exceptions", ExceptionsPage],
   ["timeline", "Timeline", TimelinePage],
   ["state", "State", StatePage],
+  ["history", "History", HistoryPage],
   ["metrics", "Metrics", MetricsPage],
   ["sql", "SQL", SqlPage],
   ["configuration", "Configuration", JobConfigurationPage],

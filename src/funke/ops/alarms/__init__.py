@@ -1,0 +1,1 @@
+"""What about a job needs a person."""

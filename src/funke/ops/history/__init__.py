@@ -1,0 +1,1 @@
+"""What jobs measured in the last hour."""
