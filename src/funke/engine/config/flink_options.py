@@ -152,6 +152,9 @@ PYTHON_BUNDLE_TIME_MS = without_effect(
 PYTHON_LOG_LEVEL = string_option(
     "python.logging.default.level", "INFO", "The lowest level of functions' log lines that reach the driver."
 )
+LOG_FORMAT = choice_option(
+    "funke.log.format", "text", ("text", "json"), "How the service and drivers write log lines: text, or JSON lines."
+)
 PYTHON_LOG_LEVELS = map_option("python.logging.level.overrides", "The same for named loggers and those below them.")
 PYTHON_OPERATOR_CHAINING = boolean_option(
     "python.operator-chaining.enabled",

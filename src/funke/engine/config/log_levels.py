@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from funke.engine.config import flink_options as options
 from funke.engine.config.settings import Settings
+from funke.engine.errors import ConfigurationError
 
 __all__ = ["LogLevels"]
 
@@ -41,10 +43,21 @@ class LogLevels:
         overrides = tuple((name, level) for name, level in found if level is not None)
         return LogLevels(logging.INFO if default is None else default, overrides)
 
+    @staticmethod
+    def require(default: str, overrides: Mapping[str, str]) -> None:
+        """Rejects a level that there is not."""
+        unknown = next((each for each in (default, *overrides.values()) if _number_of(each) is None), None)
+        if unknown is not None:
+            raise ConfigurationError(f"there is no log level '{unknown}'; expected {', '.join(_LEVELS)} or a number")
+
+
+def _number_of(text: str) -> int | None:
+    text = text.strip()
+    return int(text) if text.isdecimal() else _LEVELS.get(text.upper())
+
 
 def _level(key: str, text: str) -> int | None:
-    text = text.strip()
-    level = int(text) if text.isdecimal() else _LEVELS.get(text.upper())
+    level = _number_of(text)
     if level is None:
-        sys.stderr.write(f"warning: {key} knows no level '{text}': {', '.join(_LEVELS)} or a number\n")
+        sys.stderr.write(f"warning: {key} knows no level '{text.strip()}': {', '.join(_LEVELS)} or a number\n")
     return level

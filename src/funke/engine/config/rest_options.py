@@ -6,6 +6,7 @@ from funke.engine.config.config_option import (
     boolean_option,
     duration_option,
     integer_option,
+    memory_option,
     string_option,
     without_effect,
 )
@@ -67,6 +68,10 @@ RESCALE_HISTORY = integer_option(
     10,
     "How many rescalings of a job are remembered; each was requested by a user, so the default is not 0 as in Flink.",
 )
+LOG_MAX_SIZE = memory_option(
+    "funke.log.max-size", 100 << 20, "How long a log file of the service grows before it is rotated; 0 for ever."
+)
+LOG_FILES = integer_option("env.log.max", 10, "How many rotated log files are kept beside the current one.")
 SLOT_REQUEST_TIMEOUT = duration_option(
     "slot.request.timeout",
     5 * 60_000,

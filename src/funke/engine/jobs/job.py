@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, Protocol
 
@@ -40,6 +40,9 @@ class Job(Protocol):
 
     def checkpoint(self, is_full: bool = False) -> Future[int]:
         """Asks for a checkpoint before the next one is due; the future ends with its number."""
+
+    def set_log_levels(self, default: str, overrides: Mapping[str, str]) -> None:
+        """From which level on functions log: all of them, and those of named loggers."""
 
 
 class SubmittedJob(Job, Protocol):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from funke.engine.config import flink_options as options
+from funke.engine.config.log_levels import LogLevels
 from funke.engine.config.settings import Settings
 from funke.engine.errors import JobCancelledError, LeaseLostError, RecoveryRefusedError, StateError
 from funke.engine.graph.execution_graph import ExecutionVertex
@@ -34,6 +36,7 @@ from funke.engine.jobs.views.metric_names import metrics_by_name
 from funke.engine.jobs.views.view_making import planned_view, with_executions, with_pressures, with_status
 from funke.engine.jobs.views.view_writer import ViewWriter
 from funke.engine.runtime.fault_points import arm
+from funke.engine.runtime.monitoring.worker_logs import driver_log
 from funke.engine.runtime.snapshots.local_copies import remove_copies
 from funke.engine.runtime.spark.spark_session import use_storage_settings
 from funke.engine.runtime.starting.background import note_success
@@ -49,6 +52,7 @@ class RunningJob:
     def __init__(self, graph: StreamGraph, settings: JobSettings) -> None:
         record = settings.record
         use_storage_settings(settings.configuration)
+        driver_log.use(Settings(settings.configuration).get(options.LOG_FORMAT))
         planned = plan_job(graph, settings)
         self.job_id = planned.job_id
         self._record = record
@@ -236,6 +240,16 @@ class RunningJob:
         if self._planned.graph.is_batch:
             raise StateError("a job in batch mode has no checkpoints: it starts anew after a failure")
         return self._checkpoint_coordinator.ask_checkpoint(CheckpointRequest(is_full))
+
+    def set_log_levels(self, default: str, overrides: Mapping[str, str]) -> None:
+        """From which level on functions log from now on; shown in the job's configuration."""
+        LogLevels.require(default, overrides)
+        named = ",".join(f"{name}:{level}" for name, level in overrides.items())
+        changed = {options.PYTHON_LOG_LEVEL.key: default, **({options.PYTHON_LOG_LEVELS.key: named} if named else {})}
+        self._attempts.set_log_levels(LogLevels.of(Settings(changed)))
+        seen = self._planned_view
+        without = {key: value for key, value in seen.configuration.items() if key != options.PYTHON_LOG_LEVELS.key}
+        self._planned_view = replace(seen, configuration={**without, **changed})
 
     @property
     def savepoint_limit_s(self) -> float:

@@ -23,6 +23,7 @@ class Outlook:
     """One job."""
 
     view: JobView
+    run_id: str
     point: Point
     # Whether the service runs its program, or somebody at a command line.
     is_service_run: bool
@@ -62,7 +63,7 @@ def outlooks(cluster: Cluster, now_ms: int) -> list[Outlook]:
         seen_ms = None
         if alarm is not None:
             seen_ms = cluster.acknowledgements.time_of(view.job_id, alarm, now_ms)
-        found.append(Outlook(view, point_of(view), is_service_run, alarm, seen_ms, is_faded))
+        found.append(Outlook(view, job.record.run_id, point_of(view), is_service_run, alarm, seen_ms, is_faded))
     return found
 
 

@@ -34,6 +34,7 @@ def _entry(outlook: Outlook) -> dict[str, Any]:
     last = view.checkpoints.last_checkpoint
     return {
         "jid": view.job_id,
+        "log": f"{outlook.run_id}.log" if outlook.is_service_run else None,
         "origin": "service" if outlook.is_service_run else "command line",
         "records-per-second": _known(point.value("records-in")),
         "lag": _known(point.value("lag")),
@@ -135,6 +136,7 @@ ROUTES = (
             "jobs": [
                 {
                     "jid": str,
+                    "log": Optional(str),
                     "origin": OneOf(("service", "command line")),
                     "records-per-second": _NUMBER,
                     "lag": _NUMBER,

@@ -8,12 +8,13 @@ from typing import Any
 
 from funke.engine.config import flink_options as options
 from funke.engine.config.settings import Settings
+from funke.engine.errors import FunkeError
 from funke.engine.jobs.checkpoints.checkpoints import dispose_checkpoint
 from funke.engine.jobs.checkpoints.savepoints import Afterwards
 from funke.ops.rest.call import Answer, Call, Parameter, RestError, Route
 from funke.ops.rest.job_directory import KnownJob
 from funke.ops.rest.operations import TooManyOperations
-from funke.ops.rest.shapes import ANY, AtLeast, OneOf, Optional, Text
+from funke.ops.rest.shapes import ANY, AtLeast, MapOf, OneOf, Optional, Text
 from funke.ops.rest.vertex_metrics import vertex_id
 
 __all__ = ["ROUTES"]
@@ -68,6 +69,23 @@ def cancel(call: Call) -> Any:
     # Not waited for: callers poll the job.
     _running(call).commanded().cancel()
     return Answer({}, 202)
+
+
+# Log levels
+
+
+def log_levels(call: Call) -> Any:
+    levels = call.body.get("overrides") or {}
+    if not (isinstance(levels, dict) and all(isinstance(each, str) for each in levels.values())):
+        raise RestError(400, "'overrides' must be an object of logger names and levels")
+    default = call.body_text("default")
+    if default is None:
+        raise RestError(400, "'default' must be a level, such as INFO or DEBUG")
+    try:
+        _running(call).commanded().set_log_levels(default, levels)
+    except FunkeError as error:
+        raise RestError(400, str(error)) from None
+    return {}
 
 
 # Savepoints and checkpoints
@@ -232,6 +250,14 @@ ROUTES = (
             "triggerId": _TRIGGER_ID,
         },
         status=202,
+    ),
+    Route(
+        "PUT",
+        "/funke/jobs/{jobid}/log-levels",
+        log_levels,
+        "From which level on the functions of a job log, until it ends: all of them, and those of named loggers",
+        {},
+        {"default": str, "overrides": Optional(MapOf(str))},
     ),
     Route(
         "POST",

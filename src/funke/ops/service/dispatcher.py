@@ -29,6 +29,7 @@ from funke.ops.rest.cluster_state import Slots
 from funke.ops.rest.job_directory import JobDirectory, KnownJob
 from funke.ops.rest.rescale_history import RescaleHistory
 from funke.ops.service.free_cores import FreeCores
+from funke.ops.service.log_rotation import rotate
 from funke.ops.service.program_plan import plan_of_program
 from funke.ops.service.program_runs import ProgramRuns, RunRecord
 from funke.ops.service.service_folder import ServiceFolder
@@ -315,6 +316,8 @@ class Dispatcher:
             if self._tries.begins(record):
                 self._recover(run_id, record)
         self._forget_oldest()
+        most, kept = self.settings.get(rest_options.LOG_MAX_SIZE), self.settings.get(rest_options.LOG_FILES)
+        rotate(self.service.of("logs"), most or 0, kept)
 
     def _lost(self) -> dict[str, JobRecord]:
         """Jobs of the service's programs that had not ended when their driver did, one for each program."""

@@ -19,6 +19,7 @@ from funke.engine.config.secret_keys import without_secrets
 from funke.engine.errors import StateError
 from funke.engine.jobs.records.recovery import RUN_VARIABLE
 from funke.engine.types.json_form import from_json, to_json
+from funke.ops.service.log_rotation import remove_with_rotated
 from funke.ops.service.service_folder import ServiceFolder, read_json, write_json
 from funke.ops.service.warm_driver import IdleDriver
 
@@ -173,7 +174,8 @@ class ProgramRuns:
     def forget(self, run_ids: Sequence[str]) -> None:
         """Removes what is kept of programs."""
         for run_id in run_ids:
-            for path in (self._path(run_id), self._alive_path(run_id), self._folder.of(f"logs/{run_id}.log")):
+            remove_with_rotated(self._folder.of(f"logs/{run_id}.log"))
+            for path in (self._path(run_id), self._alive_path(run_id)):
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(path)
 

@@ -11,7 +11,9 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 
+from funke.engine.config import flink_options as options
 from funke.engine.config.job_defaults import take_hidden_options
+from funke.engine.config.log_format import log_formatter
 from funke.engine.config.settings import Settings
 from funke.engine.errors import ConfigurationError, FunkeError, LeaseLostError
 from funke.engine.jobs.control import Commands, ControlServer
@@ -46,12 +48,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("-D", dest="properties", action="append", default=[], metavar="key=value")
     parser.add_argument("--standby", action="store_true")
     given = parser.parse_args(arguments)
-    logging.basicConfig(
-        level=logging.INFO, format="%(asctime)s %(levelname)-5s %(name)s - %(message)s", stream=sys.stderr
-    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(log_formatter("text"))
+    logging.basicConfig(level=logging.INFO, handlers=[handler])
     try:
         settings = settings_with(given.properties)
         settings.update(Settings(take_hidden_options()))
+        handler.setFormatter(log_formatter(settings.get(options.LOG_FORMAT)))
         serve(settings, given.standby)
     except FunkeError as error:
         _LOG.error("%s", error)

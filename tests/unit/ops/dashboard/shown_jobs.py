@@ -383,6 +383,9 @@ class ShownJob:
     def cancel(self) -> None:
         self.told.append(("cancel", None))
 
+    def set_log_levels(self, default: str, overrides: dict[str, str]) -> None:
+        self.told.append(("log levels", (default, overrides)))
+
     def savepoint(self, folder: str | None, afterwards: str) -> Future[str]:
         self.told.append(("savepoint", (folder, afterwards)))
         made: Future[str] = Future()

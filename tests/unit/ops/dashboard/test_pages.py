@@ -23,6 +23,16 @@ _LOG = """2026-11-16 12:00:01,204 INFO  funke.service: listening on 127.0.0.1:80
 """
 
 
+_JOB_LOG = """2026-11-16 12:00:05,104 INFO  shop - enrich (1/4): rates are loaded
+2026-11-16 12:00:06,110 WARNING shop - enrich (2/4): no rate of XAU
+Traceback (most recent call last):
+KeyError: 'XAU'
+printed by the program
+2026-11-16 12:00:07,871 INFO  shop - parse (1/2): 9 rows
+{"time": "2026-11-16T12:00:08.120Z", "level": "ERROR", "operator": "parse", "subtask": "2/2", "message": "x"}
+"""
+
+
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     with started_browser(tmp_path_factory.mktemp("profile")) as found:
@@ -32,6 +42,8 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def service(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RecordedService]:
     folder = tmp_path_factory.mktemp("service")
+    (folder / f"run-{job_id('orders')[:8]}.log").write_text(_JOB_LOG)
+    (folder / f"run-{job_id('orders')[:8]}.1.log").write_text("earlier\n")
     (folder / "service.log").write_text(_LOG * 12)
     (folder / "programs").mkdir(mode=0o700)
     (folder / "programs" / f"{'a' * 32}_orders.py").write_text("print(1)\n")
@@ -78,7 +90,8 @@ PAGES = {
         f"workers?worker=worker-1-{job_id('orders')[:12]}",
         r"8 workers on 2 hosts have 10 slots\. 3 of 13 slots are free\.",
     ),
-    "logs": ("logs", r"1 file; service\.log was written last, .+ ago\."),
+    "logs": ("logs?file=service.log", r"3 files; service\.log was written last, .+ ago\."),
+    "job-logs": (_of("orders", "logs"), r"Its program wrote last .+ ago; \d+ B in all\."),
     "configuration": ("configuration", r"The service has 4 settings of its own; everything else has its default\."),
     "submit": ("submit", r"1 program can be run; the newest is orders\.py, sent .+ ago\."),
 }
@@ -114,7 +127,8 @@ SHOWN = {
     "job-configuration": ("region", "******"),
     "configuration": ("Subtasks per operator", "options are known"),
     "workers": ("Network buffers", "419 MB of 2.1 GB"),
-    "logs": ("KeyError: 'price'",),
+    "logs": ("KeyError: 'price'", "orders, part 1 before"),
+    "job-logs": ("rates are loaded", "Functions log from"),
 }
 
 
@@ -216,6 +230,32 @@ def test_keys(browser: Browser, service: RecordedService) -> None:
     assert f"vertex={_ENRICH}" in browser.address()
     browser.keys(Browser.ESCAPE)
     browser.wait("no panel", lambda: not browser.run("return Boolean(document.querySelector('.side'))"))
+
+
+@pytest.mark.parametrize(
+    ("chosen", "shown"),
+    [
+        ("level=WARN", [1, 2, 3, 4, 6]),
+        ("task=enrich", [0, 1, 2, 3, 4]),
+        ("task=enrich&part=2", [1, 2, 3, 4]),
+        ("task=parse&level=ERROR", [6]),
+        ("part=3", []),
+    ],
+)
+def test_lines_of_a_subtask(browser: Browser, service: RecordedService, chosen: str, shown: list[int]) -> None:
+    browser.go(_of("orders", f"logs?{chosen}"))
+    wanted = [line for number, line in enumerate(_JOB_LOG.splitlines()) if number in shown]
+    lines = "return [...document.querySelectorAll('.log span')].map((each) => each.innerText.trim()).filter(Boolean)"
+    browser.wait("the lines", lambda: browser.run(lines) == wanted)
+
+
+def test_levels_are_changed(browser: Browser, service: RecordedService) -> None:
+    browser.go(_of("orders", "logs"))
+    browser.wait("the levels", lambda: "Functions log from" in browser.text())
+    change = "const found = document.querySelector('.levels select'); found.value = 'DEBUG';"
+    browser.run(change + "found.dispatchEvent(new Event('change', {bubbles: true}))")
+    browser.wait("that it is told", lambda: ("log levels", ("DEBUG", {})) in _told(service, "orders"))
+    service.jobs["orders"].told.clear()
 
 
 def test_every_option_is_explained(browser: Browser, service: RecordedService) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import json
 import logging
 from collections.abc import Iterator
 
@@ -11,8 +12,10 @@ import pytest
 
 from funke.engine.config.log_levels import LogLevels
 from funke.engine.config.settings import Settings
+from funke.engine.errors import ConfigurationError
+from funke.engine.jobs.notices import notice
 from funke.engine.operators.operator import Operator, OperatorContext, Output, TaskInfo
-from funke.engine.runtime.monitoring.worker_logs import WorkerLogs, log_in_driver
+from funke.engine.runtime.monitoring.worker_logs import WorkerLogs, driver_log, log_in_driver
 from funke.engine.types.driver_messages import LogLine
 
 
@@ -156,3 +159,36 @@ def test_the_driver_leaves_lines_to_logging_that_is_set_up(
         ("Map (1/2): 100 % of it", "ERROR", 1.5)
     ]
     assert capsys.readouterr().err == ""
+
+
+def test_levels_change_while_it_runs(logs: WorkerLogs) -> None:
+    with logs.installed(LogLevels(overrides=(("shop.x", logging.ERROR),))):
+        logs.install(LogLevels(logging.WARNING, (("shop", logging.DEBUG),)))
+        logging.getLogger("shop.x").debug("its own level is gone")
+        logging.info("no")
+        logs.install(LogLevels())
+        logging.getLogger("shop.y").debug("no")
+        logging.info("yes")
+    assert [line.text for line in logs.take()] == ["its own level is gone", "yes"]
+
+
+def test_a_level_that_there_is_not_is_rejected() -> None:
+    LogLevels.require("debug", {"shop": "10"})
+    with pytest.raises(ConfigurationError, match=r"there is no log level 'LOUD'; expected OFF, .+ or a number"):
+        LogLevels.require("INFO", {"shop": "LOUD"})
+
+
+def test_lines_can_be_json(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
+    driver_log.use("json")
+    try:
+        log_in_driver(LogLine("shop", logging.WARNING, 'no "rate"', 1_700_000_000.5, "Map: parse (3/4)"))
+        notice("warning: the disk is full")
+    finally:
+        driver_log.use("text")
+    line, noticed = (json.loads(each) for each in capsys.readouterr().err.splitlines())
+    assert line == {
+        **{"time": "2023-11-14T22:13:20.500+00:00", "level": "WARNING", "logger": "shop"},
+        **{"operator": "Map: parse", "subtask": "3/4", "message": 'no "rate"'},
+    }
+    assert (noticed["level"], noticed["message"]) == ("WARNING", "the disk is full")

@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import partial
 
 from funke.engine.config import flink_options as options
+from funke.engine.config.log_levels import LogLevels
 from funke.engine.errors import (
     ConfigurationError,
     GraphError,
@@ -47,6 +48,7 @@ from funke.engine.jobs.submission.session_differences import warn_of_other_sessi
 from funke.engine.runtime.job_files.dependencies import distribute
 from funke.engine.runtime.job_files.shared_paths import probed
 from funke.engine.runtime.monitoring.flame_samples import SampledStack, SampleOrder
+from funke.engine.runtime.slots.slot_calls import change_log_levels, sample
 from funke.engine.runtime.spark.spark_session import (
     JobSpark,
     forget_lost_application,
@@ -123,7 +125,16 @@ class JobAttempts:
         if runner is None or not slots:
             return {}
         with ThreadPoolExecutor(len(slots), "funke-samples") as callers:
-            return dict(zip(slots, callers.map(lambda slot: runner.sample(slot, order), slots)))
+            return dict(zip(slots, callers.map(lambda slot: sample(*runner.access(slot), order), slots)))
+
+    def set_log_levels(self, levels: LogLevels) -> None:
+        """From which level on functions log, in all slots and in those of later attempts; waits for it."""
+        with self.lock:
+            self.package = replace(self.package, log_levels=levels)
+            runner = self._runner
+        for slot in list(runner.addresses) if runner is not None else ():
+            with contextlib.suppress(OSError):  # a slot that has ended; the next one starts with them
+                change_log_levels(*runner.access(slot), levels)
 
     def cancel(self) -> None:
         """Lets no attempt begin; the lock is held."""
@@ -182,7 +193,9 @@ class JobAttempts:
                 if not self._is_restarting_after(failure):
                     raise
                 attempt = self._next_attempt(failure)
-            self.package = replace(self.package, attempt=attempt, credentials=self.package.credentials.renewed())
+            with self.lock:
+                renewed = self.package.credentials.renewed()
+                self.package = replace(self.package, attempt=attempt, credentials=renewed)
             self._lifecycle.enter(JobStatus.CREATED)
 
     def _next_attempt(self, failure: Exception) -> int:

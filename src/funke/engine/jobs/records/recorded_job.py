@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import replace
 from threading import Thread
@@ -84,6 +84,10 @@ class EndedJob:
         """There is nothing left to write down."""
         raise StateError(f"job {self.job_id} has ended")
 
+    def set_log_levels(self, default: str, overrides: Mapping[str, str]) -> None:
+        """Nothing of it logs any more."""
+        raise StateError(f"job {self.job_id} has ended")
+
     def result(self) -> JobSummary:
         """The summary, or what made the job fail."""
         return self.result_future.result()
@@ -148,6 +152,10 @@ class RemoteJob:
     def checkpoint(self, is_full: bool = False) -> Future[int]:
         """Takes a checkpoint now."""
         return self._ask("checkpoint", is_full=is_full)
+
+    def set_log_levels(self, default: str, overrides: Mapping[str, str]) -> None:
+        """From which level on its functions log."""
+        ask(self._path, "log_levels", self._silence_s, default=default, overrides=dict(overrides))
 
     def _ask(self, command: str, **arguments: Any) -> Future[Any]:
         answer: Future[Any] = Future()

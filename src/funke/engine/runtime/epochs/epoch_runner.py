@@ -23,11 +23,9 @@ from funke.engine.runtime.epochs.delivery import (
     start_slot,
 )
 from funke.engine.runtime.epochs.results import Failure, to_failure
-from funke.engine.runtime.monitoring.flame_samples import SampledStack, SampleOrder
 from funke.engine.runtime.slots.fork_server import open_fork_server
 from funke.engine.runtime.slots.slot import Delivery, EpochHeader
 from funke.engine.runtime.slots.slot_address import SlotAddress
-from funke.engine.runtime.slots.slot_calls import sample
 from funke.engine.runtime.slots.worker_setup import JobPackage, prepare_spark_worker
 from funke.engine.runtime.snapshots.checkpoint_order import CheckpointNotifications
 from funke.engine.runtime.spark.spark_input import spark_frames
@@ -182,9 +180,9 @@ class EpochRunner:
 
         return spark_frames(rows, read)
 
-    def sample(self, slot: int, order: SampleOrder) -> tuple[SampledStack, ...]:
-        """What a slot does, seen so many times; from any thread."""
-        return sample(self.addresses[slot], self._credentials, order)
+    def access(self, slot: int) -> tuple[SlotAddress, Credentials]:
+        """What a call to a slot needs; from any thread, and also when the slot's loop is stuck."""
+        return self.addresses[slot], self._credentials
 
     def _slot_of(self, order: ReadOrder) -> int:
         return self._plan.placements[order.vertex_id].first_slot + order.subtask

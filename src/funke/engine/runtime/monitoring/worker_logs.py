@@ -9,11 +9,12 @@ import time
 from collections.abc import Callable, Iterator
 from types import FrameType
 
+from funke.engine.config.log_format import log_formatter
 from funke.engine.config.log_levels import LogLevels
 from funke.engine.operators.operator import Operator
 from funke.engine.types.driver_messages import LogLine
 
-__all__ = ["WorkerLogs", "log_in_driver", "worker_logs"]
+__all__ = ["WorkerLogs", "driver_log", "log_in_driver", "worker_logs"]
 
 # Messages below a warning from libraries that Funke itself uses are dropped, unless an override asks for them.
 _LIBRARIES = (
@@ -24,7 +25,6 @@ _LIBRARIES = (
 _MOST_AT_ONCE = 1000
 _PER_SECOND = 200.0
 _MOST_CHARACTERS = 8192
-_FORMAT = "%(asctime)s %(levelname)-5s %(name)s - %(message)s"
 
 
 class WorkerLogs(logging.Handler):
@@ -35,6 +35,7 @@ class WorkerLogs(logging.Handler):
         self._clock = clock
         self._lines: list[LogLine] = []
         self._dropped = 0
+        self._named: set[str] = set()
         self._budget = float(_MOST_AT_ONCE)
         self._refilled = clock()
 
@@ -43,6 +44,9 @@ class WorkerLogs(logging.Handler):
         root = logging.getLogger()
         root.handlers[:] = [self]
         root.setLevel(levels.default)
+        for name in self._named:
+            logging.getLogger(name).setLevel(logging.NOTSET)
+        self._named = {name for name, _ in levels.overrides}
         quiet = max(levels.default, logging.WARNING)
         for name, level in (*((name, quiet) for name in _LIBRARIES), *levels.overrides):
             logging.getLogger(name).setLevel(level)
@@ -122,13 +126,37 @@ def _operator_on_stack() -> str:
 worker_logs = WorkerLogs()
 
 
+class DriverLog:
+    """Where lines go for which the program has not set up logging."""
+
+    def __init__(self) -> None:
+        self.use("text")
+
+    def use(self, kind: str) -> None:
+        """Takes the format of `funke.log.format`."""
+        self.is_json = kind == "json"
+        self._formatter = log_formatter(kind)
+
+    def write(self, record: logging.LogRecord) -> None:
+        """Writes a line on standard error."""
+        sys.stderr.write(self._formatter.format(record) + "\n")
+
+
+# There is one standard error for each process.
+driver_log = DriverLog()
+
+
 def log_in_driver(line: LogLine) -> None:
     """Logs a worker's line under its logger here; on standard error when the program has not set up logging."""
     logger = logging.getLogger(line.logger)
-    text = f"{line.operator}: {line.text}" if line.operator else line.text
+    is_apart = driver_log.is_json and not logger.hasHandlers()
+    text = f"{line.operator}: {line.text}" if line.operator and not is_apart else line.text
     record = logging.LogRecord(line.logger, line.level, "", 0, text, None, None)
     record.created, record.msecs = line.created_s, line.created_s % 1 * 1000
+    if is_apart and line.operator:
+        operator, _, subtask = line.operator.rpartition(" ")
+        record.__dict__.update(operator=operator, subtask=subtask.strip("()"))
     if not logger.hasHandlers():
-        sys.stderr.write(logging.Formatter(_FORMAT).format(record) + "\n")
+        driver_log.write(record)
     elif logger.isEnabledFor(line.level):
         logger.handle(record)

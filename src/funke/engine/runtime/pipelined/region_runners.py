@@ -11,9 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from funke.engine.planner.regions import Region
-from funke.engine.runtime.monitoring.flame_samples import SampledStack, SampleOrder
 from funke.engine.runtime.pipelined.stream_runner import StreamRunner
 from funke.engine.runtime.slots.slot_address import SlotAddress
+from funke.engine.trust.credentials import Credentials
 
 __all__ = ["RegionRunners"]
 
@@ -111,12 +111,12 @@ class RegionRunners:
         for runner in self._live():
             runner.send_all(message)
 
-    def sample(self, slot: int, order: SampleOrder) -> tuple[SampledStack, ...]:
-        """What a slot does, seen so many times; from any thread."""
+    def access(self, slot: int) -> tuple[SlotAddress, Credentials]:
+        """What a call to a slot needs; from any thread."""
         runner = self._runners.get(self._region_of[slot])
         if runner is None:
             raise ConnectionError(f"slot {slot} is restarting")
-        return runner.sample(slot, order)
+        return runner.access(slot)
 
     def receive(self, wait_s: float) -> Iterator[tuple[int, Any]]:
         """What slots have said, after at most so long; a slot that is gone says a Failure."""

@@ -22,13 +22,12 @@ from funke.engine.planner.regions import Region
 from funke.engine.runtime.blocks.block_codec import decode, encode
 from funke.engine.runtime.epochs.delivery import lost_slot, start_error, start_slot
 from funke.engine.runtime.epochs.results import Failure, to_failure
-from funke.engine.runtime.monitoring.flame_samples import SampledStack, SampleOrder
 from funke.engine.runtime.pipelined.connection import MESSAGE, Connection
 from funke.engine.runtime.pipelined.messages import Begin, Born, Ready
 from funke.engine.runtime.pipelined.streaming_host import ACCOMPANY
 from funke.engine.runtime.slots.fork_server import open_fork_server
 from funke.engine.runtime.slots.slot_address import SlotAddress, listen_for_hosts
-from funke.engine.runtime.slots.slot_calls import connect, sample
+from funke.engine.runtime.slots.slot_calls import connect
 from funke.engine.runtime.slots.worker_setup import ControlAddress, JobPackage, prepare_spark_worker
 from funke.engine.runtime.spark.spark_session import OnSpark, is_embedded
 from funke.engine.runtime.spark.spark_tasks import (
@@ -40,6 +39,7 @@ from funke.engine.runtime.spark.spark_tasks import (
     running_tasks,
     ship_funke,
 )
+from funke.engine.trust.credentials import Credentials
 from funke.engine.trust.greeter import Greeter
 from funke.engine.trust.peers import limit_silence, listen_at
 from funke.engine.trust.private_files import make_private_folder
@@ -253,9 +253,9 @@ class StreamRunner:
         for connection in self._connections.values():
             connection.send(MESSAGE, encoded)
 
-    def sample(self, slot: int, order: SampleOrder) -> tuple[SampledStack, ...]:
-        """What a slot does, seen so many times; from any thread, and also when its loop is stuck."""
-        return sample(self.addresses[slot], self._credentials, order)
+    def access(self, slot: int) -> tuple[SlotAddress, Credentials]:
+        """What a call to a slot needs; from any thread, and also when the slot's loop is stuck."""
+        return self.addresses[slot], self._credentials
 
     def receive(self, wait_s: float) -> Iterator[tuple[int, Any]]:
         """What slots have said, after at most so long; a slot that is gone says a Failure."""

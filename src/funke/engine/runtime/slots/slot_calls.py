@@ -7,6 +7,7 @@ import pickle
 import socket
 from typing import TYPE_CHECKING, Any
 
+from funke.engine.config.log_levels import LogLevels
 from funke.engine.runtime.blocks.frames import FrameSocket
 from funke.engine.runtime.monitoring.flame_samples import SampledStack, SampleOrder
 from funke.engine.runtime.slots.slot_address import SlotAddress
@@ -16,7 +17,7 @@ from funke.engine.trust.peers import connect_to_own, prepare_for_hosts, prove_to
 if TYPE_CHECKING:
     from funke.engine.trust.tls import TlsSettings
 
-__all__ = ["connect", "reach_host", "sample"]
+__all__ = ["change_log_levels", "connect", "reach_host", "sample"]
 
 # How long a slot may take to answer a greeting: it may have been started only just now, with many others.
 _GREETING_S = 60.0
@@ -48,6 +49,12 @@ def sample(address: SlotAddress, credentials: Credentials, order: SampleOrder) -
     with contextlib.closing(connect(address, credentials, order, limit_s)) as slot:
         found: tuple[SampledStack, ...] = pickle.loads(slot.receive_message())
         return found
+
+
+def change_log_levels(address: SlotAddress, credentials: Credentials, levels: LogLevels) -> None:
+    """Has a slot log from other levels on; waits until it does."""
+    with contextlib.closing(connect(address, credentials, levels, _GREETING_S)) as slot:
+        slot.receive()
 
 
 def _reach(address: SlotAddress, tls: TlsSettings | None, greeting_s: float) -> socket.socket:

@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
+from funke.engine.config.log_levels import LogLevels
 from funke.engine.planner.plan import Plan
 from funke.engine.runtime.blocks.frames import FrameSocket
 from funke.engine.runtime.epochs.results import Failure, to_failure
@@ -166,6 +167,10 @@ class SlotHost(ABC, Generic[S]):
         self._last_call = time.monotonic()
         if isinstance(order, SampleOrder):
             self._sample(order, frames)
+        elif isinstance(order, LogLevels):
+            with contextlib.closing(frames), contextlib.suppress(OSError):
+                worker_logs.install(order)
+                frames.send_end()
         else:
             self.on_call(order, connection, frames)
 

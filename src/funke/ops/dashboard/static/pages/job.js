@@ -12,6 +12,7 @@ import { TimelinePage } from "./timeline.js";
 import { StatePage } from "./state.js";
 import { HistoryPage } from "./history.js";
 import { MetricsPage } from "./metrics.js";
+import { JobLogsPage } from "./logs.js";
 import { SqlPage } from "./sql.js";
 import { JobConfigurationPage } from "./configuration.js";
 
@@ -24,6 +25,7 @@ export const TABS = [
   ["history", "History", HistoryPage],
   ["metrics", "Metrics", MetricsPage],
   ["sql", "SQL", SqlPage],
+  ["logs", "Logs", JobLogsPage],
   ["configuration", "Configuration", JobConfigurationPage],
 ];
 
