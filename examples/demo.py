@@ -135,11 +135,11 @@ def print_summary(client, rate):
     """Waits for the job and tells what it did."""
     seconds = client.get_job_execution_result().result().get_net_runtime() / 1000
     metrics = client.get_metrics()
-    records, epochs = metrics["records_read"], metrics["epochs"]
+    records = metrics["records_read"]
     late = sum(value for name, value in metrics.items() if name.endswith("latePayments"))
     print(
-        f"{records:,} records, {records / seconds:,.0f} records/s (the source is paced: {rate:,.0f} a second at most, "
-        f"--rate changes it), {epochs} epochs, {late} late records"
+        f"{records:,} records, of which {late} came too late, in {seconds:.0f} s: {records / seconds:,.0f} records/s, "
+        f"because the source is paced at {rate:,.0f} a second (--rate N changes that)"
     )
 
 

@@ -52,6 +52,8 @@ def test_it_is_changed(env: StreamExecutionEnvironment) -> None:
         assert not heard.is_set()
         job.set_log_levels("INFO", {"shop": "DEBUG"})
         assert heard.wait(30)
+        stacks = {each.name: each.stack for each in job.thread_stacks()[0]}
+        assert "slot_loop.py" in stacks["MainThread"]
         assert job.view().configuration["python.logging.level.overrides"] == "shop:DEBUG"
     finally:
         logger.removeHandler(handler)

@@ -178,6 +178,14 @@ class TestOperatorIds:
         with pytest.raises(GraphError, match="uid 'x' is used by two operators"):
             self.ids("x", "x")
 
+    def test_both_lines_of_a_uid_that_is_used_twice_are_named(self) -> None:
+        builder = GraphBuilder()
+        first = builder.map(builder.source(), uid="x", user_line="job.py:4")
+        builder.map(first, uid="x", user_line="job.py:9")
+        wanted = r"give each its own\n  'Map' in your job: job\.py:4\n  'Map' in your job: job\.py:9$"
+        with pytest.raises(GraphError, match=wanted):
+            to_job_graph(builder.graph)
+
     def test_a_uid_hash_is_taken_as_it_is(self) -> None:
         builder = GraphBuilder()
         builder.map(builder.source(), uid_hash="0" * 32)

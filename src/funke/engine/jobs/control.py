@@ -143,6 +143,7 @@ def serve_commands(path: str, job: Job, savepoint_limit_s: float) -> ControlServ
             "status": lambda: job.status().name,
             "view": lambda: to_json(job.view()),
             "flame_graph": lambda **asked: to_json(job.flame_graph(**asked)),
+            "threads": lambda: to_json(job.thread_stacks()),
             "log_levels": job.set_log_levels,
             "cancel": lambda: job.cancel().result(),
             "savepoint": savepoint,

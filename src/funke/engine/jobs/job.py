@@ -10,6 +10,7 @@ from funke.engine.graph.execution_graph import ExecutionVertex
 from funke.engine.jobs.checkpoints.savepoints import Afterwards
 from funke.engine.jobs.views.flame_graph import FlameGraph, FlameKind
 from funke.engine.jobs.views.job_view import ExceptionView, JobView
+from funke.engine.runtime.thread_dump import ThreadStack
 from funke.engine.types.job_status import JobStatus
 from funke.engine.types.job_summary import JobSummary
 
@@ -31,6 +32,9 @@ class Job(Protocol):
 
     def flame_graph(self, vertex_id: int, kind: FlameKind = "FULL", subtask: int | None = None) -> FlameGraph:
         """Which functions take the time of a vertex, or of one of its subtasks."""
+
+    def thread_stacks(self) -> dict[int, tuple[ThreadStack, ...]]:
+        """What the threads of each slot do."""
 
     def cancel(self) -> Future[None]:
         """Asks the job to end; the future ends when it has."""

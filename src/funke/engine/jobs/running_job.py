@@ -40,6 +40,7 @@ from funke.engine.runtime.monitoring.worker_logs import driver_log
 from funke.engine.runtime.snapshots.local_copies import remove_copies
 from funke.engine.runtime.spark.spark_session import use_storage_settings
 from funke.engine.runtime.starting.background import note_success
+from funke.engine.runtime.thread_dump import ThreadStack
 from funke.engine.types.job_status import JobStatus
 from funke.engine.types.job_summary import JobSummary
 
@@ -197,6 +198,10 @@ class RunningJob:
     def flame_graph(self, vertex_id: int, kind: FlameKind = "FULL", subtask: int | None = None) -> FlameGraph:
         """Which functions take the time of a vertex, or of one of its subtasks."""
         return TERMINATED if self._has_ended else self._flames.look(vertex_id, kind, subtask)
+
+    def thread_stacks(self) -> dict[int, tuple[ThreadStack, ...]]:
+        """What the threads of each slot do."""
+        return {} if self._has_ended else self._attempts.thread_stacks()
 
     def exceptions(self) -> list[ExceptionView]:
         """The last failures of the job, newest first."""

@@ -185,5 +185,9 @@ def _refuse_repeated(graph: StreamGraph, ids: dict[int, str]) -> None:
         if other is not node:
             raise GraphError(
                 f"uid '{node.uid or node.uid_hash}' is used by two operators, '{other.title}' and '{node.title}'; "
-                "give each its own"
+                f"give each its own{_lines_of(other, node)}"
             )
+
+
+def _lines_of(*nodes: StreamNode) -> str:
+    return "".join(f"\n  '{node.title}' in your job: {node.user_line}" for node in nodes if node.user_line)

@@ -20,7 +20,7 @@ from funke.ops.cli.error_report import print_error
 from funke.ops.cli.program import prepare_program
 from funke.ops.cli.properties import settings_with
 
-__all__ = ["main", "main_of_module", "reporting", "run"]
+__all__ = ["COMMANDS", "command_of", "main", "main_of_module", "reporting", "run"]
 
 HELP = """\
 usage: funke run [options] program.py [arguments of the program]
@@ -28,7 +28,7 @@ usage: funke run [options] program.py [arguments of the program]
        funke sql [-e statements | -f file]
        funke list [-r] [-s] [-a]
        funke status <job id>
-       funke logs [-f] <job id>
+       funke logs [-f | --level DEBUG] <job id>
        funke top [--once]
        funke cancel <job id>
        funke savepoint <job id> [folder] | -d <savepoint>
@@ -36,7 +36,7 @@ usage: funke run [options] program.py [arguments of the program]
        funke checkpoint [-full] <job id>
        funke recover <job id> | --all | --watch
        funke start-cluster [--standby] | stop-cluster [--keep-jobs] | dashboard
-       funke memory | doctor | docs
+       funke memory | doctor | docs | completion bash|zsh|fish
        funke --version
 
   run        run a PyFlink program on Spark; python -m funke program.py does the same
@@ -44,8 +44,8 @@ usage: funke run [options] program.py [arguments of the program]
   sql        run SQL statements: those given, those of a file, or as you type them; funke sql --help
   list       show running jobs and those whose driver is gone; -a: also those that have ended
   status     show how a job stands: its driver, what holds it up, its last checkpoint, its failures
-  logs       show what the program of a job has printed, if the service runs it; -f: go on as it prints more
-  top        show running jobs and how busy their operators are, live
+  logs       show what the program of a job has printed, if the service runs it; -f: go on; --level: log more or less
+  top        show running jobs and how busy their operators are, live; q ends it
   cancel     end a running job
   savepoint  write down the state of a running job, which goes on; -d: remove a savepoint
   stop       end a running job with a savepoint; -d: let all timers fire before
@@ -58,6 +58,7 @@ usage: funke run [options] program.py [arguments of the program]
   memory     show Flink's memory model for the configuration
   doctor     look whether Java, Python, Spark, ports, storage and clocks are as they should be
   docs       show the documentation in a browser, without a network
+  completion print what completes commands, options and job ids in a shell; funke completion --help
 
 Every command but sql takes --json. A job is named by its id or the start of it. Only jobs with checkpointing can be
 recovered.
@@ -85,7 +86,20 @@ _JOB_COMMANDS = {
     "stop-cluster": ("cluster_commands", "stop_cluster"),
     "dashboard": ("cluster_commands", "open_dashboard"),
     "docs": ("docs", "show_docs"),
+    "completion": ("completion", "show_completion"),
 }
+
+
+COMMANDS = ("run", "run-application", "info", "sql", *_JOB_COMMANDS)
+
+
+def command_of(name: str) -> Callable[[list[str]], None]:
+    """What runs a command that is not about a program."""
+    if name == "sql":
+        from funke.ops.cli.sql.command import sql
+
+        return sql
+    return _job_command(name)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -122,7 +136,7 @@ def _main(given: list[str]) -> int:
         "info": _info,
     }
     if given[0] not in commands:
-        meant = did_you_mean(given[0], (*commands, *_JOB_COMMANDS, "sql", "help", "version"))
+        meant = did_you_mean(given[0], (*COMMANDS, "help", "version"))
         hint = f"; to run it: funke run {given[0]}" if given[0].endswith(".py") else meant or "; see `funke --help`"
         return reporting(lambda: _refuse(f"there is no command '{given[0]}'{hint}"))
     options = ["-d", *given[1:]] if given[0] == "run-application" else given[1:]
@@ -131,7 +145,7 @@ def _main(given: list[str]) -> int:
 
 def main_of_module(arguments: Sequence[str]) -> int:
     """Run `python -m funke`, where the command may be left out."""
-    known = ("run", "run-application", "info", "sql", "help", "version", "-h", "--help", "--version", *_JOB_COMMANDS)
+    known = (*COMMANDS, "help", "version", "-h", "--help", "--version")
     is_command = not arguments or arguments[0] in known
     return main(arguments if is_command else ["run", *arguments])
 

@@ -16,7 +16,17 @@ from typing import Any, NoReturn
 from funke.engine.types.json_form import to_json
 from funke.engine.types.near_names import did_you_mean
 
-__all__ = ["CommandParser", "finish", "is_looked_at", "new_parser", "print_json", "say", "show_help", "show_table"]
+__all__ = [
+    "CommandParser",
+    "asking_for_options",
+    "finish",
+    "is_looked_at",
+    "new_parser",
+    "print_json",
+    "say",
+    "show_help",
+    "show_table",
+]
 __all__ += ["waiting"]
 
 _HELP_STYLES = {
@@ -33,8 +43,33 @@ _STATUS_STYLES = {
 }
 
 
+class _OptionsAreKnown(Exception):
+    """Ends a command that was only asked for its options."""
+
+
+@contextlib.contextmanager
+def asking_for_options() -> Iterator[list[str]]:
+    """A command that is called in this block does nothing but tell its options."""
+    CommandParser.asked = found = []
+    try:
+        with contextlib.suppress(_OptionsAreKnown):
+            yield found
+    finally:
+        CommandParser.asked = None
+
+
 class CommandParser(argparse.ArgumentParser):
     """Shows its help in colours, and tells which option may be meant by one that there is not."""
+
+    # Filled instead of parsing, while somebody asks.
+    asked: list[str] | None = None
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Read a command line."""
+        if CommandParser.asked is None:
+            return super().parse_args(args, namespace)
+        CommandParser.asked.extend(each for action in self._actions for each in action.option_strings)
+        raise _OptionsAreKnown
 
     def error(self, message: str) -> NoReturn:
         """Refuse a command line."""

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import select
+import sys
 import time
+from collections.abc import Callable, Iterator
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -19,11 +24,12 @@ from funke.ops.rest.job_directory import JobDirectory, KnownJob
 __all__ = ["show_top", "top_table"]
 
 _PAUSE_S = 1.0
+_Key = Callable[[float], str]
 _UNITS = ("", "k", "M", "G", "T")
 
 
 def show_top(arguments: list[str]) -> None:
-    """Draw the table until the user interrupts."""
+    """Draw the table until the user presses q, or interrupts."""
     parser = job_parser("top", "shows running jobs and how busy their operators are")
     parser.add_argument("--once", action="store_true", help="draw it once, for scripts")
     given = parser.parse_args(arguments)
@@ -34,10 +40,38 @@ def show_top(arguments: list[str]) -> None:
     if given.once:
         console.print(top_table(directory))
         return
-    with Live(top_table(directory), console=console, auto_refresh=False, screen=console.is_terminal) as live:
-        while True:
-            time.sleep(_PAUSE_S)
+    with (
+        single_keys() as next_key,
+        Live(top_table(directory), console=console, auto_refresh=False, screen=console.is_terminal) as live,
+    ):
+        while next_key(_PAUSE_S) not in ("q", "Q"):
             live.update(top_table(directory), refresh=True)
+
+
+@contextlib.contextmanager
+def single_keys() -> Iterator[_Key]:
+    """Waits for a key without Enter, for some seconds; without a terminal there are no keys, and it only waits."""
+    if not sys.stdin.isatty():
+        yield _no_key
+        return
+    import termios
+    import tty
+
+    before = termios.tcgetattr(sys.stdin)
+    try:
+        tty.setcbreak(sys.stdin)
+        yield lambda seconds: os.read(sys.stdin.fileno(), 1).decode("ascii", "replace") if _has_key(seconds) else ""
+    finally:
+        termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
+
+
+def _no_key(seconds: float) -> str:
+    time.sleep(seconds)
+    return ""
+
+
+def _has_key(seconds: float) -> bool:
+    return bool(select.select([sys.stdin], [], [], seconds)[0])
 
 
 def top_table(directory: JobDirectory) -> Group:

@@ -5,11 +5,9 @@ from __future__ import annotations
 import os
 import platform
 import sys
-import threading
 import time
-import traceback
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +17,7 @@ from funke.engine.config.memory_model import MemoryModelError, worker_memory
 from funke.engine.config.secret_keys import masked
 from funke.engine.config.settings import Settings
 from funke.engine.jobs.views.job_view import JobView
+from funke.engine.runtime.thread_dump import ThreadStack, thread_stacks
 from funke.engine.types.job_status import JobStatus
 from funke.ops.metrics.cluster_metrics import USED_MEMORY, cluster_metrics, process_metrics
 from funke.ops.rest.call import Answer, Call, Parameter, RestError, Route
@@ -127,17 +126,11 @@ def _log(call: Call, name: str) -> Answer:
 
 
 def thread_dump(call: Call) -> Any:
-    frames = sys._current_frames()
-    return {
-        "threadInfos": [
-            {
-                "threadName": thread.name,
-                "stringifiedThreadInfo": "".join(traceback.format_stack(frames[thread.ident])),
-            }
-            for thread in threading.enumerate()
-            if thread.ident in frames
-        ]
-    }
+    return _thread_infos((each.name, each) for each in thread_stacks())
+
+
+def _thread_infos(named: Iterable[tuple[str, ThreadStack]]) -> dict[str, Any]:
+    return {"threadInfos": [{"threadName": name, "stringifiedThreadInfo": each.stack} for name, each in named]}
 
 
 def job_log_url(call: Call) -> Any:
@@ -311,8 +304,13 @@ def task_manager_log_url(call: Call) -> Any:
 
 
 def task_manager_thread_dump(call: Call) -> Any:
-    _worker_of(call)
-    raise RestError(501, "For stack samples of slots see /jobs/:jobid/vertices/:vertexid/flamegraph")
+    worker = _worker_of(call)
+    job = call.cluster.jobs.find(worker.view.job_id)
+    own = {each.slot for vertex in worker.view.vertices for each in vertex.subtasks if each.host == worker.host}
+    found = job.commanded().thread_stacks() if job is not None else {}
+    return _thread_infos(
+        (f"slot {slot}: {each.name}", each) for slot, stacks in sorted(found.items()) if slot in own for each in stacks
+    )
 
 
 def no_datasets(call: Call) -> Any:

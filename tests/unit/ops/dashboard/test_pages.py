@@ -182,6 +182,10 @@ def test_barriers_would_be_found(browser: Browser, service: RecordedService) -> 
 
 
 WORDS = [
+    ("behind(1e12 - 4000, 1e12)", "−4 s"),
+    ("behind(4000, 1.7e12)", "test data"),
+    ("behind(-9223372036854775808, 1.7e12)", "not started"),
+    ("behind(9223372036854775807, 1.7e12)", "end"),
     ("count(0)", "0"),
     ("count(1234567)", "1.2 M"),
     ("rate(412000)", "412 k/s"),
@@ -199,7 +203,7 @@ WORDS = [
 
 
 def test_numbers_are_told_as_people_do(browser: Browser, service: RecordedService) -> None:
-    names = "count, rate, bytes, percent, duration, ago, list, chainParts, withoutUpload"
+    names = "behind, count, rate, bytes, percent, duration, ago, list, chainParts, withoutUpload"
     cases = ", ".join(expression for expression, _ in WORDS)
     script = f"const {{{names}}} = await import('/dashboard/words.js'); return [{cases}]"
     assert browser.run(script) == [wanted for _, wanted in WORDS]
@@ -256,6 +260,14 @@ def test_levels_are_changed(browser: Browser, service: RecordedService) -> None:
     browser.run(change + "found.dispatchEvent(new Event('change', {bubbles: true}))")
     browser.wait("that it is told", lambda: ("log levels", ("DEBUG", {})) in _told(service, "orders"))
     service.jobs["orders"].told.clear()
+
+
+def test_threads_are_shown(browser: Browser, service: RecordedService) -> None:
+    browser.show(1440, "light")
+    browser.go(PAGES["workers"][0])
+    browser.click("button", "Take a thread dump")
+    browser.wait("a stack", lambda: "line 35, in enrich" in browser.text())
+    assert browser.accessibility() == []
 
 
 def test_every_option_is_explained(browser: Browser, service: RecordedService) -> None:

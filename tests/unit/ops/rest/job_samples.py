@@ -160,6 +160,7 @@ def driven(owned: OwnedRecord, view: JobView, asked: list[tuple[str, Any]]) -> I
 
     commands = {
         "view": lambda: to_json(view),
+        "threads": lambda: {"0": [{"name": "MainThread", "stack": "job.py:7"}], "9": []},
         "cancel": lambda: asked.append(("cancel", None)),
         "savepoint": savepoint,
         "checkpoint": checkpoint,

@@ -99,7 +99,7 @@ def test_every_page_answers_as_its_route_says(client: TestClient, home: str, job
         for prefix in route.versions:
             answer = client.get(prefix + route.path.format(**parts))
             if route.path.endswith("}/thread-dump"):
-                assert answer.status_code == 501 and "flamegraph" in answer.json()["errors"][0]
+                assert answer.status_code == 500 and "cannot be reached" in answer.json()["errors"][0]
                 continue
             if route.path.endswith("/log"):  # there is no file of this run
                 assert answer.status_code == 404
@@ -109,6 +109,12 @@ def test_every_page_answers_as_its_route_says(client: TestClient, home: str, job
                 assert fits(route.answer, answer.json()), route.path
             asked += 1
     assert asked > 80
+
+
+def test_threads_of_a_workers_slots(client: TestClient, job: OwnedRecord) -> None:
+    with driven(job, sample_view(job.job_id), []):
+        answer = client.get(f"/taskmanagers/worker-1-{job.job_id[:12]}/thread-dump")
+    assert answer.json() == {"threadInfos": [{"threadName": "slot 0: MainThread", "stringifiedThreadInfo": "job.py:7"}]}
 
 
 def test_a_job_that_was_rescaled(client: TestClient, home: str, tmp_path: Path, job: OwnedRecord) -> None:

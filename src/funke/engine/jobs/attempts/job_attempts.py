@@ -48,7 +48,7 @@ from funke.engine.jobs.submission.session_differences import warn_of_other_sessi
 from funke.engine.runtime.job_files.dependencies import distribute
 from funke.engine.runtime.job_files.shared_paths import probed
 from funke.engine.runtime.monitoring.flame_samples import SampledStack, SampleOrder
-from funke.engine.runtime.slots.slot_calls import change_log_levels, sample
+from funke.engine.runtime.slots.slot_calls import change_log_levels, dump_threads, sample
 from funke.engine.runtime.spark.spark_session import (
     JobSpark,
     forget_lost_application,
@@ -58,6 +58,7 @@ from funke.engine.runtime.spark.spark_session import (
     spark_session,
     started_with,
 )
+from funke.engine.runtime.thread_dump import ThreadStack
 from funke.engine.types.job_status import JobStatus
 
 __all__ = ["JobAttempts", "SuspendedError"]
@@ -127,12 +128,25 @@ class JobAttempts:
         with ThreadPoolExecutor(len(slots), "funke-samples") as callers:
             return dict(zip(slots, callers.map(lambda slot: sample(*runner.access(slot), order), slots)))
 
+    def thread_stacks(self) -> dict[int, tuple[ThreadStack, ...]]:
+        """What the threads of every slot do; one that has ended is left out."""
+        found: dict[int, tuple[ThreadStack, ...]] = {}
+        runner = self._runner
+        if runner is None:
+            return found
+        for slot in list(runner.addresses):
+            with contextlib.suppress(OSError):
+                found[slot] = dump_threads(*runner.access(slot))
+        return found
+
     def set_log_levels(self, levels: LogLevels) -> None:
         """From which level on functions log, in all slots and in those of later attempts; waits for it."""
         with self.lock:
             self.package = replace(self.package, log_levels=levels)
             runner = self._runner
-        for slot in list(runner.addresses) if runner is not None else ():
+        if runner is None:
+            return
+        for slot in list(runner.addresses):
             with contextlib.suppress(OSError):  # a slot that has ended; the next one starts with them
                 change_log_levels(*runner.access(slot), levels)
 

@@ -18,6 +18,7 @@ from funke.engine.jobs.records.job_record import JobRecord
 from funke.engine.jobs.views.flame_graph import TERMINATED, FlameGraph, FlameKind
 from funke.engine.jobs.views.job_view import ExceptionView, JobView
 from funke.engine.jobs.views.metric_names import metrics_by_name
+from funke.engine.runtime.thread_dump import ThreadStack
 from funke.engine.types.job_status import JobStatus
 from funke.engine.types.job_summary import JobSummary
 from funke.engine.types.json_form import from_json
@@ -69,6 +70,10 @@ class EndedJob:
     def flame_graph(self, vertex_id: int, kind: FlameKind = "FULL", subtask: int | None = None) -> FlameGraph:
         """None was kept."""
         return TERMINATED
+
+    def thread_stacks(self) -> dict[int, tuple[ThreadStack, ...]]:
+        """No thread of it is left."""
+        return {}
 
     def cancel(self) -> Future[None]:
         """Nothing is left to cancel."""
@@ -140,6 +145,11 @@ class RemoteJob:
         """Which functions take the time of a vertex, or of one of its subtasks."""
         asked = {"vertex_id": vertex_id, "kind": kind, "subtask": subtask}
         return from_json(FlameGraph, self._answer("flame_graph", **asked))
+
+    def thread_stacks(self) -> dict[int, tuple[ThreadStack, ...]]:
+        """What the threads of each slot do."""
+        found = ask(self._path, "threads", self._silence_s)
+        return {int(slot): tuple(from_json(ThreadStack, each) for each in stacks) for slot, stacks in found.items()}
 
     def cancel(self) -> Future[None]:
         """Ends the job."""

@@ -11,13 +11,14 @@ from funke.engine.config.log_levels import LogLevels
 from funke.engine.runtime.blocks.frames import FrameSocket
 from funke.engine.runtime.monitoring.flame_samples import SampledStack, SampleOrder
 from funke.engine.runtime.slots.slot_address import SlotAddress
+from funke.engine.runtime.thread_dump import DumpOrder, ThreadStack
 from funke.engine.trust.credentials import Credentials
 from funke.engine.trust.peers import connect_to_own, prepare_for_hosts, prove_to_listener
 
 if TYPE_CHECKING:
     from funke.engine.trust.tls import TlsSettings
 
-__all__ = ["change_log_levels", "connect", "reach_host", "sample"]
+__all__ = ["change_log_levels", "connect", "dump_threads", "reach_host", "sample"]
 
 # How long a slot may take to answer a greeting: it may have been started only just now, with many others.
 _GREETING_S = 60.0
@@ -48,6 +49,13 @@ def sample(address: SlotAddress, credentials: Credentials, order: SampleOrder) -
     limit_s = order.samples * order.delay_ms / 1000 + _SAMPLES_LATE_S
     with contextlib.closing(connect(address, credentials, order, limit_s)) as slot:
         found: tuple[SampledStack, ...] = pickle.loads(slot.receive_message())
+        return found
+
+
+def dump_threads(address: SlotAddress, credentials: Credentials) -> tuple[ThreadStack, ...]:
+    """What the threads of a slot do."""
+    with contextlib.closing(connect(address, credentials, DumpOrder(), _GREETING_S)) as slot:
+        found: tuple[ThreadStack, ...] = pickle.loads(slot.receive_message())
         return found
 
 

@@ -35,6 +35,7 @@ from funke.engine.runtime.monitoring.flame_samples import SampledThread, SampleO
 from funke.engine.runtime.monitoring.worker_logs import worker_logs
 from funke.engine.runtime.slots.worker_setup import JobPackage, unpack
 from funke.engine.runtime.snapshots.snapshot_taking import SnapshotTaker
+from funke.engine.runtime.thread_dump import DumpOrder, thread_stacks
 from funke.engine.trust.greeter import Greeter
 from funke.engine.types.driver_messages import DriverMessage, PrintedText
 
@@ -167,6 +168,9 @@ class SlotHost(ABC, Generic[S]):
         self._last_call = time.monotonic()
         if isinstance(order, SampleOrder):
             self._sample(order, frames)
+        elif isinstance(order, DumpOrder):
+            with contextlib.closing(frames), contextlib.suppress(OSError):
+                frames.send_message(pickle.dumps(thread_stacks(), 5))
         elif isinstance(order, LogLevels):
             with contextlib.closing(frames), contextlib.suppress(OSError):
                 worker_logs.install(order)

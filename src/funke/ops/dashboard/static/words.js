@@ -61,6 +61,10 @@ export function clock(ms) {
 }
 
 export const watermark = (value) => (value >= LONG_MAX ? "end of input" : value <= -LONG_MAX ? NONE : moment(value));
+// How far event time is behind. Ten years are no lag: the records are made up, or the first one has not come yet.
+const LONGEST_LAG = 10 * 365 * 86_400_000;
+export const isTestTime = (mark, now) => isNumber(mark) && now - mark > LONGEST_LAG;
+export const behind = (mark, now) => (mark >= LONG_MAX ? "end" : mark <= -LONG_MAX ? "not started" : isTestTime(mark, now) ? "test data" : `−${coarse(Math.max(0, now - mark))}`);
 export const short = (text, most = 60) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 export const list = (names) => (names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`);
 export const quoted = (name) => `“${name}”`;

@@ -4,10 +4,10 @@ import { now, useAll } from "../data.js";
 import { pick } from "../router.js";
 import { Answer, Empty, isEnded } from "../parts.js";
 import { ancestors, graphSentence, nameOf } from "../sentences.js";
-import { byteRate, chainParts, coarse, count, exact, isNumber, rate } from "../words.js";
+import { behind, byteRate, chainParts, coarse, count, exact, isNumber, isTestTime, moment, rate } from "../words.js";
 import { MOST_LINES, layoutOf } from "../layout.js";
 import { Load } from "../load.js";
-import { VertexPanel } from "./vertex.js";
+import { TimeSection, VertexPanel } from "./vertex.js";
 
 const WANTED = ["numRecordsInPerSecond", "numRecordsOutPerSecond", "numBytesInPerSecond", "numBytesOutPerSecond", "numRecordsIn", "numLateRecordsDropped", "currentInputWatermark", "currentOutputWatermark"];
 const LATE_SUFFIX = "numLateRecordsDropped";
@@ -22,6 +22,8 @@ export function GraphPage({ job, path, query }) {
   const { root, ...answer } = graphSentence(job, nodes, loads, now());
   const chosen = nodes.find(({ id }) => id === query.vertex);
   const isNarrow = useIsNarrow();
+  // The one that is worth a look: what holds the others up, or else the busiest.
+  const busiest = nodes.find(({ id }) => id === root) ?? nodes.filter(({ id }) => loads[id].most > 0.05).sort((a, b) => loads[b.id].most - loads[a.id].most)[0];
   useEscape(() => pick({ vertex: "" }), Boolean(chosen));
   if (!nodes.length) return html`<${Answer} ...${answer} /><${Empty} title="No graph yet" text="The job has not reported its graph yet." />`;
   const show = { job, nodes, figures, root, chosen: chosen?.id, isLive };
@@ -29,6 +31,7 @@ export function GraphPage({ job, path, query }) {
     <div class="graph-page ${chosen ? "has-panel" : ""}">
       <div class="section">${isNarrow ? html`<${NodeList} ...${show} />` : html`<${Graph} ...${show} />`}
         ${isLive ? html`<div class="legend"><span><i class="busy" />busy</span><span><i class="back" />backpressured: waits for those behind it</span><span><i class="idle" />idle</span></div>` : null}</div>
+      ${isLive && !chosen && busiest ? html`<div class="panel section time-below"><h2>${nameOf(busiest)}</h2><${TimeSection} key=${busiest.id} path=${`${path}/vertices/${busiest.id}`} node=${busiest} /></div>` : null}
       ${chosen ? html`<${VertexPanel} key=${chosen.id} job=${job} path=${`${path}/vertices/${chosen.id}`} jobPath=${path} node=${chosen} figures=${figures[chosen.id]} isLive=${isLive} />` : null}
     </div>`;
 }
@@ -67,7 +70,8 @@ function figuresOf(job, id, answers, path) {
     recordsIn: metrics.numRecordsInPerSecond?.sum, recordsOut: metrics.numRecordsOutPerSecond?.sum,
     bytesIn: metrics.numBytesInPerSecond?.sum, bytesOut: metrics.numBytesOutPerSecond?.sum,
     late: metrics[LATE_SUFFIX]?.sum,
-    lag: isNumber(watermark) && watermark > 0 && watermark < 9e15 ? now() - watermark : undefined,
+    watermark,
+    lag: isNumber(watermark) && watermark > -9e15 && watermark < 9e15 && !isTestTime(watermark, now()) ? now() - watermark : undefined,
     load: {
       isMeasured: subtasks.length > 0,
       busy: mean(subtasks.map((each) => each.busyRatio)), back: mean(subtasks.map((each) => each.ratio)), idle: mean(subtasks.map((each) => each.idleRatio)),
@@ -125,7 +129,7 @@ function NodeList(show) {
 }
 
 function Node({ node, style, figures, root, chosen, isLive }) {
-  const { vertex, load, late, lag } = figures[node.id];
+  const { vertex, load, late, lag, watermark } = figures[node.id];
   const parts = chainParts(node.description);
   const rest = parts.slice(1);
   const lines = rest.length > MOST_LINES ? [...rest.slice(0, MOST_LINES - 1), `${rest.length - MOST_LINES + 1} more`] : rest;
@@ -135,7 +139,7 @@ function Node({ node, style, figures, root, chosen, isLive }) {
   return html`<button ref=${own} type="button" class="node ${root === node.id ? "root" : ""}" style=${style} aria-pressed=${String(chosen === node.id)} onClick=${() => pick({ vertex: chosen === node.id ? "" : node.id })} title=${parts.join(" → ")}>
     <span class="node-head"><b>${nameOf(node)}</b><span>× ${node.parallelism}${vertex && vertex.status !== "RUNNING" ? ` · ${vertex.status.toLowerCase()}` : ""}</span></span>
     <ul role="presentation">${lines.map((line, index) => html`<li key=${index} role="presentation">→ ${line}</li>`)}</ul>
-    <span class="notes">${isNumber(lag) && isLive ? html`<span>watermark ${coarse(Math.max(0, lag))} behind</span>` : null}${late > 0 ? html`<span class="late">${count(late)} late</span>` : null}${!isLive ? html`<span>${count(vertex?.metrics["read-records"])} in, ${count(vertex?.metrics["write-records"])} out</span>` : null}</span>
+    <span class="notes">${isNumber(lag) && isLive ? html`<span>watermark ${coarse(Math.max(0, lag))} behind</span>` : isLive && isNumber(watermark) && watermark < 9e15 ? html`<span title=${moment(watermark)}>watermark: ${behind(watermark, now())}</span>` : null}${late > 0 ? html`<span class="late">${count(late)} late</span>` : null}${!isLive ? html`<span>${count(vertex?.metrics["read-records"])} in, ${count(vertex?.metrics["write-records"])} out</span>` : null}</span>
     ${isLive ? html`<${Load} load=${load} />` : null}
   </button>`;
 }

@@ -4,7 +4,7 @@ import { now, useData, useOffers } from "../data.js";
 import { href, pick } from "../router.js";
 import { Icon, Section, Share, Shown, Status, Table } from "../parts.js";
 import { nameOf, skewOf } from "../sentences.js";
-import { ago, byteRate, bytes, coarse, count, isNumber, moment, percent, plural, rate, watermark, withoutUpload } from "../words.js";
+import { ago, behind, byteRate, bytes, count, isNumber, moment, percent, plural, rate, watermark, withoutUpload } from "../words.js";
 import { Flame } from "../flame.js";
 import { Load } from "../load.js";
 
@@ -40,7 +40,7 @@ function Subtasks({ vertex, pressure, marks, late, isLive }) {
     ...(isLive && pressure?.status === "ok" ? [
       { label: "Busy", show: (each) => html`<${Share} kind="busy" part=${load(each)?.busyRatio} text=${percent(load(each)?.busyRatio)} />` },
       ...(pressure.subtasks.some((each) => each.ratio > 0.005) ? [{ label: "Backp.", title: "backpressured", show: (each) => html`<${Share} kind="back" part=${load(each)?.ratio} text=${percent(load(each)?.ratio)} />` }] : [])] : []),
-    ...(marks.length ? [{ label: "Watermark", isNumber: true, show: (each) => { const mark = ofSubtask(marks, each.subtask); return isNumber(mark) ? html`<span title=${watermark(mark)}>${mark > 9e15 ? "end" : `−${coarse(Math.max(0, now() - mark))}`}</span>` : "–"; } }] : []),
+    ...(marks.length ? [{ label: "Watermark", isNumber: true, show: (each) => { const mark = ofSubtask(marks, each.subtask); return isNumber(mark) ? html`<span title=${watermark(mark)}>${behind(mark, now())}</span>` : "–"; } }] : []),
     ...(hasLate ? [{ label: "Late", isNumber: true, show: (each) => count(ofSubtask(late, each.subtask)) }] : []),
     { label: "Where", show: (each) => html`<span class="muted where">${[each.endpoint, isNumber(each.slot) ? `slot ${each.slot}` : "", each.attempt ? `attempt ${each.attempt}` : ""].filter(Boolean).map((part, index, all) => html`<span>${part}${index < all.length - 1 ? " ·" : ""}</span> `)}</span>` },
   ];
@@ -65,7 +65,7 @@ const KINDS = { FULL: "all its time", ON_CPU: "computing", OFF_CPU: "waiting" };
 const ABSENT = { "-1": "It does not run any more.", "-2": "Flame graphs are switched off: rest.flamegraph.enabled.", "-3": "Taking samples; this takes some seconds." };
 
 // The flame graph where there is one; and the line at which each subtask mostly is.
-function TimeSection({ path, node }) {
+export function TimeSection({ path, node }) {
   const isOffered = useOffers("/jobs/{jobid}/vertices/{vertexid}/flamegraph");
   const [kind, setKind] = useState("FULL");
   const { value: flame } = useData(isOffered ? `${path}/flamegraph?type=${kind}` : null);

@@ -1,8 +1,8 @@
 // Who works where?
-import { html } from "../view.js";
-import { now, useAll, useData } from "../data.js";
+import { html, useState } from "../view.js";
+import { now, request, useAll, useData } from "../data.js";
 import { href, pick } from "../router.js";
-import { Answer, Empty, Section, Share, Shown, Table } from "../parts.js";
+import { Answer, Empty, Failed, Section, Share, Shown, Table } from "../parts.js";
 import { hostOf, workersSentence } from "../sentences.js";
 import { ago, bytes, isNumber, rate } from "../words.js";
 
@@ -21,7 +21,7 @@ export function WorkersPage({ route, mainRef }) {
     <${Answer} ...${workersSentence(workers, overview)} />
     <${Table} label="Workers" rows=${workers} keyOf=${(each) => each.id} isOpen=${(each) => each.id === chosen?.id} onOpen=${(each) => pick({ worker: each.id === chosen?.id ? "" : each.id })} columns=${columns(jobs, figures)}
       empty=${html`<${Empty} title="No worker runs" text="Spark starts workers for a job, and they end with it." command="funke run -d -py job.py" />`} />
-    ${chosen ? html`<${Memory} worker=${chosen} />` : workers.length ? html`<p class="note">Choose a worker to see how its memory is divided.</p>` : null}
+    ${chosen ? html`<${Memory} worker=${chosen} /><${Threads} key=${chosen.id} worker=${chosen} />` : workers.length ? html`<p class="note">Choose a worker to see how its memory is divided, and what its threads do.</p>` : null}
   `}<//></main>`;
 }
 
@@ -41,6 +41,17 @@ function columns(jobs, figures) {
     { label: "Machine", kind: "tight", show: (each) => html`<span class="muted">${each.hardware.cpuCores} cores, ${bytes(each.hardware.physicalMemory)}</span>` },
     { label: "Heard", isNumber: true, show: (each) => ago(each.timeSinceLastHeartbeat, now()) },
   ];
+}
+
+// What the threads of its slots do, asked for once.
+function Threads({ worker }) {
+  const [found, setFound] = useState(null);
+  const [error, setError] = useState(null);
+  async function dump() {
+    try { setFound((await request(`/taskmanagers/${encodeURIComponent(worker.id)}/thread-dump`)).threadInfos); setError(null); } catch (failed) { setError(failed); }
+  }
+  return html`<${Section} title="Threads" aside=${html`<button type="button" onClick=${dump}>${found ? "Take another thread dump" : "Take a thread dump"}</button>`}>
+    ${error ? html`<${Failed} error=${error} />` : found ? found.map((each) => html`<details key=${each.threadName} open=${/MainThread/.test(each.threadName)}><summary>${each.threadName}</summary><pre class="trace" tabindex="0" role="region" aria-label=${each.threadName}>${each.stringifiedThreadInfo}</pre></details>`) : html`<p class="note">A thread dump shows the stack of each thread of each slot at one time. For where time goes over some seconds, see the flame graph of a vertex.</p>`}<//>`;
 }
 
 const PARTS = [["taskHeap", "Functions and state", "--busy"], ["frameworkHeap", "Framework", "--warn"], ["managedMemory", "Managed: RocksDB, sorting", "--back"], ["networkMemory", "Network buffers", "--good"], ["taskOffHeap", "Functions, off-heap", "--bad"], ["frameworkOffHeap", "Framework, off-heap", "--done"], ["jvmMetaspace", "Classes", "--muted"], ["jvmOverhead", "Overhead", "--idle"]];
