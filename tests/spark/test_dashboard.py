@@ -33,6 +33,7 @@ config.set_string("execution.checkpointing.interval", "500 ms")
 config.set_string("execution.checkpointing.savepoint-dir", folder + "/savepoints")
 config.set_string("restart-strategy.type", "none")
 config.set_string("rest.flamegraph.num-samples", "20")
+config.set_string("funke.exceptions.show-records", "true")
 # Barriers need not wait for long behind records that take their time.
 config.set_string("taskmanager.memory.segment-size", "256b")
 config.set_string("taskmanager.network.memory.buffer-debloat.enabled", "true")
@@ -189,6 +190,7 @@ def test_a_job_is_watched_saved_and_cancelled(browser: Browser, funke: Funke) ->
     wanted = rf"job\.py:{LINE} raised ValueError: \d+ is a bad number in “slow”.*"
     browser.wait("what broke", lambda: re.fullmatch(wanted, browser.first_line()), 120)
     assert 'raise ValueError(f"{value} is a bad number")' in browser.text()
+    assert re.search(r"at the record \d+", browser.text())
     browser.wait("that it has failed", lambda: "failed" in title(browser), 60)
     browser.screenshot(SHOTS / "broken-exceptions.png")
 

@@ -174,6 +174,8 @@ class JobExecutionError(FunkeError):
     vertex_id: int | None = None
     subtask: int | None = None
     slot: int | None = None
+    # At which record, if the configuration lets that be shown.
+    record: str = ""
 
     def __init__(self, message: str, operator: str | None = None, user_traceback: str | None = None) -> None:
         self.message = message

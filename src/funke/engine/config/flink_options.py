@@ -155,6 +155,16 @@ PYTHON_LOG_LEVEL = string_option(
 LOG_FORMAT = choice_option(
     "funke.log.format", "text", ("text", "json"), "How the service and drivers write log lines: text, or JSON lines."
 )
+SHOW_RECORDS = boolean_option(
+    "funke.exceptions.show-records",
+    False,
+    "Whether a failure tells the record at which a function failed, on the dashboard and in job records.",
+)
+MASKED_COLUMNS = list_option(
+    "funke.exceptions.masked-columns",
+    "Columns whose values are hidden there, beside those with names like password; records without names of columns "
+    "are then hidden as a whole.",
+)
 PYTHON_LOG_LEVELS = map_option("python.logging.level.overrides", "The same for named loggers and those below them.")
 PYTHON_OPERATOR_CHAINING = boolean_option(
     "python.operator-chaining.enabled",

@@ -10,7 +10,7 @@ from pathlib import Path
 from funke.engine.errors import ConfigurationError
 from funke.ops.cli.terminal import finish, new_parser, say
 
-__all__ = ["show_docs", "site_server"]
+__all__ = ["SITE", "show_docs", "site_server"]
 
 SITE = Path(__file__).resolve().parents[1] / "site"
 

@@ -50,7 +50,8 @@ class _OptionsAreKnown(Exception):
 @contextlib.contextmanager
 def asking_for_options() -> Iterator[list[str]]:
     """A command that is called in this block does nothing but tell its options."""
-    CommandParser.asked = found = []
+    found: list[str] = []
+    CommandParser.asked = found
     try:
         with contextlib.suppress(_OptionsAreKnown):
             yield found

@@ -16,9 +16,11 @@ from typing import Any
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
 from starlette.types import Message
 
+from funke.ops.cli.docs import SITE
 from funke.ops.rest.call import Answer
 from funke.ops.rest.cluster_state import LogFolder
 
@@ -65,12 +67,20 @@ def dashboard_pages(logs: LogFolder, direct: Direct = lambda _: None) -> list[Ba
         return await run_in_threadpool(_log_part, logs, request)
 
     return [
+        *_documentation(),
         Route("/", _index),
         Route("/dashboard/{name:path}", _file),
         Route("/v1/funke", _offers),
         Route("/v1/funke/live", watchers.live),
         Route("/v1/funke/logs/{name}", log),
     ]
+
+
+def _documentation() -> list[BaseRoute]:
+    """The documentation, where the installation carries it."""
+    if not (SITE / "index.html").exists():
+        return []
+    return [Mount("/docs", StaticFiles(directory=SITE, html=True))]
 
 
 async def _index(request: Request) -> Response:
@@ -98,7 +108,9 @@ async def _offers(request: Request) -> Response:
     """The paths that the pages ask for only where they are served."""
     paths = [each.path for each in request.app.routes if isinstance(each, Route)]
     found = [path.removeprefix("/v1") for path in paths if path.startswith("/v1/")]
-    return _json(200, {"paths": [path for path in found if path.startswith("/funke") or path.endswith("/flamegraph")]})
+    offered = [path for path in found if path.startswith("/funke") or path.endswith("/flamegraph")]
+    mounted = [each.path for each in request.app.routes if isinstance(each, Mount)]
+    return _json(200, {"paths": [*offered, *mounted]})
 
 
 def _log_part(logs: LogFolder, request: Request) -> Response:

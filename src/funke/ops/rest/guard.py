@@ -84,7 +84,7 @@ class Guard:
             return 403, "Pages of other sites may change nothing here"
         # The dashboard's files tell nothing; the page that they make asks for the token. Nor does that the service is
         # there, which those who start it again want to know.
-        if path in _OPEN_PATHS or path.startswith("/dashboard/"):
+        if path in _OPEN_PATHS or path.startswith(("/dashboard/", "/docs/")):
             return None
         if not self._is_known(headers):
             return 401, "A token is needed: Authorization: Bearer … (`funke dashboard` opens the pages with one)"

@@ -268,6 +268,7 @@ def exception_entry(view: JobView, failure: ExceptionView) -> dict[str, Any]:
         "operator": failure.operator,
         "operator-id": failure.operator_id,
         "user-line": failure.raising_line or failure.user_line,
+        "record": failure.record or None,
     }
 
 
@@ -344,6 +345,7 @@ EXCEPTION = {
     "operator": Optional(str),
     "operator-id": Optional(str),
     "user-line": Optional(str),
+    "record": Optional(str),
 }
 
 ROUTES = (

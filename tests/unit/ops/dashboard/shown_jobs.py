@@ -215,6 +215,7 @@ def _failure(age_ms: int, attempt: int, view: JobView) -> ExceptionView:
         "/home/ada/shop/orders.py:42",
         1,
         attempt % 2,
+        record="Row(id=17, card=******)",
     )
 
 

@@ -119,7 +119,7 @@ SHOWN = {
         "112 MB",
         "1.2 M",
     ),
-    "exceptions": ("your line", "return Order(", "Java's stack, 3 lines"),
+    "exceptions": ("your line", "return Order(", "Java's stack, 3 lines", "Row(id=17, card=******)"),
     "checkpoints": ("Checkpoint 408", "rocksdb", "exactly once"),
     "state": ("window-contents", "2.3 M"),
     "metrics": ("numRecordsInPerSecond", "412 k/s"),

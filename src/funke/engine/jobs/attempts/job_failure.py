@@ -49,7 +49,7 @@ def to_error(failure: Failure) -> JobExecutionError:
     error = kind(message, place.name or None, failure.traceback_text or None)
     error.error_type, error.user_line = failure.error_type, place.user_line
     error.operator_id, error.vertex_id, error.subtask = place.operator_id or None, place.vertex_id, place.subtask
-    error.slot = failure.slot
+    error.slot, error.record = failure.slot, failure.record
     return error
 
 

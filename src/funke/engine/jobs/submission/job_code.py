@@ -18,6 +18,7 @@ from funke.engine.jobs.checkpoints.checkpoint_coordinator import CheckpointCoord
 from funke.engine.jobs.checkpoints.checkpoint_settings import local_copy_folders
 from funke.engine.jobs.settings import JobSettings
 from funke.engine.planner.plan import Plan
+from funke.engine.runtime.failed_records import RecordDisplay
 from funke.engine.runtime.job_files.dependencies import Dependencies
 from funke.engine.runtime.pipelined.network_settings import DebloatSettings, NetworkSettings
 from funke.engine.runtime.slots.slot_watch import Heartbeat
@@ -51,6 +52,9 @@ def pack_job(
         time_zone=os.environ.get("TZ"),
         job_parameters=tuple(settings.job_parameters.items()),
         log_levels=LogLevels.of(configured),
+        record_display=RecordDisplay(tuple(configured.get(options.MASKED_COLUMNS) or ()))
+        if configured.get(options.SHOW_RECORDS)
+        else None,
         auto_watermark_interval_ms=settings.auto_watermark_interval_ms,
         is_batch=plan.graph.is_batch,
         backend=backend_choice(configured),

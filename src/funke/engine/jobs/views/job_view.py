@@ -244,6 +244,8 @@ class ExceptionView:
     vertex_id: int | None = None
     subtask: int | None = None
     slot: int | None = None
+    # At which record, if that may be shown.
+    record: str = ""
 
     @property
     def raising_line(self) -> str | None:
@@ -270,6 +272,7 @@ class ExceptionView:
             error.vertex_id,
             error.subtask,
             error.slot,
+            error.record,
         )
 
 

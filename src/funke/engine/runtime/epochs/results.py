@@ -12,6 +12,7 @@ from typing import Any
 from funke.engine.errors import PACKAGE_ROOT, FunkeError
 from funke.engine.operators.operator import OperatorFailure
 from funke.engine.operators.source import ReadReport
+from funke.engine.runtime.failed_records import failed_records
 from funke.engine.types.operator_place import NOWHERE, OperatorPlace
 
 _SPARK_FILE = re.compile(r"[/\\](?:site|dist)-packages[/\\](?:pyspark|py4j)[/\\]")
@@ -36,6 +37,8 @@ class Failure:
     is_consequence: bool = False
     # Where it happened.
     slot: int | None = None
+    # At which record, if that may be shown.
+    record: str = ""
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,7 @@ def to_failure(error: BaseException, slot: int | None = None) -> Failure:
     place, cause = NOWHERE, error
     if isinstance(error, OperatorFailure):
         place, cause = error.place, error.__cause__ or error
-    return Failure(place, *describe(cause), _user_traceback(cause), slot=slot)
+    return Failure(place, *describe(cause), _user_traceback(cause), slot=slot, record=failed_records.text_of(cause))
 
 
 def describe(error: BaseException) -> tuple[str, str]:

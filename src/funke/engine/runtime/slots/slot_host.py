@@ -30,6 +30,7 @@ from funke.engine.config.log_levels import LogLevels
 from funke.engine.planner.plan import Plan
 from funke.engine.runtime.blocks.frames import FrameSocket
 from funke.engine.runtime.epochs.results import Failure, to_failure
+from funke.engine.runtime.failed_records import failed_records
 from funke.engine.runtime.fault_points import reach
 from funke.engine.runtime.monitoring.flame_samples import SampledThread, SampleOrder, take_samples
 from funke.engine.runtime.monitoring.worker_logs import worker_logs
@@ -149,6 +150,7 @@ class SlotHost(ABC, Generic[S]):
         try:
             package = self._launch.package
             worker_logs.install(package.log_levels)
+            failed_records.display = package.record_display
             self._slot = self.create_slot(unpack(package))
             sys.stdout = driver_stdout(self._slot)
             reach("slot-start")

@@ -17,6 +17,7 @@ from funke.engine.config.slot_memory import MemoryLimit
 from funke.engine.connectors.remote.access import StorageAccess, install_access, installed_access
 from funke.engine.graph.state_meaning import StateMoves
 from funke.engine.planner.plan import Plan
+from funke.engine.runtime.failed_records import RecordDisplay
 from funke.engine.runtime.fault_points import arm
 from funke.engine.runtime.job_files.cached_files import CachedFile
 from funke.engine.runtime.job_files.shared_paths import SharedPath
@@ -72,6 +73,8 @@ class JobPackage:
     time_zone: str | None = None
     job_parameters: tuple[tuple[str, str], ...] = ()
     log_levels: LogLevels = field(default_factory=LogLevels)
+    # None if failures tell no records.
+    record_display: RecordDisplay | None = None
     auto_watermark_interval_ms: int = 200
     is_batch: bool = False
     backend: BackendChoice = field(default_factory=BackendChoice)

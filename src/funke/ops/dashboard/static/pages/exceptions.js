@@ -1,6 +1,6 @@
 // What broke?
 import { html } from "../view.js";
-import { now, useData } from "../data.js";
+import { now, useData, useOffers } from "../data.js";
 import { href } from "../router.js";
 import { Answer, Empty, Shown } from "../parts.js";
 import { exceptionSentence, kindOf, lineOf, messageOf } from "../sentences.js";
@@ -33,6 +33,7 @@ function Failure({ group, job }) {
   const python = lines.filter((each) => !JAVA.test(each));
   const java = lines.filter((each) => JAVA.test(each));
   const message = messageOf(failure);
+  const hasDocs = useOffers("/docs");
   // The line that Python names, and the source below it.
   const isOwn = (index) => Boolean(own) && [python[index], /^\s+File /.test(python[index - 1] ?? "") ? python[index - 1] : ""].some((each) => each.includes(own));
   return html`<article class="failure">
@@ -45,9 +46,15 @@ function Failure({ group, job }) {
       ${group.length > 1 ? html`<span><b>${group.length} times</b>, first at ${moment(group.at(-1).timestamp)}</span>` : null}
       ${failure["operator-id"] ? html`<a href=${href(["jobs", job.jid, "graph"], { vertex: vertexOf(job, failure) })}>show in the graph</a>` : null}</div>
     <p class="said">${message}</p>
+    ${failure.record ? html`<p>at the record <code class="record">${failure.record}</code></p>` : null}
+    ${hasDocs ? html`<p class="small"><a href=${helpFor(failure)} target="_blank" rel="noopener">What to do about ${failure.exceptionName?.split(".").pop() || "this"}</a></p>` : null}
     ${python.length > 1 || python[0] !== message ? html`<pre class="trace" tabindex="0" role="region" aria-label="Python's stack">${python.map((each, index) => html`<span key=${index} class=${isOwn(index) ? "own" : /^\s+File /.test(each) ? "theirs" : ""}>${each}${"\n"}</span>`)}</pre>` : null}
     ${java.length ? html`<details><summary>Java's stack, ${java.length} lines</summary><pre class="trace" tabindex="0" role="region" aria-label="Java's stack">${java.join("\n")}</pre></details>` : null}
   </article>`;
 }
+
+// Our own errors have an entry each; what the user's functions raise has one together.
+const OWN = /^(?:SlotLost|SlotTimeout|SparkUnavailable|StorageUnavailable|RecoveryRefused|LeaseLost|TypeMismatch|Serialization|Source|Sink|State|Untrusted|Configuration|UnsupportedFeature)Error$/;
+const helpFor = (failure) => { const name = failure.exceptionName?.split(".").pop() ?? ""; return `docs/errors.html#${OWN.test(name) ? name.toLowerCase() : "errors-of-your-functions"}`; };
 
 const vertexOf = (job, failure) => job.vertices.find((vertex) => vertex.id === failure["operator-id"] || failure.taskName?.startsWith(vertex.name))?.id ?? "";
