@@ -6,6 +6,7 @@ python tools/sql_functions.py --check    fail if the page is not what the table 
 
 from __future__ import annotations
 
+import functools
 import sys
 from pathlib import Path
 
@@ -14,7 +15,10 @@ from funke.engine.sql.functions.aggregates.catalog import AGGREGATES
 from funke.engine.sql.functions.catalog import GROUPS
 from funke.engine.sql.functions.function import Function
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "sql-functions.md"
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "sql-functions.md"
+# The test suite computes them.
+EXAMPLES = ROOT / "tests" / "sql" / "function_examples.txt"
 
 INTRODUCTION = """# SQL functions
 
@@ -87,11 +91,12 @@ def main(arguments: list[str]) -> int:
 def to_markdown() -> str:
     """The page's text."""
     lines = [INTRODUCTION]
+    head = ["| function | arguments | gives | example |", "|---|---|---|---|"]
     for title, functions in GROUPS.items():
-        lines += [f"## {title}", "", "| function | arguments | gives |", "|---|---|---|"]
+        lines += [f"## {title}", "", *head]
         lines += [row(each) for each in functions]
         lines.append("")
-    lines += ["## Aggregates", "", "| function | arguments | gives |", "|---|---|---|"]
+    lines += ["## Aggregates", "", "The examples read a table with the rows (3, 'b'), (1, 'a'), (3, 'c').", "", *head]
     lines += [row(each) for each in AGGREGATES if not each.name.startswith("$")]
     return "\n".join(lines).rstrip() + "\n" + DIFFERENCES
 
@@ -100,7 +105,21 @@ def row(function: Function | AggregateFunction) -> str:
     mark = " *" if function.kernel_for is not None else ""
     names = ", ".join(code(name.upper()) for name in function.names if not name.startswith("$")) + mark
     forms = "; ".join(f"({form.text})" for form in function.alternatives)
-    return f"| {names} | {forms} | {function.purpose} |"
+    return f"| {names} | {forms} | {function.purpose} | {example_of(function.names[0])} |"
+
+
+def example_of(name: str) -> str:
+    found = _examples().get(name)
+    if found is None:
+        return ""
+    expression, _, result = found.partition("  -->  ")
+    return code(expression) + (f" is {code(result)}" if result else "")
+
+
+@functools.cache
+def _examples() -> dict[str, str]:
+    lines = EXAMPLES.read_text(encoding="utf-8").splitlines()
+    return dict(line.split(" : ", 1) for line in lines if line and not line.startswith("#"))
 
 
 def code(name: str) -> str:

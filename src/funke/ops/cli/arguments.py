@@ -13,7 +13,7 @@ from funke.engine.errors import ConfigurationError, UnsupportedFeatureError
 from funke.engine.types.near_names import did_you_mean
 from funke.ops.cli.terminal import CommandParser
 
-__all__ = ["ProgramCall", "known_options", "parse_program_call"]
+__all__ = ["ProgramCall", "parse_program_call", "program_options"]
 
 
 @dataclass(frozen=True)
@@ -211,10 +211,9 @@ def _take_unsupported(parser: _ProgramParser) -> None:
     parser.take(_unsupported("-sae/--shutdownOnAttachedExit", leaving), argparse.SUPPRESS, *names)
 
 
-def known_options(command: str) -> list[str]:
+def program_options(command: str) -> list[argparse.Action]:
     """The options of `run` and `info` that have an effect."""
-    shown = (each for each in _new_parser(command)._actions if each.help != argparse.SUPPRESS)
-    return sorted(name for each in shown for name in each.option_strings)
+    return [each for each in _new_parser(command)._actions if each.help != argparse.SUPPRESS]
 
 
 def parse_program_call(arguments: Sequence[str], command: str = "run") -> ProgramCall:

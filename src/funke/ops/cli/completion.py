@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from funke.ops.cli.terminal import asking_for_options, finish, new_parser, say
 
-__all__ = ["completion_script", "show_completion"]
+__all__ = ["actions_of", "completion_script", "show_completion"]
 
 _HELP = """\
 bash:  funke completion bash > ~/.local/share/bash-completion/completions/funke
@@ -49,14 +49,19 @@ def _commands() -> list[str]:
 
 def options_of(command: str) -> list[str]:
     """The options of a command, as its own parser has them."""
-    from funke.ops.cli.arguments import known_options
+    return sorted(each for action in actions_of(command) for each in action.option_strings)
+
+
+def actions_of(command: str) -> list[argparse.Action]:
+    """The options and arguments that a command takes."""
+    from funke.ops.cli.arguments import program_options
     from funke.ops.cli.main import command_of
 
     if command in ("run", "run-application", "info"):
-        return known_options(command)
-    with asking_for_options() as options:
+        return program_options(command)
+    with asking_for_options() as found:
         command_of(command)([])
-    return sorted(options)
+    return found
 
 
 def _cases(options: dict[str, list[str]], text: Callable[[str, Sequence[str]], str]) -> str:

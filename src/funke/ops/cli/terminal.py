@@ -48,9 +48,9 @@ class _OptionsAreKnown(Exception):
 
 
 @contextlib.contextmanager
-def asking_for_options() -> Iterator[list[str]]:
+def asking_for_options() -> Iterator[list[argparse.Action]]:
     """A command that is called in this block does nothing but tell its options."""
-    found: list[str] = []
+    found: list[argparse.Action] = []
     CommandParser.asked = found
     try:
         with contextlib.suppress(_OptionsAreKnown):
@@ -63,13 +63,13 @@ class CommandParser(argparse.ArgumentParser):
     """Shows its help in colours, and tells which option may be meant by one that there is not."""
 
     # Filled instead of parsing, while somebody asks.
-    asked: list[str] | None = None
+    asked: list[argparse.Action] | None = None
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Read a command line."""
         if CommandParser.asked is None:
             return super().parse_args(args, namespace)
-        CommandParser.asked.extend(each for action in self._actions for each in action.option_strings)
+        CommandParser.asked.extend(self._actions)
         raise _OptionsAreKnown
 
     def error(self, message: str) -> NoReturn:
