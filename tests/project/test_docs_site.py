@@ -59,7 +59,7 @@ def test_examples_are_on_one_page(site: Path) -> None:
 @pytest.mark.parametrize("width", WIDTHS)
 def test_pages_in_a_browser(address: str, browser: Browser, width: int, theme: str) -> None:
     browser.show(width, theme)
-    for name in ("index.html", "tutorial.html", "sql-functions.html", "runbook.html", "reference/cep.html"):
+    for name in ("index.html", "tutorial.html", "runbook.html", "reference/cep.html"):
         browser.open(f"{address}/{name}")
         browser.wait("the page", lambda: browser.run("return document.readyState") == "complete")
         assert browser.console_errors() == []

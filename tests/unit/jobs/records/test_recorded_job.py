@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +18,7 @@ from funke.engine.jobs.job import Job, SubmittedJob
 from funke.engine.jobs.records.job_record import JobRecord, OwnedRecord
 from funke.engine.jobs.records.recorded_job import EndedJob, RemoteJob, recorded_view
 from funke.engine.jobs.views.job_view import JobView, MetricsView, OperatorView, SubtaskView, VertexView
+from funke.engine.runtime.thread_dump import ThreadStack
 from funke.engine.types.job_status import JobStatus
 
 VERTEX = VertexView(
@@ -69,6 +70,12 @@ class OwnJob:
             done.set_result(f"{folder}/savepoint-1")
         return done
 
+    def set_log_levels(self, default: str, overrides: Mapping[str, str]) -> None:
+        self.asked.append((default, overrides))
+
+    def thread_stacks(self) -> dict[int, tuple[ThreadStack, ...]]:
+        return {3: (ThreadStack("MainThread", "job.py:7"),)}
+
 
 def test_a_job_of_another_process_is_asked_as_ones_own(owned: OwnedRecord) -> None:
     own = OwnJob()
@@ -79,10 +86,12 @@ def test_a_job_of_another_process_is_asked_as_ones_own(owned: OwnedRecord) -> No
         assert remote.savepoint("/s", "drain and stop").result(20) == "/s/savepoint-1"
         with pytest.raises(JobExecutionError, match="no folder for savepoints"):
             remote.savepoint().result(20)
+        remote.set_log_levels("INFO", {"shop": "DEBUG"})
+        assert remote.thread_stacks() == own.thread_stacks()
         assert remote.cancel().result(20) is None
     finally:
         server.close()
-    assert own.asked == [("/s", "drain and stop"), (None, "go on"), "cancel"]
+    assert own.asked == [("/s", "drain and stop"), (None, "go on"), ("INFO", {"shop": "DEBUG"}), "cancel"]
     with pytest.raises(StateError, match="cannot be reached"):
         RemoteJob(owned.record).view()
 
@@ -106,6 +115,9 @@ def test_an_ended_job_tells_what_was_seen_last(owned: OwnedRecord) -> None:
     assert ended.cancel().result() is None
     with pytest.raises(StateError, match="has ended"):
         ended.savepoint()
+    with pytest.raises(StateError, match="has ended"):
+        ended.set_log_levels("INFO", {})
+    assert ended.thread_stacks() == {}
 
 
 def test_a_job_whose_view_was_never_written_tells_what_its_record_knows(owned: OwnedRecord) -> None:

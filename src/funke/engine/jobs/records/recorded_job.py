@@ -148,7 +148,7 @@ class RemoteJob:
 
     def thread_stacks(self) -> dict[int, tuple[ThreadStack, ...]]:
         """What the threads of each slot do."""
-        found = ask(self._path, "threads", self._silence_s)
+        found = self._answer("threads")
         return {int(slot): tuple(from_json(ThreadStack, each) for each in stacks) for slot, stacks in found.items()}
 
     def cancel(self) -> Future[None]:
@@ -165,7 +165,7 @@ class RemoteJob:
 
     def set_log_levels(self, default: str, overrides: Mapping[str, str]) -> None:
         """From which level on its functions log."""
-        ask(self._path, "log_levels", self._silence_s, default=default, overrides=dict(overrides))
+        self._answer("log_levels", default=default, overrides=dict(overrides))
 
     def _ask(self, command: str, **arguments: Any) -> Future[Any]:
         answer: Future[Any] = Future()
