@@ -10,12 +10,14 @@ from funke.engine.types.job_status import JobStatus
 from funke.ops.alarms.alarm import Alarm, find_alarm
 from funke.ops.history.points import Point, point_of
 from funke.ops.rest.cluster_state import Cluster
+from funke.ops.rest.job_directory import KnownJob
 
 __all__ = ["Outlook", "Sentence", "outlooks", "sentence_of"]
 
 # A failure that nobody has taken care of for so long does not call any more.
 _FADING_MS = 3_600_000
 _MOST_NAMED = 5
+_LASTS_MS = 5_000
 
 
 @dataclass(frozen=True)
@@ -56,15 +58,35 @@ def outlooks(cluster: Cluster, now_ms: int) -> list[Outlook]:
     for job in known:
         view = job.seen
         is_service_run = cluster.is_service_run(job.record.run_id)
-        alarm = find_alarm(view, cluster.history.of(view.job_id), now_ms) if _may_alarm(view) else None
+        alarm = _alarm_of(job, cluster, now_ms)
         is_faded = alarm is not None and view.ended_ms is not None
         if is_faded and is_service_run and view.ended_ms is not None:
             is_faded = now_ms - view.ended_ms > _FADING_MS or last_start[view.name] > view.started_ms
         seen_ms = None
         if alarm is not None:
             seen_ms = cluster.acknowledgements.time_of(view.job_id, alarm, now_ms)
-        found.append(Outlook(view, job.record.run_id, point_of(view), is_service_run, alarm, seen_ms, is_faded))
+        found.append(Outlook(view, job.record.run_id, _point_of(job), is_service_run, alarm, seen_ms, is_faded))
     return found
+
+
+def _point_of(job: KnownJob) -> Point:
+    """Once for each view: several pages ask every second."""
+    if "point" not in job.kept:
+        job.kept["point"] = point_of(job.seen)
+    found: Point = job.kept["point"]
+    return found
+
+
+def _alarm_of(job: KnownJob, cluster: Cluster, now_ms: int) -> Alarm | None:
+    """Found anew with a new view, and after some seconds."""
+    if not _may_alarm(job.seen):
+        return None
+    known: tuple[int, Alarm | None] = job.kept.get("alarm", (-_LASTS_MS, None))
+    at_ms, alarm = known
+    if not 0 <= now_ms - at_ms < _LASTS_MS:
+        alarm = find_alarm(job.seen, cluster.history.of(job.job_id), now_ms)
+        job.kept["alarm"] = (now_ms, alarm)
+    return alarm
 
 
 def _may_alarm(view: JobView) -> bool:

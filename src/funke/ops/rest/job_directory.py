@@ -41,7 +41,7 @@ class KnownJob:
     # How many subtasks are in each state, by what was written down.
     tasks: Counter[ExecutionState]
     _directory: JobDirectory
-    # What a page has made of a job of which nothing will change any more.
+    # What pages have made of this view.
     kept: dict[str, Any] = field(default_factory=dict, compare=False)
 
     @property
