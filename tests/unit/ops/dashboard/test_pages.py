@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -42,8 +43,10 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def service(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RecordedService]:
     folder = tmp_path_factory.mktemp("service")
-    (folder / f"run-{job_id('orders')[:8]}.log").write_text(_JOB_LOG)
-    (folder / f"run-{job_id('orders')[:8]}.1.log").write_text("earlier\n")
+    for name, text in (("", _JOB_LOG), (".1", "earlier\n")):
+        log = folder / f"run-{job_id('orders')[:8]}{name}.log"
+        log.write_text(text)
+        os.utime(log, (1_700_000_000, 1_700_000_000))
     (folder / "service.log").write_text(_LOG * 12)
     (folder / "programs").mkdir(mode=0o700)
     (folder / "programs" / f"{'a' * 32}_orders.py").write_text("print(1)\n")
