@@ -6,8 +6,6 @@ import math
 import time
 from typing import Any
 
-from funke.engine.jobs.views.job_view import JobView
-from funke.engine.types.job_status import JobStatus
 from funke.ops.alarms.outlook import Outlook, outlooks, sentence_of
 from funke.ops.history.markers import markers_of
 from funke.ops.history.metric_history import HOUR_MS, INTERVAL_MS
@@ -112,15 +110,10 @@ def timeline(call: Call) -> Any:
                 "timestamps": {state.name: at_ms for state, at_ms in each.entered_ms.items()},
             }
             for vertex in view.vertices
-            for each in (*vertex.prior, *_begun(view, vertex.subtasks))
+            for each in (*vertex.prior, *vertex.subtasks)
+            if each.entered_ms
         ],
     }
-
-
-def _begun(view: JobView, subtasks: Any) -> Any:
-    """A job that waits for its next attempt shows no subtasks that start: nothing of them has begun."""
-    is_down = view.status in (JobStatus.RESTARTING, JobStatus.FAILING)
-    return [each for each in subtasks if each.entered_ms and not (is_down and not each.state.is_terminal)]
 
 
 _NUMBER = Optional(float)

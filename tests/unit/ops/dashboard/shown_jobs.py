@@ -304,6 +304,35 @@ QUERY = (
 )
 
 
+def with_attempts(view: JobView, failures_ago_ms: tuple[int, ...]) -> JobView:
+    """A job that failed so long ago, and ran again some seconds later each time but the last."""
+    began = view.started_ms
+    history = [StatusEntry(JobStatus.CREATED, began)]
+    runs: list[dict[S, int]] = []
+    for ago_ms in failures_ago_ms:
+        failed = NOW - ago_ms
+        history += [StatusEntry(JobStatus.RUNNING, began + 2_600), StatusEntry(JobStatus.FAILING, failed)]
+        history += [StatusEntry(JobStatus.RESTARTING, failed + 20), StatusEntry(JobStatus.CREATED, failed + 9_000)]
+        runs.append({S.SCHEDULED: began + 300, S.DEPLOYING: began + 800, S.RUNNING: began + 2_600, S.CANCELED: failed})
+        began = failed + 9_000
+    vertices = tuple(
+        replace(
+            vertex,
+            prior=tuple(
+                SubtaskView(each.subtask, attempt, S.CANCELED, entered, each.slot)
+                for attempt, entered in enumerate(runs[:-1])
+                for each in vertex.subtasks
+            ),
+            subtasks=tuple(
+                replace(each, attempt=len(runs) - 1, state=S.CANCELED, entered_ms=runs[-1], pressure=None)
+                for each in vertex.subtasks
+            ),
+        )
+        for vertex in view.vertices
+    )
+    return replace(view, status_history=tuple(history[:-1]), vertices=vertices)
+
+
 def all_jobs() -> list[JobView]:
     """Every job that the pages are shown with, the oldest first."""
     global NOW
@@ -330,6 +359,7 @@ def all_jobs() -> list[JobView]:
             _failure(age, attempt, sensors) for age, attempt in ((12_000, 2), (4 * MINUTE, 1), (8 * MINUTE, 0))
         ),
     )
+    sensors = with_attempts(sensors, (8 * MINUTE, 4 * MINUTE, 12_000))
     query = job(
         "top-bids",
         QUERY,

@@ -123,6 +123,7 @@ SHOWN = {
         "1.2 M",
     ),
     "exceptions": ("your line", "return Order(", "Java's stack, 3 lines", "Row(id=17, card=******)"),
+    "timeline": ("0 · 3 attempts", "a failure"),
     "checkpoints": ("Checkpoint 408", "rocksdb", "exactly once"),
     "state": ("window-contents", "2.3 M"),
     "metrics": ("numRecordsInPerSecond", "412 k/s"),

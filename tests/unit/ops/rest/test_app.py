@@ -627,3 +627,37 @@ def test_programs_are_sent_and_run(home: str, tmp_path: Path, job: OwnedRecord) 
 def test_a_method_that_is_not_allowed_hears_of_all_that_are(client: TestClient, job: OwnedRecord) -> None:
     answer = client.delete(f"/v1/jobs/{job.job_id}")
     assert answer.status_code == 405 and answer.headers["allow"] == "GET, HEAD, PATCH"
+
+
+def test_an_alarm_is_acknowledged(client: TestClient, job: OwnedRecord) -> None:
+    path = f"/funke/jobs/{job.job_id}/alarm"
+
+    def seen() -> Any:
+        (entry,) = client.get("/funke/jobs/overview").json()["jobs"]
+        return entry["alarm"]["acknowledged"]
+
+    assert seen() is None
+    assert client.put(path).status_code == 200
+    assert seen() is not None
+    assert client.put(path, json={"acknowledged": False}).status_code == 200
+    assert seen() is None
+
+
+def test_an_ended_job_has_no_alarm_to_acknowledge(client: TestClient, home: str) -> None:
+    owned = ended(home, JobStatus.FINISHED)
+    answer = client.put(f"/funke/jobs/{owned.job_id}/alarm")
+    assert (answer.status_code, "no alarm" in answer.json()["errors"][0]) == (409, True)
+
+
+def test_a_timeline_counts_what_is_not_kept(client: TestClient, job: OwnedRecord) -> None:
+    with driven(job, sample_view(job.job_id, failures=40, restarts=39), []):
+        found = client.get(f"/funke/jobs/{job.job_id}/timeline").json()
+        assert client.get(f"/jobs/{job.job_id}/exceptions").json()["exceptionHistory"]["truncated"]
+    assert (found["failures"], found["restarts"], len(found["statuses"])) == (40, 39, 2)
+    assert {each["attempt"] for each in found["subtasks"]} == {0, 7}
+
+
+def test_log_levels_need_a_level(client: TestClient, job: OwnedRecord) -> None:
+    path = f"/funke/jobs/{job.job_id}/log-levels"
+    assert client.put(path, json={}).status_code == 400
+    assert client.put(path, json={"default": "INFO", "overrides": {"a": 1}}).status_code == 400
