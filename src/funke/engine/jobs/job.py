@@ -10,7 +10,7 @@ from funke.engine.graph.execution_graph import ExecutionVertex
 from funke.engine.jobs.checkpoints.savepoints import Afterwards
 from funke.engine.jobs.views.flame_graph import FlameGraph, FlameKind
 from funke.engine.jobs.views.job_view import ExceptionView, JobView
-from funke.engine.runtime.thread_dump import ThreadStack
+from funke.engine.runtime.monitoring.thread_dump import ThreadStack
 from funke.engine.types.job_status import JobStatus
 from funke.engine.types.job_summary import JobSummary
 

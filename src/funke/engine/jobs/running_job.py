@@ -36,11 +36,11 @@ from funke.engine.jobs.views.metric_names import metrics_by_name
 from funke.engine.jobs.views.view_making import planned_view, with_executions, with_pressures, with_status
 from funke.engine.jobs.views.view_writer import ViewWriter
 from funke.engine.runtime.fault_points import arm
+from funke.engine.runtime.monitoring.thread_dump import ThreadStack
 from funke.engine.runtime.monitoring.worker_logs import driver_log
 from funke.engine.runtime.snapshots.local_copies import remove_copies
 from funke.engine.runtime.spark.spark_session import use_storage_settings
 from funke.engine.runtime.starting.background import note_success
-from funke.engine.runtime.thread_dump import ThreadStack
 from funke.engine.types.job_status import JobStatus
 from funke.engine.types.job_summary import JobSummary
 

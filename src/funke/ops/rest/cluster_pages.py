@@ -17,7 +17,7 @@ from funke.engine.config.memory_model import MemoryModelError, worker_memory
 from funke.engine.config.secret_keys import masked
 from funke.engine.config.settings import Settings
 from funke.engine.jobs.views.job_view import JobView
-from funke.engine.runtime.thread_dump import ThreadStack, thread_stacks
+from funke.engine.runtime.monitoring.thread_dump import ThreadStack, thread_stacks
 from funke.engine.types.job_status import JobStatus
 from funke.ops.metrics.cluster_metrics import USED_MEMORY, cluster_metrics, process_metrics
 from funke.ops.rest.call import Answer, Call, Parameter, RestError, Route

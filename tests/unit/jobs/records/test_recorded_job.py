@@ -18,7 +18,7 @@ from funke.engine.jobs.job import Job, SubmittedJob
 from funke.engine.jobs.records.job_record import JobRecord, OwnedRecord
 from funke.engine.jobs.records.recorded_job import EndedJob, RemoteJob, recorded_view
 from funke.engine.jobs.views.job_view import JobView, MetricsView, OperatorView, SubtaskView, VertexView
-from funke.engine.runtime.thread_dump import ThreadStack
+from funke.engine.runtime.monitoring.thread_dump import ThreadStack
 from funke.engine.types.job_status import JobStatus
 
 VERTEX = VertexView(

@@ -27,7 +27,7 @@ from funke.engine.jobs.views.job_view import (
     SubtaskView,
     VertexView,
 )
-from funke.engine.runtime.thread_dump import ThreadStack
+from funke.engine.runtime.monitoring.thread_dump import ThreadStack
 from funke.engine.types.job_status import JobStatus
 
 S = ExecutionState

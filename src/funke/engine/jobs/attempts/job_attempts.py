@@ -48,6 +48,7 @@ from funke.engine.jobs.submission.session_differences import warn_of_other_sessi
 from funke.engine.runtime.job_files.dependencies import distribute
 from funke.engine.runtime.job_files.shared_paths import probed
 from funke.engine.runtime.monitoring.flame_samples import SampledStack, SampleOrder
+from funke.engine.runtime.monitoring.thread_dump import ThreadStack
 from funke.engine.runtime.slots.slot_calls import change_log_levels, dump_threads, sample
 from funke.engine.runtime.spark.spark_session import (
     JobSpark,
@@ -58,7 +59,6 @@ from funke.engine.runtime.spark.spark_session import (
     spark_session,
     started_with,
 )
-from funke.engine.runtime.thread_dump import ThreadStack
 from funke.engine.types.job_status import JobStatus
 
 __all__ = ["JobAttempts", "SuspendedError"]

@@ -18,7 +18,7 @@ from funke.engine.jobs.records.job_record import JobRecord
 from funke.engine.jobs.views.flame_graph import TERMINATED, FlameGraph, FlameKind
 from funke.engine.jobs.views.job_view import ExceptionView, JobView
 from funke.engine.jobs.views.metric_names import metrics_by_name
-from funke.engine.runtime.thread_dump import ThreadStack
+from funke.engine.runtime.monitoring.thread_dump import ThreadStack
 from funke.engine.types.job_status import JobStatus
 from funke.engine.types.job_summary import JobSummary
 from funke.engine.types.json_form import from_json

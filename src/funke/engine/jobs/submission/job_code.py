@@ -18,8 +18,8 @@ from funke.engine.jobs.checkpoints.checkpoint_coordinator import CheckpointCoord
 from funke.engine.jobs.checkpoints.checkpoint_settings import local_copy_folders
 from funke.engine.jobs.settings import JobSettings
 from funke.engine.planner.plan import Plan
-from funke.engine.runtime.failed_records import RecordDisplay
 from funke.engine.runtime.job_files.dependencies import Dependencies
+from funke.engine.runtime.monitoring.failed_records import RecordDisplay
 from funke.engine.runtime.pipelined.network_settings import DebloatSettings, NetworkSettings
 from funke.engine.runtime.slots.slot_watch import Heartbeat
 from funke.engine.runtime.slots.worker_setup import JobPackage, pack_code

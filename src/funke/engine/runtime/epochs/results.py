@@ -12,7 +12,7 @@ from typing import Any
 from funke.engine.errors import PACKAGE_ROOT, FunkeError
 from funke.engine.operators.operator import OperatorFailure
 from funke.engine.operators.source import ReadReport
-from funke.engine.runtime.failed_records import failed_records
+from funke.engine.runtime.monitoring.failed_records import failed_records
 from funke.engine.types.operator_place import NOWHERE, OperatorPlace
 
 _SPARK_FILE = re.compile(r"[/\\](?:site|dist)-packages[/\\](?:pyspark|py4j)[/\\]")

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from funke.engine.config.log_levels import LogLevels
 from funke.engine.runtime.blocks.frames import FrameSocket
 from funke.engine.runtime.monitoring.flame_samples import SampledStack, SampleOrder
+from funke.engine.runtime.monitoring.thread_dump import DumpOrder, ThreadStack
 from funke.engine.runtime.slots.slot_address import SlotAddress
-from funke.engine.runtime.thread_dump import DumpOrder, ThreadStack
 from funke.engine.trust.credentials import Credentials
 from funke.engine.trust.peers import connect_to_own, prepare_for_hosts, prove_to_listener
 

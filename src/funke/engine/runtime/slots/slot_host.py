@@ -30,13 +30,13 @@ from funke.engine.config.log_levels import LogLevels
 from funke.engine.planner.plan import Plan
 from funke.engine.runtime.blocks.frames import FrameSocket
 from funke.engine.runtime.epochs.results import Failure, to_failure
-from funke.engine.runtime.failed_records import failed_records
 from funke.engine.runtime.fault_points import reach
+from funke.engine.runtime.monitoring.failed_records import failed_records
 from funke.engine.runtime.monitoring.flame_samples import SampledThread, SampleOrder, take_samples
+from funke.engine.runtime.monitoring.thread_dump import DumpOrder, thread_stacks
 from funke.engine.runtime.monitoring.worker_logs import worker_logs
 from funke.engine.runtime.slots.worker_setup import JobPackage, unpack
 from funke.engine.runtime.snapshots.snapshot_taking import SnapshotTaker
-from funke.engine.runtime.thread_dump import DumpOrder, thread_stacks
 from funke.engine.trust.greeter import Greeter
 from funke.engine.types.driver_messages import DriverMessage, PrintedText
 

@@ -17,10 +17,10 @@ from funke.engine.config.slot_memory import MemoryLimit
 from funke.engine.connectors.remote.access import StorageAccess, install_access, installed_access
 from funke.engine.graph.state_meaning import StateMoves
 from funke.engine.planner.plan import Plan
-from funke.engine.runtime.failed_records import RecordDisplay
 from funke.engine.runtime.fault_points import arm
 from funke.engine.runtime.job_files.cached_files import CachedFile
 from funke.engine.runtime.job_files.shared_paths import SharedPath
+from funke.engine.runtime.monitoring.failed_records import RecordDisplay
 from funke.engine.runtime.pipelined.network_settings import NetworkSettings
 from funke.engine.runtime.slots.slot_address import LOOPBACK, HostAddress
 from funke.engine.runtime.slots.slot_watch import Heartbeat

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from funke.engine.operators.operator import OperatorFailure
-from funke.engine.runtime.failed_records import FailedRecords, RecordDisplay
+from funke.engine.runtime.monitoring.failed_records import FailedRecords, RecordDisplay
 from funke.engine.types.operator_place import NOWHERE
 from funke.engine.types.row import Row
 
