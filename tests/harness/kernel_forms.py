@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from funke.engine.kernels import (
+    aggregate_rows,
     bytes_index,
     copy_rows,
     hash_rows,
@@ -22,7 +23,17 @@ from funke.engine.kernels.compiler import compile_kernel
 from funke.engine.kernels.kernel import Kernel
 from funke.engine.kernels.machine_code import load_object
 
-_MODULES = (integer_index, bytes_index, copy_rows, hash_rows, join_rows, keep_rows, rank_rows, value_bits)
+_MODULES = (
+    aggregate_rows,
+    integer_index,
+    bytes_index,
+    copy_rows,
+    hash_rows,
+    join_rows,
+    keep_rows,
+    rank_rows,
+    value_bits,
+)
 KERNELS = [each for module in _MODULES for each in vars(module).values() if type(each) is Kernel]
 _ENDLESS = 1 << 40
 

@@ -32,6 +32,7 @@ __all__ = [
     "copy_rows",
     "lay_out_rows",
     "read_columns",
+    "set_bit",
     "text_offset",
 ]
 
@@ -61,7 +62,7 @@ def bit_of(bits: Any, number: Any) -> Any:
 
 
 @part
-def _set_bit(bits: Any, number: Any, value: Any) -> Any:
+def set_bit(bits: Any, number: Any, value: Any) -> Any:
     if value != 0:
         bits[number >> 3] |= 1 << (number & 7)
     else:
@@ -154,7 +155,7 @@ def _copy_validity(table: Any, at: Any, rows: Any, count: Any, target: Any, firs
         if row >= 0 and (not has_nulls or bit_of(source, offset + row) != 0):
             is_valid = 1
         nulls += 1 - is_valid
-        _set_bit(bits, first + index, is_valid)
+        set_bit(bits, first + index, is_valid)
     return nulls
 
 
@@ -192,7 +193,7 @@ def _copy_truth(table: Any, at: Any, rows: Any, count: Any, target: Any, first: 
         if row >= 0:
             value = np.int64(bit_of(source, offset + row)) if has_bits else np.int64(source[offset + row])
         if takes_bits:
-            _set_bit(copied, first + index, value)
+            set_bit(copied, first + index, value)
         else:
             copied[first + index] = value
 

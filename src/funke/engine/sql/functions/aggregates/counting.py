@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from funke.engine.kernels.aggregate_rows import COUNT as COUNT_ROWS
 from funke.engine.sql.functions.aggregates.aggregate import AggregateBody, AggregateFunction
 from funke.engine.sql.functions.aggregates.kernel import Fields, RunningKernel
 from funke.engine.sql.functions.aggregates.rows import AggregateRows
@@ -41,6 +42,7 @@ class _CountBody(AggregateBody):
 class _CountKernel(RunningKernel):
     dtypes = (np.int64,)
     initial = (0,)
+    operation = COUNT_ROWS
 
     def running_fields(self, before: Fields, rows: AggregateRows) -> Fields:
         return (rows.running_count(before[0]),)

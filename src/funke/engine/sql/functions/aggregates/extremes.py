@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from funke.engine.kernels import aggregate_rows
 from funke.engine.sql.functions.aggregates.aggregate import AggregateBody, AggregateCall, AggregateFunction
 from funke.engine.sql.functions.aggregates.kernel import AggregateKernel, Fields, RunningKernel
 from funke.engine.sql.functions.aggregates.number_columns import decimal_column, number_column
@@ -105,6 +106,11 @@ class _ExtremeKernel(RunningKernel):
         self.dtypes = (dtype, np.bool_)
         self.initial = (0, False)
         self._dtype = dtype
+        if dtype is not object and np.dtype(dtype).itemsize == 8:
+            operations = (aggregate_rows.LEAST, aggregate_rows.GREATEST)
+            if self._is_float:
+                operations = (aggregate_rows.LEAST_FLOAT, aggregate_rows.GREATEST_FLOAT)
+            self.operation = operations[is_max]
 
     def running_fields(self, before: Fields, rows: AggregateRows) -> Fields:
         numbers = rows.arguments[0].numbers

@@ -30,6 +30,8 @@ class AggregateKernel(ABC):
     # The numpy type of each field, and what it is for a group without rows; objects are made by calling it.
     dtypes: tuple[Any, ...]
     initial: tuple[Any, ...]
+    # What the compiled loop (`kernels.aggregate_rows`) calls it; None if that does not have it.
+    operation: int | None = None
 
     def create(self, count: int) -> Fields:
         """The accumulators of so many groups without rows."""

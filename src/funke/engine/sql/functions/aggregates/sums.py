@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from funke.engine.kernels import aggregate_rows
 from funke.engine.sql.functions.aggregates.aggregate import AggregateBody, AggregateCall, AggregateFunction
 from funke.engine.sql.functions.aggregates.kernel import Fields, RunningKernel
 from funke.engine.sql.functions.aggregates.number_columns import decimal_column, number_column
@@ -128,6 +129,11 @@ class _SumKernel(RunningKernel):
         self._is_zero_when_empty = is_zero_when_empty
         self.dtypes = (self._dtype, np.int64)
         self.initial = (0 if self._dtype is object else _zero_of(summed), 0)
+        if isinstance(call.result, (BigIntType, DoubleType)) and not is_zero_when_empty:
+            operations = (aggregate_rows.SUM, aggregate_rows.AVERAGE)
+            if not self._is_exact:
+                operations = (aggregate_rows.SUM_OF_FLOATS, aggregate_rows.AVERAGE_OF_FLOATS)
+            self.operation = operations[is_average]
 
     def running_fields(self, before: Fields, rows: AggregateRows) -> Fields:
         values = self._addends(rows)

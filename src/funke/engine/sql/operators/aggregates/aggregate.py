@@ -25,13 +25,14 @@ from funke.engine.sql.functions.aggregates.kernel import Fields
 from funke.engine.sql.functions.aggregates.rows import AggregateRows, ArgumentColumn
 from funke.engine.sql.functions.aggregates.segments import Segments
 from funke.engine.sql.meaning.state_parts import ACCUMULATORS
+from funke.engine.sql.operators.aggregates.compiled_aggregates import CompiledAggregates
 from funke.engine.sql.operators.aggregates.row_bundle import BundledOperator
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.key_columns import KeyColumns
 from funke.engine.sql.operators.opened_functions import FunctionsOperator, OpenedFunctions
 from funke.engine.sql.operators.windows.slices.aggregate_block import AggregateBlock, Aggregates
 from funke.engine.sql.operators.windows.slices.gathered_rows import group_kernel
-from funke.engine.sql.state.keyed_columns import ColumnLayout
+from funke.engine.sql.state.keyed_columns import ColumnLayout, Fetched
 from funke.engine.sql.state.keyed_columns_operator import KeyedColumnsOperator, is_in_memory
 from funke.engine.sql.state.moved_state import moved_part
 from funke.engine.state.snapshot.file_format import GroupPart
@@ -75,6 +76,12 @@ class _Groups:
         """State is in memory: it may have a form that a state backend could not keep."""
         for each in self._first_values:
             each.is_in_memory = True
+
+    def compiled(self, aggregate: GroupAggregate) -> CompiledAggregates | None:
+        """What runs through rows that are only added; None if it is not the compiled loop."""
+        if self.has_count or self._first_values or aggregate.is_folded:
+            return None
+        return CompiledAggregates.of(aggregate.aggregates, self.kernels, aggregate.sends_before, aggregate.ttl_ms > 0)
 
     def create(self, count: int) -> Fields:
         known = [each.create(count) for each in self._first_values]
@@ -138,6 +145,7 @@ class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator
         self._keys = KeyColumns(aggregate.keys, [aggregate.input.columns[place].type for place in aggregate.keys])
         self._key_watch = KeyWatch(aggregate.keys)
         self._groups = _Groups(aggregate.aggregates, aggregate.input.has_retractions)
+        self._compiled = self._groups.compiled(aggregate)
         self.functions = OpenedFunctions((), [each.call.function for each in aggregate.aggregates])
 
     def setup(self, context: OperatorContext) -> None:
@@ -161,6 +169,9 @@ class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator
         codes, keys = self._keys.encode(batch.data)
         fetched = self.state.fetch(keys)
         signs = signs_of(batch)
+        if self._compiled is not None and signs is None and self._compiled.is_ready(len(batch)):
+            self._run_compiled(self._compiled, batch, codes, fetched)
+            return
         if signs is not None:
             if not self._groups.has_count:
                 raise StateError("a row is retracted in a stream that was planned as insert-only")
@@ -190,22 +201,35 @@ class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator
         else:
             self.state.store(fetched, after, kept_keys)
 
-    def _arguments(self, change: _Change) -> list[AggregateRows]:
+    def _run_compiled(self, compiled: CompiledAggregates, batch: ColumnBatch, codes: Array, fetched: Fetched) -> None:
+        """Every row's change, by the loop."""
+        rows = self._arguments(batch, Segments(np.zeros(1, np.int64), len(batch)))
+        sent = compiled.run(codes, fetched.is_known, self._groups.split(fetched.columns), rows)
+        self._emit(batch, sent.rows, sent.results, sent.kinds)
+        self.state.store(fetched, fetched.columns)
+
+    def _arguments(
+        self, batch: ColumnBatch, segments: Segments, order: pa.Array | None = None, signs: Array | None = None
+    ) -> list[AggregateRows]:
         columns: dict[int, ArgumentColumn] = {}
         masks: dict[int, Array] = {}
-        data, order = change.batch.data, change.order_array
+        data = batch.data
         rows = []
         for each in self._aggregate.aggregates:
             for place in each.arguments:
                 if place not in columns and place >= 0:
-                    columns[place] = ArgumentColumn(data.column(place).take(order))
+                    column = data.column(place)
+                    columns[place] = ArgumentColumn(column if order is None else column.take(order))
             if each.condition is not None and each.condition not in masks:
                 mask = data.column(each.condition).fill_null(False)
-                masks[each.condition] = np.asarray(mask)[change.order]
+                masks[each.condition] = np.asarray(mask if order is None else mask.take(order))
             arguments = [columns.get(place, _WORD) for place in each.arguments]
             mask = None if each.condition is None else masks[each.condition]
-            rows.append(AggregateRows(change.segments, arguments, change.signs, mask))
+            rows.append(AggregateRows(segments, arguments, signs, mask))
         return rows
+
+    def _rows_of(self, change: _Change) -> list[AggregateRows]:
+        return self._arguments(change.batch, change.segments, pa.array(change.order), change.signs)
 
     def _run(self, change: _Change, before: Fields, known: Array) -> tuple[Fields, Array | None]:
         """Every row's change. Rows that come after a key's last one was taken back begin anew."""
@@ -226,7 +250,7 @@ class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator
                     mine[first] = column
                 before, known = fresh, is_known
         after, values = [], []
-        every = change.groups.once(before, self._arguments(change))
+        every = change.groups.once(before, self._rows_of(change))
         for kernel, fields, rows in zip(self._groups.kernels, change.groups.split(before), every):
             earlier = kernel.values(fields)
             last, running = kernel.running(fields, rows)
@@ -272,7 +296,7 @@ class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator
             kept = counts > 0
         parts = change.groups.split(before)
         earlier = self._results(parts)
-        every = change.groups.once(before, self._arguments(change))
+        every = change.groups.once(before, self._rows_of(change))
         after = [kernel.accumulate(own, rows) for kernel, own, rows in zip(self._groups.kernels, parts, every)]
         results = _side_by_side(earlier, self._results(after))
         self._send_folded(change.batch, change.order[segments.starts], results, known, kept)
@@ -355,10 +379,6 @@ class _Change:
     order: Array
     segments: Segments
     signs: Any
-
-    @property
-    def order_array(self) -> pa.Array:
-        return pa.array(self.order)
 
 
 # Stands for an argument that is a word, which kernels know from the call.
