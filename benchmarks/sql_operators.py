@@ -145,7 +145,7 @@ def sorted_over_rows_per_s() -> float:
 
 
 def stored_row_bytes(form: str) -> float:
-    """How much memory a stored row of a join takes beside its columns, the index of its key included."""
+    """How much memory a stored row of a join takes beside its columns, if both sides have one row of each key."""
     command = [sys.executable, __file__, "stored-row", form]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return float(done.stdout.split()[-1])
@@ -154,16 +154,24 @@ def stored_row_bytes(form: str) -> float:
 def _measure_stored_row(form: str) -> float:
     kinds, key = FORMS[form]
     columns = tuple(Column(name, from_sql_text(kind)) for name, kind in COLUMNS.items())
-    inputs = DetachedInput(columns, kinds, key), DetachedInput(columns, INSERTS, NO_KEYS)
-    join = Join(columns_of_join(columns, columns, "inner"), *inputs, (0,), (0,), "inner", None)
+    one = DetachedInput(columns, kinds, key)
+    join = Join(columns_of_join(columns, columns, "inner"), one, one, (0,), (0,), "inner", None)
     _compile()
     rows = _rows(2 * ROWS, 0, ROWS)
     rows = rows.set_column(0, "k", pa.array(np.random.default_rng(1).permutation(len(rows))))
-    operator = OperatorHarness(ColumnOperator(join.detached().create), keeps_columns=True).operator
+    harness = OperatorHarness(ColumnOperator(join.detached().create), keeps_columns=True)
+
+    def feed(begin: int, end: int) -> None:
+        for start in range(begin, end, LARGE):
+            for side in range(2):
+                harness.operator.columns_handler(side)(ColumnBatch(rows.slice(start, LARGE)))
+                harness.elements()
+
+    feed(0, LARGE)
     before = _resident_bytes()
-    for start in range(0, len(rows), LARGE):
-        operator.columns_handler(0)(ColumnBatch(rows.slice(start, LARGE)))
-    return (_resident_bytes() - before - rows.nbytes) / len(rows)
+    feed(LARGE, len(rows))
+    share = 1 - LARGE / len(rows)
+    return (_resident_bytes() - before) / (2 * len(rows) * share) - rows.nbytes / len(rows)
 
 
 def _resident_bytes() -> int:

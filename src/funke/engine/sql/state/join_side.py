@@ -30,7 +30,7 @@ __all__ = ["JoinSide", "SideSpec"]
 
 _FIRST_ROWS = 1 << 10
 # From so many on there is little room for more: it takes memory too.
-_MANY = 1 << 20
+_MANY = 1 << 16
 _NOTHING: Array = np.empty(0, np.int64)
 
 

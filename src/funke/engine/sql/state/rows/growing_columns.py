@@ -42,7 +42,7 @@ __all__ = ["GrowingColumns"]
 
 _FIRST_BYTES = 1 << 12
 # From so many values on there is little room behind them: moving large pages costs next to nothing.
-_MANY = 1 << 20
+_MANY = 1 << 16
 # So many have offsets of 32 bits.
 _MOST_BYTES = (1 << 31) - 1
 
