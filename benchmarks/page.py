@@ -46,6 +46,11 @@ SECTIONS = {
         "Patterns",
         "`funke.cep`; the Nexmark queries of MATCH_RECOGNIZE (cep0 to cep3) are above.",
     ),
+    "sql": (
+        "SQL operators",
+        "One operator in one process without Spark, kernels compiled. Rows of five columns. A batch of 100 rows costs\n"
+        "little more than the calls for it; under load, blocks of waiting rows are larger.",
+    ),
     "connectors": (
         "Kafka and databases",
         "A Kafka and a PostgreSQL server on the same machine; records of 200 bytes in four partitions.",

@@ -23,6 +23,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 import page
 import postgres_table
+import sql_operators
 from auction_events import auction_files, parquet_of, side_input
 from dashboard_paint import RUNS, first_paint
 from data import event_files, text_files
@@ -605,6 +606,7 @@ def measures(bench: Bench) -> dict[str, Callable[[], Ratio]]:
         ),
         **nexmark_measures(bench),
         **batch_measures(bench),
+        **operator_measures(),
         "submission": lambda: submission(*submission_s()),
         "overview": lambda: under(
             "/jobs/overview, 100 ended and 5 running jobs (ms)", overview_ms(), 20, "median of 59"
@@ -682,6 +684,40 @@ def batch_measures(bench: Bench) -> dict[str, Callable[[], Ratio]]:
         found[f"batch-{query}"] = partial(to_flink, query)
         found[f"batch-{query}-slots"] = partial(to_slots, query)
     return found | {f"batch-{query}-spark": partial(to_spark, query) for query in ("group", "join", "sort", "copy")}
+
+
+def operator_measures() -> dict[str, Callable[[], Ratio]]:
+    """SQL operators in one process without Spark, by CPU."""
+
+    def batches(name: str) -> Ratio:
+        large, small = sql_operators.batch_costs_us(name)
+        sizes = f"{sql_operators.LARGE:,} / {sql_operators.SMALL}"
+        title = f"{name}: CPU of a row in batches of {sizes} rows"
+        return at_least(title, large / small, 0.5, f"{large:.2f} / {small:.2f} µs")
+
+    def condition() -> Ratio:
+        plain, python, pandas = sql_operators.condition_costs_us()
+        detail = f"{plain:.2f} / {python:.2f} µs for a row; on columns (pandas) {pandas:.2f}"
+        return under("join: Python function / expression as its condition", python / plain, 2, detail)
+
+    def stored_row(form: str) -> Ratio:
+        measured = sql_operators.stored_row_bytes(form)
+        return under(
+            f"join: stored row beside its columns, {form} (bytes)", measured, 65, "one row of a key on each side"
+        )
+
+    found: dict[str, Callable[[], Ratio]] = {
+        f"sql-batches-{each}": partial(batches, each) for each in sql_operators.QUERIES
+    }
+    found |= {f"sql-stored-row-{each}": partial(stored_row, each) for each in sql_operators.FORMS}
+    found["sql-condition"] = condition
+    found["sql-over"] = lambda: at_least(
+        "OVER by values, ten rows in a partition: rows in a second of CPU",
+        sql_operators.sorted_over_rows_per_s(),
+        25_000,
+        "",
+    )
+    return found
 
 
 def machine() -> str:
