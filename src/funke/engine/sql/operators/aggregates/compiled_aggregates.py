@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from funke.engine.kernels.aggregate_rows import COUNT, NULLS, WORDS, aggregate_rows
+from funke.engine.kernels.aggregate_rows import COUNT, COUNTING, NULLS, VALIDITY, VALUES, WORDS, aggregate_rows
 from funke.engine.kernels.kernel import address
 from funke.engine.sql.functions.aggregates.rows import AggregateRows
 from funke.engine.types.logical import to_column_type
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CompiledAggregates", "SentChanges"]
 
-_INT64, _FLOAT64, _UINT8 = np.dtype(np.int64), np.dtype(np.float64), np.dtype(np.uint8)
+_INT64, _UINT8 = np.dtype(np.int64), np.dtype(np.uint8)
 
 
 class SentChanges:
@@ -62,48 +62,35 @@ class CompiledAggregates:
 
     def run(self, codes: Array, known: Array, fields: Sequence[Fields], rows: Sequence[AggregateRows]) -> SentChanges:
         """Takes in the rows of a batch, in their order; the fields of the groups are changed in place."""
-        room = 2 * len(codes) + 1
-        table: Array = np.zeros(len(self._kernels) * WORDS, np.int64)
+        room, calls = 2 * len(codes) + 1, len(self._kernels)
+        values: Array = np.empty((calls, room), np.int64)
+        validity: Array = np.empty((calls, room // 8 + 1), np.uint8)
+        table: Array = np.zeros((calls, WORDS), np.int64)
+        table[:, VALUES] = address(values, _INT64) + np.arange(calls) * values.strides[0]
+        table[:, VALIDITY] = address(validity, _UINT8) + np.arange(calls) * validity.strides[0]
         # What has an address in the table must live until the loop is done.
         kept: list[Array] = []
-        results = []
-        for number, (kernel, own, each) in enumerate(zip(self._kernels, fields, rows)):
-            values: Array = np.empty(room, np.int64)
-            validity: Array = np.empty(room // 8 + 1, np.uint8)
-            results.append((values, validity))
+        for words, kernel, own, each in zip(table, self._kernels, fields, rows):
             numbers = None if kernel.operation == COUNT else each.arguments[0].numbers
-            if numbers is not None and numbers.dtype not in (_INT64, _FLOAT64):
-                numbers = numbers.astype(np.int64)
             flags = None if each.counting is None else each.counting.view(np.uint8)
             kept += [array for array in (numbers, flags) if array is not None]
-            first, second = own[0], own[1] if len(own) > 1 else None
-            table[number * WORDS : number * WORDS + NULLS] = (
-                kernel.operation,
-                _place(first),
-                _place(second),
-                _place(numbers),
-                _place(flags),
-                _place(values),
-                _place(validity),
-            )
+            second = own[1] if len(own) > 1 else None
+            words[: COUNTING + 1] = kernel.operation, _place(own[0]), _place(second), _place(numbers), _place(flags)
         kinds: Array = np.empty(room, np.uint8)
         sent_rows: Array = np.empty(room, np.int64)
         is_known = known.astype(np.uint8)
         total = aggregate_rows.run(
-            len(codes), codes, len(codes), is_known, table, len(results), *self._flags, kinds, sent_rows
+            len(codes), codes, len(codes), is_known, table.ravel(), calls, *self._flags, kinds, sent_rows
         )
-        nulls = table[NULLS::WORDS].tolist()
-        columns = [
-            pa.Array.from_buffers(kind, total, [pa.py_buffer(validity) if empty else None, pa.py_buffer(values)], empty)
-            for kind, (values, validity), empty in zip(self._types, results, nulls)
-        ]
         del kept
+        columns = [
+            pa.Array.from_buffers(kind, total, [pa.py_buffer(bits) if nulls else None, pa.py_buffer(numbers)], nulls)
+            for kind, numbers, bits, nulls in zip(self._types, values, validity, table[:, NULLS].tolist())
+        ]
         return SentChanges(kinds[:total], sent_rows[:total], columns)
 
 
 def _place(array: Array | None) -> int:
     if array is None:
         return 0
-    return address(
-        array if array.dtype != np.bool_ else array.view(np.uint8), _UINT8 if array.dtype.itemsize == 1 else array.dtype
-    )
+    return address(array, array.dtype)
