@@ -171,7 +171,7 @@ def _measure_stored_row(form: str) -> float:
     before = _resident_bytes()
     feed(LARGE, len(rows))
     share = 1 - LARGE / len(rows)
-    return (_resident_bytes() - before) / (2 * len(rows) * share) - rows.nbytes / len(rows)
+    return float((_resident_bytes() - before) / (2 * len(rows) * share) - rows.nbytes / len(rows))
 
 
 def _resident_bytes() -> int:
