@@ -55,7 +55,7 @@ def describe_job(graph: StreamGraph) -> str:
         to_text(graph),
         to_text(job_graph),
         to_text(to_execution_graph(job_graph)),
-        explain(to_plan(job_graph), mode),
+        explain(to_plan(job_graph, has_regions=mode.is_pipelined), mode),
         *_pictures(graph),
     ]
     return "\n\n".join(parts)

@@ -530,6 +530,26 @@ def test_nobody_waits_for_a_savepoint_of_a_job_that_has_failed(tmp_path: Path, c
         job.checkpoint_coordinator.requests.ask(SavepointRequest("c")).result(0)
 
 
+def test_a_region_that_restarts_gives_up_what_was_begun(tmp_path: Path, clock: MovedClock) -> None:
+    job = Job(tmp_path, clock)
+    coordinator = job.checkpoint_coordinator
+    job.complete()
+    coordinator.take_notifications()
+    clock.now += 1
+    begun = job.run_epoch("of the region")
+    assert begun is not None
+    coordinator.prepared_with(begun.checkpoint_id, "other sink", ["of another"])
+    job.acknowledge(begun, [0])
+    coordinator.end_region({"sink"}, JobExecutionError("a slot is lost"))
+    assert not coordinator.has_pending and coordinator.take_notifications().aborted == (begun.checkpoint_id,)
+    job.acknowledge(begun, [1])
+    assert job.committed == [] and coordinator.statistics.failed == 0
+    # The region prepares its part once more; that of the others is still wanted.
+    job.complete("of the region")
+    assert job.committed == [(3, {"other sink": ["of another"], "sink": ["of the region"]})]
+    assert not Path(begun.folder).exists()
+
+
 def test_a_checkpoint_can_be_asked_for(tmp_path: Path, clock: MovedClock) -> None:
     job = Job(tmp_path, clock, execution__checkpointing__min_pause="1 h")
     clock.now = 101.0

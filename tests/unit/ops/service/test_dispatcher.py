@@ -15,7 +15,8 @@ import httpx
 import pytest
 
 from funke.engine.config.settings import Settings
-from funke.engine.errors import ConfigurationError, JobExecutionError
+from funke.engine.errors import ConfigurationError, JobExecutionError, LeaseLostError, StateError
+from funke.engine.jobs.records.lease import Lease
 from funke.engine.jobs.records.recovery import RecoveryTries
 from funke.engine.types.job_status import JobStatus
 from funke.ops.cli.arguments import parse_program_call
@@ -94,6 +95,33 @@ def test_a_program_runs_and_is_found_again_by_another_service(home: str, tmp_pat
     assert second.runs.all()[0].ended_ms is not None
     assert "the program runs" in second.runs.log_end(run_id)
     first.runs.note_ends()
+
+
+def test_a_service_that_is_followed_starts_nothing(home: str, tmp_path: Path) -> None:
+    followed = opened(home)
+    leases = [Lease.acquire(followed.service.path, 60)]
+    followed.guard = followed.runs._guard = leases[0].check
+    run_id = start(followed, tmp_path)
+    eventually(lambda: is_running(followed, followed.first_job(run_id)))
+    # It stands still for long, and another one takes over.
+    leases[0].release()
+    leases.append(Lease.acquire(followed.service.path, 60))
+    with pytest.raises(LeaseLostError, match="another driver runs"):
+        start(followed, tmp_path)
+    os.kill(followed.runs.all()[0].pid, signal.SIGKILL)
+    eventually(lambda: not followed.runs.is_alive(run_id))
+    with pytest.raises(LeaseLostError):
+        followed.look()
+    assert len(followed.runs.all()) == 1 and not followed.runs.is_alive(run_id)
+    leases[1].release()
+
+
+def test_a_program_is_not_started_beside_itself(dispatcher: Dispatcher, tmp_path: Path) -> None:
+    run_id = start(dispatcher, tmp_path)
+    eventually(lambda: is_running(dispatcher, dispatcher.first_job(run_id)))
+    (run,) = dispatcher.runs.all()
+    with pytest.raises(StateError, match=f"the program of run {run_id} runs already"):
+        dispatcher.runs.start_again(run, run.command)
 
 
 def test_a_job_that_loses_its_driver_goes_on(dispatcher: Dispatcher, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
@@ -50,6 +50,7 @@ from funke.engine.runtime.job_files.shared_paths import probed
 from funke.engine.runtime.monitoring.flame_samples import SampledStack, SampleOrder
 from funke.engine.runtime.monitoring.thread_dump import ThreadStack
 from funke.engine.runtime.slots.slot_calls import change_log_levels, dump_threads, sample
+from funke.engine.runtime.slots.worker_setup import JobPackage
 from funke.engine.runtime.spark.spark_session import (
     JobSpark,
     forget_lost_application,
@@ -276,9 +277,7 @@ class JobAttempts:
             sources = JobSources(self._create_sources(spark, start))
             cleaning.callback(sources.close)
             probes = cleaning.enter_context(ExitStack())
-            if not is_embedded(spark):
-                paths = probes.enter_context(probed(job_paths(self._planned.plan, self._checkpoint_coordinator)))
-                self.package = replace(self.package, shared_paths=paths)
+            self.package = probes.enter_context(self._probed(spark, self.package))
             runner, coordinator = self._prepare(spark, sources, start)
             cleaning.callback(runner.close)
             self.executions.enter(ExecutionState.DEPLOYING)
@@ -300,6 +299,15 @@ class JobAttempts:
             state_moves=state_moves(start, self._checkpoint_coordinator.job.operators),
         )
         self._checkpoint_coordinator.note_restored(start)
+
+    @contextlib.contextmanager
+    def _probed(self, spark: JobSpark, package: JobPackage) -> Iterator[JobPackage]:
+        """While slots start: on a cluster their hosts must see the paths of the job."""
+        if is_embedded(spark):
+            yield package
+            return
+        with probed(job_paths(self._planned.plan, self._checkpoint_coordinator)) as paths:
+            yield replace(package, shared_paths=paths)
 
     def _create_sources(
         self, spark: JobSpark, start: Checkpoint | None, vertices: Collection[int] | None = None
@@ -400,6 +408,7 @@ class JobAttempts:
         restarts = RegionRestarts(
             self._restart_region,
             lambda start, vertices: self._create_sources(spark, start, vertices),
+            lambda package: self._probed(spark, package),
             lambda: self._lifecycle.enter(JobStatus.RUNNING),
         )
         runner, coordinator = driven_by(

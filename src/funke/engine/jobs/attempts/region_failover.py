@@ -6,12 +6,13 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
-from funke.engine.errors import JobExecutionError
+from funke.engine.errors import JobExecutionError, SlotLostError
 from funke.engine.graph.execution_graph import ExecutionState, ExecutionVertex
 from funke.engine.jobs.attempts.job_executions import JobExecutions
-from funke.engine.jobs.attempts.job_failure import DamagedCheckpointError, failure_of
+from funke.engine.jobs.attempts.job_failure import failure_of
 from funke.engine.jobs.checkpoints.checkpoints import Checkpoint
 from funke.engine.jobs.sources.source_coordinator import SourceCoordinator
 from funke.engine.planner.plan import Plan
@@ -46,6 +47,8 @@ class RegionRestarts:
 
     next_restart: Callable[[Exception], RegionRestart]
     create_sources: Callable[[Checkpoint | None, Collection[int]], list[SourceCoordinator]]
+    # Until the slots have started, their hosts are asked whether they see what they must.
+    probed: Callable[[JobPackage], AbstractContextManager[JobPackage]]
     # All regions run again.
     on_running: Callable[[], object]
 
@@ -153,9 +156,7 @@ class RegionFailover:
             _close(sources)
             if not self._closing.wait(max(0.0, end - time.monotonic())):
                 self._ended.put(self._start(region, restart, hosts))
-        except DamagedCheckpointError as error:
-            self._ended.put(error)
-        except JobExecutionError as error:
+        except SlotLostError as error:
             self._ended.put(FailedRegion(region, error))
         except BaseException as error:
             self._ended.put(error)
@@ -164,14 +165,15 @@ class RegionFailover:
     def _start(self, region: Region, restart: RegionRestart, hosts: dict[int, str]) -> StartedRegion:
         sources = self._restarts.create_sources(restart.start, region.vertices)
         try:
-            runner = self._create_runner(region, restart.package, hosts)
-            with self._runners.starting(runner):
-                self._executions.enter(ExecutionState.DEPLOYING, self._is_in(region))
-                try:
-                    runner.deploy()
-                except BaseException:
-                    runner.close()
-                    raise
+            with self._restarts.probed(restart.package) as package:
+                runner = self._create_runner(region, package, hosts)
+                with self._runners.starting(runner):
+                    self._executions.enter(ExecutionState.DEPLOYING, self._is_in(region))
+                    try:
+                        runner.deploy()
+                    except BaseException:
+                        runner.close()
+                        raise
         except BaseException:
             _close(sources)
             raise

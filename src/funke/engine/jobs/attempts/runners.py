@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Coordinator", "Runner", "driven_by"]
 
 # The places of a region that restarts may be gone with their executor: then all of the job has to share what is left.
-_LONGEST_REQUEST_S = 10.0
+_LONGEST_REQUEST_S = 30.0
 
 Runner: TypeAlias = EpochRunner | StreamRunner | RegionRunners
 Coordinator: TypeAlias = EpochCoordinator | StreamCoordinator
