@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from funke.engine.connectors.sink import WriterContext
 from funke.engine.connectors.staging import Stager
 from funke.engine.errors import StateError
 from funke.engine.jobs.checkpoints.checkpoints import read_checkpoint
+from funke.engine.jobs.views.job_view import CheckpointsView
 from funke.engine.runtime.snapshots.snapshot_files import list_folder
 from funke.state_api import SavepointReader
 from tests.harness.exact_files import committed, sink, wait_until
@@ -235,6 +237,53 @@ def test_a_slot_that_starts_again_reads_the_copies_on_its_disk(
     assert committed(tmp_path / "out") == expected()
     assert list((tmp_path / "copies").iterdir()) == [], "nothing is left when the job has ended"
     read = [path for method, path in s3.requests if method == "GET" and f"/{tmp_path.name}/checkpoints/" in path]
+    assert [path for path in read if not path.endswith("/_metadata")] == [], "slots have read nothing from there"
+
+
+class SlowCount(Count):
+    """Records wait for it, so that barriers overtake them."""
+
+    def process_element(self, value: int, ctx: KeyedProcessFunction.Context) -> Any:
+        time.sleep(0.002)
+        yield from super().process_element(value, ctx)
+
+
+def test_what_barriers_have_overtaken_is_read_from_the_copies_too(spark: Any, tmp_path: Path, s3: S3Server) -> None:
+    place = Place(f"s3a://funke/{tmp_path.name}", s3.hadoop_settings())
+    (tmp_path / "copies").mkdir()
+    options = {
+        "state__backend__local_recovery": "true",
+        "taskmanager__state__local__root_dirs": str(tmp_path / "copies"),
+        "execution__checkpointing__unaligned": "true",
+        "execution__checkpointing__num_retained": "100",
+        "taskmanager__memory__segment_size": "1 kb",
+    }
+    env = new_environment(place, **options)
+    pace = RateLimiterStrategy.per_checkpoint(300)
+    source = DataGeneratorSource(lambda index: index, 2_400, Types.LONG(), rate_limiter_strategy=pace)
+    numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers").rebalance()
+    keyed = numbers.map(lambda number: number, Types.LONG()).key_by(lambda number: number % KEYS)
+    keyed.process(SlowCount(folder=tmp_path), Types.STRING()).sink_to(sink(tmp_path / "out"))
+    client = env.execute_async("overtaken")
+
+    def checkpoints() -> CheckpointsView:
+        found: CheckpointsView = client._job.view().checkpoints
+        return found
+
+    wait_until(lambda: (last := checkpoints().last_completed) is not None and last.in_flight)
+    (tmp_path / "hold").touch()
+    wait_until((tmp_path / "held").exists)
+    (tmp_path / "go").touch()
+    wait_until(lambda: checkpoints().last_restored is not None)
+    restored = checkpoints().last_restored
+    assert restored is not None and restored.path is not None
+    assert read_checkpoint(restored.path).channels_of, "it has records that were on their way"
+    asked = len(s3.requests)
+    client.get_job_execution_result().result()
+    assert committed(tmp_path / "out") == expected(2_400)
+    read = [
+        path for method, path in s3.requests[:asked] if method == "GET" and f"/{tmp_path.name}/checkpoints/" in path
+    ]
     assert [path for path in read if not path.endswith("/_metadata")] == [], "slots have read nothing from there"
 
 
