@@ -107,8 +107,7 @@ def test_every_option_is_read_by_the_engine_or_says_that_it_has_no_effect() -> N
     read = set(re.findall(r"\boptions\.(\w+)", text)) & OPTIONS.keys()
     silent = {name for name, option in OPTIONS.items() if not option.no_effect}
     assert silent - read == set(), "have no effect and do not say so"
-    # Read only to refuse what Flink does not know.
-    assert read - silent == {"FAILOVER_STRATEGY"}, "have an effect and say that they have none"
+    assert read - silent == set(), "have an effect and say that they have none"
 
 
 def test_every_option_of_the_service_is_read_or_says_that_it_has_no_effect() -> None:
