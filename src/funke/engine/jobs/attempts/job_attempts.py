@@ -327,8 +327,11 @@ class JobAttempts:
         is_for_region = not self._cancelling.is_set() and self._may_restart_after(failure)
         if not is_for_region or isinstance(failure, DamagedCheckpointError):
             raise failure
-        start = store.latest()
         # Where a checkpoint is damaged, a user may have to decide, and regions must not go back differently far.
+        try:
+            start = store.latest()
+        except StateError:
+            raise failure from None
         delay_ms = None if store.losses else self._planned.restart.next_delay_ms()
         if delay_ms is None:
             raise failure
