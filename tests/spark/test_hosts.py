@@ -218,9 +218,12 @@ from pyflink.datastream import MapFunction, StreamExecutionEnvironment
 from pyflink.datastream.connectors.number_seq import NumberSequenceSource
 
 class Tell(MapFunction):
+    def __init__(self, path):
+        self.path = path
+
     def open(self, context):
         place = f"{context.get_attempt_number()} {context.get_index_of_this_subtask()} {socket.gethostname()}"
-        with open(sys.argv[1], "a") as places:
+        with open(self.path, "a") as places:
             places.write(place + chr(10))
 
     def map(self, value):
@@ -229,7 +232,7 @@ class Tell(MapFunction):
 
 env = StreamExecutionEnvironment.get_execution_environment()
 numbers = env.from_source(NumberSequenceSource(0, 1000000), WatermarkStrategy.no_watermarks(), "numbers")
-numbers.map(Tell()).print()
+numbers.map(Tell(sys.argv[1])).print()
 env.execute()
 """
 
