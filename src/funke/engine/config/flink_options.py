@@ -99,12 +99,6 @@ TASK_SLOTS = integer_option("taskmanager.numberOfTaskSlots", 1, "Slots per worke
 MAX_SLOTS = integer_option(
     "slotmanager.number-of-slots.max", None, "Most slots of a job; when not set, 128 on embedded Spark, else no limit."
 )
-TARGET = string_option(
-    "execution.target",
-    "local",
-    "Where `funke sql` runs an INSERT: in its own process (local) or in the service (remote). Spark's place is "
-    "spark.master.",
-)
 IS_ATTACHED = without_effect(
     boolean_option("execution.attached", True, "Whether the program waits for the job."),
     "execute() waits for the job and execute_async() does not",

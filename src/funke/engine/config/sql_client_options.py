@@ -1,9 +1,15 @@
-"""The options of the shell `funke sql`: how results are shown, and where."""
+"""The options of the shell `funke sql`: where INSERTs run, how results are shown, and where."""
 
 from __future__ import annotations
 
 from funke.engine.config.config_option import boolean_option, integer_option, string_option
 
+TARGET = string_option(
+    "execution.target",
+    "local",
+    "Where `funke sql` runs an INSERT: in its own process (local) or in the service (remote). Spark's place is "
+    "spark.master.",
+)
 RESULT_MODE = string_option(
     "sql-client.execution.result-mode",
     "tableau",

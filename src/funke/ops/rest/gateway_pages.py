@@ -23,7 +23,11 @@ _ROW_FORMATS = ("JSON", "PLAIN_TEXT")
 def _ask(call: Call, command: str, **arguments: Any) -> Any:
     gateway = call.cluster.gateway
     if gateway is None:
-        raise RestError(503, "Only the service (funke start-cluster) has a SQL gateway")
+        raise RestError(
+            503,
+            "There is no SQL gateway here: only the service (funke start-cluster) has one, and without a token "
+            "only if web.submit.enable is set",
+        )
     try:
         return gateway.ask(command, **arguments)
     except FunkeError as error:

@@ -89,6 +89,8 @@ def _serve(settings: Settings, listening: RestSettings, folder: ServiceFolder, l
     jobs = JobDirectory(folder.home)
     dispatcher = Dispatcher(folder, settings, jobs, lease.check)
     gateway = Gateway(folder, settings, dispatcher.job_options())
+    # Statements read and write files: without a token they are as much as programs that anybody may send.
+    is_open = listening.access.token is None and not dispatcher.is_upload_allowed
     cluster = Cluster(
         jobs,
         settings.to_text_dict(),
@@ -96,7 +98,7 @@ def _serve(settings: Settings, listening: RestSettings, folder: ServiceFolder, l
         dispatcher,
         dispatcher,
         dispatcher.rescales,
-        gateway,
+        None if is_open else gateway,
         started_ms=started_ms,
         history=MetricHistory(folder.of("history")),
         acknowledgements=Acknowledgements(folder.of("acknowledged.json")),

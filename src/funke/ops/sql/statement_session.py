@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from funke.engine.config import flink_options as options
 from funke.engine.config.settings import Settings
+from funke.engine.config.sql_client_options import TARGET
 from funke.engine.errors import ConfigurationError
 from funke.engine.jobs.records.job_record import home_folder
 from funke.engine.sql.statements.outcome import listing
@@ -23,7 +24,6 @@ from funke.table.results.result_content import ReadyRows
 __all__ = ["SessionResult", "StatementSession"]
 
 _RUNTIME_MODE = "execution.runtime-mode"
-_TARGET = "execution.target"
 _JOBS = (syntax.Insert, syntax.StatementSet)
 
 
@@ -97,9 +97,9 @@ class StatementSession:
         return self._program.hand_over(statement, home, waits=False, further=start)
 
     def _is_remote(self) -> bool:
-        target: str = self.t_env.get_config().get(_TARGET, "local").lower()
+        target: str = self.t_env.get_config().get(TARGET.key, TARGET.default).lower()
         if target not in ("local", "remote"):
-            raise ConfigurationError(f"Unsupported '{_TARGET}' '{target}'; expected 'local' or 'remote'")
+            raise ConfigurationError(f"Unsupported '{TARGET.key}' '{target}'; expected 'local' or 'remote'")
         return target == "remote"
 
     def _runtime_mode(self) -> str:
