@@ -162,5 +162,9 @@ def test_jobs_of_the_shell(terminal: Terminal) -> None:
     terminal.run(f"STOP JOB '{job_id}' WITH DRAIN;", "WITH DRAIN could only be used after WITH SAVEPOINT.")
     terminal.run(f"STOP JOB '{job_id}';", "OK")
     terminal.run(f"DESCRIBE JOB '{job_id}';", "CANCELED")
+    # The end of the shell ends its jobs.
+    terminal.run("INSERT INTO shown SELECT n FROM numbers;", "Job has been submitted with JobID ")
     terminal.type("\x04")
+    terminal.await_text("or stay (s, default)? ")
+    terminal.type("c\r")
     assert terminal.process.wait(60) == 0

@@ -77,3 +77,14 @@ def test_a_query_and_jobs_of_the_same_environment_do_not_mix(t_env: Any, engine:
     assert [each.sql for each in seen(engine)] == ["INSERT INTO copies SELECT * FROM numbers"]
     t_env.execute_sql("SELECT n FROM numbers")
     assert [each.sql for each in seen(engine)] == ["SELECT n FROM numbers"]
+
+
+def test_the_name_of_a_job_is_flinks_unless_one_is_set(t_env: Any, engine: FakeEngine) -> None:
+    statements = ("INSERT INTO copies SELECT * FROM numbers", "SELECT * FROM numbers")
+    for statement in statements:
+        t_env.execute_sql(statement)
+    t_env.get_config().set("pipeline.name", "mine")
+    for statement in statements:
+        t_env.execute_sql(statement)
+    names = [graph.job_name for graph in engine.graphs]
+    assert names == ["insert-into_default_catalog.default_database.copies", "collect", "mine", "mine"]

@@ -11,11 +11,11 @@ from funke.engine.sql.parsing.tokens import tokenize
 from funke.engine.sql.syntax.statements import Statement
 from funke.engine.types.near_names import did_you_mean
 
-__all__ = ["CLEAR", "HELP", "HELP_TEXT", "LEAVING", "VERTICAL", "command_in", "is_complete", "pieces_of"]
+__all__ = ["CLEAR", "HELP", "HELP_TEXT", "VERTICAL", "command_in", "is_complete", "pieces_of"]
 
 HELP, CLEAR, VERTICAL = "help", "clear", "\\x"
-LEAVING = ("quit", "exit")
-_COMMANDS = (HELP, CLEAR, VERTICAL, *LEAVING)
+_LEAVING = ("quit", "exit")
+_COMMANDS = (HELP, CLEAR, VERTICAL, *_LEAVING)
 HELP_TEXT = """The following commands are available:
 
 HELP           Prints the available commands.

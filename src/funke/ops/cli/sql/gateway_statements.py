@@ -158,6 +158,10 @@ class GatewayStatements:
         """There is none to wait for."""
         raise StateError(f"job {job_id} is not one of the shell")
 
+    def cancel(self, job_id: str) -> None:
+        """There is none to end."""
+        raise StateError(f"job {job_id} is not one of the shell")
+
     def leave_to_service(self, job_id: str) -> str:
         """There is none to leave."""
         raise StateError(f"job {job_id} is not one of the shell")

@@ -86,11 +86,9 @@ class SqlPrompt:
 
     def _may_leave(self) -> bool:
         try:
-            return self._shell.leave(input)
+            return self._shell.leave(_answer)
         except KeyboardInterrupt:
             return False
-        except EOFError:
-            return True
         except FunkeError as error:
             print_error(error)
             return False
@@ -108,6 +106,14 @@ class SqlPrompt:
             event.current_buffer.validate_and_handle()
 
         return keys
+
+
+def _answer(question: str) -> str:
+    try:
+        return input(question)
+    except EOFError:
+        # Ctrl-D once more, or a terminal that is gone: nobody is left to stay.
+        return "cancel"
 
 
 def _file_history() -> Any:

@@ -42,6 +42,9 @@ class ShellStatements(Protocol):
     def wait_for(self, job_id: str) -> None:
         """Wait for the end of such a job."""
 
+    def cancel(self, job_id: str) -> None:
+        """End such a job."""
+
     def leave_to_service(self, job_id: str) -> str:
         """Let the service go on with such a job; returns the id that it has there."""
 
@@ -69,6 +72,9 @@ class LocalStatements:
 
     def wait_for(self, job_id: str) -> None:
         self.session.jobs.own(job_id).result()
+
+    def cancel(self, job_id: str) -> None:
+        self.session.jobs.own(job_id).cancel().result()
 
     def leave_to_service(self, job_id: str) -> str:
         return self.session.leave_to_service(job_id)
@@ -140,7 +146,7 @@ class SqlShell:
 
     def _show_insert(self, result: ShownResult) -> None:
         self._show(f"Job has been submitted with JobID {result.insert_job}")
-        if not self._waits:
+        if not self._waits or result.wait is None:
             return
         try:
             result.wait()
@@ -168,12 +174,13 @@ class SqlShell:
             self._show(f"{job_id}  {name}")
         count = "1 job runs" if len(jobs) == 1 else f"{len(jobs)} jobs run"
         answer = ask(f"{count}: leave to the service (l), wait (w), cancel (c), or stay (s, default)? ").strip().lower()
-        if answer[:1] == "l":
-            for job_id, _ in jobs:
+        for job_id, _ in jobs:
+            if answer[:1] == "l":
                 self._show(f"{job_id} goes on in the service as {self.statements.leave_to_service(job_id)}")
-        elif answer[:1] == "w":
-            for job_id, _ in jobs:
+            elif answer[:1] == "w":
                 self.statements.wait_for(job_id)
+            elif answer[:1] == "c":
+                self.statements.cancel(job_id)
         return answer[:1] in ("l", "w", "c")
 
 

@@ -40,8 +40,8 @@ class ShownResult:
     # The job that writes, of an INSERT.
     insert_job: str | None = None
     cancel: Callable[[], None] = field(default=lambda: None, repr=False)
-    # Waits for the end of what is written.
-    wait: Callable[[], None] = field(default=lambda: None, repr=False)
+    # Waits for the end of what is written; None where the service writes it.
+    wait: Callable[[], None] | None = field(default=None, repr=False)
     # The lines of PyFlink's print(), which scripts read.
     print_lines: Callable[[], Iterator[str]] | None = field(default=None, repr=False)
 
@@ -74,6 +74,6 @@ def shown(result: SessionResult) -> ShownResult:
         is_plain=content.is_plain,
         insert_job=result.insert_job,
         cancel=cancel,
-        wait=result.table.wait,
+        wait=None if content.job is None else result.table.wait,
         print_lines=lambda: content.lines(content.rows()),
     )

@@ -14,7 +14,7 @@ from prompt_toolkit.output import DummyOutput
 
 from funke.engine.errors import ConfigurationError
 from funke.ops.cli.main import main
-from funke.ops.cli.sql.client_commands import is_complete
+from funke.ops.cli.sql.client_commands import command_in, is_complete
 from funke.ops.cli.sql.prompt import SqlCompleter, SqlPrompt
 from funke.ops.cli.sql.shell import LocalStatements, SqlShell
 from funke.ops.sql.statement_session import StatementSession
@@ -120,3 +120,32 @@ def test_the_runtime_mode_of_the_command(
 ) -> None:
     assert main(["sql", *options, "-e", f"{TABLE}; {ORDERED}"]) == (0 if is_batch else 1)
     assert ("non-time-attribute field" in capsys.readouterr().err) is not is_batch
+
+
+def test_commands_stand_between_statements(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sql", "-e", "HELP; SHOW CATALOGS; quit; SHOW DATABASES"]) == 0
+    shown = capsys.readouterr().out
+    assert "QUIT/EXIT" in shown and "default_catalog" in shown and "default_database" not in shown
+
+
+@pytest.mark.parametrize("text", ["\\x", " EXIT ;", "help", "clear;"])
+def test_a_command_needs_no_semicolon(text: str) -> None:
+    assert is_complete(text) and command_in(text) is not None
+
+
+def test_results_in_another_form_and_in_a_file(t_env: TableEnvironment, tmp_path: Path) -> None:
+    shown: list[str] = []
+    shell = shell_of(t_env, shown.append)
+    shell.run("SET 'funke.sql.format' = 'csv'; SHOW CATALOGS")
+    assert shown == ["OK", "catalog name", "default_catalog"]
+    shell.run(f"SET 'funke.sql.format' = 'markdown'; SET 'funke.sql.output-file' = '{tmp_path / 'out'}'; SHOW CATALOGS")
+    assert (tmp_path / "out").read_text().splitlines() == ["| catalog name |", "| --- |", "| default_catalog |"]
+    shell.run("RESET 'funke.sql.output-file'; SHOW CATALOGS")
+    assert shown[-3:] == ["| catalog name |", "| --- |", "| default_catalog |"]
+    with pytest.raises(ConfigurationError, match="must be one of table, vertical, csv, json, markdown, got 'xml'"):
+        shell.run("SET 'funke.sql.format' = 'xml'")
+    assert shell.options.format == "markdown"
+
+
+def test_leaving_asks_only_when_a_job_runs(t_env: TableEnvironment) -> None:
+    assert shell_of(t_env).leave(pytest.fail)
