@@ -7,6 +7,7 @@ import os
 import pty
 import re
 import select
+import shutil
 import struct
 import subprocess
 import sys
@@ -135,7 +136,14 @@ def test_what_is_shown_and_how(terminal: Terminal, tmp_path: Path) -> None:
     terminal.await_text("OK")
     terminal.run("SELECT 7 AS n, 'a' AS b;", f"1 row written to {target}")
     assert target.read_text() == '{"op": "+I", "n": 7, "b": "a"}\n'
-    terminal.run("RESET; SELEC 1;", "Did you mean 'SELECT'?")
+    terminal.run("RESET;", "OK")
+    # A long list is paged, where there is a pager.
+    terminal.run("SHOW FUNCTIONS;", "| function name")
+    if shutil.which("less"):
+        terminal.await_text(":")
+        terminal.type("q")
+    terminal.await_text("rows in set (")
+    terminal.run("SELEC 1;", "Did you mean 'SELECT'?")
     terminal.run("CLEAR;", "Funke SQL>")
     terminal.type("QUIT;\r")
     assert terminal.process.wait(60) == 0

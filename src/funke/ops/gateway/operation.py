@@ -61,7 +61,7 @@ class Operation:
         self._fetch_lock = threading.Lock()
         self._token = 0
         self._is_read = False
-        # The last page, by token and form: a client whose connection broke asks for it again.
+        # The last page, by token: a client whose connection broke asks for it again.
         self._page: tuple[int, str] = (-1, "")
         threading.Thread(target=self._run, args=(run,), name="gateway operation", daemon=True).start()
 
@@ -89,8 +89,9 @@ class Operation:
             return True
 
     def _fail(self, error: BaseException) -> None:
-        if self._goes_on(OperationStatus.ERROR):
-            self._error = error
+        # First: fetches look at the status.
+        self._error = error
+        self._goes_on(OperationStatus.ERROR)
 
     def _read(self, result: SessionResult) -> None:
         error = None
@@ -151,12 +152,11 @@ class Operation:
     def _take(self, result: SessionResult, is_plain: bool) -> list[str]:
         """The rows that are there, after some patience for the first."""
         types = [each.type for each in result.table._content.columns]
-        zone = result.zone
         rows: list[str] = []
         size = 0
         while len(rows) < _MOST_ROWS and size < _MOST_PAGE_CHARACTERS:
             try:
-                row = self._rows.get(timeout=0 if rows else _WAIT_S) if not rows else self._rows.get_nowait()
+                row = self._rows.get_nowait() if rows else self._rows.get(timeout=_WAIT_S)
             except queue.Empty:
                 break
             if isinstance(row, _End):
@@ -165,7 +165,7 @@ class Operation:
                     self._fail(row.error)
                     raise row.error
                 break
-            rows.append(row_json(row, types, is_plain, zone))
+            rows.append(row_json(row, types, is_plain, result.zone))
             size += len(rows[-1])
         return rows
 

@@ -25,6 +25,7 @@ __all__ = ["LONGEST_COMMAND", "commands_of", "main"]
 LONGEST_COMMAND = 8 << 20
 # Without sessions, the process and its Spark end after this time.
 _IDLE_S = 600.0
+_SHORTEST_PAUSE_S = 0.1
 # Spark starts, or a table of a catalog is asked for.
 _LIMIT_S = 120.0
 
@@ -47,7 +48,8 @@ def main() -> int:
     threading.Thread(target=_await_end, args=(is_over,), daemon=True).start()
     with open(int(sys.argv[1]), "wb") as told:
         told.write(b"r")
-    while not is_over.wait(settings.get(options.GATEWAY_CHECK_INTERVAL).to_millis() / 1000):
+    pause_s = max(_SHORTEST_PAUSE_S, settings.get(options.GATEWAY_CHECK_INTERVAL).to_millis() / 1000)
+    while not is_over.wait(pause_s):
         empty_s = sessions.close_idle()
         if empty_s is not None and empty_s > _IDLE_S:
             break
