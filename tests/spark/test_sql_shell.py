@@ -172,6 +172,7 @@ def test_jobs_of_the_shell(terminal: Terminal) -> None:
     terminal.run(f"DESCRIBE JOB '{job_id}';", "CANCELED")
     # The end of the shell ends its jobs.
     terminal.run("INSERT INTO shown SELECT n FROM numbers;", "Job has been submitted with JobID ")
+    terminal.await_text("Funke SQL>")
     terminal.type("\x04")
     terminal.await_text("or stay (s, default)? ")
     terminal.type("c\r")

@@ -43,19 +43,20 @@ class ResultDisplay:
         to_file = self._options.output_file
         if to_file is not None:
             with open(to_file, "a", encoding="utf-8") as file:
-                self._write(result, began, lambda line: _put(file.write, line), to_file)
+                written = self._write(result, lambda line: _put(file.write, line), is_screen=False)
+            self._tell(*written, began, to_file)
         elif self._is_plain_script(result):
             assert result.print_lines is not None
             for line in result.print_lines():
                 self._show(line)
         else:
-            self._write(result, began, self._show)
+            self._tell(*self._write(result, self._show, self._is_typed), began)
 
     def _is_plain_script(self, result: ShownResult) -> bool:
         return not self._is_typed and self._options.format == "table" and result.print_lines is not None
 
-    def _write(self, result: ShownResult, began: float, put: Callable[[str], None], file: str | None = None) -> None:
-        is_screen = file is None and self._is_typed
+    def _write(self, result: ShownResult, put: Callable[[str], None], is_screen: bool) -> tuple[ResultWriter, bool]:
+        """Writes the rows; returns what knows how many there were, and whether the user has ended the query."""
         width = shutil.get_terminal_size().columns if is_screen else None
         options = self._options
         writer = writer_of(options.format, result.columns, result.is_changing, width, options.widest_column)
@@ -72,7 +73,7 @@ class ResultDisplay:
             result.cancel()
             for line in writer.end():
                 put(line)
-        self._tell(writer, began, is_cut_off, file)
+        return writer, is_cut_off
 
     def _lines(self, writer: ResultWriter, rows: _Rows) -> Iterator[str]:
         first = rows.first(_SAMPLE_ROWS, _SAMPLE_S)
@@ -82,7 +83,7 @@ class ResultDisplay:
             yield from writer.write(row)
         yield from writer.end()
 
-    def _tell(self, writer: ResultWriter, began: float, is_cut_off: bool, file: str | None) -> None:
+    def _tell(self, writer: ResultWriter, is_cut_off: bool, began: float, file: str | None = None) -> None:
         """How many rows there were; scripts that read other formats are not told."""
         if not (self._is_typed or writer.has_footer or is_cut_off):
             return
