@@ -164,8 +164,9 @@ class Csv(ResultWriter):
 
 def _csv_line(texts: list[str]) -> str:
     line = io.StringIO()
-    csv.writer(line, lineterminator="\n").writerow(texts)
-    return line.getvalue().removesuffix("\n")
+    # What ends lines is put into quotes, so both of its characters are named.
+    csv.writer(line, lineterminator="\r\n").writerow(texts)
+    return line.getvalue().removesuffix("\r\n")
 
 
 class JsonLines(ResultWriter):
