@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from operator import itemgetter
 from typing import Any
 
 from funke.cep.functions import Selecting, SelectingWithTimeouts
@@ -19,9 +20,12 @@ from funke.engine.operators.functions.pattern_functions import PatternProcessFun
 from funke.engine.operators.keyed.key_functions import TypedKey
 from funke.engine.operators.keyed.key_lists import field_of_key
 from funke.engine.operators.patterns import pattern as engine
+from funke.engine.operators.patterns.automaton import Automaton
 from funke.engine.operators.patterns.compiler import compile_pattern
 from funke.engine.operators.patterns.conditions import masks_in
-from funke.engine.sql.operators.match_columns import MatchColumns, StreamRows, with_bound_conditions
+from funke.engine.operators.patterns.explanation import explain
+from funke.engine.operators.patterns.runs import Matcher
+from funke.engine.sql.operators.match_columns import MatchColumns, StreamRows, bits_of_events, with_bound_conditions
 from funke.engine.sql.stream_types import value_type_of
 from funke.engine.types import RowTypeInfo, TupleTypeInfo, TypeInformation
 from funke.engine.types.information.arrow_types import field_names
@@ -106,6 +110,21 @@ class PatternStream:
     def flat_select(self, *functions: Any, output_type: OutputType = None) -> DataStream:
         """Make any number of elements out of each match, with the same arguments as `select`."""
         return self._select("flat_select()", functions, True, output_type)
+
+    def explain(self, events: Iterable[tuple[int, Any]]) -> str:
+        """Say what becomes of the events of one key: which of them moves which partial match; goes beyond Flink.
+
+        Events are pairs of a time in milliseconds and a value; nothing is run.
+        """
+        ordered = sorted(events, key=itemgetter(0))
+        matcher = Matcher(Automaton(self._pattern))
+        if self._rows is None:
+            timed = [(time, event, 0) for time, event in ordered]
+            return "\n".join(explain(matcher, timed))
+        bits, known, masks = bits_of_events(matcher.automaton, self._rows, [event for _, event in ordered])
+        matcher.context.masks = masks
+        timed = [(time, event, found) for (time, event), found in zip(ordered, bits)]
+        return "\n".join(explain(matcher, timed, known))
 
     def _select(self, method: str, functions: tuple[Any, ...], is_flat: bool, output_type: OutputType) -> DataStream:
         if len(functions) == 1:

@@ -108,3 +108,32 @@ def test_a_savepoint_knows_the_expressions() -> None:
     meaning = meaning_of(found)
     assert meaning is not None
     assert "where amount > 500" in str(meaning.facts) and "where `amount` < 1" in str(meaning.facts)
+
+
+def test_an_explanation_says_which_event_moves_which_match() -> None:
+    keyed = stream(PAIR).key_by(lambda pair: pair[0])
+    pattern = Pattern.begin("small").where("f1 < 1").followed_by("large").where("f1 > 500").within(Time.seconds(10))
+    events = [
+        (1, ("a", 0.5)),
+        (2, ("a", 20.0)),
+        (3, ("a", 0.1)),
+        (4, ("a", 600.0)),
+        (5, ("a", 0.2)),
+        (10_005, ("a", 600.0)),
+    ]
+    assert CEP.pattern(keyed, pattern).explain(events).splitlines() == [
+        "1: ('a', 0.5)",
+        "  begins: small@1, waits for large",
+        "2: ('a', 20.0)",
+        "  stays: small@1, waits for large",
+        "3: ('a', 0.1)",
+        "  stays: small@1, waits for large",
+        "  begins: small@3, waits for large",
+        "4: ('a', 600.0)",
+        "  match: small@1 large@4",
+        "  match: small@3 large@4",
+        "5: ('a', 0.2)",
+        "  begins: small@5, waits for large",
+        "10005: ('a', 600.0)",
+        "  over at 10005: small@5",
+    ]

@@ -13,7 +13,7 @@ import pytest
 
 from funke.common import Types
 from funke.engine.operators.keyed.key_functions import key_function
-from funke.engine.operators.keyed.key_lists import key_list
+from funke.engine.operators.keyed.key_lists import field_of_key, key_list
 
 FIRST = 0
 
@@ -96,3 +96,14 @@ def test_keys_fit_the_declared_type() -> None:
     assert keys([(1,), (2,)]) == [1, 2]
     with pytest.raises(Exception, match="word"):
         keys([("word",)])
+
+
+def test_imports_of_the_file_and_where_a_function_stands_make_no_difference() -> None:
+    # This file imports annotations from __future__; most programs do not.
+    plain = eval(compile("lambda payment: payment.card", "job.py", "eval", dont_inherit=True))
+
+    def nested() -> Any:
+        return lambda payment: payment["card"]
+
+    found = [field_of_key(each) for each in (plain, nested(), lambda payment: payment[1], lambda payment: payment)]
+    assert found == ["card", "card", 1, None]

@@ -11,7 +11,7 @@ from funke.engine.operators.patterns.conditions import OfColumns, OfEvent
 from funke.engine.operators.patterns.match_queue import offer, poll, restore_order
 from funke.engine.operators.patterns.pattern import SkipKind
 
-__all__ = ["BEFORE", "EVENT", "FIRST", "STAGE", "STATE", "KeyRuns", "Matcher", "Run", "events_of", "path_of"]
+__all__ = ["BEFORE", "EVENT", "FIRST", "STAGE", "STATE", "TIME", "KeyRuns", "Matcher", "Run", "events_of", "path_of"]
 
 # A partial match, and at once the last event that it has taken: state, stage, event, time, number of the event, the run
 # before that event was taken, and the run that took the first event (None: this one). A run is never changed, so that

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from funke.engine.operators.operator import OperatorContext
+from funke.engine.operators.patterns.automaton import Automaton
 from funke.engine.operators.patterns.conditions import OfColumns, masks_in
 from funke.engine.operators.patterns.pattern import Pattern
 from funke.engine.operators.patterns.pattern_matching import Completed, PatternMatching
@@ -21,7 +22,7 @@ from funke.engine.types.columns.column_batch import ColumnBatch
 if TYPE_CHECKING:
     from funke.engine.types.columns.arrays import Array
 
-__all__ = ["WAITING", "ColumnMatching", "MatchKeys", "mask_bits"]
+__all__ = ["WAITING", "ColumnMatching", "MatchKeys", "bits_of_masks", "mask_bits"]
 
 WAITING = "waiting-rows"
 
@@ -59,15 +60,10 @@ class ColumnMatching(PatternMatching):
         super().__init__(function, pattern, is_event_time)
         self._keys = keys
         self._waiting = waiting
-        conditions = self.automaton.conditions
-        own = {each: 1 << index for index, each in enumerate(conditions) if isinstance(each, OfColumns)}
-        # Parts of conditions have bits behind those of the conditions.
-        parts = dict.fromkeys(mask for each in conditions if each not in own for mask in masks_in(each))
-        self._mask_bits = own | {each: 1 << len(conditions) + index for index, each in enumerate(parts)}
+        self._mask_bits, self._known = bits_of_masks(self.automaton)
         self._bits = [(bit, masks[each]) for each, bit in self._mask_bits.items()]
-        self._known = sum(own.values())
         self._knows_start = not self.automaton.looks_at[self.automaton.start] & ~self._known
-        self._knows_all = len(own) == len(conditions)
+        self._knows_all = self._known == (1 << len(self.automaton.conditions)) - 1
 
     def setup(self, context: OperatorContext) -> None:
         super().setup(context)
@@ -215,6 +211,15 @@ class ColumnMatching(PatternMatching):
             )
             for group, part in every
         )
+
+
+def bits_of_masks(automaton: Automaton) -> tuple[dict[OfColumns, int], int]:
+    """The bit of each expression over columns, and those that are whole conditions."""
+    conditions = automaton.conditions
+    own = {each: 1 << index for index, each in enumerate(conditions) if isinstance(each, OfColumns)}
+    # Parts of conditions have bits behind those of the conditions.
+    parts = dict.fromkeys(mask for each in conditions if each not in own for mask in masks_in(each))
+    return own | {each: 1 << len(conditions) + index for index, each in enumerate(parts)}, sum(own.values())
 
 
 def mask_bits(masks: Sequence[tuple[int, Callable[[pa.RecordBatch], Any]]], data: pa.RecordBatch) -> Array:

@@ -16,6 +16,7 @@ from funke.engine.graph.operations import KeySelector
 from funke.engine.operators.keyed.key_lists import key_list
 from funke.engine.operators.keyed.key_watch import KeyWatch
 from funke.engine.operators.operator import Operator, TaskInfo
+from funke.engine.operators.patterns.automaton import Automaton
 from funke.engine.operators.patterns.conditions import Condition, OfColumns, masks_in, with_masks
 from funke.engine.operators.patterns.match_results import NO_TIMESTAMPS, MatchResults
 from funke.engine.operators.patterns.pattern import Pattern, conditions_in, with_conditions
@@ -24,7 +25,7 @@ from funke.engine.sql.binding.expression_binder import ExpressionBinder
 from funke.engine.sql.binding.scope import Scope, ScopeColumn
 from funke.engine.sql.functions.function import Session
 from funke.engine.sql.operators.calculate import as_schema, schema_of
-from funke.engine.sql.operators.column_matching import WAITING, ColumnMatching
+from funke.engine.sql.operators.column_matching import WAITING, ColumnMatching, bits_of_masks, mask_bits
 from funke.engine.sql.operators.key_columns import KeyColumns
 from funke.engine.sql.operators.opened_functions import OpenedFunctions
 from funke.engine.sql.operators.windows.over.row_buffer import RowBuffer
@@ -32,7 +33,7 @@ from funke.engine.sql.stream_types import data_type_of
 from funke.engine.state.storage_keys import groups_of, storage_keys
 from funke.engine.types import KeyGroups, RowTypeInfo, TupleTypeInfo
 from funke.engine.types.columns import ColumnBatch
-from funke.engine.types.columns.form_change import ColumnsToRows
+from funke.engine.types.columns.form_change import ColumnsToRows, RowsToColumns
 from funke.engine.types.information.arrow_types import field_names, to_arrow
 from funke.engine.types.output_tag import OutputTag
 from funke.engine.types.watermark_spec import NO_TIMESTAMP
@@ -40,7 +41,7 @@ from funke.engine.types.watermark_spec import NO_TIMESTAMP
 if TYPE_CHECKING:
     from funke.engine.types.columns import Array
 
-__all__ = ["MatchColumns", "columns_of_stream", "with_bound_conditions"]
+__all__ = ["MatchColumns", "bits_of_events", "columns_of_stream", "with_bound_conditions"]
 
 StreamRows = RowTypeInfo | TupleTypeInfo
 
@@ -59,6 +60,17 @@ def with_bound_conditions(pattern: Pattern, rows: StreamRows) -> Pattern:
         return replace(mask, expression=binder.bind_condition(mask.expression, "WHERE"))
 
     return with_conditions(pattern, lambda condition: with_masks(condition, bound))
+
+
+def bits_of_events(
+    automaton: Automaton, rows: StreamRows, events: list[Any]
+) -> tuple[list[int], int, dict[OfColumns, int]]:
+    """For each event the expressions that are true, as bits; the bits of whole conditions, and the bit of each one."""
+    bits, known = bits_of_masks(automaton)
+    batch = as_schema(RowsToColumns(rows).convert(events, None), schema_of(columns_of_stream(rows)))
+    masks = [(bit, column_of(mask.expression)) for mask, bit in bits.items()]
+    found: list[int] = mask_bits(masks, batch.data).tolist()
+    return found, known, bits
 
 
 @dataclass(frozen=True)
