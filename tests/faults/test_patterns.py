@@ -15,7 +15,10 @@ import pytest
 from funke.cep import CEP, AfterMatchSkipStrategy, Pattern, PatternProcessFunction
 from funke.common import Time, Types
 from funke.datastream import DataStream, MapFunction, RuntimeContext
+from funke.datastream.state import ValueStateDescriptor
 from funke.engine.errors import StateError
+from funke.engine.operators.patterns.runs import EVENT, KeyRuns, path_of
+from funke.state_api import KeyedStateReaderFunction, SavepointReader
 from tests.faults.test_savepoints import KEYS, RECORDS, Timestamps, new_environment, numbers, wait_for_records
 from tests.harness.exact_files import committed, sink
 
@@ -43,6 +46,18 @@ class KillOnce(MapFunction):
         return value
 
 
+class ReadPartialMatches(KeyedStateReaderFunction):
+    """The key of each partial match, and the numbers that it has taken."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        descriptor = ValueStateDescriptor("partial-matches", Types.PICKLED_BYTE_ARRAY())
+        self.runs = runtime_context.get_state(descriptor)
+
+    def read_key(self, key: Any, ctx: Any) -> Iterator[tuple[int, list[int]]]:
+        for run in KeyRuns.of(self.runs.value()).runs:
+            yield key, [link[EVENT] for link in path_of(run)]
+
+
 def rounds(stream: DataStream, length: int) -> DataStream:
     """Each key's events, so many at a time."""
     pattern = Pattern.begin("first", AfterMatchSkipStrategy.skip_past_last_event()).next("rest").times(length - 1)
@@ -66,6 +81,18 @@ def test_kill_and_rescale_in_the_middle_of_a_match(spark: Any, tmp_path: Path) -
     path = client.stop_with_savepoint(False, str(tmp_path / "savepoints")).result()
     before = committed(tmp_path / "out")
     assert 0 < sum(before.values()) < sum(expected(5).values())
+    with (
+        SavepointReader.read(new_environment(), path)
+        .read_keyed_state("rounds", ReadPartialMatches())
+        .execute_and_collect() as results
+    ):
+        partial = sorted(results, key=lambda found: len(found[1]))
+    # Of the partial matches of a key the longest has begun where the last round has ended.
+    longest = dict(partial)
+    assert longest and set(longest) <= set(range(KEYS))
+    for key, taken in longest.items():
+        start = taken[0] // KEYS
+        assert start % 5 == 0 and taken == [(start + index) * KEYS + key for index in range(len(taken))]
 
     env = new_environment(start_from=path)
     rounds(numbers(env, per_checkpoint=None), 4).sink_to(sink(tmp_path / "other")).uid("out")
