@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from inspect import ismethod
+
 from funke.engine.graph.operations import CustomOperator, MatchPattern, Operation
 from funke.engine.operators.patterns.pattern import Pattern
 from funke.engine.sql.operators.match_columns import MatchColumns
@@ -20,5 +22,5 @@ def pattern_of(operation: Operation) -> Pattern | None:
     if isinstance(operation.create, MatchColumns):
         return operation.create.pattern
     # The factory of a plan node is its own method.
-    node = getattr(operation.create, "__self__", None)
+    node = operation.create.__self__ if ismethod(operation.create) else None
     return node.described_pattern() if isinstance(node, MatchRecognize) else None

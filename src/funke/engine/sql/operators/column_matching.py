@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import pyarrow as pa
 
+from funke.engine.graph.operations import KeySelector
 from funke.engine.operators.operator import OperatorContext
 from funke.engine.operators.patterns.automaton import Automaton
 from funke.engine.operators.patterns.conditions import OfColumns, masks_in
@@ -56,8 +57,9 @@ class ColumnMatching(PatternMatching):
         masks: Mapping[OfColumns, Callable[[pa.RecordBatch], Any]],
         keys: MatchKeys,
         waiting: RowBuffer,
+        *key_selectors: KeySelector,
     ) -> None:
-        super().__init__(function, pattern, is_event_time)
+        super().__init__(function, pattern, is_event_time, *key_selectors)
         self._keys = keys
         self._waiting = waiting
         self._mask_bits, self._known = bits_of_masks(self.automaton)

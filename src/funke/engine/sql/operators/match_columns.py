@@ -117,7 +117,9 @@ class _MatchColumnsOperator(MatchResults, ColumnMatching):
             keys = _SelectedKeys(made.key_selector, self._events)
             waiting = _SelectedKeysBuffer(keys, self._stream_schema)
         getters = {mask: column_of(expression) for mask, expression in bound.items()}
-        super().__init__(made.function, made.pattern, made.is_event_time, getters, keys, waiting)
+        # Functions of the program are opened.
+        selectors = [] if made.key_selector is None else [made.key_selector]
+        super().__init__(made.function, made.pattern, made.is_event_time, getters, keys, waiting, *selectors)
         self._functions = OpenedFunctions(bound.values())
         self._comparator = made.comparator
         self._late_tag = made.late_tag
