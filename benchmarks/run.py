@@ -665,7 +665,7 @@ def nexmark_measures(bench: Bench) -> dict[str, Callable[[], Ratio]]:
     for query, bar in CPU_BARS.items():
         found[f"nexmark-{query}"] = partial(by_cpu, query, bar, ((), MINI_BATCH) if query in IN_BOTH_MODES else ((),))
     found |= {f"nexmark-{query}-rocksdb": partial(by_cpu, query, 4.0, (ROCKSDB,)) for query in ("q18", "q20")}
-    return {**found, "nexmark-cep3": finished, "nexmark-q13": looked_up, "nexmark-q17-folded": folded}
+    return {**found, "pattern-cep3": finished, "nexmark-q13": looked_up, "nexmark-q17-folded": folded}
 
 
 def batch_measures(bench: Bench) -> dict[str, Callable[[], Ratio]]:
