@@ -50,8 +50,8 @@ def auction_files(folder: Path, events: int, files: int = FILES, per_second: int
     for start in range(0, events, _CHUNK):
         numbers = np.arange(start, min(events, start + _CHUNK))
         table = generator.table(numbers)
-        for place, part in enumerate(parts):
-            csv.write_csv(table.take(np.flatnonzero(numbers % files == place)), part, options)
+        for index, part in enumerate(parts):
+            csv.write_csv(table.take(np.flatnonzero(numbers % files == index)), part, options)
     for part in parts:
         part.close()
     (target / "_done").touch()
@@ -98,58 +98,61 @@ class _Events:
         kinds = np.where(numbers % 50 == 0, 0, np.where(numbers % 50 < 4, 1, 2))
         times = START_MS + numbers * 1000 // self._per_second
         longs = np.zeros((5, len(numbers)), np.int64)
-        texts = np.full((5, len(numbers)), "", object)
+        strings = np.full((5, len(numbers)), "", object)
         ends = times.copy()
         for kind, fill in enumerate((self._people, self._auctions, self._bids)):
-            places = np.flatnonzero(kinds == kind)
-            fill(numbers[places], places, longs, texts, ends)
+            indexes = np.flatnonzero(kinds == kind)
+            fill(numbers[indexes], indexes, longs, strings, ends)
         extra = self._paddings(np.choose(kinds, (200, 500, 100)) // 5)
         stamps = [pa.array(each).cast(pa.timestamp("ms")).cast(pa.string()) for each in (times, ends)]
-        columns = [kinds, stamps[0], *longs, stamps[1], *(pa.array(each, pa.string()) for each in texts), extra]
-        return pa.table(columns, [f"c{place}" for place in range(len(columns))])
+        columns = [kinds, stamps[0], *longs, stamps[1], *(pa.array(each, pa.string()) for each in strings), extra]
+        return pa.table(columns, [f"c{index}" for index in range(len(columns))])
 
-    def _people(self, numbers: Any, places: Any, longs: Any, texts: Any, ends: Any) -> None:
-        longs[0, places] = _FIRST_ID + numbers // 50
-        first, last = (self._choice(names, len(places)) for names in (_FIRST, _LAST))
-        texts[0, places] = first + " " + last
-        texts[1, places] = first + "@" + last + ".com"
-        cards = self._chance.integers(0, 10**16, len(places))
-        texts[2, places] = [f"{card:016d}" for card in cards.tolist()]
-        texts[3, places], texts[4, places] = self._choice(_CITIES, len(places)), self._choice(_STATES, len(places))
+    def _people(self, numbers: Any, indexes: Any, longs: Any, strings: Any, ends: Any) -> None:
+        longs[0, indexes] = _FIRST_ID + numbers // 50
+        first, last = (self._choice(names, len(indexes)) for names in (_FIRST, _LAST))
+        strings[0, indexes] = first + " " + last
+        strings[1, indexes] = first + "@" + last + ".com"
+        cards = self._chance.integers(0, 10**16, len(indexes))
+        strings[2, indexes] = [f"{card:016d}" for card in cards.tolist()]
+        strings[3, indexes], strings[4, indexes] = (
+            self._choice(_CITIES, len(indexes)),
+            self._choice(_STATES, len(indexes)),
+        )
 
-    def _auctions(self, numbers: Any, places: Any, longs: Any, texts: Any, ends: Any) -> None:
-        longs[0, places] = _FIRST_ID + _last_auction(numbers)
-        longs[1, places] = first = self._prices(len(places))
-        longs[2, places] = first + self._prices(len(places))
-        longs[3, places] = _FIRST_ID + self._person(numbers, 0)
-        longs[4, places] = _FIRST_CATEGORY + self._chance.integers(0, 5, len(places))
+    def _auctions(self, numbers: Any, indexes: Any, longs: Any, strings: Any, ends: Any) -> None:
+        longs[0, indexes] = _FIRST_ID + _last_auction(numbers)
+        longs[1, indexes] = first = self._prices(len(indexes))
+        longs[2, indexes] = first + self._prices(len(indexes))
+        longs[3, indexes] = _FIRST_ID + self._person(numbers, 0)
+        longs[4, indexes] = _FIRST_CATEGORY + self._chance.integers(0, 5, len(indexes))
         horizon_ms = _ACTIVE_AUCTIONS * 50 // 3 * 1000 // self._per_second
-        ends[places] += 1 + self._chance.integers(0, 2 * horizon_ms, len(places))
-        texts[0, places] = [self._word(20) for _ in range(len(places))]
-        texts[1, places] = [self._word(60) for _ in range(len(places))]
+        ends[indexes] += 1 + self._chance.integers(0, 2 * horizon_ms, len(indexes))
+        strings[0, indexes] = [self._word(20) for _ in range(len(indexes))]
+        strings[1, indexes] = [self._word(60) for _ in range(len(indexes))]
 
-    def _bids(self, numbers: Any, places: Any, longs: Any, texts: Any, ends: Any) -> None:
-        count = len(places)
+    def _bids(self, numbers: Any, indexes: Any, longs: Any, strings: Any, ends: Any) -> None:
+        count = len(indexes)
         last = _last_auction(numbers)
         hot = last // _HOT_BLOCK * _HOT_BLOCK
         fresh = np.maximum(0, last - _ACTIVE_AUCTIONS) + self._chance.integers(0, _ACTIVE_AUCTIONS + 1 + _AHEAD, count)
-        longs[0, places] = _FIRST_ID + np.where(self._chance.random(count) < 0.5, hot, fresh)
-        longs[1, places] = _FIRST_ID + self._person(numbers, 1)
-        longs[2, places] = self._prices(count)
+        longs[0, indexes] = _FIRST_ID + np.where(self._chance.random(count) < 0.5, hot, fresh)
+        longs[1, indexes] = _FIRST_ID + self._person(numbers, 1)
+        longs[2, indexes] = self._prices(count)
         channels = self._chance.integers(0, 10_000, count).tolist()
         is_hot = (self._chance.random(count) < 0.5).tolist()
         has_id = (self._chance.random(count) < 0.9).tolist()
-        texts[0, places] = [_HOT_CHANNELS[c % 4] if h else f"channel-{c}" for c, h in zip(channels, is_hot)]
-        texts[1, places] = [
+        strings[0, indexes] = [_HOT_CHANNELS[c % 4] if h else f"channel-{c}" for c, h in zip(channels, is_hot)]
+        strings[1, indexes] = [
             f"{self._urls[c % 4 if h else c]}/item.htm?query=1{f'&channel_id={c * 7919}' if i and not h else ''}"
             for c, h, i in zip(channels, is_hot, has_id)
         ]
 
-    def _person(self, numbers: Any, hot_place: int) -> Any:
+    def _person(self, numbers: Any, hot_location: int) -> Any:
         last = numbers // 50
         active = np.minimum(last, _ACTIVE_PEOPLE)
         fresh = last - active + (self._chance.random(len(numbers)) * (active + 1 + _AHEAD)).astype(np.int64)
-        return np.where(self._chance.random(len(numbers)) < 0.75, last // _HOT_BLOCK * _HOT_BLOCK + hot_place, fresh)
+        return np.where(self._chance.random(len(numbers)) < 0.75, last // _HOT_BLOCK * _HOT_BLOCK + hot_location, fresh)
 
     def _prices(self, count: int) -> Any:
         return np.round(100 * 10 ** (6 * self._chance.random(count))).astype(np.int64)
@@ -169,5 +172,5 @@ class _Events:
 
 
 def _last_auction(numbers: Any) -> Any:
-    block, place = numbers // 50, numbers % 50
-    return np.maximum(0, np.where(place < 1, block * 3 - 1, block * 3 + np.minimum(place - 1, 2)))
+    block, index = numbers // 50, numbers % 50
+    return np.maximum(0, np.where(index < 1, block * 3 - 1, block * 3 + np.minimum(index - 1, 2)))

@@ -220,7 +220,7 @@ def _slots_cpu() -> Iterator[dict[int, float]]:
 
 def _plain_run(arguments: list[str]) -> Run:
     with tempfile.TemporaryDirectory(prefix="funke-bench-") as home, _slots_cpu() as used:
-        seconds = _told(_funke(home, "run", "jobs.py", *arguments))
+        seconds = _reported(_funke(home, "run", "jobs.py", *arguments))
     return Run(seconds, sum(used.values()) / seconds)
 
 
@@ -237,10 +237,10 @@ def _watched_run(arguments: list[str]) -> Run:
 def _seconds_in(home: str) -> float:
     """What the program that ran last has printed."""
     logs = [path for path in Path(home, "service", "logs").glob("*.log") if "SECONDS" in path.read_text()]
-    return _told(max(logs, key=os.path.getmtime).read_text())
+    return _reported(max(logs, key=os.path.getmtime).read_text())
 
 
-def _told(printed: str) -> float:
+def _reported(printed: str) -> float:
     return float(next(line.split()[1] for line in printed.splitlines() if line.startswith("SECONDS")))
 
 

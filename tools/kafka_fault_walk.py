@@ -62,9 +62,9 @@ def walk(folder: Path, broker: KafkaBroker, database: PostgresServer, exchange: 
     restarts = job.log().count("restarting the job in ")
     deaths = f"{len(points) - len(missing)} deaths, {restarts} restarts, {job.recoveries} of the driver"
     print(f"{exchange}: {deaths}, {took_s:.0f} s; never reached: {', '.join(missing) or 'none'}", flush=True)
-    found = {place: outcome(balances, _TRANSFERS) for place, balances in seen.items()}
-    for place, each in found.items():
-        print(f"{exchange}: {_TRANSFERS} transfers, {place}: {each}", flush=True)
+    found = {index: outcome(balances, _TRANSFERS) for index, balances in seen.items()}
+    for index, each in found.items():
+        print(f"{exchange}: {_TRANSFERS} transfers, {index}: {each}", flush=True)
     return not missing and all(each.is_exact for each in found.values())
 
 

@@ -97,7 +97,7 @@ class Import:
 
     module: str
     target: str
-    place: str
+    index: str
 
 
 def main(arguments: list[str]) -> int:
@@ -168,15 +168,15 @@ def is_inside(module: str, package: str) -> bool:
 def find_imports(module: str, path: Path, files: dict[str, Path], root: Path) -> Iterator[Import]:
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
     for node in running_nodes(ast.parse(path.read_text(encoding="utf-8"), str(path))):
-        place = f"{path.relative_to(root.parent)}:{getattr(node, 'lineno', 0)}"
+        index = f"{path.relative_to(root.parent)}:{getattr(node, 'lineno', 0)}"
         if isinstance(node, ast.Import):
             for alias in node.names:
-                yield Import(module, alias.name, place)
+                yield Import(module, alias.name, index)
         elif isinstance(node, ast.ImportFrom):
             source = absolute_source(node, package)
             # `from a import b` imports the module a.b when there is one, otherwise a name of a.
             for name in sorted({f"{source}.{alias.name}" for alias in node.names}):
-                yield Import(module, name if name in files else source, place)
+                yield Import(module, name if name in files else source, index)
 
 
 def absolute_source(node: ast.ImportFrom, package: str) -> str:
@@ -215,7 +215,7 @@ def upward_imports(imports: list[Import]) -> Iterator[str]:
         own, other = layer_index(found.module), layer_index(found.target)
         if own is not None and other is not None and other < own:
             yield (
-                f"{found.place}: {found.module} ({LAYERS[own].name}) imports {found.target} ({LAYERS[other].name}), "
+                f"{found.index}: {found.module} ({LAYERS[own].name}) imports {found.target} ({LAYERS[other].name}), "
                 "which is above it"
             )
 
@@ -224,7 +224,7 @@ def misplaced_spark(imports: list[Import]) -> Iterator[str]:
     for found in imports:
         is_spark = found.target.partition(".")[0] in SPARK_PACKAGES
         if is_spark and not any(fnmatchcase(found.module, allowed) for allowed in SPARK_MODULES):
-            yield f"{found.place}: {found.module} imports {found.target}; only {', '.join(SPARK_MODULES)} may"
+            yield f"{found.index}: {found.module} imports {found.target}; only {', '.join(SPARK_MODULES)} may"
 
 
 def circles(files: dict[str, Path], imports: list[Import]) -> Iterator[str]:

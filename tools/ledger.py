@@ -41,7 +41,7 @@ READS_BACK = (
     "tests/unit/datastream/test_checkpoint_config.py",
     "tests/unit/datastream/test_environment.py",
     "tests/unit/datastream/test_state_backends.py",
-    "tests/unit/jobs/checkpoints/test_checkpoint_coordinator.py::test_orders_carry_the_settings",
+    "tests/unit/jobs/checkpoints/test_checkpoint_coordinator.py::test_commands_carry_the_settings",
     "tests/unit/jobs/checkpoints/test_checkpoint_settings.py",
 )
 # Rows about configuration itself: which value holds is all that they ask for.

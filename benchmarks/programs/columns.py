@@ -19,7 +19,7 @@ from funke.engine.operators.table.project import projected_type
 from funke.engine.types.driver_messages import PrintedText
 
 NUMBERS = ("event_type", "time", "auction", "bidder", "price", "reserve", "expires")
-TEXTS = ("entry_time", "channel", "url", "name", "city", "state", "extra")
+STRINGS = ("entry_time", "channel", "url", "name", "city", "state", "extra")
 BID = 2
 CHEAP = 1_000_000
 BIDS = ProjectColumns(
@@ -85,7 +85,7 @@ def run(form, folder, parallelism):
     schema = CsvSchema.builder()
     for name in NUMBERS:
         schema.add_number_column(name)
-    for name in TEXTS:
+    for name in STRINGS:
         schema.add_string_column(name)
     source = FileSource.for_record_stream_format(CsvReaderFormat.for_schema(schema.build()), folder).build()
     events = env.from_source(source, WatermarkStrategy.no_watermarks(), "events")

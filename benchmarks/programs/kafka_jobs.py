@@ -18,9 +18,9 @@ def bare_partitions(servers, topic, numbers):
     from confluent_kafka import Consumer, TopicPartition
 
     consumer = Consumer({"bootstrap.servers": servers, "group.id": "bare", "enable.auto.commit": False})
-    places = [TopicPartition(topic, number, 0) for number in numbers]
-    wanted = sum(consumer.get_watermark_offsets(place)[1] for place in places)
-    consumer.assign(places)
+    indexes = [TopicPartition(topic, number, 0) for number in numbers]
+    wanted = sum(consumer.get_watermark_offsets(index)[1] for index in indexes)
+    consumer.assign(indexes)
     found = 0
     while found < wanted:
         found += len(consumer.consume(5000, 0.1))

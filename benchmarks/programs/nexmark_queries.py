@@ -51,7 +51,7 @@ def counts(argument):
     return ", ".join(f"COUNT({argument}) FILTER (WHERE {condition})" for condition in RANKS.values())
 
 
-BIGINTS = ", ".join(f"c{place} BIGINT" for place in range(12))
+BIGINTS = ", ".join(f"c{index} BIGINT" for index in range(12))
 DISTINCT_COUNTS = ", ".join(
     f"COUNT({argument}), {counts(argument)}" for argument in ("*", "DISTINCT bidder", "DISTINCT auction")
 )

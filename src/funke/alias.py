@@ -33,7 +33,7 @@ def install() -> None:
     with _lock:
         if is_installed():
             return
-        _refuse_loaded_pyflink()
+        _reject_loaded_pyflink()
         # In front of all other finders: an installed PyFlink must not be found first.
         sys.meta_path.insert(0, _AliasFinder())
 
@@ -112,7 +112,7 @@ def _missing_reason(name: str) -> str | None:
     return next((reason for module, reason in _MISSING_REASONS.items() if f"{name}.".startswith(f"{module}.")), None)
 
 
-def _refuse_loaded_pyflink() -> None:
+def _reject_loaded_pyflink() -> None:
     loaded = sys.modules.get(_ALIAS)
     if loaded is not None and loaded is not sys.modules.get(_REAL):
         raise ConfigurationError(

@@ -120,16 +120,16 @@ _NAMES: dict[str, dict[str, str]] = {
 
 def pass_on_names(module: str) -> None:
     """Let a module that is being imported give out what PyFlink's module of that name passes on."""
-    places = {
-        name: f"funke.{place}"
-        for place, names in _NAMES[module.removeprefix("funke.")].items()
+    modules = {
+        name: f"funke.{module_name}"
+        for module_name, names in _NAMES[module.removeprefix("funke.")].items()
         for name in names.split()
     }
 
     def find(name: str) -> Any:
-        if name not in places:
+        if name not in modules:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        return getattr(import_module(places[name]), name)
+        return getattr(import_module(modules[name]), name)
 
     # Set from here: mypy takes a module that says `__getattr__` itself to have every name.
     sys.modules[module].__dict__["__getattr__"] = find

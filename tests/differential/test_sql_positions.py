@@ -76,8 +76,8 @@ MORE = (
 def table_rows() -> list[dict[str, Any]]:
     columns = {name: python_values(name) for name in COLUMNS}
     return [
-        {"n": place, "wt": SOME_TIME, **{name: values[place] for name, values in columns.items()}}
-        for place in range(ROWS)
+        {"n": index, "wt": SOME_TIME, **{name: values[index] for name, values in columns.items()}}
+        for index in range(ROWS)
     ]
 
 
@@ -171,7 +171,7 @@ def of_physical_columns(expression: str) -> str:
 def test_computed_columns(t_env: TableEnvironment) -> None:
     different = []
     for number, part in enumerate(parts()):
-        names = [f"x{place}" for place in range(len(part))]
+        names = [f"x{index}" for index in range(len(part))]
         computed = ", ".join(f"{name} AS {of_physical_columns(each)}" for name, each in zip(names, part))
         t_env.execute_sql(f"CREATE TABLE c{number} ({SCHEMA}, {computed}) {WITH}")
         different += differences(part, rows_of(t_env, f"SELECT {', '.join(names)} FROM c{number}"))
@@ -182,11 +182,11 @@ def test_filters(t_env: TableEnvironment) -> None:
     different = []
     for expression, values in chosen().items():
         nulls = [row for (row,) in rows_of(t_env, f"SELECT n FROM t WHERE ({expression}) IS NULL")]
-        if nulls != [place for place, each in enumerate(values) if each is None]:
+        if nulls != [index for index, each in enumerate(values) if each is None]:
             different.append(f"{expression} IS NULL: {nulls} of {values}")
         if isinstance(bound(expression).type, BooleanType):
             kept = [row for (row,) in rows_of(t_env, f"SELECT n FROM t WHERE {expression}")]
-            if kept != [place for place, each in enumerate(values) if each is True]:
+            if kept != [index for index, each in enumerate(values) if each is True]:
                 different.append(f"{expression}: {kept} of {values}")
     assert not different, "\n".join(different)
 
@@ -198,8 +198,8 @@ def test_watermarks(t_env: TableEnvironment) -> None:
     for number, start in enumerate(range(0, len(items), 10)):
         part = items[start : start + 10]
         delays = [
-            f"CASE WHEN ({each}) IS NULL THEN INTERVAL '0' SECOND ELSE INTERVAL '{1 << place}' SECOND END"
-            for place, (each, _) in enumerate(part)
+            f"CASE WHEN ({each}) IS NULL THEN INTERVAL '0' SECOND ELSE INTERVAL '{1 << index}' SECOND END"
+            for index, (each, _) in enumerate(part)
         ]
         watermark = " - ".join(["wt", *delays])
         t_env.execute_sql(f"CREATE TABLE w{number} ({SCHEMA}, WATERMARK FOR wt AS {watermark}) {WITH}")
@@ -209,7 +209,7 @@ def test_watermarks(t_env: TableEnvironment) -> None:
         (batch,) = RunningPlan(relation.input)._elements(relation.input, table_rows())
         found = [(SOME_TIME - each.as_py()).total_seconds() for each in column_of(relation.expression)(batch.data)]
         wanted = [
-            sum(1 << place for place, (_, values) in enumerate(part) if values[row] is not None) for row in range(ROWS)
+            sum(1 << index for index, (_, values) in enumerate(part) if values[row] is not None) for row in range(ROWS)
         ]
         if found != wanted:
             different.append(f"{[each for each, _ in part]}\n  wanted {wanted}\n  found  {found}")

@@ -125,8 +125,8 @@ def with_constants(relation: Any) -> Any:
     if not isinstance(relation, Scan):
         return with_inputs(relation, with_constants)
     names = [each.name for each in relation.table.columns]
-    places = [names.index(each.name) for each in relation.columns]
-    return Constants(relation.columns, tuple(tuple(row[place] for place in places) for row in relation.table.rows))
+    indexes = [names.index(each.name) for each in relation.columns]
+    return Constants(relation.columns, tuple(tuple(row[index] for index in indexes) for row in relation.table.rows))
 
 
 def batch_rows(query: str, tables: dict[str, SmallTable]) -> list[Any]:

@@ -25,7 +25,7 @@ from tests.differential.sql.recorded_form import read_lines
 from tests.differential.sql.statements import PRELUDE
 
 RECORDED = read_lines("sql_statements.jsonl.gz")
-PLACE = re.compile(r"(From line \d+, column \d+ to line \d+, column \d+|[Aa]t line \d+, column \d+)")
+LOCATION = re.compile(r"(From line \d+, column \d+ to line \d+, column \d+|[Aa]t line \d+, column \d+)")
 # Statement -> why it is answered otherwise than by the reference.
 _SESSION = "only a shell reads it without quotes"
 _DEFINED = "the type is refused when the table is made; the reference refuses it when it is used"
@@ -76,7 +76,7 @@ def entries(of: str, is_accepted: bool) -> list[dict[str, str]]:
     return [each for each in RECORDED if each["of"] == of and ("why" not in each) is is_accepted]
 
 
-def texts(of: str, is_accepted: bool) -> list[str]:
+def strings(of: str, is_accepted: bool) -> list[str]:
     return [each["s"] for each in entries(of, is_accepted) if each["s"] not in KNOWN_DIFFERENCES]
 
 
@@ -110,18 +110,18 @@ def tried(t_env: TableEnvironment, text: str) -> str | None:
     return None
 
 
-def place_in(message: str) -> str | None:
-    found = PLACE.search(message)
+def position_in(message: str) -> str | None:
+    found = LOCATION.search(message)
     return None if found is None else found[0].lower()
 
 
 def test_there_are_enough_of_them() -> None:
     assert len(entries("grammar", True)) + len(entries("meaning", True)) >= 300
-    assert len([each for each in entries("meaning", False) if place_in(each["why"])]) >= 100
+    assert len([each for each in entries("meaning", False) if position_in(each["why"])]) >= 100
 
 
 def test_what_can_be_read() -> None:
-    assert [text for text in texts("grammar", True) if len(parse(text)) != 1] == []
+    assert [text for text in strings("grammar", True) if len(parse(text)) != 1] == []
 
 
 def test_what_cannot_be_read() -> None:
@@ -129,22 +129,22 @@ def test_what_cannot_be_read() -> None:
     for each in entries("grammar", False):
         with pytest.raises(SqlParserError) as caught:
             parse(each["s"])
-        if place_in(each["why"]) not in (None, f"at line {caught.value.line}, column {caught.value.column}"):
+        if position_in(each["why"]) not in (None, f"at line {caught.value.line}, column {caught.value.column}"):
             different.append(f"{each['s']}\n  wanted {each['why']}\n  found  {caught.value}")
     assert not different, "\n".join(different)
 
 
 def test_what_has_a_meaning(t_env: TableEnvironment) -> None:
-    refused = {text: why for text in texts("meaning", True) if (why := tried(t_env, text)) is not None}
-    assert refused == {}
+    rejected = {text: why for text in strings("meaning", True) if (why := tried(t_env, text)) is not None}
+    assert rejected == {}
 
 
 def test_what_has_no_meaning(t_env: TableEnvironment) -> None:
     different = []
     for each in entries("meaning", False):
         why = "" if each["s"] in KNOWN_DIFFERENCES else tried(t_env, each["s"])
-        has_place = each["s"] in KNOWN_DIFFERENCES or each["s"] in ELSEWHERE or place_in(each["why"]) is None
-        if why is None or not (has_place or place_in(why) == place_in(each["why"])):
+        has_position = each["s"] in KNOWN_DIFFERENCES or each["s"] in ELSEWHERE or position_in(each["why"]) is None
+        if why is None or not (has_position or position_in(why) == position_in(each["why"])):
             different.append(f"{each['s']}\n  wanted {each['why']}\n  found  {why}")
     assert not different, "\n".join(different)
 

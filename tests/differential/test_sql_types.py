@@ -99,7 +99,7 @@ def outcome(t_env: TableEnvironment, way: str, text: str) -> Any:
 
 
 def is_known_to_differ(way: str, text: str) -> bool:
-    return any(re.fullmatch(ways, way) and re.fullmatch(texts, text) for ways, texts, _ in KNOWN_DIFFERENCES)
+    return any(re.fullmatch(ways, way) and re.fullmatch(strings, text) for ways, strings, _ in KNOWN_DIFFERENCES)
 
 
 @pytest.mark.parametrize("way", WAYS)

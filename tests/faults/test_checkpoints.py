@@ -209,13 +209,13 @@ def test_storage_that_cannot_be_written_fails_the_job_and_is_named(spark: Any, t
 def test_storage_that_comes_back_loses_nothing(spark: Any, tmp_path: Path) -> None:
     (tmp_path / "good").mkdir()
     (tmp_path / "full").write_text("no folder can be made here")
-    place = tmp_path / "checkpoints"
-    place.symlink_to(tmp_path / "full")
-    env = new_environment(place, execution__checkpointing__tolerable_failed_checkpoints="1000")
+    folder = tmp_path / "checkpoints"
+    folder.symlink_to(tmp_path / "full")
+    env = new_environment(folder, execution__checkpointing__tolerable_failed_checkpoints="1000")
     client = start(env, tmp_path / "out", Counting())
     wait_until(lambda: client.get_metrics().get("numberOfFailedCheckpoints", 0) >= 1)
-    place.unlink()
-    place.symlink_to(tmp_path / "good")
+    folder.unlink()
+    folder.symlink_to(tmp_path / "good")
     finish(client, tmp_path / "out")
 
 
@@ -235,20 +235,20 @@ class Collecting(PythonSinkWriter):
 
 
 class Unwilling(PythonSink):
-    """Refuses its first commits, each time in the middle of them."""
+    """Rejects its first commits, each time in the middle of them."""
 
-    def __init__(self, folder: str, refusals: int) -> None:
+    def __init__(self, folder: str, rejections: int) -> None:
         self.folder = folder
-        self.refusals = refusals
+        self.rejections = rejections
 
     def create_writer(self) -> PythonSinkWriter:
         return Collecting(self.folder)
 
     def commit(self, committables: list[Any]) -> None:
         for position, (name, lines) in enumerate(committables):
-            refused = len(list(Path(self.folder).glob("refused-*")))
-            if refused < self.refusals and position == len(committables) - 1:
-                Path(self.folder, f"refused-{refused}").touch()
+            rejected = len(list(Path(self.folder).glob("rejected-*")))
+            if rejected < self.rejections and position == len(committables) - 1:
+                Path(self.folder, f"rejected-{rejected}").touch()
                 raise OSError("the target does not answer")
             Path(self.folder, f"part-{name}").write_text("\n".join(lines) + "\n")
 
@@ -257,10 +257,10 @@ def test_a_sink_that_fails_to_commit_twice(spark: Any, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     env = new_environment(tmp_path / "checkpoints")
     counts = numbers(env).key_by(lambda number: number % KEYS).process(Counting(), Types.STRING())
-    counts.sink_to(Unwilling(str(tmp_path / "out"), refusals=2))
+    counts.sink_to(Unwilling(str(tmp_path / "out"), rejections=2))
     client = env.execute_async("unwilling")
     client.get_job_execution_result().result()
-    assert len(list((tmp_path / "out").glob("refused-*"))) == 2
+    assert len(list((tmp_path / "out").glob("rejected-*"))) == 2
     assert committed(tmp_path / "out") == expected()
 
 

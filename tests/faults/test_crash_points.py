@@ -19,7 +19,7 @@ import pytest
 
 from funke.common import Configuration
 from funke.datastream import StreamExecutionEnvironment
-from funke.engine.jobs.attempts.epoch_pacer import EpochPacer
+from funke.engine.jobs.attempts.epoch_sizer import EpochSizer
 from funke.engine.runtime.fault_points import POINTS, arm
 from funke.engine.runtime.slots.process_ties import children_of
 from tools import soak_job
@@ -140,7 +140,7 @@ def test_epochs_end_anywhere_and_fail_often(
 ) -> None:
     chance = random.Random(seed)
     deadlines = property(lambda _: chance.choice([0, 20, 100, 300, 1000]))
-    monkeypatch.setattr(EpochPacer, "deadline_ms", deadlines)
+    monkeypatch.setattr(EpochSizer, "deadline_ms", deadlines)
     times = chance.sample(range(1, 6), 3)
     plan = ",".join(f"after-commits:{number}:raise@{tmp_path / 'marks'}" for number in times)
     often = {"execution.checkpointing.interval": "50 ms", "funke.exchange": "blocking"}

@@ -61,18 +61,18 @@ def altered(path: Path, old: bytes | None = None, new: bytes = b"") -> Iterator[
         path.write_bytes(content)
 
 
-def refusal(job: KillableJob, *arguments: str) -> str:
+def rejection(job: KillableJob, *arguments: str) -> str:
     """What `funke recover` says about why it does not go on; no line is written meanwhile."""
     record, before = job.record(), job.outcome().lines
     assert record is not None
-    refused = job.command("recover", *arguments, record.job_id)
+    rejected = job.command("recover", *arguments, record.job_id)
     # Whoever looks after it does not try again: it would be the same.
     assert record.observed_state().is_refused
-    assert refused.returncode == 1 and job.outcome().lines == before, refused.stdout + refused.stderr
-    return refused.stdout + refused.stderr
+    assert rejected.returncode == 1 and job.outcome().lines == before, rejected.stdout + rejected.stderr
+    return rejected.stdout + rejected.stderr
 
 
-def test_damage_is_told_and_nothing_is_written_twice(job: KillableJob) -> None:
+def test_damage_is_reported_and_nothing_is_written_twice(job: KillableJob) -> None:
     record = job.record()
     assert record is not None
     pointer = record.state().checkpoint
@@ -83,10 +83,10 @@ def test_damage_is_told_and_nothing_is_written_twice(job: KillableJob) -> None:
     assert older.is_dir()
 
     with altered(state, newest.name.encode(), older.name.encode()):
-        assert "state-0.json' is damaged: its checksum does not match" in refusal(job)
+        assert "state-0.json' is damaged: its checksum does not match" in rejection(job)
 
     with away(newest):
-        said = refusal(job)
+        said = rejection(job)
         assert f"from a checkpoint before {newest}, which is gone" in said
         assert f"the checkpoint '{newest}' is gone. To go back to '{older}' would write once more what" in said
         assert re.search(r"what .Sink: totals., .Sink: windows. committed since \d{4}-.* --on-damage repeat", said)
@@ -94,13 +94,13 @@ def test_damage_is_told_and_nothing_is_written_twice(job: KillableJob) -> None:
     snapshot = next(path for path in newest.iterdir() if path.name != "_metadata")
     with altered(snapshot):
         # Other lengths in it would make it look cut.
-        assert re.search(rf"{re.escape(str(snapshot))}' is (truncated or )?damaged", refusal(job))
+        assert re.search(rf"{re.escape(str(snapshot))}' is (truncated or )?damaged", rejection(job))
 
     states = sorted(folder.glob("state-*.json"))
     for path in states:
         path.unlink()
     for _ in range(2):  # what the first one has written down does not change that
-        said = refusal(job)
+        said = rejection(job)
         assert f"its state, and there are checkpoints: the newest is '{newest}'" in said and "=restart" in said
 
     # The newest one is intact: to go on from it repeats nothing.

@@ -20,7 +20,7 @@ from funke.datastream.connectors.jdbc import JdbcConnectionOptions
 from tests.harness.exact_files import wait_until
 from tests.harness.postgres_server import PASSWORD, USER
 from tools import kafka_soak_job
-from tools.kafka_soak_job import Places, build, table
+from tools.kafka_soak_job import Systems, build, table
 from tools.transfers import TransferWriter, committed, outcome, rows
 
 if TYPE_CHECKING:
@@ -40,18 +40,18 @@ def functions_by_value() -> Iterator[None]:
     cloudpickle.unregister_pickle_by_value(kafka_soak_job)
 
 
-def places(kafka: KafkaBroker, postgres: PostgresServer, replicas: int = 1) -> Places:
+def systems(kafka: KafkaBroker, postgres: PostgresServer, replicas: int = 1) -> Systems:
     source, target = (f"{name}_{uuid4().hex[:8]}" for name in ("transfers", "balances"))
     for topic in (source, target):
         kafka.create_topic(topic, 4, replicas)
     postgres.run(table(target))
     database = JdbcConnectionOptions.JdbcConnectionOptionsBuilder().with_url(postgres.jdbc_url)
     database = database.with_user_name(USER).with_password(PASSWORD)
-    return Places(kafka.bootstrap_servers, database.build(), source, target)
+    return Systems(kafka.bootstrap_servers, database.build(), source, target)
 
 
 @contextlib.contextmanager
-def running(found: Places, folder: Path, **options: str) -> Iterator[Any]:
+def running(found: Systems, folder: Path, **options: str) -> Iterator[Any]:
     """The client of the job, which has no end of its own."""
     configuration = Configuration()
     given = {
@@ -74,7 +74,7 @@ def running(found: Places, folder: Path, **options: str) -> Iterator[Any]:
             client.cancel().result()
 
 
-def finish(kafka: KafkaBroker, postgres: PostgresServer, found: Places, client: Any, writer: TransferWriter) -> None:
+def finish(kafka: KafkaBroker, postgres: PostgresServer, found: Systems, client: Any, writer: TransferWriter) -> None:
     """Waits until topic and table have everything, ends the job, and looks whether that is all they have."""
     count = writer.finish()
     assert len(committed(kafka, found.target, count, 60)) == count
@@ -100,7 +100,7 @@ def close_connections(postgres: PostgresServer, name: str, rows_until_then: int)
 
 
 def test_slots_that_die_lose_and_double_nothing(kafka: KafkaBroker, postgres: PostgresServer, tmp_path: Path) -> None:
-    found = places(kafka, postgres)
+    found = systems(kafka, postgres)
     marks = tmp_path / "faults"
     faults = ("before-reading:20:kill", "after-barrier:3:kill", "after-metadata:2:raise", "between-commits:3:raise")
     plans = [f"{each}@{marks}" for each in (*faults, "after-metadata:3:sleep=1.5")]
@@ -129,7 +129,7 @@ def test_leaders_move_and_the_broker_that_leads_is_killed(postgres: PostgresServ
     with contextlib.closing(cluster), contextlib.ExitStack() as stack:
         cluster.start()
         kafka = cluster.address
-        found = places(kafka, postgres, replicas=2)
+        found = systems(kafka, postgres, replicas=2)
         client = stack.enter_context(running(found, tmp_path))
         writer = TransferWriter(kafka.bootstrap_servers, found.source, per_second=200)
         stack.callback(writer.stop)

@@ -31,19 +31,23 @@ def new_environment(path: str, parallelism: int, backend: str) -> StreamExecutio
 
 def require_all(lines: list[str]) -> list[int]:
     """The job has gone on in the middle, with all that it knew of the first part; the totals that it has told."""
-    told = {kind: [each for each in lines if each.startswith(kind)] for kind in ("state", "timer", "window", "total")}
-    assert sum(map(len, told.values())) == len(lines)
-    read = RECORDS - len(told["state"])
+    reported = {
+        kind: [each for each in lines if each.startswith(kind)] for kind in ("state", "timer", "window", "total")
+    }
+    assert sum(map(len, reported.values())) == len(lines)
+    read = RECORDS - len(reported["state"])
     assert 0 < read < RECORDS
-    firsts = [min(int(each.split()[2]) for each in told["state"] if each.split()[1] == str(key)) for key in range(KEYS)]
+    firsts = [
+        min(int(each.split()[2]) for each in reported["state"] if each.split()[1] == str(key)) for key in range(KEYS)
+    ]
     assert sum(first - 1 for first in firsts) == read
     per_key = RECORDS // KEYS
     expected = [expected_line(key, count) for key in range(KEYS) for count in range(firsts[key], per_key + 1)]
-    assert sorted(told["state"]) == sorted(expected)
+    assert sorted(reported["state"]) == sorted(expected)
     last = {key: RECORDS - KEYS + key for key in range(KEYS)}
-    assert sorted(told["timer"]) == [f"timer {key} {TIMER_MS} {per_key} {last[key]}" for key in range(KEYS)]
-    assert told["window"] and {each.split()[2] for each in told["window"]} == {str(WINDOW_MS // KEYS)}
-    return sorted(int(each.split()[1]) for each in told["total"])
+    assert sorted(reported["timer"]) == [f"timer {key} {TIMER_MS} {per_key} {last[key]}" for key in range(KEYS)]
+    assert reported["window"] and {each.split()[2] for each in reported["window"]} == {str(WINDOW_MS // KEYS)}
+    return sorted(int(each.split()[1]) for each in reported["total"])
 
 
 @pytest.mark.parametrize("version", KEPT)

@@ -19,7 +19,7 @@ from funke.datastream.connectors.datagen import DataGeneratorSource, RateLimiter
 from funke.datastream.state import ValueStateDescriptor
 from funke.engine.connectors.remote.access import access_of, install_access
 from funke.engine.connectors.sink import WriterContext
-from funke.engine.connectors.staging import Stager
+from funke.engine.connectors.staging import UnitWriter
 from funke.engine.errors import StateError
 from funke.engine.jobs.checkpoints.checkpoints import read_checkpoint
 from funke.engine.jobs.views.job_view import CheckpointsView
@@ -41,7 +41,7 @@ def s3() -> Iterator[S3Server]:
 
 
 @dataclass
-class Place:
+class Storage:
     """A folder by its URI, and what a job needs to reach it."""
 
     uri: str
@@ -49,14 +49,14 @@ class Place:
 
 
 @pytest.fixture(params=["s3a", "viewfs"])
-def place(request: pytest.FixtureRequest, tmp_path: Path, s3: S3Server) -> Place:
+def storage(request: pytest.FixtureRequest, tmp_path: Path, s3: S3Server) -> Storage:
     name = tmp_path.name
     if request.param == "s3a":
-        return Place(f"s3a://funke/{name}", s3.hadoop_settings())
+        return Storage(f"s3a://funke/{name}", s3.hadoop_settings())
     # Each test has a cluster of its own name.
     (tmp_path / "far").mkdir()
     table = f"spark.hadoop.fs.viewfs.mounttable.{name.replace('_', '-')}.link./data"
-    return Place(f"viewfs://{name.replace('_', '-')}/data/x", {table: f"file://{tmp_path}/far"})
+    return Storage(f"viewfs://{name.replace('_', '-')}/data/x", {table: f"file://{tmp_path}/far"})
 
 
 class Count(KeyedProcessFunction):
@@ -86,15 +86,15 @@ class Count(KeyedProcessFunction):
         yield f"{value % KEYS}:{count}"
 
 
-def new_environment(place: Place, **options: str) -> StreamExecutionEnvironment:
+def new_environment(storage: Storage, **options: str) -> StreamExecutionEnvironment:
     settings = {
-        "execution.checkpointing.dir": f"{place.uri}/checkpoints",
+        "execution.checkpointing.dir": f"{storage.uri}/checkpoints",
         "restart-strategy.type": "fixed-delay",
         "restart-strategy.fixed-delay.attempts": "3",
         "restart-strategy.fixed-delay.delay": "10 ms",
         # State in files, however small.
         "state.storage.fs.memory-threshold": "0",
-        **place.settings,
+        **storage.settings,
         **{key.replace("__", ".").replace("_", "-"): value for key, value in options.items()},
     }
     configuration = Configuration()
@@ -120,30 +120,30 @@ def expected(records: int = RECORDS) -> Counter[str]:
 ROCKSDB = {"state__backend__type": "rocksdb", "execution__checkpointing__incremental": "true"}
 
 
-def test_a_killed_slot_is_restored_from_there(spark: Any, tmp_path: Path, place: Place) -> None:
-    env = new_environment(place)
+def test_a_killed_slot_is_restored_from_there(spark: Any, tmp_path: Path, storage: Storage) -> None:
+    env = new_environment(storage)
     counts(env, Count(kill_at=25)).sink_to(sink(tmp_path / "out"))
     client = env.execute_async("count")
     client.get_job_execution_result().result()
     assert client.get_metrics()["numRestarts"] == 1
     assert committed(tmp_path / "out") == expected()
-    assert list_folder(f"{place.uri}/checkpoints") == [], "the job has ended"
+    assert list_folder(f"{storage.uri}/checkpoints") == [], "the job has ended"
 
 
-def test_a_savepoint_by_its_uri(spark: Any, tmp_path: Path, place: Place) -> None:
-    env = new_environment(place)
+def test_a_savepoint_by_its_uri(spark: Any, tmp_path: Path, storage: Storage) -> None:
+    env = new_environment(storage)
     counts(env, Count(), records=10_000).sink_to(sink(tmp_path / "out")).uid("out")
     client = env.execute_async("first")
     wait_until(lambda: client.get_metrics().get("records_read", 0) >= 20)
-    path = client.stop_with_savepoint(False, f"{place.uri}/savepoints").result()
+    path = client.stop_with_savepoint(False, f"{storage.uri}/savepoints").result()
     done = committed(tmp_path / "out")
     records = sum(done.values())
-    assert path.startswith(f"{place.uri}/savepoints/savepoint-") and done == expected(records)
+    assert path.startswith(f"{storage.uri}/savepoints/savepoint-") and done == expected(records)
 
     states = SavepointReader.read(env, path).read_state("count", ValueStateDescriptor("count", Types.LONG())).collect()
     assert sum(row["value"] for row in states) == records
 
-    env = new_environment(place, execution__savepoint__path=path)
+    env = new_environment(storage, execution__savepoint__path=path)
     counts(env, Count(), records=records + 10).sink_to(sink(tmp_path / "out")).uid("out")
     env.execute("second")
     assert committed(tmp_path / "out") == expected(records + 10)
@@ -152,9 +152,9 @@ def test_a_savepoint_by_its_uri(spark: Any, tmp_path: Path, place: Place) -> Non
 def test_incremental_checkpoints_share_files_there_and_are_kept_as_configured(
     spark: Any, tmp_path: Path, s3: S3Server
 ) -> None:
-    place = Place(f"s3a://funke/{tmp_path.name}", s3.hadoop_settings())
+    storage = Storage(f"s3a://funke/{tmp_path.name}", s3.hadoop_settings())
     env = new_environment(
-        place,
+        storage,
         **ROCKSDB,
         execution__checkpointing__num_retained="2",
         execution__checkpointing__externalized_checkpoint_retention="RETAIN_ON_CANCELLATION",
@@ -163,22 +163,22 @@ def test_incremental_checkpoints_share_files_there_and_are_kept_as_configured(
     client = env.execute_async("first")
     wait_until(lambda: client.get_metrics().get("numRestarts") == 1 and client.get_metrics()["records_read"] >= 40)
     client.cancel().result()
-    (job,) = list_folder(f"{place.uri}/checkpoints")
+    (job,) = list_folder(f"{storage.uri}/checkpoints")
     names = s3.names(f"{tmp_path.name}/checkpoints/{job}")
     kept = sorted({name.partition("/")[0] for name in names if name.startswith("chk-")}, key=lambda name: int(name[4:]))
     assert len(kept) == 2
     used = {
         path.removeprefix("../")
         for folder in kept
-        for handle in read_checkpoint(f"{place.uri}/checkpoints/{job}/{folder}").snapshots
+        for handle in read_checkpoint(f"{storage.uri}/checkpoints/{job}/{folder}").snapshots
         for path, _ in handle.files()
         if path.startswith("../shared/")
     }
     assert used and used == {name for name in names if name.startswith("shared/")}, "all are referred to, none is left"
 
-    newest = f"{place.uri}/checkpoints/{job}/{kept[-1]}"
+    newest = f"{storage.uri}/checkpoints/{job}/{kept[-1]}"
     done = sum(committed(tmp_path / "out").values())
-    env = new_environment(place, **ROCKSDB, execution__savepoint__path=newest)
+    env = new_environment(storage, **ROCKSDB, execution__savepoint__path=newest)
     counts(env, Count(), records=done + 10).sink_to(sink(tmp_path / "out")).uid("out")
     env.execute("second")
     assert committed(tmp_path / "out") == expected(done + 10)
@@ -186,20 +186,20 @@ def test_incremental_checkpoints_share_files_there_and_are_kept_as_configured(
 
 def test_storage_that_cannot_be_reached(spark: Any, tmp_path: Path, s3: S3Server) -> None:
     """The place is named; failed checkpoints are tolerated; a job that must be restored tries until it can be."""
-    place = Place(f"s3a://funke/{tmp_path.name}", s3.hadoop_settings())
+    storage = Storage(f"s3a://funke/{tmp_path.name}", s3.hadoop_settings())
     patience = {
         "execution__checkpointing__tolerable_failed_checkpoints": "1000",
         "restart_strategy__fixed_delay__attempts": "1000",
     }
     try:
         s3.is_down = True
-        env = new_environment(place, **patience)
+        env = new_environment(storage, **patience)
         counts(env, Count()).sink_to(sink(tmp_path / "out"))
-        with pytest.raises(StateError, match=f"'{place.uri}/checkpoints/.*cannot be read"):
+        with pytest.raises(StateError, match=f"'{storage.uri}/checkpoints/.*cannot be read"):
             env.execute_async("cannot start")
 
         s3.is_down = False
-        env = new_environment(place, **patience)
+        env = new_environment(storage, **patience)
         counts(env, Count(folder=tmp_path), records=10_000).sink_to(sink(tmp_path / "out"))
         client = env.execute_async("goes on")
         wait_until(lambda: client.get_metrics().get("numberOfCompletedCheckpoints", 0) >= 1)
@@ -215,7 +215,7 @@ def test_storage_that_cannot_be_reached(spark: Any, tmp_path: Path, s3: S3Server
         s3.is_down = False
     before = sum(committed(tmp_path / "out").values())
     wait_until(lambda: sum(committed(tmp_path / "out").values()) > before)
-    client.stop_with_savepoint(False, f"{place.uri}/savepoints").result()
+    client.stop_with_savepoint(False, f"{storage.uri}/savepoints").result()
     # How far each of two source subtasks had come is left open.
     done = committed(tmp_path / "out")
     lines_of = Counter(line.partition(":")[0] for line in done.elements())
@@ -226,10 +226,10 @@ def test_storage_that_cannot_be_reached(spark: Any, tmp_path: Path, s3: S3Server
 def test_a_slot_that_starts_again_reads_the_copies_on_its_disk(
     spark: Any, tmp_path: Path, s3: S3Server, options: dict[str, str]
 ) -> None:
-    place = Place(f"s3a://funke/{tmp_path.name}", s3.hadoop_settings())
+    storage = Storage(f"s3a://funke/{tmp_path.name}", s3.hadoop_settings())
     (tmp_path / "copies").mkdir()
     local = {"state__backend__local_recovery": "true", "taskmanager__state__local__root_dirs": str(tmp_path / "copies")}
-    env = new_environment(place, **local, **options)
+    env = new_environment(storage, **local, **options)
     counts(env, Count(kill_at=25)).sink_to(sink(tmp_path / "out"))
     client = env.execute_async("count")
     client.get_job_execution_result().result()
@@ -291,9 +291,9 @@ def test_what_sinks_keep_until_it_is_committed(s3: S3Server) -> None:
     install_access(access_of(s3.hadoop_settings()))
     folder = "s3a://funke/staged/taskowned"
     context = WriterContext("job", 0, 1, 0, None, lambda: 0, lambda channel, payload: None, staging_folder=folder)
-    stager = Stager(context)
-    stager.add(b"one")
-    stager.add(b"two")
-    staged = stager.finish()
+    unit_writer = UnitWriter(context)
+    unit_writer.add(b"one")
+    unit_writer.add(b"two")
+    staged = unit_writer.finish()
     assert staged is not None and list(staged.chunks()) == [b"one", b"two"]
     assert s3.names("staged/taskowned") == {"sink/0-0-0.staged"}

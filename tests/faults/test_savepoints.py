@@ -128,8 +128,8 @@ class PassOn(KeyedProcessFunction):
         yield value[0], [*value[1], f"{self.name} {value[0] % self.keys}:{count}"]
 
 
-def test_operators_may_change_places(spark: Any, tmp_path: Path) -> None:
-    places = [("sevens", 7), ("elevens", 11)]
+def test_operators_may_swap_positions(spark: Any, tmp_path: Path) -> None:
+    indexes = [("sevens", 7), ("elevens", 11)]
 
     def build(env: StreamExecutionEnvironment, order: list[tuple[str, int]], per_checkpoint: int | None) -> None:
         stream = numbers(env, per_checkpoint).map(lambda number: (number, []))
@@ -138,16 +138,16 @@ def test_operators_may_change_places(spark: Any, tmp_path: Path) -> None:
         stream.flat_map(lambda pair: pair[1], Types.STRING()).sink_to(sink(tmp_path / "out")).uid("out")
 
     env = new_environment()
-    build(env, places, PER_CHECKPOINT)
+    build(env, indexes, PER_CHECKPOINT)
     client = env.execute_async("first")
     wait_for_records(client)
     path = client.stop_with_savepoint(False, str(tmp_path / "savepoints")).result()
     client.get_job_execution_result().result()
     env = new_environment(start_from=path)
-    build(env, places[::-1], None)
+    build(env, indexes[::-1], None)
     env.execute("second")
     assert committed(tmp_path / "out") == Counter(
-        f"{name} {number % keys}:{number // keys + 1}" for name, keys in places for number in range(RECORDS)
+        f"{name} {number % keys}:{number // keys + 1}" for name, keys in indexes for number in range(RECORDS)
     )
 
 

@@ -267,7 +267,7 @@ def totals(t_env: StreamTableEnvironment, numbers: DataStream, *queries: str) ->
 
 
 @pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
-def test_queries_whose_parts_have_moved_go_on_and_changed_ones_are_refused(
+def test_queries_whose_parts_have_moved_go_on_and_changed_ones_are_rejected(
     spark: Any, tmp_path: Path, backend: str
 ) -> None:
     """Aggregates change places, and so do queries that differ in their conditions alone."""
@@ -284,8 +284,8 @@ def test_queries_whose_parts_have_moved_go_on_and_changed_ones_are_refused(
 
     env = new_savepoint_environment(1, path)
     changed = grouped.format("MAX(f0) AS s, COUNT(*) AS n, MIN(f0) AS m", 0)
-    refused = totals(StreamTableEnvironment.create(env), some_numbers(env, None), odd, changed)
-    refused.sink_to(sink(tmp_path / "other")).uid("out")
+    rejected = totals(StreamTableEnvironment.create(env), some_numbers(env, None), odd, changed)
+    rejected.sink_to(sink(tmp_path / "other")).uid("out")
     with pytest.raises(StateError, match=r"no aggregate MAX\(f0 BIGINT\), .* written with SUM\(f0 BIGINT\), COUNT"):
         env.execute("refused")
 

@@ -41,14 +41,14 @@ class HostsUnavailableError(Exception):
 class Host:
     """A network, a file system's `/tmp`, a name and a table of processes; what is shared is the rest of the disk."""
 
-    def __init__(self, name: str, address: str, port: str, tmp: Path, holder: _Holder) -> None:
+    def __init__(self, name: str, address: str, port: str, tmp: Path, owner: _Wrapper) -> None:
         self.name = name
         # Its `/tmp`, as the tests see it.
         self.tmp = tmp
         self.address = address
         # Its end at the switch.
         self.port = port
-        self.holder = holder
+        self.owner = owner
 
     def command(
         self, arguments: Sequence[str], user: str | None = None, variables: dict[str, str] | None = None
@@ -66,7 +66,7 @@ class Host:
         }
         switch_user = ["setpriv", f"--reuid={user}", "--regid=nogroup", "--clear-groups"] if user is not None else []
         clean = ["env", "-i", "-C", "/tmp", *(f"{key}={value}" for key, value in own.items())]
-        return [*self.holder.entry(), *switch_user, *clean, *arguments]
+        return [*self.owner.entry(), *switch_user, *clean, *arguments]
 
     def run(self, *arguments: str, timeout_s: float = 60, **named: Any) -> subprocess.CompletedProcess[str]:
         """Runs a command to its end, which comes in time."""
@@ -83,7 +83,7 @@ class Host:
 
     def processes(self, part: str) -> list[int]:
         """Processes of this host whose command has a part, the oldest first."""
-        return sorted(pid for pid, command in self.holder.processes() if part in command)
+        return sorted(pid for pid, command in self.owner.processes() if part in command)
 
     def kill(self, part: str) -> int:
         """SIGKILL to the processes whose command has a part; returns how many there were."""
@@ -105,7 +105,7 @@ class Network:
         table = folder / "hosts"
         table.write_text("127.0.0.1 localhost\n" + "".join(f"{addresses[name]} {name}\n" for name in names))
         self.hosts: dict[str, Host] = {}
-        self._switch = _Holder(["--net"], ["bash", "-c", _FIRST_PROCESS])
+        self._switch = _Wrapper(["--net"], ["bash", "-c", _FIRST_PROCESS])
         try:
             self._ip("link", "add", "switch0", "type", "bridge")
             self._ip("link", "set", "switch0", "up")
@@ -124,7 +124,7 @@ class Network:
         self._ip("link", "add", host.port, "type", "veth", "peer", "name", "eth0", "netns", str(holder.pid))
         self._ip("link", "set", host.port, "master", "switch0", "up")
         for order in (("addr", "add", f"{address}/24", "dev", "eth0"), ("link", "set", "eth0", "up")):
-            _require_done([*holder.entry(), "ip", *order])
+            _require_done([*owner.entry(), "ip", *order])
 
     def __getitem__(self, name: str) -> Host:
         return self.hosts[name]
@@ -181,11 +181,11 @@ class Network:
     def close(self) -> None:
         """Ends all hosts and what runs on them."""
         for host in self.hosts.values():
-            host.holder.close()
+            host.owner.close()
         self._switch.close()
 
 
-class _Holder:
+class _Wrapper:
     """The first process of new namespaces: what runs in them ends with it."""
 
     def __init__(self, namespaces: Sequence[str], command: Sequence[str]) -> None:

@@ -92,9 +92,9 @@ class BrokerCluster:
         by_topic: dict[str, list[int]] = {}
         for topic, number in partitions:
             by_topic.setdefault(topic, []).append(number)
-        places = _array([struct.pack(">i", each) for each in replicas])
+        assignments = _array([struct.pack(">i", each) for each in replicas])
         topics = [
-            _text(topic) + _array([struct.pack(">i", each) + places + _END for each in numbers]) + _END
+            _text(topic) + _array([struct.pack(">i", each) + assignments + _END for each in numbers]) + _END
             for topic, numbers in by_topic.items()
         ]
         request = struct.pack(">hhih", _REASSIGN, 0, 1, -1) + _END + struct.pack(">i", 30_000) + _array(topics) + _END

@@ -78,18 +78,18 @@ class LocalFrame:
     def sortWithinPartitions(self, *keys: LocalColumn) -> LocalFrame:
         columns: dict[str, Any] = {}
         orders = []
-        for place, key in enumerate(keys):
+        for index, key in enumerate(keys):
             column = self.table.column(key.name)
-            columns[f"null{place}"] = (column.is_valid() if key.nulls_first else column.is_null()).cast(pa.int8())
-            columns[f"value{place}"] = column
-            orders += [(f"null{place}", "ascending"), (f"value{place}", key.direction)]
+            columns[f"null{index}"] = (column.is_valid() if key.nulls_first else column.is_null()).cast(pa.int8())
+            columns[f"value{index}"] = column
+            orders += [(f"null{index}", "ascending"), (f"value{index}", key.direction)]
         return LocalFrame(self.table.take(pc.sort_indices(pa.table(columns), sort_keys=orders)))
 
     def select(self, *columns: LocalColumn) -> LocalFrame:
         return LocalFrame(self.table.select([each.name for each in columns]))
 
     def distinct(self) -> LocalFrame:
-        numbered = self.table.rename_columns([f"c{place}" for place in range(self.table.num_columns)])
+        numbered = self.table.rename_columns([f"c{index}" for index in range(self.table.num_columns)])
         return LocalFrame(numbered.group_by(numbered.column_names).aggregate([]))
 
     def offset(self, count: int) -> LocalFrame:

@@ -24,7 +24,7 @@ from funke.engine.state.backend_choice import BackendChoice
 from funke.engine.state.operator_state import share_of
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.columns.edge_forms import EdgeForms
-from funke.engine.types.operator_place import OperatorPlace
+from funke.engine.types.operator_location import OperatorLocation
 
 __all__ = ["LocalJob"]
 
@@ -55,8 +55,8 @@ class LocalJob:
             self._create(graph.nodes[node_id])
         for number, edge in enumerate(self._edges):
             self._connect(number, edge)
-        for place, operator in self._operators.items():
-            self._gates[place] = self._gate(place, operator)
+        for node_subtask, operator in self._operators.items():
+            self._gates[node_subtask] = self._gate(node_subtask, operator)
         if restored is not None:
             self._restore(pickle.loads(restored))
         for operator in reversed(self._operators.values()):
@@ -114,7 +114,8 @@ class LocalJob:
             operator.prepare_snapshot(1)
             self._run()
         taken = {
-            place: (list(operator.snapshot_keyed()), operator.snapshot()) for place, operator in self._operators.items()
+            node_subtask: (list(operator.snapshot_keyed()), operator.snapshot())
+            for node_subtask, operator in self._operators.items()
         }
         return pickle.dumps(taken)
 
@@ -162,10 +163,10 @@ class LocalJob:
             router = create_router(partitioner, subtask, senders, receivers, groups, send, forms)
             self._routers.append(router)
             tag_id = None if edge.tag is None else edge.tag.tag_id
-            self._outputs[source.id, subtask].connect(router, OperatorPlace(target.name), tag_id, source.output_type)
+            self._outputs[source.id, subtask].connect(router, OperatorLocation(target.name), tag_id, source.output_type)
 
-    def _gate(self, place: _Subtask, operator: Operator) -> InputGate:
-        node_id, subtask = place
+    def _gate(self, node_subtask: _Subtask, operator: Operator) -> InputGate:
+        node_id, subtask = node_subtask
         own = [(number, edge) for number, edge in enumerate(self._edges) if edge.target == node_id]
         channels = [
             (number, sender, edge.input_index)
@@ -178,7 +179,7 @@ class LocalJob:
             )
         ]
         types = {number: self._graph.nodes[edge.source].output_type for number, edge in own}
-        return InputGate(operator, OperatorPlace(self._graph.nodes[node_id].name), channels, edge_types=types)
+        return InputGate(operator, OperatorLocation(self._graph.nodes[node_id].name), channels, edge_types=types)
 
     def _run(self) -> None:
         """Processes what was sent, and what is sent for it, until nothing is left."""
@@ -204,10 +205,10 @@ class LocalJob:
     def _restore(self, states: _States) -> None:
         for (node_id, subtask), operator in self._operators.items():
             parallelism = self._graph.parallelism_of(self._graph.nodes[node_id])
-            own = {place[1]: state for place, state in states.items() if place[0] == node_id}
+            own = {node_subtask[1]: state for node_subtask, state in states.items() if node_subtask[0] == node_id}
             for keyed, _ in own.values():
                 operator.restore_keyed(part for part in keyed if part[0] * parallelism // _MAX_PARALLELISM == subtask)
-            others = {place: other for place, (_, other) in own.items() if other is not None}
+            others = {node_subtask: other for node_subtask, (_, other) in own.items() if other is not None}
             share = share_of(others, len(own), subtask, parallelism) if others else None
             if share is not None:
                 operator.restore(share)

@@ -24,7 +24,7 @@ from funke.engine.state.operator_state import share_of
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.driver_messages import DriverMessage
 from funke.engine.types.information.type_information import TypeInformation
-from funke.engine.types.operator_place import OperatorPlace
+from funke.engine.types.operator_location import OperatorLocation
 from funke.engine.types.output_tag import OutputTag
 from tests.harness.backends import choice_of
 
@@ -123,9 +123,9 @@ class OperatorHarness:
         self.recorder = Recorder(takes_rows=not keeps_columns, takes_columns=keeps_columns)
         self.sides = {tag.tag_id: Recorder() for tag in side_outputs}
         output = Output()
-        output.connect(self.recorder, OperatorPlace("recorder"))
+        output.connect(self.recorder, OperatorLocation("recorder"))
         for tag_id, recorder in self.sides.items():
-            output.connect(recorder, OperatorPlace(tag_id), tag_id)
+            output.connect(recorder, OperatorLocation(tag_id), tag_id)
         self.operator: Operator = create_operator(operation, self.task)
         self.operator.setup(OperatorContext(self.task, "operator", "op-1", output, input_type))
         if before_open is not None:

@@ -71,14 +71,14 @@ def _expect_signal(number: signal.Signals) -> None:
 
 
 def await_answer(
-    ask: Callable[[], Any], refusal: type[Exception], process: subprocess.Popen[bytes], log: Path, limit_s: float
+    ask: Callable[[], Any], rejection: type[Exception], process: subprocess.Popen[bytes], log: Path, limit_s: float
 ) -> None:
-    """Asks a server until it does not refuse any more."""
+    """Asks a server until it does not reject any more."""
     end = time.monotonic() + limit_s
     while True:
         try:
             ask()
             return
-        except refusal:
+        except rejection:
             assert process.poll() is None and time.monotonic() < end, log.read_text(errors="replace")
             time.sleep(0.05)

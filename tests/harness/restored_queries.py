@@ -41,7 +41,7 @@ Rows = Sequence[Change]
 
 
 class Unclaimed(Exception):
-    """State that no operator of the query claims, which a job refuses."""
+    """State that no operator of the query claims, which a job rejects."""
 
 
 @dataclass(frozen=True)
@@ -65,10 +65,10 @@ class FedTable:
     def batch(self, columns: Sequence[str], rows: Rows) -> ColumnBatch:
         """Rows as the columns that a plan reads."""
         names = [each.name for each in self.columns]
-        places = [names.index(each) for each in columns]
-        given = [(sign, tuple(row[place] for place in places)) for sign, row in rows]
-        batch = batch_of(given, [self.columns[place] for place in places])
-        time = next((place for place, each in enumerate(self.columns) if each.time is TimeAttribute.ROWTIME), None)
+        indexes = [names.index(each) for each in columns]
+        given = [(sign, tuple(row[index] for index in indexes)) for sign, row in rows]
+        batch = batch_of(given, [self.columns[index] for index in indexes])
+        time = next((index for index, each in enumerate(self.columns) if each.time is TimeAttribute.ROWTIME), None)
         if time is None:
             return batch
         stamps = pa.array([row[time] for _, row in rows], pa.timestamp("ms"))

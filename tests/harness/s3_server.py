@@ -16,7 +16,7 @@ class S3Server:
     def __init__(self, bucket: str) -> None:
         self.bucket = bucket
         self.requests: list[tuple[str, str]] = []
-        # While it is down it refuses everything, at once: clients try again when they do not reach a server.
+        # While it is down it rejects everything, at once: clients try again when they do not reach a server.
         self.is_down = False
         logging.getLogger("werkzeug").setLevel(logging.ERROR)
         self._server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)

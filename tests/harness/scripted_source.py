@@ -62,7 +62,7 @@ class _ScriptedReader(SplitReader):
             yield list(values), list(timestamps)
 
 
-def cut(records: list[Any], places: list[int]) -> list[list[Any]]:
+def cut(records: list[Any], indexes: list[int]) -> list[list[Any]]:
     """The records cut at the given positions into consecutive epochs."""
-    bounds = [0, *sorted(place % (len(records) + 1) for place in places), len(records)]
+    bounds = [0, *sorted(index % (len(records) + 1) for index in indexes), len(records)]
     return [records[start:end] for start, end in itertools.pairwise(bounds)]

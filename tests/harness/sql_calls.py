@@ -46,9 +46,9 @@ def call(name: str, *given: Any, zone: str = "UTC") -> tuple[Any, str]:
     return values[0][0], to_sql_text(bound.result)
 
 
-def type_of(name: str, *type_texts: str) -> str | None:
+def type_of(name: str, *type_strings: str) -> str | None:
     """Return the text of the type of a call; None if there is none for such arguments."""
-    found = FUNCTIONS[name].result_type([Argument(from_sql_text(each)) for each in type_texts])
+    found = FUNCTIONS[name].result_type([Argument(from_sql_text(each)) for each in type_strings])
     return None if found is None else to_sql_text(found)
 
 

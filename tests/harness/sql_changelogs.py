@@ -86,7 +86,7 @@ class RunningQuery:
 
 def batch_of(changes: Sequence[Change], columns: Sequence[Column]) -> ColumnBatch:
     """Changes as columns."""
-    arrays = [from_values([row[place] for _, row in changes], each.type) for place, each in enumerate(columns)]
+    arrays = [from_values([row[index] for _, row in changes], each.type) for index, each in enumerate(columns)]
     kinds = np.array([SIGNS[sign].value for sign, _ in changes], np.int8)
     return ColumnBatch(
         pa.RecordBatch.from_arrays(arrays, schema=schema_of(columns)), None, kinds if kinds.any() else None
@@ -110,7 +110,7 @@ def one_by_one(relation: Relation, changes: Sequence[Change]) -> list[Change]:
     groups: dict[Any, list[Any]] = {}
     results: list[Change] = []
     for sign, row in given:
-        key = tuple(row[place] for place in aggregation.keys)
+        key = tuple(row[index] for index in aggregation.keys)
         is_taken_in = sign in ("+I", "+U")
         is_first = key not in groups
         if is_first and not is_taken_in:
@@ -120,7 +120,7 @@ def one_by_one(relation: Relation, changes: Sequence[Change]) -> list[Change]:
         )
         before = tuple(body.value(each) for body, each in zip(bodies, accumulators))
         for body, each, accumulator, values in zip(bodies, aggregation.aggregates, accumulators, seen):
-            arguments = tuple(row[place] for place in each.arguments)
+            arguments = tuple(row[index] for index in each.arguments)
             if each.condition is not None and not row[each.condition]:
                 continue
             values[arguments] += 1 if is_taken_in else -1

@@ -44,11 +44,11 @@ class SmallTable:
     def batches(self, columns: Sequence[Column], size: int) -> Iterator[ColumnBatch]:
         """The columns that a plan reads."""
         names = [each.name for each in self.columns]
-        places = [names.index(each.name) for each in columns]
-        time = next((place for place, each in enumerate(self.columns) if each.time is TimeAttribute.ROWTIME), None)
+        indexes = [names.index(each.name) for each in columns]
+        time = next((index for index, each in enumerate(self.columns) if each.time is TimeAttribute.ROWTIME), None)
         for start in range(0, len(self.rows), size):
             rows = self.rows[start : start + size]
-            batch = batch_of(inserts([tuple(row[place] for place in places) for row in rows]), columns)
+            batch = batch_of(inserts([tuple(row[index] for index in indexes) for row in rows]), columns)
             if time is not None:
                 timestamps = pa.array([row[time] for row in rows], pa.timestamp("ms"))
                 batch = ColumnBatch(batch.data, np.asarray(timestamps.cast(pa.int64())), batch.kinds)

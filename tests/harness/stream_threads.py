@@ -28,13 +28,13 @@ from funke.engine.jobs.submission.job_code import pack_plan
 from funke.engine.planner.chaining import to_job_graph
 from funke.engine.planner.plan import Plan, to_plan
 from funke.engine.runtime.blocks.block_codec import decode, encode
-from funke.engine.runtime.monitoring.flame_samples import SampledStack, SampledThread, SampleOrder, take_samples
+from funke.engine.runtime.monitoring.flame_samples import SampleCommand, SampledStack, SampledThread, take_samples
 from funke.engine.runtime.pipelined.connection import MESSAGE, Connection
 from funke.engine.runtime.pipelined.messages import Ready
 from funke.engine.runtime.pipelined.network_settings import NetworkSettings
 from funke.engine.runtime.pipelined.slot_loop import SlotLoop
-from funke.engine.runtime.slots.worker_setup import ControlAddress, JobPackage, unpack
-from funke.engine.runtime.snapshots.checkpoint_order import AlignmentStatistics, CheckpointOrder, SnapshotAck
+from funke.engine.runtime.slots.worker_setup import ControlAddress, JobDeployment, unpack
+from funke.engine.runtime.snapshots.checkpoint_command import AlignmentStatistics, CheckpointCommand, SnapshotAck
 from funke.engine.runtime.snapshots.snapshot_taking import SnapshotTaker, WriteSnapshots
 from funke.engine.state.backend_choice import BackendChoice
 from funke.engine.trust.credentials import Credentials
@@ -48,14 +48,14 @@ class ThreadRunner:
     """What a coordinator needs of its slots, with threads in their place."""
 
     def __init__(
-        self, plan: Plan, package: JobPackage, around: Callable[[Callable[[], None]], None], pair: SocketPair
+        self, plan: Plan, deployment: JobDeployment, around: Callable[[Callable[[], None]], None], pair: SocketPair
     ) -> None:
         self._plan = plan
         self._ends: dict[int, Connection] = {}
         self._waking, self._woken = socket.socketpair()
         self.threads: list[threading.Thread] = []
         folder = tempfile.mkdtemp()
-        loops = [SlotLoop(slot, unpack(package), package, folder) for slot in range(plan.slots)]
+        loops = [SlotLoop(slot, unpack(deployment), deployment, folder) for slot in range(plan.slots)]
         self._loops = loops
         peers: dict[int, dict[int, socket.socket]] = {slot: {} for slot in range(plan.slots)}
         for left, right in combinations(range(plan.slots), 2):
@@ -70,10 +70,10 @@ class ThreadRunner:
         for thread in self.threads:
             thread.start()
 
-    def sample(self, slot: int, order: SampleOrder) -> tuple[SampledStack, ...]:
+    def sample(self, slot: int, command: SampleCommand) -> tuple[SampledStack, ...]:
         thread = self.threads[slot]
         assert thread.ident is not None and thread.native_id is not None
-        return take_samples(order, SampledThread(thread.ident, thread.native_id, self._loops[slot].busy_vertex))
+        return take_samples(command, SampledThread(thread.ident, thread.native_id, self._loops[slot].busy_vertex))
 
     def wake(self) -> None:
         with contextlib.suppress(OSError):  # the job has ended
@@ -160,7 +160,7 @@ def run_stream(
     """Runs a job's attempt to its end, from a checkpoint if there is one; `disturb` runs beside it."""
     job_graph = to_job_graph(graph)
     plan = to_plan(job_graph)
-    package = JobPackage(
+    deployment = JobDeployment(
         "job" if number else uuid4().hex,
         "job",
         number,
@@ -182,7 +182,7 @@ def run_stream(
     commits = JobCommits(job_graph, lambda: None, 0)  # type: ignore[arg-type,return-value]
     if start is not None:
         commits.recover(start)
-    runner: Any = ThreadRunner(plan, package, around, pair)
+    runner: Any = ThreadRunner(plan, deployment, around, pair)
     attempt = Attempt(
         plan,
         sources,
@@ -207,15 +207,15 @@ def run_stream(
 
 def write_at_once(
     taker: SnapshotTaker,
-    order: CheckpointOrder,
+    command: CheckpointCommand,
     write: WriteSnapshots,
     stall_ms: float,
     alignments: tuple[AlignmentStatistics, ...] = (),
 ) -> None:
     """In place of `SnapshotTaker.start`: threads do not fork."""
-    ack = SnapshotAck(order.checkpoint_id, taker._slot, folder=order.folder, alignments=alignments)
+    ack = SnapshotAck(command.checkpoint_id, taker._slot, folder=command.folder, alignments=alignments)
     try:
-        taker.acknowledge(replace(ack, **write(order.folder)._asdict()))
+        taker.acknowledge(replace(ack, **write(command.folder)._asdict()))
     except OSError as error:
         taker.acknowledge(replace(ack, failure=str(error)))
 

@@ -105,7 +105,7 @@ def test_types_and_errors_import_each_other_only(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "statement", ["import pyspark", "from pyspark.sql import SparkSession", "import py4j.java_gateway"]
 )
-def test_spark_is_imported_in_its_place_only(tmp_path: Path, module: str, statement: str, allowed: bool) -> None:
+def test_spark_is_imported_in_its_layer_only(tmp_path: Path, module: str, statement: str, allowed: bool) -> None:
     problems = check(tmp_path, {module: statement})
     assert (problems == []) is allowed
     assert all("only funke.engine.runtime" in problem for problem in problems)

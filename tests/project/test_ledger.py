@@ -154,7 +154,7 @@ def test_set_takes_lines_from_a_file(small_ledger: Path, tmp_path: Path) -> None
         (["AAA-01"], "set needs one or more ids and a status"),
     ],
 )
-def test_a_change_that_cannot_be_is_refused(
+def test_a_change_that_cannot_be_is_rejected(
     small_ledger: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
 ) -> None:
     before = small_ledger.read_text()

@@ -15,7 +15,7 @@ def test_names_are_split_at_underscores_and_capitals() -> None:
     assert parts_of("_on_HTTPNews2") == ["on", "http", "news"]
 
 
-def test_names_are_looked_at_and_texts_are_not() -> None:
+def test_names_are_looked_at_and_strings_are_not() -> None:
     source = 'def take_news() -> str:\n    """The news."""\n    return "news"  # news\n'
     assert list(problems_of(source, {"news": "notifications"})) == [
         (1, "'take_news': 'news' is retired; write: notifications")

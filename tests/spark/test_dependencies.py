@@ -43,18 +43,18 @@ def run(env: StreamExecutionEnvironment, function: Any) -> list[Any]:
 
 def test_a_python_file_a_folder_and_a_zip(env: StreamExecutionEnvironment, tmp_path: Path, staging: Path) -> None:
     env.add_python_file(str(module(tmp_path, "job_file_one.py", "NAME = 'file'\n")))
-    module(tmp_path / "folder", "job_package/__init__.py", "NAME = 'package'\n")
+    module(tmp_path / "folder", "job_deployment/__init__.py", "NAME = 'package'\n")
     env.add_python_file(str(tmp_path / "folder"))
     with zipfile.ZipFile(tmp_path / "modules.zip", "w") as archive:
         archive.writestr("job_zipped.py", "NAME = 'zipped'\n")
     env.add_python_file(str(tmp_path / "modules.zip"))
 
     def names(number: int) -> Any:
+        import job_deployment
         import job_file_one
-        import job_package
         import job_zipped
 
-        return job_file_one.NAME, job_package.NAME, job_zipped.NAME
+        return job_file_one.NAME, job_deployment.NAME, job_zipped.NAME
 
     assert run(env, names) == [("file", "package", "zipped")]
     assert wait_until(lambda: not list(staging.iterdir()), 5)
@@ -87,7 +87,7 @@ def test_something_that_is_no_archive(env: StreamExecutionEnvironment, tmp_path:
 
 
 @pytest.mark.parametrize("add", ["add_python_file", "add_python_archive", "set_python_requirements"])
-def test_a_missing_file_is_refused_before_the_job_starts(
+def test_a_missing_file_is_rejected_before_the_job_starts(
     env: StreamExecutionEnvironment, staging: Path, add: str
 ) -> None:
     getattr(env, add)("/nowhere/absent.zip")

@@ -207,7 +207,7 @@ def test_a_missing_input_file(env: StreamExecutionEnvironment, tmp_path: Path) -
         collect(env.from_source(source, WatermarkStrategy.no_watermarks(), "lines"))
 
 
-def test_an_unserialisable_function_is_refused_at_submission(env: StreamExecutionEnvironment) -> None:
+def test_an_unserialisable_function_is_rejected_at_submission(env: StreamExecutionEnvironment) -> None:
     lock = threading.Lock()
     stream = numbers(env).map(lambda number: (lock, number)[1]).name("locked")
     with pytest.raises(SerializationError) as caught:

@@ -108,7 +108,7 @@ def calls(random: Random, pool: list[BoundExpression], function: Function) -> Bo
         arguments.append(constant(random) if random.random() < 0.25 else random.choice(random.choice((alike, pool))))
     if function.name in ("case", "if"):
         conditions = [each for each in pool if isinstance(each.type, BooleanType)]
-        arguments = [random.choice(conditions) if place % 2 == 0 else each for place, each in enumerate(arguments)]
+        arguments = [random.choice(conditions) if index % 2 == 0 else each for index, each in enumerate(arguments)]
         arguments[-1] = arguments[1]
     if function.name in ("cast", "try_cast"):
         arguments = [first, symbol_of(from_sql_text(random.choice(TARGETS)))]
@@ -122,7 +122,7 @@ def calls(random: Random, pool: list[BoundExpression], function: Function) -> Bo
 
 def expressions(random: Random, columns: list[Any]) -> list[BoundExpression]:
     """Some calls of each function in the table, of columns, constants and each other."""
-    pool: list[BoundExpression] = [BoundColumn(each.type, place, each.name) for place, each in enumerate(COLUMNS)]
+    pool: list[BoundExpression] = [BoundColumn(each.type, index, each.name) for index, each in enumerate(COLUMNS)]
     found: list[BoundExpression] = []
     for several in (3, 2):
         # The second time of calls, too.
@@ -145,8 +145,8 @@ def test_spark_gives_the_same_values(spark: Any, seed: int) -> None:
     frame = spark.createDataFrame(pa.Table.from_batches([carried]))
     inputs = [frame[name] for name in carried.schema.names]
     asked = expressions(random, inputs)
-    made = [Column(f"e{place}", each.type) for place, each in enumerate(asked)]
-    twins = [expression_twin(each, inputs).alias(f"c{place}") for place, each in enumerate(asked)]  # type: ignore[union-attr]
+    made = [Column(f"e{index}", each.type) for index, each in enumerate(asked)]
+    twins = [expression_twin(each, inputs).alias(f"c{index}") for index, each in enumerate(asked)]  # type: ignore[union-attr]
     (found,) = frame.select(*twins).toArrow().combine_chunks().to_batches()
     assert found.schema.types == carried_schema(made).types
     for column, each in zip(from_carried(found, made), asked):
@@ -176,11 +176,11 @@ def test_timestamps_become_sparks_and_come_back(spark: Any) -> None:
     try:
         frame = spark.createDataFrame(pa.Table.from_batches([carried]))
         kinds = [TimestampType() if "LTZ" in each.name else TimestampNTZType() for each in columns]
-        made = [written_output(frame[f"c{place}"], each.type, kinds[place]) for place, each in enumerate(columns)]
-        written = frame.select(*(each.alias(f"w{place}") for place, each in enumerate(made) if each is not None))
+        made = [written_output(frame[f"c{index}"], each.type, kinds[index]) for index, each in enumerate(columns)]
+        written = frame.select(*(each.alias(f"w{index}") for index, each in enumerate(made) if each is not None))
         assert len(written.columns) == len(columns)
-        back = [carried_input(written[f"w{place}"], kinds[place], each.type) for place, each in enumerate(columns)]
-        again = written.select(*(each.alias(f"c{place}") for place, each in enumerate(back) if each is not None))
+        back = [carried_input(written[f"w{index}"], kinds[index], each.type) for index, each in enumerate(columns)]
+        again = written.select(*(each.alias(f"c{index}") for index, each in enumerate(back) if each is not None))
         assert again.toArrow().to_pylist() == carried.to_pylist()
         # What Spark has is what Arrow would have made of it.
         found = written.toArrow().combine_chunks()

@@ -72,7 +72,7 @@ def test_slots_of_several_hosts_meet_and_fill_the_cores(cluster: HostCluster) ->
     assert {host for *_, host in results} == {"worker1", "worker2"}
 
 
-def test_a_job_without_room_is_told_what_the_workers_have(cluster: HostCluster) -> None:
+def test_a_job_without_room_learns_what_the_workers_have(cluster: HostCluster) -> None:
     program = cluster.program("counts.py", COUNTS)
     # More memory than any worker has.
     options = {"spark.executor.memory": "8g", "slot.request.timeout": "1 s", "parallelism.default": "1"}
@@ -83,7 +83,7 @@ def test_a_job_without_room_is_told_what_the_workers_have(cluster: HostCluster) 
     assert "2 cores and 2048 MB, 2 cores and 2048 MB" in done.stderr
 
 
-def test_a_driver_on_loopback_is_refused(cluster: HostCluster) -> None:
+def test_a_driver_on_loopback_is_rejected(cluster: HostCluster) -> None:
     done = cluster.run(cluster.program("counts.py", COUNTS), **{"spark.driver.host": "127.0.0.1"})
     assert "the driver's address 127.0.0.1 resolves to another host for the executors on master:7077" in done.stderr
 
@@ -342,15 +342,17 @@ env.execute()
 """
 
 
-def test_a_path_that_other_hosts_do_not_see_is_told_before_the_job_runs(cluster: HostCluster) -> None:
+def test_a_path_that_other_hosts_do_not_see_is_reported_before_the_job_runs(cluster: HostCluster) -> None:
     # Each host has a `/tmp` of its own.
     (cluster.client.tmp / "lines").write_text("one line")
     done = cluster.run(cluster.program("reads.py", READS), "/tmp/lines")
     assert done.returncode == 1
-    told = r"the path of source '.*lines' '/tmp/lines' is on host 'client', and host 'worker[12]' does not see it"
-    assert re.search(told, done.stderr), done.stderr
+    reported = r"the path of source '.*lines' '/tmp/lines' is on host 'client', and host 'worker[12]' does not see it"
+    assert re.search(reported, done.stderr), done.stderr
     options = {"execution.checkpointing.interval": "1 s", "execution.checkpointing.dir": "/tmp/checkpoints"}
     done = cluster.run(cluster.program("counts.py", COUNTS), **options)
-    told = r"the checkpoint folder \(execution.checkpointing.dir\) '/tmp/checkpoints/.*' is on host 'client', and host"
-    assert re.search(told, done.stderr), done.stderr
+    reported = (
+        r"the checkpoint folder \(execution.checkpointing.dir\) '/tmp/checkpoints/.*' is on host 'client', and host"
+    )
+    assert re.search(reported, done.stderr), done.stderr
     assert not list((cluster.client.tmp / "checkpoints").rglob(".funke-probe*"))

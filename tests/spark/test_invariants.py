@@ -34,7 +34,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 # Each example is a job of half a second, so few of them, and none is shrunk for minutes.
 few = settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 parallelisms = some.integers(1, 3)
-places = some.lists(some.integers(0, 100), max_size=3)
+indexes = some.lists(some.integers(0, 100), max_size=3)
 BOUND_MS = 20
 WINDOW_MS = 10
 
@@ -64,7 +64,7 @@ class AddOne(MapFunction):
 
 
 @few
-@given(some.lists(some.integers(-50, 50), max_size=40), places, parallelisms, some.integers(1, 3))
+@given(some.lists(some.integers(-50, 50), max_size=40), indexes, parallelisms, some.integers(1, 3))
 def test_a_stateless_chain(numbers: list[int], cuts: list[int], parallelism: int, splits: int) -> None:
     stream = scripted(new_environment(parallelism), cut(numbers, cuts), splits=splits)
     doubled = stream.map(lambda number: number * 2).filter(lambda number: number % 3 != 0)
@@ -84,7 +84,7 @@ class CountPerKey(KeyedProcessFunction):
 
 
 @few
-@given(some.lists(some.sampled_from(["a", "b", "c", "d", ""]), max_size=40), places, parallelisms, some.integers(1, 3))
+@given(some.lists(some.sampled_from(["a", "b", "c", "d", ""]), max_size=40), indexes, parallelisms, some.integers(1, 3))
 def test_a_keyed_count_and_a_reduce(words: list[str], cuts: list[int], parallelism: int, splits: int) -> None:
     words_stream = scripted(new_environment(parallelism), cut(words, cuts), splits=splits)
     counted = words_stream.key_by(lambda word: word).process(CountPerKey())
@@ -128,7 +128,7 @@ def events_within_the_bound(draw: Any) -> list[tuple[str, int]]:
 
 
 @few
-@given(events_within_the_bound(), places, parallelisms, some.integers(1, 3))
+@given(events_within_the_bound(), indexes, parallelisms, some.integers(1, 3))
 def test_event_time_timers(events: list[tuple[str, int]], cuts: list[int], parallelism: int, splits: int) -> None:
     strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(BOUND_MS))
     stream = scripted(
@@ -164,7 +164,7 @@ pairs = some.lists(some.tuples(some.sampled_from("pq"), some.integers(0, 9)), ma
 
 
 @few
-@given(pairs, pairs, places, places, parallelisms)
+@given(pairs, pairs, indexes, indexes, parallelisms)
 def test_two_connected_streams_with_keyed_state(
     left: list[Any], right: list[Any], left_cuts: list[int], right_cuts: list[int], parallelism: int
 ) -> None:
@@ -187,7 +187,7 @@ class SplitOdd(ProcessFunction):
 
 
 @few
-@given(some.lists(some.integers(0, 99), max_size=40), places, parallelisms)
+@given(some.lists(some.integers(0, 99), max_size=40), indexes, parallelisms)
 def test_side_outputs(numbers: list[int], cuts: list[int], parallelism: int) -> None:
     even = scripted(new_environment(parallelism), cut(numbers, cuts)).process(SplitOdd(), Types.LONG())
     odd = even.get_side_output(ODD).map(lambda number: -number, Types.LONG())
@@ -208,7 +208,7 @@ class ApplyRules(BroadcastProcessFunction):
 
 
 @few
-@given(pairs, places, parallelisms)
+@given(pairs, indexes, parallelisms)
 def test_broadcast_rules_that_come_first(data: list[Any], cuts: list[int], parallelism: int) -> None:
     env = new_environment(parallelism)
     rules = scripted(env, [[("p", 3), ("q", 5)]]).broadcast(RULES)

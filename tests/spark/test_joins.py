@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 few = settings(max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture])
 BOUND_MS = 1000
 events = some.lists(some.tuples(some.sampled_from("abc"), some.integers(0, 60), some.integers()), max_size=25)
-places = some.lists(some.integers(0, 100), max_size=3)
+indexes = some.lists(some.integers(0, 100), max_size=3)
 parallelisms = some.integers(1, 3)
 WINDOWS = TumblingEventTimeWindows.of(Time.milliseconds(10))
 
@@ -48,7 +48,7 @@ class Pair(ProcessJoinFunction):
 
 
 @few
-@given(events, events, places, parallelisms)
+@given(events, events, indexes, parallelisms)
 def test_an_interval_join(left: list[Any], right: list[Any], cuts: list[int], parallelism: int) -> None:
     env = new_environment(parallelism)
     keyed = [timed(env, records, cuts).key_by(lambda record: record[0]) for records in (left, right)]
@@ -62,7 +62,7 @@ def test_an_interval_join(left: list[Any], right: list[Any], cuts: list[int], pa
 
 
 @few
-@given(events, events, places, parallelisms)
+@given(events, events, indexes, parallelisms)
 def test_a_window_join(left: list[Any], right: list[Any], cuts: list[int], parallelism: int) -> None:
     env = new_environment(parallelism)
     joined = (
@@ -87,7 +87,7 @@ class Sizes(CoGroupFunction):
 
 
 @few
-@given(events, events, places, parallelisms)
+@given(events, events, indexes, parallelisms)
 def test_a_co_group(left: list[Any], right: list[Any], cuts: list[int], parallelism: int) -> None:
     env = new_environment(parallelism)
     grouped = (

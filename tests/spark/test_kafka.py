@@ -85,7 +85,7 @@ QUERIES = {
 
 
 @pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES)
-def test_a_query_without_an_end_tells_its_first_result_while_it_runs(kafka: KafkaBroker, query: str) -> None:
+def test_a_query_without_an_end_shows_its_first_result_while_it_runs(kafka: KafkaBroker, query: str) -> None:
     source = kafka.create_topic(f"endless-{uuid4().hex[:8]}", 1)
     t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     t_env.get_config().set("parallelism.default", "1")
@@ -107,7 +107,7 @@ def test_a_query_without_an_end_tells_its_first_result_while_it_runs(kafka: Kafk
         assert client is not None and client.get_job_status().result() == JobStatus.RUNNING
 
 
-def test_a_stream_without_an_end_tells_its_first_result_while_it_runs(
+def test_a_stream_without_an_end_shows_its_first_result_while_it_runs(
     env: StreamExecutionEnvironment, kafka: KafkaBroker
 ) -> None:
     source = kafka.create_topic(f"endless-{uuid4().hex[:8]}", 1)

@@ -191,10 +191,10 @@ def test_a_partitioner_of_ones_own() -> None:
 
 class KeyedSubtask(KeyedProcessFunction):
     def open(self, context: Any) -> None:
-        self.place = context.get_index_of_this_subtask(), context.get_max_number_of_parallel_subtasks()
+        self.subtask = context.get_index_of_this_subtask(), context.get_max_number_of_parallel_subtasks()
 
     def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
-        yield value, *self.place
+        yield value, *self.subtask
 
 
 def test_max_parallelism_decides_which_subtask_has_a_key(env: StreamExecutionEnvironment) -> None:

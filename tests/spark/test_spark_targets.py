@@ -24,7 +24,7 @@ def unit(number: int, **columns: list[Any]) -> StagedData:
     return StagedData("job/op", "0-0", number, None, 0, (to_message(pa.table(columns)),))
 
 
-def test_texts_are_replaced_and_removed(spark: Any, tmp_path: Path) -> None:
+def test_strings_are_replaced_and_removed(spark: Any, tmp_path: Path) -> None:
     files = SparkFiles(spark, str(tmp_path))
     assert files.read("a/b.json") is None
     for text in ("first", "second ü"):

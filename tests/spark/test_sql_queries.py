@@ -91,10 +91,10 @@ def test_files_get_the_first_rows_of_windows(t_env: StreamTableEnvironment, tmp_
     written = [line for file in (tmp_path / "best").glob("[!._]*") for line in file.read_text().splitlines()]
     ends = {20: range(20), 40: range(20, 40)}
     assert sorted(written) == sorted(
-        f'"2024-01-01 00:00:{end}",{k},{price},{place + 1}'
+        f'"2024-01-01 00:00:{end}",{k},{price},{index + 1}'
         for end, prices in ends.items()
         for k in range(3)
-        for place, price in enumerate([each for each in reversed(prices) if each % 3 == k][:2])
+        for index, price in enumerate([each for each in reversed(prices) if each % 3 == k][:2])
     )
 
 
@@ -127,8 +127,8 @@ def test_values_of_all_types_pass_functions_of_users_and_come_back(
     )
 
     @udf(result_type="ROW<x INT, kind STRING>")
-    def moved(place: Row | None) -> Row | None:
-        return None if place is None else Row(place.x + 1, type(place).__name__)
+    def moved(row: Row | None) -> Row | None:
+        return None if row is None else Row(row.x + 1, type(row).__name__)
 
     @udf(result_type=DataTypes.BIGINT(), func_type="pandas")
     def doubled(ids: Any) -> Any:
@@ -136,7 +136,7 @@ def test_values_of_all_types_pass_functions_of_users_and_come_back(
         return ids * 2
 
     @udf(result_type=DataTypes.STRING(), input_types=[DataTypes.BIGINT()])
-    async def told(number: int) -> str:
+    async def reported(number: int) -> str:
         return f"no. {number}"
 
     t_env.create_temporary_function("counted", udf(Counted(), result_type=DataTypes.STRING()))
@@ -144,7 +144,7 @@ def test_values_of_all_types_pass_functions_of_users_and_come_back(
         col("id"),
         moved(col("place")).alias("moved"),
         doubled(col("id")).alias("twice"),
-        told(col("id")),
+        reported(col("id")),
         call("counted", col("names").at(1)).alias("counted"),
         col("price"),
         col("at"),

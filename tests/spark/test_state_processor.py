@@ -376,7 +376,7 @@ def test_windows_are_made_read_and_go_on(spark: Any, tmp_path: Path) -> None:
     assert sorted(each[:2] for each in collect(sums)) == [("a", 7), ("a", 103), ("b", 5), ("c", 1)]
 
 
-def test_unknown_names_are_refused(savepoint: str) -> None:
+def test_unknown_names_are_rejected(savepoint: str) -> None:
     reader = SavepointReader.read(environment(), savepoint)
     with pytest.raises(StateError, match=r"no state of an operator with uid 'cuont'; .*'Counting'"):
         reader.read_keyed_state("cuont", ReadCount())

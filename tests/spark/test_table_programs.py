@@ -61,7 +61,7 @@ def test_tables_have_the_mode_of_their_streams(way: str) -> None:
     assert rows_of(ordered) == [("+I", 1), ("+I", 2)]
 
 
-def test_a_mode_that_was_told_goes_before() -> None:
+def test_a_mode_that_was_declared_goes_before() -> None:
     env = new_environment(1).set_runtime_mode(RuntimeExecutionMode.BATCH)
     t_env = StreamTableEnvironment.create(env, EnvironmentSettings.in_streaming_mode())
     assert rows_of(t_env.sql_query(SUMS)) == [("+I", "a", 1), ("-U", "a", 1), ("+U", "a", 3)]
@@ -88,8 +88,8 @@ def test_collected_floats_have_their_shortest_digits(batch: TableEnvironment) ->
 
 
 def test_decimals_are_rounded(batch: TableEnvironment) -> None:
-    two_places = DataTypes.DECIMAL(5, 2)
-    row_type = DataTypes.ROW([DataTypes.FIELD("a", two_places), DataTypes.FIELD("b", DataTypes.ARRAY(two_places))])
+    two_digits = DataTypes.DECIMAL(5, 2)
+    row_type = DataTypes.ROW([DataTypes.FIELD("a", two_digits), DataTypes.FIELD("b", DataTypes.ARRAY(two_digits))])
     elements = [
         (Decimal("1.005"), [Decimal("2.675")]),
         (Decimal("1.004"), [Decimal("-2.675")]),
@@ -101,7 +101,7 @@ def test_decimals_are_rounded(batch: TableEnvironment) -> None:
         ("+I", None, [Decimal("2.67")]),
     ]
     # Results of functions are rounded by Python: half to even.
-    rounded = udf(lambda x: Decimal("2.665") if x else Decimal("2.675"), result_type=two_places)
+    rounded = udf(lambda x: Decimal("2.665") if x else Decimal("2.675"), result_type=two_digits)
     flags = batch.from_elements([(True,), (False,)], ["x"])
     assert rows_of(flags.select(rounded(col("x")))) == [("+I", Decimal("2.66")), ("+I", Decimal("2.68"))]
 
@@ -113,7 +113,7 @@ def test_decimals_of_a_stream_are_rounded() -> None:
     assert found == [("+I", Decimal("1.000000000000000001"))]
 
 
-def test_texts_are_joined_by_plus(batch: TableEnvironment) -> None:
+def test_strings_are_joined_by_plus(batch: TableEnvironment) -> None:
     table = batch.from_elements([(1, "x"), (2, None)], ["a", "b"])
     joined = table.select(col("b") + "flink", lit("a") + col("b"), col("b") + col("a"), "p" + col("b"))
     assert rows_of(joined) == [("+I", "xflink", "ax", "x1", "px"), ("+I", None, None, None, None)]
@@ -345,7 +345,7 @@ def test_intervals_are_inserted_as_whole_units(batch: TableEnvironment, tmp_path
     interval = DataTypes.FIELD("d", DataTypes.INTERVAL(DataTypes.SECOND(3)))
     back = datetime.timedelta(seconds=-7, milliseconds=-999)
     batch.create_temporary_view("t", batch.from_elements([(back, start, end)], DataTypes.ROW([interval, *times])))
-    columns = ", ".join(f"c{place} {('BIGINT', 'INT')[place % 2]}" for place in range(len(INTERVAL_INSERTS)))
+    columns = ", ".join(f"c{index} {('BIGINT', 'INT')[index % 2]}" for index in range(len(INTERVAL_INSERTS)))
     batch.execute_sql(
         f"CREATE TABLE s ({columns}) WITH ('connector' = 'filesystem', 'path' = '{tmp_path}', 'format' = 'json')"
     )

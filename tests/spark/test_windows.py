@@ -42,7 +42,7 @@ few = settings(max_examples=5, suppress_health_check=[HealthCheck.function_scope
 records = some.lists(some.tuples(some.sampled_from("abcde"), some.integers(0, 20)), max_size=30).map(
     lambda pairs: [(key, position * 3 + shift) for position, (key, shift) in enumerate(pairs)]
 )
-places = some.lists(some.integers(0, 100), max_size=3)
+indexes = some.lists(some.integers(0, 100), max_size=3)
 parallelisms = some.integers(1, 2)
 
 
@@ -98,7 +98,7 @@ def by_window(pairs: list[Any], size: int, slide: int) -> dict[Any, list[int]]:
 
 
 @few
-@given(records, places, parallelisms)
+@given(records, indexes, parallelisms)
 def test_tumbling_windows(pairs: list[Any], cuts: list[int], parallelism: int) -> None:
     keyed = timed(pairs, cuts, parallelism).key_by(lambda pair: pair[0])
     results = collect(keyed.window(TumblingEventTimeWindows.of(Time.milliseconds(10))).apply(Describe()))
@@ -107,7 +107,7 @@ def test_tumbling_windows(pairs: list[Any], cuts: list[int], parallelism: int) -
 
 
 @few
-@given(records, places, parallelisms)
+@given(records, indexes, parallelisms)
 def test_sliding_windows(pairs: list[Any], cuts: list[int], parallelism: int) -> None:
     keyed = timed(pairs, cuts, parallelism).key_by(lambda pair: pair[0])
     windows = keyed.window(SlidingEventTimeWindows.of(Time.milliseconds(20), Time.milliseconds(5)))
@@ -116,7 +116,7 @@ def test_sliding_windows(pairs: list[Any], cuts: list[int], parallelism: int) ->
 
 
 @few
-@given(records, places, parallelisms)
+@given(records, indexes, parallelisms)
 def test_session_windows(pairs: list[Any], cuts: list[int], parallelism: int) -> None:
     keyed = timed(pairs, cuts, parallelism).key_by(lambda pair: pair[0])
     results = collect(keyed.window(EventTimeSessionWindows.with_gap(Time.milliseconds(8))).apply(Describe()))
@@ -130,7 +130,7 @@ def test_session_windows(pairs: list[Any], cuts: list[int], parallelism: int) ->
 
 
 @few
-@given(records, places, parallelisms)
+@given(records, indexes, parallelisms)
 def test_count_windows_and_an_evictor(pairs: list[Any], cuts: list[int], parallelism: int) -> None:
     keyed = timed(pairs, cuts, parallelism).key_by(lambda pair: pair[0])
     windows = keyed.window(GlobalWindows.create()).trigger(CountTrigger.of(2)).evictor(CountEvictor.of(3))
@@ -142,7 +142,7 @@ def test_count_windows_and_an_evictor(pairs: list[Any], cuts: list[int], paralle
 
 
 @few
-@given(records, places, parallelisms)
+@given(records, indexes, parallelisms)
 def test_windows_over_everything(pairs: list[Any], cuts: list[int], parallelism: int) -> None:
     windows = timed(pairs, cuts, parallelism).window_all(TumblingEventTimeWindows.of(Time.milliseconds(10)))
     wanted = Counter(time // 10 * 10 for _, time in pairs)
@@ -161,7 +161,7 @@ class AfterEachRecord(WatermarkGenerator):
 
 
 @few
-@given(records, places)
+@given(records, indexes)
 def test_which_records_are_late_does_not_depend_on_the_cuts(pairs: list[Any], cuts: list[int]) -> None:
     late = OutputTag("late", Types.PICKLED_BYTE_ARRAY())
     strategy = WatermarkStrategy.for_generator(AfterEachRecord)
@@ -190,7 +190,7 @@ def replayed(operation: WindowOperation, pairs: list[Any], per_record: bool) -> 
 
 
 @few
-@given(records, places)
+@given(records, indexes)
 def test_sessions_that_late_records_fire_again(pairs: list[Any], cuts: list[int]) -> None:
     assigner = EventTimeSessionWindows.with_gap(Time.milliseconds(4))
     strategy = WatermarkStrategy.for_generator(AfterEachRecord)
@@ -203,7 +203,7 @@ def test_sessions_that_late_records_fire_again(pairs: list[Any], cuts: list[int]
 
 
 @few
-@given(records, places, parallelisms, some.sampled_from([(3, 0), (4, 2)]))
+@given(records, indexes, parallelisms, some.sampled_from([(3, 0), (4, 2)]))
 def test_count_windows(pairs: list[Any], cuts: list[int], parallelism: int, shape: tuple[int, int]) -> None:
     size, slide = shape
     keyed = timed(pairs, cuts, parallelism).key_by(lambda pair: pair[0])
@@ -240,7 +240,7 @@ class EverySecond(Trigger[Any, Any]):
 
 
 @few
-@given(records, places)
+@given(records, indexes)
 def test_a_trigger_with_state_and_timers(pairs: list[Any], cuts: list[int]) -> None:
     assigner = TumblingEventTimeWindows.of(Time.milliseconds(20))
     strategy = WatermarkStrategy.for_generator(AfterEachRecord)

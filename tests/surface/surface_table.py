@@ -92,10 +92,10 @@ def home_of(name: str, value: Any, module: ModuleType) -> str | None:
         home = getattr(value, "__module__", None) or type(value).__module__
         if home.startswith("pyflink.") and not hasattr(sys.modules[home], name):
             home = module.__name__  # an object, not its class
-    root, _, place = home.partition(".")
-    is_compared = home == module.__name__ or not (is_internal(place) or place in JVM_MODULES)
-    place = place.rpartition(".")[0] if inspect.ismodule(value) else place
-    return place if root == module.__name__.partition(".")[0] and is_compared else None
+    root, _, path = home.partition(".")
+    is_compared = home == module.__name__ or not (is_internal(path) or path in JVM_MODULES)
+    path = path.rpartition(".")[0] if inspect.ismodule(value) else path
+    return path if root == module.__name__.partition(".")[0] and is_compared else None
 
 
 def is_public(name: str) -> bool:

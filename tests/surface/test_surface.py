@@ -109,33 +109,33 @@ def test_tables_are_complete() -> None:
 
 
 def differences_in(root: str, name: str, described: dict[str, Any]) -> list[str]:
-    place = f"{root}.{name}"
+    path = f"{root}.{name}"
     try:
-        module = importlib.import_module(place)
+        module = importlib.import_module(path)
     except ImportError as error:
         return [f"{name}: cannot be imported: {error}"]
     return list(module_differences(module, name, described))
 
 
-def module_differences(module: Any, place: str, described: dict[str, Any]) -> Iterator[str]:
+def module_differences(module: Any, path: str, described: dict[str, Any]) -> Iterator[str]:
     for name in sorted({*described.get("all", ()), *described.get("exports", ())}):
         if not hasattr(module, name):
-            yield f"{place}: cannot import '{name}'"
+            yield f"{path}: cannot import '{name}'"
     for name, home in described.get("names", {}).items():
-        yield from name_differences(module, f"{place}.{name}", name, home)
+        yield from name_differences(module, f"{path}.{name}", name, home)
     for name, function in described.get("functions", {}).items():
-        yield from callable_differences(getattr(module, name, None), f"{place}.{name}", function)
+        yield from callable_differences(getattr(module, name, None), f"{path}.{name}", function)
     for name, cls in described.get("classes", {}).items():
-        yield from class_differences(getattr(module, name, None), f"{place}.{name}", cls, module)
+        yield from class_differences(getattr(module, name, None), f"{path}.{name}", cls, module)
 
 
-def name_differences(module: Any, place: str, name: str, home: str) -> Iterator[str]:
+def name_differences(module: Any, path: str, name: str, home: str) -> Iterator[str]:
     """Whether a module gives out a name, its own or one of another module, and as the same thing."""
     found, wanted = imported_name(module, name), imported_name(home_module(module, home), name)
     if found is None:
-        yield f"{place}: cannot be imported"
+        yield f"{path}: cannot be imported"
     elif found is not wanted and not isinstance(found, TypeVar):
-        yield f"{place}: is not that of {home}"
+        yield f"{path}: is not that of {home}"
 
 
 def home_module(module: Any, home: str) -> Any:
@@ -152,23 +152,23 @@ def imported_name(module: Any, name: str) -> Any:
         return None
 
 
-def class_differences(cls: Any, place: str, described: dict[str, Any], module: Any) -> Iterator[str]:
+def class_differences(cls: Any, path: str, described: dict[str, Any], module: Any) -> Iterator[str]:
     if not inspect.isclass(cls):
-        yield f"{place}: is no class"
+        yield f"{path}: is no class"
         return
-    yield from base_differences(cls, place, described, module)
+    yield from base_differences(cls, path, described, module)
     for name, method in described.get("methods", {}).items():
-        yield from method_differences(cls, name, f"{place}.{name}", method)
+        yield from method_differences(cls, name, f"{path}.{name}", method)
     for name in described.get("properties", ()):
         if not hasattr(cls, name) and name not in inspect.get_annotations(cls):
-            yield f"{place}.{name}: is missing"
+            yield f"{path}.{name}: is missing"
     for name, value in described.get("constants", {}).items():
-        yield from constant_differences(cls, name, f"{place}.{name}", value)
+        yield from constant_differences(cls, name, f"{path}.{name}", value)
     for name, nested in described.get("classes", {}).items():
-        yield from class_differences(getattr(cls, name, None), f"{place}.{name}", nested, module)
+        yield from class_differences(getattr(cls, name, None), f"{path}.{name}", nested, module)
 
 
-def base_differences(cls: type, place: str, described: dict[str, Any], module: Any) -> Iterator[str]:
+def base_differences(cls: type, path: str, described: dict[str, Any], module: Any) -> Iterator[str]:
     for base_name in described.get("bases", ()):
         base: Any = module
         for part in base_name.split("."):
@@ -176,44 +176,44 @@ def base_differences(cls: type, place: str, described: dict[str, Any], module: A
         # A base that lies in another module is found among the ancestors by its name.
         is_base = issubclass(cls, base) if inspect.isclass(base) else base_name in {c.__qualname__ for c in cls.__mro__}
         if not is_base:
-            yield f"{place}: is no {base_name}"
+            yield f"{path}: is no {base_name}"
 
 
-def method_differences(cls: type, name: str, place: str, described: dict[str, Any]) -> Iterator[str]:
+def method_differences(cls: type, name: str, path: str, described: dict[str, Any]) -> Iterator[str]:
     # What Funke refuses by `unsupported("…")` stands there by name; its parameters are never looked at.
     found = inspect.getattr_static(cls, name, None)
     if hasattr(found, "unsupported_feature"):
         return
     if name == "__init__":
-        yield from constructor_differences(cls, place, described)
+        yield from constructor_differences(cls, path, described)
         return
     if name.startswith("__"):
         if getattr(cls, name, None) is None:
-            yield f"{place}: is missing"
+            yield f"{path}: is missing"
         return
     is_static = isinstance(found, staticmethod | classmethod)
     if found is not None and is_static != ("binding" in described):
-        yield f"{place}: is {'a' if is_static else 'no'} static method"
+        yield f"{path}: is {'a' if is_static else 'no'} static method"
     function = found.__func__ if isinstance(found, staticmethod | classmethod) else found
-    yield from callable_differences(function, place, described)
+    yield from callable_differences(function, path, described)
 
 
-def constructor_differences(cls: type, place: str, described: dict[str, Any]) -> Iterator[str]:
+def constructor_differences(cls: type, path: str, described: dict[str, Any]) -> Iterator[str]:
     if issubclass(cls, enum.Enum):
         return
     wanted = described["signature"]
     if described.get("jvm"):
-        yield from public_parameter_differences(cls.__init__, place, wanted)
+        yield from public_parameter_differences(cls.__init__, path, wanted)
         return
     # object.__init__ stands for a constructor without parameters.
     if wanted == "(self)" and cls.__init__ is object.__init__:
         return
     actual = describe_callable(cls.__init__)["signature"]
     if actual != wanted:
-        yield f"{place}: has the signature {actual}, PyFlink's is {wanted}"
+        yield f"{path}: has the signature {actual}, PyFlink's is {wanted}"
 
 
-def public_parameter_differences(function: Any, place: str, wanted: str) -> Iterator[str]:
+def public_parameter_differences(function: Any, path: str, wanted: str) -> Iterator[str]:
     """Compare what stands beside a JVM handle: optional parameters are another, public way to make the object."""
     parameters = wanted[1:-1].split(", ")[1:]
     if not all("=" in parameter for parameter in parameters):
@@ -221,30 +221,30 @@ def public_parameter_differences(function: Any, place: str, wanted: str) -> Iter
     actual = describe_callable(function)["signature"]
     missing = [parameter for parameter in parameters if parameter not in actual[1:-1].split(", ")]
     if missing:
-        yield f"{place}: has the signature {actual}, which lacks {', '.join(missing)}"
+        yield f"{path}: has the signature {actual}, which lacks {', '.join(missing)}"
 
 
-def callable_differences(function: Any, place: str, described: dict[str, Any]) -> Iterator[str]:
+def callable_differences(function: Any, path: str, described: dict[str, Any]) -> Iterator[str]:
     if hasattr(function, "unsupported_feature"):
         return
     if not callable(function):
-        yield f"{place}: is missing"
+        yield f"{path}: is missing"
         return
     actual = describe_callable(function)
     if actual["signature"] != described["signature"] and not described.get("jvm"):
-        yield f"{place}: has the signature {actual['signature']}, PyFlink's is {described['signature']}"
+        yield f"{path}: has the signature {actual['signature']}, PyFlink's is {described['signature']}"
     if actual.get("async") != described.get("async"):
-        yield f"{place}: differs in `async`"
+        yield f"{path}: differs in `async`"
 
 
-def constant_differences(cls: type, name: str, place: str, wanted: str) -> Iterator[str]:
+def constant_differences(cls: type, name: str, path: str, wanted: str) -> Iterator[str]:
     if not hasattr(cls, name):
-        yield f"{place}: is missing"
+        yield f"{path}: is missing"
         return
     value = getattr(cls, name)
     actual = repr(value.value if isinstance(value, enum.Enum) else value)
     if actual != wanted:
-        yield f"{place}: is {actual}, PyFlink's is {wanted}"
+        yield f"{path}: is {actual}, PyFlink's is {wanted}"
 
 
 def is_known(difference: str) -> bool:
@@ -252,8 +252,8 @@ def is_known(difference: str) -> bool:
 
 
 def names(difference: str, key: str) -> bool:
-    place = difference.partition(": ")[0]
-    return key in (place, difference)
+    path = difference.partition(": ")[0]
+    return key in (path, difference)
 
 
 def count_classes(described: dict[str, Any]) -> int:

@@ -95,18 +95,18 @@ def test_missing_module_is_named() -> None:
         ("table.no_such_part", "this part of the Table API is not available"),
     ],
 )
-def test_a_missing_module_tells_why_in_one_line_with_the_users(module: str, reason: str) -> None:
+def test_a_missing_module_shows_why_in_one_line_with_the_users(module: str, reason: str) -> None:
     with pytest.raises(ModuleNotFoundError) as caught:
         importlib.import_module(f"pyflink.{module}")
 
-    text, place = str(caught.value).splitlines()
+    text, index = str(caught.value).splitlines()
     assert text.startswith(f"No module named 'pyflink.{module}': Funke stands in for PyFlink here")
     assert text.endswith(f"; {reason}")
-    assert place.startswith("  in your job: test_alias.py:")
+    assert index.startswith("  in your job: test_alias.py:")
 
 
 @pytest.mark.parametrize("name", ["no_such_part", "NoSuchEnvironment"])
-def test_a_missing_name_of_the_table_api_tells_why(name: str) -> None:
+def test_a_missing_name_of_the_table_api_shows_why(name: str) -> None:
     with pytest.raises(ImportError, match=rf"'pyflink.table.{name}'.*this part of the Table API is not available\n"):
         exec(f"from pyflink.table import {name}")
 
@@ -159,7 +159,7 @@ def test_a_real_pyflink_on_the_path_is_not_found_first(tmp_path: Path) -> None:
     assert run_python(code, extra_path=str(tmp_path)).split() == [b"True"]
 
 
-def test_a_pyflink_that_is_already_imported_is_refused(tmp_path: Path) -> None:
+def test_a_pyflink_that_is_already_imported_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "pyflink").mkdir()
     (tmp_path / "pyflink" / "__init__.py").write_text("")
     code = """

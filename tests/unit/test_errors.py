@@ -68,7 +68,7 @@ def test_the_users_line_is_found() -> None:
     assert at_user_line("bad").startswith("bad\n  in your job: test_errors.py:")
 
 
-def test_a_missing_feature_is_told_with_the_users_line() -> None:
+def test_a_missing_feature_is_reported_with_the_users_line() -> None:
     with pytest.raises(UnsupportedFeatureError, match=r"no JVM hash\n  in your job: test_errors.py:\d+$") as info:
         WithGap().set_uid_hash("a")
 

@@ -85,15 +85,15 @@ class Pattern:
 
     def not_next(self, name: str) -> Pattern:
         """The next event does not fit."""
-        self._refuse_optional()
+        self._reject_optional()
         return Pattern(name, self, Contiguity.NOT_NEXT)
 
     def not_followed_by(self, name: str) -> Pattern:
         """No event fits until the next part of the pattern; at the end of a pattern, until its time is over."""
-        self._refuse_optional()
+        self._reject_optional()
         return Pattern(name, self, Contiguity.NOT_FOLLOWED_BY)
 
-    def _refuse_optional(self) -> None:
+    def _reject_optional(self) -> None:
         if self._quantifier.is_optional:
             raise UnsupportedFeatureError("an optional part before a NOT", _OPTIONAL_BEFORE_NOT)
 
@@ -137,7 +137,7 @@ class Pattern:
         """The part may be missing."""
         if self._quantifier.is_optional:
             raise MalformedPatternException(at_user_line("Optional already applied!"))
-        self._refuse_not()
+        self._reject_not()
         if self._previous is not None and self._previous._quantifier.is_greedy:
             raise MalformedPatternException(at_user_line("Optional pattern cannot be preceded by greedy pattern"))
         self._quantifier = replace(self._quantifier, is_optional=True)
@@ -155,7 +155,7 @@ class Pattern:
                 at_user_line(f"times() needs a number greater than 0, and the larger one second, got {times}, {most}")
             )
         if times == 0:
-            self._refuse_not()
+            self._reject_not()
             self._quantifier = replace(self._quantifier, is_optional=True)
         return self._times(max(times, 1), most)
 
@@ -166,7 +166,7 @@ class Pattern:
         return self._times(times, None)
 
     def _times(self, least: int, most: int | None) -> Pattern:
-        self._refuse_not()
+        self._reject_not()
         if self._has_quantifier:
             raise MalformedPatternException(at_user_line("Already applied quantifier to this Pattern."))
         self._has_quantifier = True
@@ -175,7 +175,7 @@ class Pattern:
 
     def greedy(self) -> Pattern:
         """Take as many events as possible into the loop."""
-        self._refuse_not()
+        self._reject_not()
         if isinstance(self, GroupPattern):
             raise MalformedPatternException(at_user_line("Option not applicable to group pattern"))
         self._require_loop("singleton")
@@ -204,7 +204,7 @@ class Pattern:
                 at_user_line(f"{what} not applicable to {self._name!r}: call one_or_more(), times() or times_or_more()")
             )
 
-    def _refuse_not(self) -> None:
+    def _reject_not(self) -> None:
         if self._contiguity.is_negative:
             raise MalformedPatternException(at_user_line("Option not applicable to NOT pattern"))
 

@@ -117,8 +117,8 @@ class ExecutionConfig:
 
     def set_global_job_parameters(self, global_job_parameters_dict: dict[str, Any]) -> ExecutionConfig:
         """Set the parameters that every function can read; values become text."""
-        texts = {key: str(value) for key, value in global_job_parameters_dict.items()}
-        return self._set(options.GLOBAL_JOB_PARAMETERS, texts)
+        strings = {key: str(value) for key, value in global_job_parameters_dict.items()}
+        return self._set(options.GLOBAL_JOB_PARAMETERS, strings)
 
     def is_use_snapshot_compression(self) -> bool:
         """Whether snapshots are compressed."""

@@ -17,7 +17,7 @@ NO_GATEWAY = "there is no gateway to Flink's JVM classes"
 
 
 class _JavaHandle:
-    """Refuses the methods that are not here, by Java's name for them."""
+    """Rejects the methods that are not here, by Java's name for them."""
 
     java_name = ""
 

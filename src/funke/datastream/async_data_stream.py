@@ -108,16 +108,16 @@ def _validate(
     capacity: int,
 ) -> None:
     if not inspect.iscoroutinefunction(async_function.async_invoke):
-        raise _refused(f"Method 'async_invoke' of class '{type(async_function)}' should be declared as 'async def'.")
+        raise _rejected(f"Method 'async_invoke' of class '{type(async_function)}' should be declared as 'async def'.")
     if async_retry_strategy is None:
-        raise _refused("Async retry strategy should not be None.")
+        raise _rejected("Async retry strategy should not be None.")
     if async_retry_strategy is not NO_RETRY_STRATEGY and timeout_ms <= 0:
-        raise _refused("Timeout should be configured when do async with retry.")
+        raise _rejected("Timeout should be configured when do async with retry.")
     if async_retry_strategy.get_retry_predicate() is None:
-        raise _refused(f"Retry predicate of the async retry strategy '{type(async_retry_strategy)}' is None.")
+        raise _rejected(f"Retry predicate of the async retry strategy '{type(async_retry_strategy)}' is None.")
     if capacity < 1:
-        raise _refused(f"the capacity of an asynchronous function must be at least 1, got {capacity}")
+        raise _rejected(f"the capacity of an asynchronous function must be at least 1, got {capacity}")
 
 
-def _refused(text: str) -> ConfigurationError:
+def _rejected(text: str) -> ConfigurationError:
     return ConfigurationError(at_user_line(text))

@@ -120,7 +120,7 @@ class CustomCheckpointStorage(CheckpointStorage):
 
 
 def require_threshold(threshold: int | None, maximum: int) -> int:
-    """Return the threshold, or -1 for the default; a larger one than `maximum` is refused."""
+    """Return the threshold, or -1 for the default; a larger one than `maximum` is rejected."""
     value = -1 if threshold is None else threshold
     if not -1 <= value <= maximum:
         raise ConfigurationError(f"file_state_size_threshold must be from -1 to {maximum}, got {value}")

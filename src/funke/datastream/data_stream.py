@@ -16,7 +16,7 @@ from funke.datastream.interval_join import IntervalJoin
 from funke.datastream.joined_streams import CoGroupedStreams, JoinedStreams
 from funke.datastream.operator_settings import OperatorSettings, require_max_parallelism
 from funke.datastream.output_selector import OutputSelector, Selected
-from funke.datastream.refused_settings import RefusedSettings
+from funke.datastream.rejected_settings import RejectedSettings
 from funke.datastream.stream_ends import to_engine_sink, to_engine_sink_function
 from funke.datastream.stream_types import OutputType, declared_type, keyed_type, reported_type
 from funke.datastream.windowed_stream import AllWindowedStream, WindowedStream, time_windows
@@ -144,7 +144,7 @@ class DataStream(OperatorSettings):
         return self._env.get_config()
 
     def force_non_parallel(self) -> DataStream:
-        """Let the operator have one subtask, and refuse any other parallelism from now on."""
+        """Let the operator have one subtask, and reject any other parallelism from now on."""
         node = self._settable("force_non_parallel()")
         node.parallelism = node.max_parallelism = 1
         node.is_parallelism_fixed = True
@@ -437,7 +437,7 @@ class SplitStream(DataStream):
         return self._values().filter(Selected(self._output_selector, output_names)).name("Select")
 
 
-class KeyedStream(RefusedSettings, DataStream):
+class KeyedStream(RejectedSettings, DataStream):
     """A stream whose elements are partitioned by key; functions on it have state and timers per key."""
 
     class AccumulateType(Enum):
@@ -571,40 +571,40 @@ class KeyedStream(RefusedSettings, DataStream):
 
     def shuffle(self) -> NoReturn:
         """Not possible: the key decides where an element goes."""
-        self._refuse("shuffle()")
+        self._reject("shuffle()")
 
     def rescale(self) -> NoReturn:
         """Not possible: the key decides where an element goes."""
-        self._refuse("rescale()")
+        self._reject("rescale()")
 
     def rebalance(self) -> NoReturn:
         """Not possible: the key decides where an element goes."""
-        self._refuse("rebalance()")
+        self._reject("rebalance()")
 
     def forward(self) -> NoReturn:
         """Not possible: the key decides where an element goes."""
-        self._refuse("forward()")
+        self._reject("forward()")
 
     def global_(self) -> NoReturn:
         """Not possible: the key decides where an element goes."""
-        self._refuse("global_()")
+        self._reject("global_()")
 
     def broadcast(self, *args: Any) -> NoReturn:
         """Not possible: the key decides where an element goes."""
-        self._refuse("broadcast()")
+        self._reject("broadcast()")
 
     def partition_custom(
         self, partitioner: Callable[..., Any] | UserPartitioner, key_selector: Callable[..., Any] | KeySelector
     ) -> NoReturn:
         """Not possible: the key decides where an element goes."""
-        self._refuse("partition_custom()")
+        self._reject("partition_custom()")
 
     def cache(self) -> NoReturn:
         """Not possible: a keyed stream is not an operator."""
-        self._refuse("cache()")
+        self._reject("cache()")
 
 
-class CachedDataStream(RefusedSettings, DataStream):
+class CachedDataStream(RejectedSettings, DataStream):
     """A stream that is computed once and then read from memory."""
 
     def invalidate(self) -> None:

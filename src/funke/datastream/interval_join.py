@@ -37,7 +37,7 @@ class IntervalJoin:
         return self
 
     def in_processing_time(self) -> IntervalJoin:
-        """Compare the times at which elements arrive; as in Flink, `between` refuses this."""
+        """Compare the times at which elements arrive; as in Flink, `between` rejects this."""
         self._is_event_time = False
         return self
 

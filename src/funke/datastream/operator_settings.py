@@ -82,7 +82,7 @@ def _text(value: str, setting: str) -> str:
 
 
 def require_parallelism(parallelism: int, what: str) -> None:
-    """Refuse a parallelism that no operator can have."""
+    """Reject a parallelism that no operator can have."""
     if isinstance(parallelism, bool) or not isinstance(parallelism, int):
         raise ConfigurationError(at_user_line(f"{what} must be an integer, got {parallelism!r}"))
     if parallelism < 1 and parallelism != _DEFAULT_PARALLELISM:
@@ -90,7 +90,7 @@ def require_parallelism(parallelism: int, what: str) -> None:
 
 
 def require_max_parallelism(max_parallelism: int, what: str) -> None:
-    """Refuse a number of key groups outside Flink's bounds."""
+    """Reject a number of key groups outside Flink's bounds."""
     if not 0 < max_parallelism <= _LARGEST_MAX_PARALLELISM:
         raise ConfigurationError(
             at_user_line(f"{what} must lie between 1 and {_LARGEST_MAX_PARALLELISM}, got {max_parallelism}")

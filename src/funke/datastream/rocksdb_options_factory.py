@@ -60,7 +60,7 @@ def load_factory(name: str) -> Any:
 
 
 def require_factory(factory: Any) -> Any:
-    """Return an object that has the methods of a factory; others are refused."""
+    """Return an object that has the methods of a factory; others are rejected."""
     for method in ("create_db_options", "create_column_options"):
         if not callable(getattr(factory, method, None)):
             raise ConfigurationError(

@@ -47,9 +47,9 @@ def tell_unexecuted() -> None:
     # In a shell or a test a job may be inspected without being run; a program that fails has said why.
     is_program = not hasattr(sys, "ps1") and not {"pytest", "IPython"} & set(sys.modules)
     if _lines and is_program and getattr(sys, "last_value", None) is None:
-        place = f" ({_lines[-1]})" if _lines[-1] else ""
+        location = f" ({_lines[-1]})" if _lines[-1] else ""
         sys.stderr.write(
-            f"warning: the program has ended without running the job that it has described{place}; "
+            f"warning: the program has ended without running the job that it has described{location}; "
             "execute() of the environment runs it\n"
         )
     forget_unexecuted()

@@ -8,15 +8,15 @@
     │   └── SparkUnavailableError  Spark did not start
     ├── GraphError                 the program describes a dataflow that cannot exist
     │   └── MalformedPatternError  a pattern of events that makes no sense
-    ├── SqlParserError             a text is no SQL statement; knows the line and column
+    ├── SqlParserError             a text is not a SQL statement; has the line and column
     ├── SqlValidationError         a statement that has no meaning; also a ValueError
     ├── TypeMismatchError          a value does not fit the declared type; also a TypeError
     ├── SerializationError         a function or value cannot travel between processes
     ├── SourceError                a source cannot be opened or read
     ├── SinkError                  a sink cannot be opened, written or committed
     ├── StateError                 state or a snapshot cannot be read, written or restored
-    │   ├── RecoveryRefusedError     a job's checkpoints or record are damaged, and a user has to decide
-    │   └── StorageUnavailableError  the place where it is cannot be reached, which says nothing about what is there
+    │   ├── RecoveryRejectedError     a job's checkpoints or record are damaged, and a user has to decide
+    │   └── StorageUnavailableError  its storage cannot be reached, which says nothing about what is there
     ├── JavaException              what Flink's tables and catalogs report, by PyFlink's names: flink_exceptions.py
     ├── UntrustedError             a file, folder or process belongs to another user, or did not authenticate;
     │                              also a PermissionError
@@ -46,7 +46,7 @@ __all__ = [
     "JobExecutionError",
     "LeaseLostError",
     "MalformedPatternError",
-    "RecoveryRefusedError",
+    "RecoveryRejectedError",
     "SerializationError",
     "SinkError",
     "SlotLostError",
@@ -148,12 +148,12 @@ class StateError(FunkeError):
     """State or a snapshot cannot be read, written or restored."""
 
 
-class RecoveryRefusedError(StateError):
+class RecoveryRejectedError(StateError):
     """A job does not go on by itself, because its checkpoints or its record are damaged: a user has to decide."""
 
 
 class StorageUnavailableError(StateError):
-    """The place where a snapshot is cannot be reached, which says nothing about the snapshot."""
+    """The storage of a snapshot cannot be reached, which says nothing about the snapshot."""
 
 
 class UntrustedError(FunkeError, PermissionError):

@@ -14,9 +14,9 @@ from funke.engine.runtime.snapshots.snapshot_files import SnapshotHandle, delete
 from funke.engine.runtime.spark.spark_session import spark_session, use_storage_settings
 from funke.engine.state_processor.savepoint_writing import (
     Changes,
-    copy_orders,
+    copy_commands,
     copy_snapshot_file,
-    refuse_existing,
+    reject_existing,
     write_metadata,
 )
 from funke.engine.state_processor.state_frame import run_on_pieces
@@ -61,11 +61,11 @@ class SavepointWriter:
         env: StreamExecutionEnvironment | str, path: str | None = None, state_backend: Any = None
     ) -> SavepointWriter:
         """Begin with a copy of a savepoint, or of a checkpoint that was kept; the path alone will do."""
-        place = path if path is not None else env
-        if not isinstance(place, str):
-            raise TypeError(f"from_existing_savepoint() needs the path of a savepoint, got {type(place).__name__}")
+        owner = path if path is not None else env
+        if not isinstance(owner, str):
+            raise TypeError(f"from_existing_savepoint() needs the path of a savepoint, got {type(owner).__name__}")
         _use_storage_settings_of(env)
-        base = open_savepoint(place)
+        base = open_savepoint(owner)
         known = [entry.max_parallelism for entry in base.stateful_operators()]
         return SavepointWriter(base, max(known, default=_DEFAULT_MAX_PARALLELISM))
 
@@ -128,7 +128,7 @@ class SavepointWriter:
         Unlike in Flink, nothing is left to execute: state is made by a job that runs now.
         """
         folder = path.rstrip("/")
-        refuse_existing(folder)
+        reject_existing(folder)
         was_empty = not list_folder(folder)
         try:
             self._write(folder)
@@ -144,8 +144,8 @@ class SavepointWriter:
         kept: tuple[SnapshotHandle, ...] = ()
         if self._base is not None:
             spark = spark_session(job_defaults().to_text_dict())
-            orders = copy_orders(folder, self._base, self._changes)
-            kept = tuple(run_on_pieces(spark, orders, copy_snapshot_file))
+            commands = copy_commands(folder, self._base, self._changes)
+            kept = tuple(run_on_pieces(spark, commands, copy_snapshot_file))
         write_metadata(folder, self._base, self._changes, (*kept, *made), [operator.entry for operator in added])
 
     def _current_ids(self) -> set[str]:

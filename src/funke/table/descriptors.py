@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 # Names of types that only the texts of Flink 1.x know.
-_OLD_TYPE_TEXTS = {
+_OLD_TYPE_STRINGS = {
     "LONG": "BIGINT",
     "SHORT": "SMALLINT",
     "BYTE": "TINYINT",
@@ -516,4 +516,4 @@ def _to_type(data_type: DataType | str) -> DataType | str:
     if not isinstance(data_type, str):
         return data_type
     text = data_type.strip()
-    return _OLD_TYPE_TEXTS.get(text.upper(), text)
+    return _OLD_TYPE_STRINGS.get(text.upper(), text)

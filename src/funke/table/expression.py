@@ -8,9 +8,10 @@ from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax.text_form import summary
 from funke.table.expression_members.aggregates import AggregateMembers
 from funke.table.expression_members.collections import BitmapMembers, CollectionMembers
-from funke.table.expression_members.json_texts import JsonMembers
+from funke.table.expression_members.json_strings import JsonMembers
 from funke.table.expression_members.numbers import NumberMembers
 from funke.table.expression_members.operators import OperatorMembers
+from funke.table.expression_members.strings import TextMembers
 from funke.table.expression_members.symbols import (
     JsonExistsOnError,
     JsonOnNull,
@@ -21,7 +22,6 @@ from funke.table.expression_members.symbols import (
     TimeIntervalUnit,
     TimePointUnit,
 )
-from funke.table.expression_members.texts import TextMembers
 from funke.table.expression_members.times import TimeMembers
 from funke.table.types import DataType, DataTypes
 

@@ -118,7 +118,7 @@ class WindowGroupedTable:
         bounds: list[syntax.Expression] = []
         for each in items:
             _collect_aggregates(each, self._is_bound, bounds)
-        columns = (syntax.Alias(each, (f"EXPR${place}",)) for place, each in enumerate(bounds))
+        columns = (syntax.Alias(each, (f"EXPR${index}",)) for index, each in enumerate(bounds))
         combined = self._selected((*self._keys, item, *columns))
         return combined.select(*(Expression(_with_columns_of(each, bounds)) for each in items))
 

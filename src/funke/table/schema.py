@@ -54,7 +54,7 @@ class Schema:
 
         def __init__(self) -> None:
             self._columns: list[ColumnDefinition] = []
-            self._type_texts: dict[str, str] = {}
+            self._type_strings: dict[str, str] = {}
             self._watermark: WatermarkDefinition | None = None
             self._primary_key: tuple[str, ...] = ()
             self._primary_key_name = ""
@@ -63,7 +63,7 @@ class Schema:
             """Take over everything from another schema."""
             definition = unresolved_schema._definition
             self._columns += definition.columns
-            self._type_texts |= dict(definition.type_texts)
+            self._type_strings |= dict(definition.type_strings)
             if definition.watermark is not None:
                 self._set_watermark(definition.watermark)
             if definition.primary_key:
@@ -139,13 +139,13 @@ class Schema:
                 self._watermark,
                 self._primary_key,
                 self._primary_key_name,
-                tuple(self._type_texts.items()),
+                tuple(self._type_strings.items()),
             )
             return Schema(definition)
 
         def _data_type(self, column_name: str, data_type: str | DataType) -> DataType:
             if isinstance(data_type, str):
-                self._type_texts[column_name] = data_type
+                self._type_strings[column_name] = data_type
             return _data_type(data_type)
 
         def _add(self, column: ColumnDefinition) -> Schema.Builder:

@@ -107,7 +107,7 @@ class Table(DescribedTable, QuerySource):
             raise ValidationException("Aliasing more fields than we actually have.")
         if new == ["*"] or "*" in new:
             raise ValidationException("Alias can not accept '*' as name.")
-        twice = next((name for place, name in enumerate(new) if name in new[:place]), None)
+        twice = next((name for index, name in enumerate(new) if name in new[:index]), None)
         if twice is not None:
             raise ValidationException(f"Ambiguous column name: {twice}")
         names = [*new, *(each.name for each in columns[len(new) :])]
@@ -382,7 +382,7 @@ class Table(DescribedTable, QuerySource):
 
     def _joined(self, kind: queries.JoinKind, right: Table, predicate: Expression[bool] | str | None) -> Table:
         columns = (*self._relation.columns, *right._relation.columns)
-        _refuse_ambiguous(self._relation.columns, right._relation.columns, predicate is not None)
+        _reject_ambiguous(self._relation.columns, right._relation.columns, predicate is not None)
         condition = None
         if predicate is not None:
             condition = ColumnSets(columns, self._type_of, is_user_function=self._is_user_function).written_out(
@@ -437,10 +437,10 @@ class Table(DescribedTable, QuerySource):
                 f"The {name} operation on two tables of different column sizes: {len(mine)} and {len(others)} is not "
                 "supported"
             )
-        for place, (one, other) in enumerate(zip(mine, others)):
+        for index, (one, other) in enumerate(zip(mine, others)):
             if common_type([one.type, other.type]) is None:
                 raise ValidationException(
-                    f"Incompatible types for {name} operation. Could not find a common type at position {place} for "
+                    f"Incompatible types for {name} operation. Could not find a common type at position {index} for "
                     f"'{to_sql_text(one.type)}' and '{to_sql_text(other.type)}'."
                 )
         return self._bound(queries.SetOperation(kind, self._to_query(), right._to_query(), is_all))
@@ -503,7 +503,7 @@ def _has_equal_columns(condition: syntax.Expression, left: set[str], right: set[
     return (one in left and other in right) or (one in right and other in left)
 
 
-def _refuse_ambiguous(left: tuple[Column, ...], right: tuple[Column, ...], has_condition: bool) -> None:
+def _reject_ambiguous(left: tuple[Column, ...], right: tuple[Column, ...], has_condition: bool) -> None:
     twice = [each.name for each in left if each.name in {other.name for other in right}]
     if twice and has_condition:
         raise ValidationException(f"Ambiguous column name: {twice[0]}")

@@ -38,8 +38,8 @@ class TableConfig:
 
     def get(self, key: str, default_value: str) -> str:
         """Return the value of a key as text."""
-        place = self._configuration if self._configuration.contains_key(key) else self._root
-        return place.get_string(key, default_value)
+        configuration = self._configuration if self._configuration.contains_key(key) else self._root
+        return configuration.get_string(key, default_value)
 
     def set(self, key: str, value: str) -> TableConfig:
         """Store text under a key."""
@@ -92,7 +92,7 @@ class TableConfig:
         return SqlDialect.HIVE if self.get(_DIALECT, "default").lower() == "hive" else SqlDialect.DEFAULT
 
     def set_sql_dialect(self, sql_dialect: Any) -> None:
-        """Set the dialect; there is no parser for Hive's, so the next statement is refused."""
+        """Set the dialect; there is no parser for Hive's, so the next statement is rejected."""
         if sql_dialect not in (SqlDialect.DEFAULT, SqlDialect.HIVE):
             raise TypeError(
                 f"Unsupported SQL dialect: {sql_dialect}, supported SQL dialects are: "

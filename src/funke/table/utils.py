@@ -18,7 +18,7 @@ def pandas_to_arrow(schema: Any, timezone: Any, field_types: Sequence[DataType],
     arrays = []
     for column, data_type, wanted in zip(series, field_types, schema.types):
         if isinstance(column, pd.DataFrame):
-            parts = [_array(column.iloc[:, place], field.type) for place, field in enumerate(wanted)]
+            parts = [_array(column.iloc[:, index], field.type) for index, field in enumerate(wanted)]
             arrays.append(pa.StructArray.from_arrays(parts, [field.name for field in wanted]))
         else:
             arrays.append(_array(tz_convert_to_internal(column, data_type, timezone), wanted))

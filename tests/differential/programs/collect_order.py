@@ -31,7 +31,7 @@ def main() -> None:
         for key in "abcdef":
             print(parallelism, key, [number for word, number, _ in found if word == key])
         for subtask in range(parallelism):
-            numbers = [number for _, number, place in found if place == subtask]
+            numbers = [number for _, number, origin in found if origin == subtask]
             print(parallelism, "in order:", numbers == sorted(numbers))
 
 

@@ -42,7 +42,7 @@ def show(title: str, stream: Any) -> None:
         print("   ", each)
 
 
-def refused(title: str, call_it: Any) -> None:
+def rejected(title: str, call_it: Any) -> None:
     try:
         call_it()
     except Exception as error:
@@ -81,8 +81,8 @@ def main() -> None:
     chosen = joins(customers)["chosen"]
     show("append stream:", t_env.to_append_stream(chosen, Types.ROW([Types.INT(), Types.STRING()])))
     for kind in ("left", "full"):
-        refused(f"{kind} join as rows", lambda kind=kind: t_env.to_data_stream(joins(customers)[kind]))
-    refused("join with changes as rows", lambda: t_env.to_data_stream(joins(versions)["inner"]))
+        rejected(f"{kind} join as rows", lambda kind=kind: t_env.to_data_stream(joins(customers)[kind]))
+    rejected("join with changes as rows", lambda: t_env.to_data_stream(joins(versions)["inner"]))
     print(sorted(joins(customers)["full"].get_schema().get_field_names()))
     t_env.execute_sql("CREATE TABLE shown (id INT, town STRING) WITH ('connector' = 'print', 'print-identifier' = 'j')")
     chosen.execute_insert("shown").wait()

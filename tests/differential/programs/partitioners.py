@@ -18,14 +18,14 @@ from pyflink.datastream import (
 
 
 class WithSubtask(ProcessFunction):
-    def __init__(self, tells_value: bool = True) -> None:
-        self.tells_value = tells_value
+    def __init__(self, has_value: bool = True) -> None:
+        self.has_value = has_value
 
     def open(self, runtime_context: RuntimeContext) -> None:
         self.subtask = runtime_context.get_index_of_this_subtask()
 
     def process_element(self, value: int, ctx: ProcessFunction.Context) -> Iterator[str]:
-        yield f"subtask {self.subtask}" + (f" value {value}" if self.tells_value else "")
+        yield f"subtask {self.subtask}" + (f" value {value}" if self.has_value else "")
 
 
 class Modulo(Partitioner):

@@ -31,8 +31,8 @@ def priced(price: Any, factor: int) -> int:
 
 @udtf(result_types=["VARCHAR(10)", "INT"])
 def letters(text: str) -> Iterator[tuple[str, int]]:
-    for place, letter in enumerate(text):
-        yield letter, place
+    for index, letter in enumerate(text):
+        yield letter, index
 
 
 def show(title: str, result: Any) -> None:

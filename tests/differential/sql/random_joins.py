@@ -258,7 +258,7 @@ class Writer:
             )
         if self.chance(0.15) and len(chosen) > 2:
             chosen.pop(0)
-        return ", ".join(f"{each} AS c{place}" for place, each in enumerate(chosen))
+        return ", ".join(f"{each} AS c{index}" for index, each in enumerate(chosen))
 
     def where(self, *sources: Source, share: float = 0.4) -> str:
         if not self.chance(share):
@@ -363,7 +363,7 @@ def _grouped(writer: Writer) -> tuple[str, str]:
         ],
         2,
     )
-    items = ", ".join(f"{each} AS c{place}" for place, each in enumerate([*keys, *aggregates]))
+    items = ", ".join(f"{each} AS c{index}" for index, each in enumerate([*keys, *aggregates]))
     group = f" GROUP BY {', '.join(keys)}" if keys else ""
     having = writer.pick("", "", " HAVING COUNT(*) > 1", f" HAVING SUM({a}.v) > 3")
     return f"SELECT {items} FROM {writer.joined(one, other)}{writer.where(one, other)}{group}{having}", "folded"

@@ -172,7 +172,7 @@ def random_queries(seed: int, number: int) -> list[dict[str, str]]:
 
 def _aggregates(random: Random, choices: list[str], most: int = 3) -> str:
     chosen = random.sample(choices, random.randint(1, most))
-    return ", ".join(f"{each} AS a{place}" for place, each in enumerate(chosen))
+    return ", ".join(f"{each} AS a{index}" for index, each in enumerate(chosen))
 
 
 def _optional(random: Random, word: str, choices: list[str], chance: float) -> str:
@@ -181,7 +181,7 @@ def _optional(random: Random, word: str, choices: list[str], chance: float) -> s
 
 def _grouped(random: Random, source: str, choices: list[str]) -> str:
     keys = random.sample(_KEYS, random.choice([0, 1, 1, 2]))
-    named = "".join(f"{each} AS k{place}, " for place, each in enumerate(keys))
+    named = "".join(f"{each} AS k{index}, " for index, each in enumerate(keys))
     where = _optional(random, "WHERE", _WHERE, 0.3)
     having = _optional(random, "HAVING", _HAVING, 0.25)
     group = f" GROUP BY {', '.join(keys)}" if keys else ""
@@ -221,7 +221,7 @@ def _two_levels(random: Random) -> str:
 
 
 def _plain_select(random: Random) -> str:
-    items = ", ".join(f"{each} AS c{place}" for place, each in enumerate(random.sample(_ITEMS, 3)))
+    items = ", ".join(f"{each} AS c{index}" for index, each in enumerate(random.sample(_ITEMS, 3)))
     source = random.choice(["t", LATEST, "(SELECT * FROM t WHERE v IS NOT NULL)"])
     distinct = random.choice(["", "DISTINCT "])
     return f"SELECT {distinct}{items} FROM {source}{_optional(random, 'WHERE', _WHERE, 0.6)}"
@@ -266,7 +266,7 @@ def _over(random: Random) -> str:
     partition = random.choice(["PARTITION BY k ", "PARTITION BY name ", "PARTITION BY id, k ", ""])
     frame = random.choice(_FRAMES)
     items = ", ".join(
-        f"{each} OVER w AS a{place}" for place, each in enumerate(random.sample(_OVER, random.randint(1, 3)))
+        f"{each} OVER w AS a{index}" for index, each in enumerate(random.sample(_OVER, random.randint(1, 3)))
     )
     return f"SELECT id, name, v, ts, {items} FROM t{_optional(random, 'WHERE', _WHERE, 0.3)} WINDOW w AS ({partition}ORDER BY ts{frame})"
 

@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from reference_session import create_file_table, refusal_of, run_in_reference, table_environment
+from reference_session import create_file_table, rejection_of, run_in_reference, table_environment
 
 RECORDED = Path(__file__).resolve().parents[2] / "unit" / "sql" / "operators" / "reference_conflicts.json"
 COLUMNS = {"k": "STRING", "v": "INT", "ts": "TIMESTAMP(3)"}
@@ -146,7 +146,7 @@ def answered(environment: Any, number: int, case: tuple[str, str, str, str, dict
         answer["plan"] = plan.split("== Optimized Execution Plan ==\n")[1].splitlines()[0]
         environment.execute_sql(f"INSERT INTO s {answer['query']}").wait()
     except Exception as error:
-        said = [line.split("Exception: ", 1)[1] for line in refusal_of(error).splitlines() if "Exception: " in line]
+        said = [line.split("Exception: ", 1)[1] for line in rejection_of(error).splitlines() if "Exception: " in line]
         # A job that fails says why last.
         answer["failed" if "plan" in answer else "refused"] = said[-1] if "plan" in answer else said[0]
     environment.execute_sql("DROP TABLE s")

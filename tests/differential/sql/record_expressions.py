@@ -18,7 +18,7 @@ from typing import Any
 from nasty_values import COLUMNS, COMPUTED, json_rows
 from random_expressions import random_expressions
 from recorded_form import plain, write_lines
-from reference_session import create_file_table, refusal_of, run_in_reference, table_environment, types_of
+from reference_session import create_file_table, rejection_of, run_in_reference, table_environment, types_of
 
 SEEDS, ROUNDS = (11, 78, 131), 9
 TOGETHER = 48
@@ -85,7 +85,7 @@ def checked(environment: Any, expression: str) -> dict[str, Any]:
     try:
         (data_type,) = types_of(environment.sql_query(f"SELECT {expression} FROM t"))
     except Exception as error:
-        return {"e": expression, "x": "refused", "why": refusal_of(error)[-300:]}
+        return {"e": expression, "x": "refused", "why": rejection_of(error)[-300:]}
     if UNCOLLECTABLE.search(data_type):
         return {"e": f"CAST({expression} AS STRING)", "of": data_type}
     return {"e": expression, "t": data_type}
@@ -108,8 +108,8 @@ def evaluate(environment: Any, entries: list[dict[str, Any]]) -> None:
             causes = re.findall(r"Caused by: (.*)", str(error))
             entries[0]["why"] = (causes[-1] if causes else str(error))[:200]
         return
-    for place, entry in enumerate(entries):
-        entry["v"] = [plain(row[place]) for row in rows]
+    for index, entry in enumerate(entries):
+        entry["v"] = [plain(row[index]) for row in rows]
 
 
 if __name__ == "__main__":

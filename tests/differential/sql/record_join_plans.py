@@ -134,9 +134,9 @@ def main() -> int:
         environment.execute_sql(each)
 
     def plans(queries: Sequence[str]) -> dict[str, list[str]]:
-        texts = {each: environment.explain_sql(each, ExplainDetail.CHANGELOG_MODE) for each in queries}
+        strings = {each: environment.explain_sql(each, ExplainDetail.CHANGELOG_MODE) for each in queries}
         parts = {
-            each: text.split("== Optimized Physical Plan ==\n")[1].split("\n== ")[0] for each, text in texts.items()
+            each: text.split("== Optimized Physical Plan ==\n")[1].split("\n== ")[0] for each, text in strings.items()
         }
         return {each: part.strip().splitlines() for each, part in parts.items()}
 

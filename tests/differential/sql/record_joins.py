@@ -22,7 +22,7 @@ from typing import Any
 
 from random_joins import COLUMNS, SEEDS, random_joins, random_rows, views
 from recorded_form import GOLDEN, read_lines, write_lines
-from reference_session import refusal_of, run_in_reference, table_environment
+from reference_session import rejection_of, run_in_reference, table_environment
 
 AT_ONCE = 60
 # The seeds whose queries have their plans in the golden files.
@@ -124,7 +124,7 @@ def planned(environment: Any, number: int, entry: dict[str, Any], has_plan: bool
         entry["columns"] = [[each.getName(), each.getDataType().toString()] for each in columns]
         plan = environment.explain_sql(entry["query"]) if has_plan else ""
     except Exception as error:
-        entry.update(x="refused", why=refusal_of(error)[:600])
+        entry.update(x="refused", why=rejection_of(error)[:600])
         return
     if has_plan:
         physical = plan.split("== Optimized Physical Plan ==\n")[1].split("\n== ")[0]
@@ -150,9 +150,9 @@ def run(environment: Any, entries: Sequence[tuple[int, dict[str, Any]]], printed
         together.execute().wait()
     except Exception as error:
         if len(entries) == 1:
-            entries[0][1].update(x="fails", why=refusal_of(error)[-300:])
+            entries[0][1].update(x="fails", why=rejection_of(error)[-300:])
             return
-        print(len(entries), refusal_of(error)[-300:], file=sys.stderr, flush=True)
+        print(len(entries), rejection_of(error)[-300:], file=sys.stderr, flush=True)
         middle = len(entries) // 2
         run(environment, entries[:middle], printed)
         run(environment, entries[middle:], printed)

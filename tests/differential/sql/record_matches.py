@@ -15,7 +15,7 @@ from typing import Any
 
 from random_matches import COLUMNS, random_matches, rows
 from recorded_form import plain, write_lines
-from reference_session import create_file_table, refusal_of, run_in_reference, table_environment
+from reference_session import create_file_table, rejection_of, run_in_reference, table_environment
 
 PER_JOB = 10
 WATERMARK = ", WATERMARK FOR ts AS ts - INTERVAL '5' SECOND"
@@ -50,7 +50,7 @@ def answered(environment: Any, entries: list[dict[str, Any]]) -> None:
     except Exception as error:
         if len(entries) == 1:
             del entries[0]["rows"]
-            entries[0].update(x="fails", why=refusal_of(error)[-300:])
+            entries[0].update(x="fails", why=rejection_of(error)[-300:])
             return
         middle = len(entries) // 2
         answered(environment, entries[:middle])

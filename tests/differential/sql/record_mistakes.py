@@ -49,7 +49,7 @@ def main() -> int:
         tables = [*TABLES, *MORE.get(name, ())]
         for each in tables:
             environment.execute_sql(each)
-        said = {each: refusal(environment, each) for each in statements(name)}
+        said = {each: rejection(environment, each) for each in statements(name)}
         text = json.dumps({"tables": tables, "said": said}, indent=1, ensure_ascii=False)
         (RECORDED / FILES[name]).write_text(text + "\n")
     return 0
@@ -59,7 +59,7 @@ def statements(name: str) -> list[str]:
     return (HERE / name).read_text().splitlines()[1:]
 
 
-def refusal(environment: Any, statement: str) -> str | None:
+def rejection(environment: Any, statement: str) -> str | None:
     """The first line of a refusal, without the class of the error."""
     try:
         (environment.explain_sql if statement.startswith(_EXPLAINED) else environment.execute_sql)(statement)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from recorded_form import plain
-from reference_session import create_file_table, refusal_of, run_in_reference, table_environment, types_of
+from reference_session import create_file_table, rejection_of, run_in_reference, table_environment, types_of
 
 RECORDED = Path(__file__).resolve().parents[2] / "unit" / "sql" / "operators" / "reference_over.json"
 COLUMNS = {
@@ -208,7 +208,7 @@ def answered(environment: Any, query: str) -> dict[str, Any]:
         with table.execute().collect() as results:
             found = sorted(([plain(each) for each in row] for row in results), key=repr)
     except Exception as error:
-        return {"query": query, "refused": refusal_of(error).splitlines()[-1][-400:]}
+        return {"query": query, "refused": rejection_of(error).splitlines()[-1][-400:]}
     return {"query": query, "types": types, "rows": found, "nodes": nodes}
 
 

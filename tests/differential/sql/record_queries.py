@@ -15,7 +15,7 @@ from typing import Any
 
 from random_queries import COLUMNS, SEEDS, TABLES, random_queries, random_table
 from recorded_form import plain, write_lines
-from reference_session import create_file_table, refusal_of, run_in_reference, table_environment, types_of
+from reference_session import create_file_table, rejection_of, run_in_reference, table_environment, types_of
 
 NUMBER = 420
 WATERMARK = ", WATERMARK FOR ts AS ts - INTERVAL '5' SECOND"
@@ -55,14 +55,14 @@ def answered(environment: Any, entry: dict[str, Any]) -> None:
         table = environment.sql_query(entry["query"])
         entry["types"] = [each.replace(" *ROWTIME*", "") for each in types_of(table)]
     except Exception as error:
-        entry.update(x="refused", why=refusal_of(error)[-300:])
+        entry.update(x="refused", why=rejection_of(error)[-300:])
         return
     try:
         with table.execute().collect() as results:
             entry["changes"] = [[SIGNS[row.get_row_kind().name], [plain(each) for each in row]] for row in results]
     except Exception as error:
         is_failure = "java" in str(error) and "PythonBridgeUtils" not in str(error)
-        entry.update(x="fails" if is_failure else "unreadable", why=refusal_of(error)[-300:])
+        entry.update(x="fails" if is_failure else "unreadable", why=rejection_of(error)[-300:])
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from record_queries import SIGNS
-from reference_session import create_file_table, refusal_of, run_in_reference, table_environment
+from reference_session import create_file_table, rejection_of, run_in_reference, table_environment
 
 RECORDED = Path(__file__).resolve().parents[2] / "unit" / "sql" / "operators" / "reference_ranks.json"
 COLUMNS = {"k": "STRING", "ts": "TIMESTAMP(3)", "v": "INT"}
@@ -148,7 +148,7 @@ def answered(environment: Any, query: str) -> dict[str, Any]:
         with environment.sql_query(query).execute().collect() as results:
             changes = [[SIGNS[row.get_row_kind().name], [str(each) for each in row]] for row in results]
     except Exception as error:
-        return {"query": query, "refused": refusal_of(error).splitlines()[0][:300]}
+        return {"query": query, "refused": rejection_of(error).splitlines()[0][:300]}
     return {"query": query, "changes": changes, "plan": physical.strip().splitlines()}
 
 

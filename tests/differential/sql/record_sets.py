@@ -107,7 +107,7 @@ def create_sides(environment: Any) -> None:
         )
     """)
     names = ("side", "op", "k", "v")
-    columns = [f"{chosen([each[place] for each in CHANGES])} AS {name}" for place, name in enumerate(names)]
+    columns = [f"{chosen([each[index] for each in CHANGES])} AS {name}" for index, name in enumerate(names)]
     environment.execute_sql(f"CREATE TEMPORARY VIEW rows_of_both AS SELECT {', '.join(columns)} FROM g")
     for side in ("l", "r"):
         rows = f"FROM rows_of_both WHERE side = '{side}'"
@@ -121,8 +121,8 @@ def create_sides(environment: Any) -> None:
 def chosen(values: Sequence[Any]) -> str:
     """The value of each row by its number."""
     kind = "INT" if any(isinstance(each, int) for each in values) else "STRING"
-    texts = ("NULL" if each is None else f"'{each}'" if kind == "STRING" else str(each) for each in values)
-    cases = " ".join(f"WHEN {number} THEN {text}" for number, text in enumerate(texts))
+    strings = ("NULL" if each is None else f"'{each}'" if kind == "STRING" else str(each) for each in values)
+    cases = " ".join(f"WHEN {number} THEN {text}" for number, text in enumerate(strings))
     return f"CAST(CASE n {cases} END AS {kind})"
 
 
@@ -131,14 +131,14 @@ def planned(environment: Any, number: int, query: str) -> dict[str, Any]:
     from pyflink.table import ExplainDetail  # type: ignore[import-not-found]
 
     connector = f"'connector' = 'print', 'print-identifier' = 'case {number}'"
-    environment.execute_sql(f"CREATE TABLE s{number} ({column_texts(environment, query)}) WITH ({connector})")
+    environment.execute_sql(f"CREATE TABLE s{number} ({column_strings(environment, query)}) WITH ({connector})")
     plan = environment.explain_sql(query, ExplainDetail.CHANGELOG_MODE)
     physical = plan.split("== Optimized Physical Plan ==\n")[1].split("\n== ")[0]
     # What makes the rows is no part of the case.
     return {"query": query, "plan": [line for line in physical.strip().splitlines() if "CASE(" not in line]}
 
 
-def column_texts(environment: Any, query: str) -> str:
+def column_strings(environment: Any, query: str) -> str:
     """The columns of a query's table."""
     found = environment.sql_query(query)._j_table.getResolvedSchema().getColumns()
     return ", ".join(f"`{each.getName()}` {each.getDataType().toString().replace(' NOT NULL', '')}" for each in found)

@@ -16,7 +16,7 @@ from typing import Any
 
 from record_queries import SIGNS
 from record_ranks import COLUMNS, ROWS, TIMES
-from reference_session import create_file_table, refusal_of, run_in_reference, table_environment
+from reference_session import create_file_table, rejection_of, run_in_reference, table_environment
 
 RECORDED = Path(__file__).resolve().parents[2] / "unit" / "sql" / "operators" / "reference_sorted_over.json"
 # A table with an operation for each row: + or -, and the values.
@@ -225,7 +225,7 @@ def answered(environment: Any, query: str) -> dict[str, Any]:
         with environment.sql_query(query).execute().collect() as results:
             changes = [[SIGNS[row.get_row_kind().name], [str(each) for each in row]] for row in results]
     except Exception as error:
-        reasons = [line for line in refusal_of(error).splitlines() if "Exception: " in line]
+        reasons = [line for line in rejection_of(error).splitlines() if "Exception: " in line]
         return {"query": query, "refused": reasons[-1].split("Exception: ", 1)[1][:200]}
     return {"query": query, "changes": changes, "nodes": nodes}
 

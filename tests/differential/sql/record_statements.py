@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from recorded_form import write_lines
-from reference_session import refusal_of, run_in_reference, table_environment
+from reference_session import rejection_of, run_in_reference, table_environment
 from statements import PRELUDE, statements
 
 CORPUS = Path(__file__).resolve().parents[2] / "unit" / "sql" / "parsing"
@@ -25,7 +25,7 @@ def main() -> int:
         return answer
     environment = prepared()
     entries = [{"of": "meaning", "s": each} for each in statements()]
-    entries += [{"of": "grammar", "s": each} for name in ("accepted.sql", "rejected.sql") for each in texts(name)]
+    entries += [{"of": "grammar", "s": each} for name in ("accepted.sql", "rejected.sql") for each in strings(name)]
     for entry in entries:
         judged(environment, entry)
     write_lines("sql_statements.jsonl.gz", entries)
@@ -41,7 +41,7 @@ def prepared() -> Any:
     return environment
 
 
-def texts(name: str) -> list[str]:
+def strings(name: str) -> list[str]:
     parts = (CORPUS / name).read_text(encoding="utf-8").split("\n\n")
     return [re.sub(r"^# \S+\n", "", part.strip("\n")) for part in parts if part.strip()]
 
@@ -58,7 +58,7 @@ def judged(environment: Any, entry: dict[str, str]) -> None:
             # What it changes must not be seen by others.
             prepared().execute_sql(entry["s"])
     except Exception as error:
-        message = refusal_of(error)
+        message = rejection_of(error)
         # For the grammar it only counts whether the text can be read.
         if entry["of"] == "meaning" or "SqlParser" in message:
             message = re.sub(r"^An error occurred while calling \S+\n: ", "", message)

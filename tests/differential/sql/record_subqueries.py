@@ -168,7 +168,7 @@ def create_sides(environment: Any) -> None:
         )
     """)
     names = ("side", "op", "k", "v")
-    columns = [f"{chosen([each[place] for each in CHANGES])} AS {name}" for place, name in enumerate(names)]
+    columns = [f"{chosen([each[index] for each in CHANGES])} AS {name}" for index, name in enumerate(names)]
     environment.execute_sql(f"CREATE TEMPORARY VIEW rows_of_both AS SELECT {', '.join(columns)} FROM g")
     for side in ("l", "r"):
         rows = f"FROM rows_of_both WHERE side = '{side}'"

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from record_queries import SIGNS
-from reference_session import create_file_table, refusal_of, run_in_reference, table_environment
+from reference_session import create_file_table, rejection_of, run_in_reference, table_environment
 
 RECORDED = Path(__file__).resolve().parents[2] / "unit" / "sql" / "operators" / "reference_time_joins.json"
 TIMES = ", pt AS PROCTIME(), WATERMARK FOR ts AS ts - INTERVAL '5' SECOND"
@@ -195,7 +195,7 @@ def answered(environment: Any, query: str) -> dict[str, Any]:
         with environment.sql_query(query).execute().collect() as results:
             changes = sorted([SIGNS[row.get_row_kind().name], [str(each) for each in row]] for row in results)
     except Exception as error:
-        lines = [line for line in refusal_of(error).splitlines() if "Exception: " in line]
+        lines = [line for line in rejection_of(error).splitlines() if "Exception: " in line]
         return {"query": query, "refused": lines[-1].split("Exception: ", 1)[1][:300]}
     return {"query": query, "changes": changes, "plan": physical.strip().splitlines()}
 

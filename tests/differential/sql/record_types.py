@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from recorded_form import write_lines
-from reference_session import refusal_of, run_in_reference, types_of
+from reference_session import rejection_of, run_in_reference, types_of
 from type_spellings import SPELLINGS
 
 
@@ -74,7 +74,7 @@ def recorded(ways: dict[str, Callable[[str], list[str]]], text: str) -> dict[str
         try:
             found[name] = way(text)
         except Exception as error:
-            found[name] = {"why": refusal_of(error).splitlines()[-1][:120]}
+            found[name] = {"why": rejection_of(error).splitlines()[-1][:120]}
     return found
 
 

@@ -72,7 +72,7 @@ def create_file_table(
     environment.execute_sql(f"CREATE TABLE `{name}` ({schema}{more}) WITH ({options})")
 
 
-def refusal_of(error: Exception) -> str:
+def rejection_of(error: Exception) -> str:
     """What the reference says, without the Java calls that led there."""
     text = str(error)
     lines = [

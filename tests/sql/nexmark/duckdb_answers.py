@@ -12,9 +12,9 @@ __all__ = ["ANSWERS", "Answers"]
 _COLUMNS = {
     "kind": "INT",
     "date_time": "TIMESTAMP",
-    **{f"n{place}": "BIGINT" for place in range(1, 6)},
+    **{f"n{index}": "BIGINT" for index in range(1, 6)},
     "ends": "TIMESTAMP",
-    **{f"s{place}": "VARCHAR" for place in range(1, 6)},
+    **{f"s{index}": "VARCHAR" for index in range(1, 6)},
     "extra": "VARCHAR",
 }
 _VIEWS = (

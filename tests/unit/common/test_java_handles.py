@@ -68,19 +68,19 @@ def test_javas_methods_read_and_write() -> None:
     assert configuration.toString() == str(configuration) == "{a=7, b=true, c=1.5, x.d=1}"
 
 
-def test_an_option_of_the_jvm_is_refused() -> None:
+def test_an_option_of_the_jvm_is_rejected() -> None:
     with pytest.raises(
         ConfigurationError, match=r"a ConfigOption or its key, got .*\n  in your job: test_java_handles"
     ):
         JavaConfiguration(Settings()).set(object(), 1)  # type: ignore[arg-type]
 
 
-def test_a_local_cluster_is_told_apart() -> None:
+def test_a_local_cluster_is_distinguished() -> None:
     assert is_local_deployment(JavaConfiguration(Settings({"execution.target": "local"})))
     assert not is_local_deployment(JavaConfiguration(Settings()))
 
 
-def test_other_methods_of_java_objects_are_refused(env: StreamExecutionEnvironment) -> None:
+def test_other_methods_of_java_objects_are_rejected(env: StreamExecutionEnvironment) -> None:
     with pytest.raises(UnsupportedFeatureError, match=r"Environment\.registerJobListener of Flink's Java"):
         env._j_stream_execution_environment.registerJobListener(None)
     with pytest.raises(UnsupportedFeatureError, match=r"Configuration\.getEnum .*no gateway to Flink's JVM"):

@@ -73,7 +73,7 @@ def test_generators_may_leave_out_the_periodic_part() -> None:
     assert output.marks == [5]
 
 
-def test_refusals() -> None:
+def test_rejections() -> None:
     with pytest.raises(ConfigurationError, match="greater than zero"):
         WatermarkStrategy.no_watermarks().with_idleness(Duration.of_millis(0))
     with pytest.raises(ConfigurationError, match="negative"):
@@ -93,7 +93,7 @@ class Awaited(TimestampAssigner):
 
 
 @pytest.mark.parametrize("assigner", [Yielding(), Awaited()])
-def test_an_assigner_that_yields_is_refused_at_once(assigner: TimestampAssigner) -> None:
+def test_an_assigner_that_yields_is_rejected_at_once(assigner: TimestampAssigner) -> None:
     with pytest.raises(ConfigurationError, match=r"\.extract_timestamp\(\) must return the timestamp in milliseconds"):
         WatermarkStrategy.no_watermarks().with_timestamp_assigner(assigner)
 

@@ -39,7 +39,7 @@ env.java.opts: ""
 @pytest.mark.parametrize(
     ("text", "message"), [("a: 1\nnonsense", "conf:2: expected 'key: value'"), ("- a", "conf:1: a list item needs")]
 )
-def test_mistakes_are_told_with_their_line(text: str, message: str) -> None:
+def test_mistakes_are_reported_with_their_line(text: str, message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         read_config_file(text, "conf")
 

@@ -59,7 +59,7 @@ def test_command_lines() -> None:
     assert "hush" not in shown and shown.endswith("--verbose-token --rows 2") and "u:******@h/d" in shown
 
 
-def test_what_is_no_option_is_told_by_its_name() -> None:
+def test_what_is_no_option_is_reported_by_its_name() -> None:
     assert named_only("s3.secret-key:hush") == "'s3.secret-key…'"
     for read in (
         lambda: settings_with(["a.password hush"]),

@@ -43,6 +43,6 @@ def test_no_limit(options: dict[str, str]) -> None:
     assert slot_memory_limit(Settings(options)) is None
 
 
-def test_sizes_that_contradict_each_other_are_refused() -> None:
+def test_sizes_that_contradict_each_other_are_rejected() -> None:
     with pytest.raises(MemoryModelError, match="are more than"):
         slot_memory_limit(Settings({PROCESS: "100m"}))

@@ -38,7 +38,7 @@ def test_typed_elements_fit_their_type() -> None:
     assert drain(CollectionSource([("x", 1)], row_type)) == [Row(a="x", b=1)]
 
 
-def test_an_element_that_does_not_fit_is_refused_when_the_source_is_made() -> None:
+def test_an_element_that_does_not_fit_is_rejected_when_the_source_is_made() -> None:
     with pytest.raises(TypeMismatchError, match="String"):
         CollectionSource([[1]], Types.STRING())
 
@@ -79,7 +79,7 @@ def test_each_part_of_a_sequence_rises_and_says_when_it_ends() -> None:
     assert all(flags[-1] and not any(flags[:-1]) for flags in last.values())
 
 
-def test_a_sequence_that_runs_backwards_is_refused() -> None:
+def test_a_sequence_that_runs_backwards_is_rejected() -> None:
     with pytest.raises(ConfigurationError, match="from 2 to 1"):
         SequenceSource(2, 1)
 
@@ -137,6 +137,6 @@ def test_few_records_at_a_time_reach_all_subtasks() -> None:
 
 
 @pytest.mark.parametrize("options", [{"count": -1}, {"records_per_second": 0}])
-def test_impossible_generators_are_refused(options: dict[str, int]) -> None:
+def test_impossible_generators_are_rejected(options: dict[str, int]) -> None:
     with pytest.raises(ConfigurationError):
         GeneratorSource(square, **options)

@@ -1,4 +1,4 @@
-"""A `file:` URI is about this machine; one that names another host is refused wherever paths are read."""
+"""A `file:` URI is about this machine; one that names another host is rejected wherever paths are read."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_the_path_in_a_uri(uri: str, path: str | None) -> None:
         lambda uri: staged_files({"name": (uri, False)}, "/nowhere"),
     ],
 )
-def test_another_host_is_refused(read) -> None:
+def test_another_host_is_rejected(read) -> None:
     with pytest.raises(
         ConfigurationError, match=r"on the host 'otherhost'.*is a slash missing \(file:///otherhost/x\)"
     ):

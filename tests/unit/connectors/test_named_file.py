@@ -12,7 +12,7 @@ import pytest
 from funke.engine.connectors.named_file import open_to_write, sync
 from funke.engine.runtime.epochs.results import describe
 from funke.engine.runtime.snapshots.chain_snapshot import ChainSnapshot
-from funke.engine.runtime.snapshots.checkpoint_order import CheckpointOrder
+from funke.engine.runtime.snapshots.checkpoint_command import CheckpointCommand
 from tests.unit.runtime.snapshots.test_state_restore import Remembering, chain_of
 
 needs_full_disk = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device without room")
@@ -40,10 +40,10 @@ def test_a_full_disk_is_named_whatever_call_notices(size: int) -> None:
 
 @needs_full_disk
 def test_a_snapshot_without_room_names_its_file(tmp_path: Path) -> None:
-    order = CheckpointOrder(1, str(tmp_path), inline_bytes=0)
-    ChainSnapshot(order, str(tmp_path), "1-0-0").write(chain_of(Remembering([1])), 0, 1)
+    command = CheckpointCommand(1, str(tmp_path), inline_bytes=0)
+    ChainSnapshot(command, str(tmp_path), "1-0-0").write(chain_of(Remembering([1])), 0, 1)
     (written,) = tmp_path.rglob("1-0-0*")
     written.with_name(f"{written.name}.part").symlink_to("/dev/full")
     with pytest.raises(OSError) as caught:
-        ChainSnapshot(order, str(tmp_path), "1-0-0").write(chain_of(Remembering([1])), 0, 1)
+        ChainSnapshot(command, str(tmp_path), "1-0-0").write(chain_of(Remembering([1])), 0, 1)
     assert describe(caught.value)[1].endswith(f"No space left on device: '{written}.part'")

@@ -143,7 +143,7 @@ def test_a_sink_has_no_watermark():
         writer.write([1], None)
 
 
-def test_what_cannot_be_called_is_refused():
+def test_what_cannot_be_called_is_rejected():
     with pytest.raises(ConfigurationError, match="invoke"):
         FunctionSink(5)
 

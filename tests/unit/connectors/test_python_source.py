@@ -32,11 +32,11 @@ from tests.unit.connectors.source_draining import drain, drain_with_restart, rea
 class Words(PythonSource):
     records_per_split = 10
 
-    def __init__(self, *texts: str) -> None:
-        self.texts = list(texts)
+    def __init__(self, *strings: str) -> None:
+        self.strings = list(strings)
 
     def enumerate_splits(self) -> Iterable[str]:
-        return self.texts
+        return self.strings
 
     def read_split(self, split: str) -> Iterator[str]:
         yield from split.split()
@@ -77,13 +77,13 @@ def test_an_unbounded_source_is_asked_again_for_splits() -> None:
     source = Growing("a b")
     enumerator = source.create_enumerator(1)
     assert run_epoch(source, enumerator, 100) == ["a", "b"]
-    source.texts.append("c")
+    source.strings.append("c")
     assert run_epoch(source, enumerator, 100) == []
     assert enumerator.next_poll_ms() == 1000
     Growing.clock.set(1000)
     assert run_epoch(source, enumerator, 100) == ["c"]
     assert not enumerator.is_finished
-    source.texts.append("d")
+    source.strings.append("d")
     assert run_epoch(source, source.create_enumerator(1, enumerator.snapshot()), 100) == ["d"]
 
 
@@ -255,7 +255,7 @@ def test_a_source_class_of_the_users_program_travels_to_the_tasks() -> None:
 @pytest.mark.parametrize(
     "module", [collection, sequence, generator, python_source, source_function, file_source, spark_source]
 )
-def test_the_examples_in_the_texts_run(module: Any) -> None:
+def test_the_examples_in_the_strings_run(module: Any) -> None:
     found = doctest.testmod(module)
     assert found.attempted > 0
     assert found.failed == 0

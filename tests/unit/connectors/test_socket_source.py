@@ -140,7 +140,7 @@ def test_closing_ends_the_thread() -> None:
 
 
 @pytest.mark.parametrize(("port", "delimiter"), [(0, "\n"), (70_000, "\n"), (9999, "")])
-def test_impossible_sockets_are_refused(port: int, delimiter: str) -> None:
+def test_impossible_sockets_are_rejected(port: int, delimiter: str) -> None:
     with pytest.raises(ConfigurationError):
         SocketSource("localhost", port, delimiter)
 

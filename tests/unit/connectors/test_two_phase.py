@@ -193,7 +193,7 @@ def test_a_commit_that_goes_on_failing_fails_the_job():
     assert pauses == [0.1, 0.2, 0.4, 0.8, 1.0, 1.0]
 
 
-def test_lost_data_is_told_at_once():
+def test_lost_data_is_reported_at_once():
     pauses = []
     with pytest.raises(SinkError):
         commit_until_done(Failing(1, SinkError), ["a"], pause=pauses.append)
@@ -260,6 +260,6 @@ def test_sinks_are_committed_one_after_the_other():
     assert log == []
 
 
-def test_a_sink_that_was_replaced_is_told():
+def test_a_sink_that_was_replaced_is_reported():
     with pytest.raises(SinkError, match="was it replaced"):
         SinkCommits({}).recover(1, {"op": ["x"]})

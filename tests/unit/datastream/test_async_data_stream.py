@@ -1,4 +1,4 @@
-"""What AsyncDataStream adds to the graph, and which arguments it refuses."""
+"""What AsyncDataStream adds to the graph, and which arguments it rejects."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_the_node_with_retries(env: StreamExecutionEnvironment, is_ordered: bool
         (Lookup(), 1, RETRY, 0, "capacity of an asynchronous function must be at least 1, got 0"),
     ],
 )
-def test_refused_arguments(
+def test_rejected_arguments(
     env: StreamExecutionEnvironment, function: Any, timeout_ms: int, retry: Any, capacity: int, message: str
 ) -> None:
     numbers = env.from_collection([1, 2])

@@ -149,6 +149,6 @@ def test_storages_hold_what_they_are_given() -> None:
         (lambda: CustomCheckpointStorage(object()), UnsupportedFeatureError),
     ],
 )
-def test_wrong_storages_are_refused(make: Any, error: type[Exception]) -> None:
+def test_wrong_storages_are_rejected(make: Any, error: type[Exception]) -> None:
     with pytest.raises(error):
         make()

@@ -1,4 +1,4 @@
-"""Streams append nodes: names, types, partitioners, settings, and what they refuse."""
+"""Streams append nodes: names, types, partitioners, settings, and what they reject."""
 
 from __future__ import annotations
 
@@ -322,7 +322,7 @@ class TestSeveralInputs:
 
 
 class TestSettings:
-    """Setters change the node, and refuse what cannot be."""
+    """Setters change the node, and reject what cannot be."""
 
     def test_they_are_kept_in_the_node(self, pairs: DataStream) -> None:
         stream = pairs.map(str).name("n").uid("u").set_parallelism(3).set_max_parallelism(12).set_description("d")
@@ -423,7 +423,7 @@ class TestKeyedStream:
             pairs.key_by(lambda pair: pair[0]).process(Pass())  # type: ignore[arg-type]
 
     @pytest.mark.parametrize("setting", ["name", "set_description", "slot_sharing_group"])
-    def test_texts_must_be_texts(self, pairs: DataStream, setting: str) -> None:
+    def test_strings_must_be_strings(self, pairs: DataStream, setting: str) -> None:
         with pytest.raises(TypeError, match=rf"{setting}\(\) needs a str, got 5\n  in your job: test_data_stream.py"):
             getattr(pairs.map(str), setting)(5)
 

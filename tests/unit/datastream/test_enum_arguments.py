@@ -63,18 +63,18 @@ TTL = StateTtlConfig.new_builder(Duration.of_seconds(1))
         (MapperOptions().consistency_level, "ONE", "ConsistencyLevel.ONE"),
     ],
 )
-def test_a_string_for_a_member_is_refused_with_the_member(
+def test_a_string_for_a_member_is_rejected_with_the_member(
     setter: Callable[[Any], Any], given: str, wanted: str
 ) -> None:
     with pytest.raises(TypeMismatchError) as caught:
         setter(given)
 
-    text, place = str(caught.value).splitlines()
+    text, location = str(caught.value).splitlines()
     assert f"got '{given}'; write " in text and text.endswith(wanted)
-    assert place.startswith("  in your job: test_enum_arguments.py:")
+    assert location.startswith("  in your job: test_enum_arguments.py:")
 
 
-def test_a_string_that_names_nothing_is_refused_with_all_members() -> None:
+def test_a_string_that_names_nothing_is_rejected_with_all_members() -> None:
     with pytest.raises(TypeMismatchError, match=r"got 'STREAM'; write RuntimeExecutionMode\.STREAMING, Runtime.*BATCH"):
         ENV.set_runtime_mode("STREAM")  # type: ignore[arg-type]
 

@@ -137,7 +137,7 @@ class TestDefaultsFromOutside:
         own = Configuration.from_dict({"parallelism.default": "5"})
         assert StreamExecutionEnvironment.get_execution_environment(own).get_parallelism() == 5
 
-    def test_a_bad_parallelism_is_refused(self) -> None:
+    def test_a_bad_parallelism_is_rejected(self) -> None:
         put_command_line_options({"parallelism.default": "0"})
         with pytest.raises(ConfigurationError, match=r"parallelism\.default must be at least 1"):
             StreamExecutionEnvironment.get_execution_environment()
@@ -305,7 +305,7 @@ class TestExecution:
         assert engine.graphs[0].is_batch is engine.settings[0].is_batch is is_batch
         assert engine.graphs[0].job_name == name
 
-    def test_unbounded_input_streams_automatically_and_refuses_batch(
+    def test_unbounded_input_streams_automatically_and_rejects_batch(
         self, env: StreamExecutionEnvironment, engine: FakeEngine
     ) -> None:
         lines = env.set_runtime_mode(RuntimeExecutionMode.AUTOMATIC).socket_text_stream("localhost", 9999)

@@ -83,7 +83,7 @@ def test_select_picks_the_elements_of_some_names(selector: Any) -> None:
     }
 
 
-def test_arguments_that_make_no_sense_are_refused(pairs: DataStream) -> None:
+def test_arguments_that_make_no_sense_are_rejected(pairs: DataStream) -> None:
     with pytest.raises(TypeError, match=r"split\(\) needs a OutputSelector or a callable, got int"):
         pairs.split(5)  # type: ignore[arg-type]
     with pytest.raises(ConfigurationError, match="at least one name"):

@@ -1,4 +1,4 @@
-"""The methods that lead to a join: what they put into the graph, and what they refuse."""
+"""The methods that lead to a join: what they put into the graph, and what they reject."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_exclusive_bounds_and_bounds_as_time(keyed: Any) -> None:
     assert (operation.lower_ms, operation.upper_ms) == (-4, 4)
 
 
-def test_refusals_of_an_interval_join(left: DataStream, keyed: Any) -> None:
+def test_rejections_of_an_interval_join(left: DataStream, keyed: Any) -> None:
     join = keyed[0].interval_join(keyed[1])
     with pytest.raises(
         ConfigurationError, match=r"lower_bound <= upper_bound, got 1000 ms and 0 ms(?s:.*)test_joined_"
@@ -160,7 +160,7 @@ def test_steps_that_are_missing_are_named(left: DataStream, right: DataStream) -
             start.with_parallelism  # type: ignore[attr-defined]  # noqa: B018
 
 
-def test_refusals_of_window_joins(left: DataStream, right: DataStream) -> None:
+def test_rejections_of_window_joins(left: DataStream, right: DataStream) -> None:
     with pytest.raises(TypeError, match=r"join\(\) needs a DataStream, got list"):
         left.join([1])  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"co_group\(\) needs a DataStream, got NoneType"):

@@ -99,7 +99,7 @@ def test_an_options_factory_is_an_object_or_a_name() -> None:
     assert backend.get_options() is None
 
 
-def test_another_backend_takes_the_place_of_the_first_with_all_its_settings() -> None:
+def test_another_backend_replaces_the_first_with_all_its_settings() -> None:
     env = StreamExecutionEnvironment.get_execution_environment()
     env.set_state_backend(MemoryStateBackend(using_asynchronous_snapshots=False))
     assert not backend_choice(env._settings).is_asynchronous
@@ -159,6 +159,6 @@ def test_rocksdb_backend_of_flink_1() -> None:
         (lambda: CustomStateBackend(object()), UnsupportedFeatureError, "CustomStateBackend"),
     ],
 )
-def test_what_cannot_be_is_refused(make: Any, error: type[Exception], message: str) -> None:
+def test_what_cannot_be_is_rejected(make: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         make()

@@ -17,7 +17,7 @@ from pyflink.table import StreamTableEnvironment
 env = StreamExecutionEnvironment.get_execution_environment()
 stream = env.from_collection([1, 2, 3])
 """
-TOLD = (
+REPORTED = (
     "warning: the program has ended without running the job that it has described (job.py:6); "
     "execute() of the environment runs it\n"
 )
@@ -36,13 +36,13 @@ def run(folder: Path, body: str, *, by_python: bool = False) -> tuple[int, str]:
     ("body", "by_python"),
     [("stream.map(str).print()\n", True), ("stream.map(str)\n", False), ("stream.print(); exit(0)\n", False)],
 )
-def test_it_is_told(tmp_path: Path, body: str, by_python: bool) -> None:
-    assert run(tmp_path, body, by_python=by_python) == (0, TOLD)
+def test_it_is_reported(tmp_path: Path, body: str, by_python: bool) -> None:
+    assert run(tmp_path, body, by_python=by_python) == (0, REPORTED)
 
 
 def test_an_environment_that_is_gone_before_the_program_ends(tmp_path: Path) -> None:
     body = "stream.print(); del stream, env; import gc; gc.collect()\n"
-    assert run(tmp_path, body) == (0, TOLD)
+    assert run(tmp_path, body) == (0, REPORTED)
 
 
 @pytest.mark.parametrize(
@@ -53,17 +53,17 @@ def test_an_environment_that_is_gone_before_the_program_ends(tmp_path: Path) -> 
         "import sys; sys.ps1 = '>>> '; stream.print()\n",
     ],
 )
-def test_it_is_not_told(tmp_path: Path, body: str) -> None:
+def test_it_is_not_reported(tmp_path: Path, body: str) -> None:
     assert run(tmp_path, body) == (0, "")
 
 
 def test_a_program_that_fails_says_why_and_no_more(tmp_path: Path) -> None:
     for by_python in (False, True):
-        code, told = run(tmp_path, "stream.print(); raise ValueError('no')\n", by_python=by_python)
-        assert code == 1 and "ValueError: no" in told and "without running" not in told
+        code, reported = run(tmp_path, "stream.print(); raise ValueError('no')\n", by_python=by_python)
+        assert code == 1 and "ValueError: no" in reported and "without running" not in reported
 
 
-def test_under_pytest_nobody_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_under_pytest_nobody_is_notified(capsys: pytest.CaptureFixture[str]) -> None:
     StreamExecutionEnvironment.get_execution_environment().from_collection([1]).print()
     tell_unexecuted()
     assert capsys.readouterr().err == ""

@@ -1,4 +1,4 @@
-"""What a program says about windows: the node it adds, and what is refused with a reason."""
+"""What a program says about windows: the node it adds, and what is rejected with a reason."""
 
 from __future__ import annotations
 
@@ -127,12 +127,12 @@ def test_time_window_follows_the_time_of_the_program(pairs: DataStream) -> None:
         (lambda: ContinuousEventTimeTrigger.of(ms(0)), "interval greater than 0"),
     ],
 )
-def test_sizes_that_make_no_sense_are_refused(make: Any, text: str) -> None:
+def test_sizes_that_make_no_sense_are_rejected(make: Any, text: str) -> None:
     with pytest.raises(ConfigurationError, match=text):
         make()
 
 
-def test_arguments_that_make_no_sense_are_refused(pairs: DataStream) -> None:
+def test_arguments_that_make_no_sense_are_rejected(pairs: DataStream) -> None:
     keyed = pairs.key_by(lambda pair: pair[0])
     with pytest.raises(ConfigurationError, match="size of at least 1 element, got 0"):
         keyed.count_window(0)
@@ -169,7 +169,7 @@ def test_a_method_process_is_enough(pairs: DataStream) -> None:
         pairs.window_all(FIVE).apply(Count())  # type: ignore[arg-type]
 
 
-def test_functions_of_keyed_windows_are_refused_after_window_all(pairs: DataStream) -> None:
+def test_functions_of_keyed_windows_are_rejected_after_window_all(pairs: DataStream) -> None:
     class Count(ProcessWindowFunction[Any, Any, Any, Any]):
         def process(self, key: Any, context: Any, elements: Iterable[Any]) -> Iterable[Any]:
             yield len(list(elements))

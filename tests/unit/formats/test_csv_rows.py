@@ -67,7 +67,7 @@ def test_reads_a_line(message: bytes, expected: list[Any]) -> None:
         (b'1,"unterminated,true,1,1', "unexpected end of data"),
     ],
 )
-def test_tells_what_is_wrong(message: bytes, reason: str) -> None:
+def test_shows_what_is_wrong(message: bytes, reason: str) -> None:
     with pytest.raises(SourceError, match=reason):
         CsvRowReader(PERSON).read(message)
 
@@ -232,7 +232,7 @@ def test_bytes_are_written_in_base_64() -> None:
 
 
 @pytest.mark.parametrize("deep", [Types.ROW([Types.INT()]), Types.OBJECT_ARRAY(Types.INT())])
-def test_deeper_nesting_is_refused(deep: Any) -> None:
+def test_deeper_nesting_is_rejected(deep: Any) -> None:
     for outer in (Types.ROW([deep]), Types.OBJECT_ARRAY(deep)):
         row_type: Any = Types.ROW_NAMED(["r"], [outer])
         with pytest.raises(ConfigurationError, match="second level nesting of field 'r'"):
@@ -241,7 +241,7 @@ def test_deeper_nesting_is_refused(deep: Any) -> None:
             CsvRowWriter(row_type)
 
 
-def test_a_row_that_does_not_fit_is_refused() -> None:
+def test_a_row_that_does_not_fit_is_rejected() -> None:
     with pytest.raises(SinkError, match="could not serialize row"):
         CsvRowWriter(SIMPLE).write(Row(1, "too short"))  # type: ignore[arg-type]
 

@@ -96,7 +96,7 @@ def test_reads_an_object(message: bytes, expected: dict[str, Any] | None) -> Non
         (b"", "Expecting value"),
     ],
 )
-def test_tells_what_is_wrong(message: bytes, reason: str) -> None:
+def test_shows_what_is_wrong(message: bytes, reason: str) -> None:
     with pytest.raises(SourceError, match=f"failed to deserialize JSON.*{reason}"):
         JsonRowReader(ALL).read(message)
 
@@ -135,7 +135,7 @@ def test_reads_dates_times_and_bytes(message: bytes, expected: dict[str, Any]) -
         b'{"d":"20200102"}',
     ],
 )
-def test_other_forms_of_times_are_refused(message: bytes) -> None:
+def test_other_forms_of_times_are_rejected(message: bytes) -> None:
     with pytest.raises(SourceError):
         JsonRowReader(TIMES).read(message)
 
@@ -197,7 +197,7 @@ def test_writes_every_kind_of_value() -> None:
     )
 
 
-def test_a_row_that_does_not_fit_is_refused() -> None:
+def test_a_row_that_does_not_fit_is_rejected() -> None:
     with pytest.raises(SinkError, match="could not serialize row"):
         JsonRowWriter(ALL).write(Row("too", "short"))
 

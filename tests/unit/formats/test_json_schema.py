@@ -50,11 +50,11 @@ def test_types(field: dict[str, Any], expected: str) -> None:
         (5, "an object was expected"),
     ],
 )
-def test_what_cannot_be_converted_is_refused(field: Any, message: str) -> None:
+def test_what_cannot_be_converted_is_rejected(field: Any, message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         type_of(a=field)
 
 
-def test_text_that_is_no_json_is_refused() -> None:
+def test_text_that_is_no_json_is_rejected() -> None:
     with pytest.raises(ConfigurationError, match="not valid JSON"):
         type_from_json_schema("{")

@@ -34,7 +34,7 @@ def written(timestamps: ParquetTimestamps) -> pq.ParquetFile:
 
 
 def types(file: pq.ParquetFile) -> list[str]:
-    columns = [file.schema.column(place) for place in range(3)]
+    columns = [file.schema.column(index) for index in range(3)]
     return [f"{column.physical_type} {column.logical_type}".split(", is_from")[0] for column in columns]
 
 

@@ -49,7 +49,7 @@ def test_receivers_that_agree(builder: GraphBuilder) -> None:
     assert receivers(builder, node) == 4
 
 
-def test_receivers_that_do_not_agree_are_refused(builder: GraphBuilder) -> None:
+def test_receivers_that_do_not_agree_are_rejected(builder: GraphBuilder) -> None:
     node = partition(builder, user_line="job.py:7")
     builder.map(node, "second", parallelism=4)
     builder.map(node, "third", parallelism=3)

@@ -72,13 +72,13 @@ def test_numbers_that_the_index_gives_are_dense_and_used_again(
 def test_many_keys_and_an_arena_that_grows(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     use_form(form, monkeypatch)
     index, count = BytesIndex(), 2_000 if form == "plain" else 50_000
-    texts = pa.array([f"key {number}" * (number % 4) + f"{number}" for number in range(count)])
+    strings = pa.array([f"key {number}" * (number % 4) + f"{number}" for number in range(count)])
     for start in range(0, count, 700):
-        part = texts.slice(start, 700)
+        part = strings.slice(start, 700)
         assert index.intern(ByteKeys.of_column(part)).tolist() == list(range(start, start + len(part)))
-    assert (index.find(ByteKeys.of_column(texts)) == np.arange(count)).all()
+    assert (index.find(ByteKeys.of_column(strings)) == np.arange(count)).all()
     found, numbers = index.entries()
-    assert found.to_column(pa.large_string()).take(pa.array(np.argsort(numbers))).cast(pa.string()).equals(texts)
+    assert found.to_column(pa.large_string()).take(pa.array(np.argsort(numbers))).cast(pa.string()).equals(strings)
 
 
 @FORMS

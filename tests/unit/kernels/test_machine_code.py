@@ -51,10 +51,10 @@ def test_what_is_wanted_is_compiled_by_a_process_of_its_own_and_found(folder: Pa
     subprocess.run([sys.executable, "-m", "funke.engine.kernels.compiler"], check=True)
     assert not machine_code.is_wanted()
     assert [path.name for path in folder.iterdir()] == [f"{NAME}.o"]
-    place = machine_code.load(NAME)
-    assert place is not None
+    entry = machine_code.load(NAME)
+    assert entry is not None
     find = Kernel(find_integers.function)
-    find.attach(place)
+    find.attach(entry)
     slot_keys, slot_numbers, numbers = np.array([7, 0]), np.array([3, -1], np.int32), np.zeros(1, np.int64)
     table = address(slot_keys, np.int64), address(slot_numbers, np.int32), 1, 63
     native: Any = find.compiled(0)

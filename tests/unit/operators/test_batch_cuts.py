@@ -130,9 +130,9 @@ def test_the_output_does_not_depend_on_the_cuts(
         ResultGuard.TRIAL = former
 
 
-@given(stream=STREAMS, place=st.integers(0, 30))
+@given(stream=STREAMS, index=st.integers(0, 30))
 @settings(max_examples=60)
-def test_the_output_does_not_depend_on_a_restart(stream: list[Any], place: int) -> None:
+def test_the_output_does_not_depend_on_a_restart(stream: list[Any], index: int) -> None:
     def feed(harness: OperatorHarness, elements: list[Any]) -> list[str]:
         for element in elements:
             if element is not None:
@@ -146,9 +146,9 @@ def test_the_output_does_not_depend_on_a_restart(stream: list[Any], place: int) 
     at_the_end = undisturbed.outputs()
 
     before = OperatorHarness(operation)
-    found = feed(before, stream[:place])
+    found = feed(before, stream[:index])
     after = OperatorHarness(operation, restored=[before.snapshot()])
-    found += feed(after, stream[place:])
+    found += feed(after, stream[index:])
     after.end_input()
     assert found == expected
     # Timers of different keys at the same time fire in no particular order.

@@ -19,7 +19,7 @@ from funke.engine.types import Types
 from funke.engine.types.driver_messages import OperatorWarning
 from funke.engine.types.functions import MapFunction
 from funke.engine.types.information.type_information import TypeInformation
-from funke.engine.types.operator_place import OperatorPlace
+from funke.engine.types.operator_location import OperatorLocation
 from funke.engine.types.output_tag import OutputTag
 from tests.harness.operator_harness import Record, Recorder, Watermark
 
@@ -143,7 +143,7 @@ def test_a_failure_in_the_chain_carries_the_operators_name_and_the_users_excepti
     chain.open()
     with pytest.raises(OperatorFailure) as caught:
         chain.head.process_batch(["bad"], None)
-    assert caught.value.place == OperatorPlace("tell", "job.py:2", f"{2:032x}", 7, 1)
+    assert caught.value.location == OperatorLocation("tell", "job.py:2", f"{2:032x}", 7, 1)
     assert isinstance(caught.value.__cause__, ValueError)
 
 
@@ -151,27 +151,27 @@ def typed_pair(
     first: Any, type_info: TypeInformation, passes_unchanged: bool
 ) -> tuple[OperatorChain, Recorder, list[Any]]:
     """first, which declares the type -> text; what the first one tells the driver is kept."""
-    told: list[Any] = []
+    reported: list[Any] = []
     recorder = Recorder()
     declared = replace(member(1, "first", first), output_type=type_info, passes_unchanged=passes_unchanged)
-    task = TaskInfo(send_to_driver=told.append)
+    task = TaskInfo(send_to_driver=reported.append)
     chain = OperatorChain(
         (declared, member(2, "text", Map(repr), fed_by=1)), [Exit(2, None, recorder, "exchange")], task, create_operator
     )
     chain.open()
-    return chain, recorder, told
+    return chain, recorder, reported
 
 
 def values_of(recorder: Recorder) -> list[Any]:
     return [each.value for each in recorder.elements]
 
 
-def test_a_result_that_passes_unchanged_is_told_once_when_it_does_not_fit() -> None:
-    chain, recorder, told = typed_pair(Map(abs), Types.INT(), passes_unchanged=True)
+def test_a_result_that_passes_unchanged_is_reported_once_when_it_does_not_fit() -> None:
+    chain, recorder, reported = typed_pair(Map(abs), Types.INT(), passes_unchanged=True)
     for batch in ([1, 2.5], [2.5, 3.5], [4.5], []):
         chain.head.process_batch(batch, None)
     assert values_of(recorder) == ["1", "2.5", "2.5", "3.5", "4.5"]
-    assert told == [
+    assert reported == [
         OperatorWarning(
             f"{1:032x}",
             "a result of operator 'first' does not fit its type Integer: 2.5 becomes 2 at the next exchange or sink\n"
@@ -180,26 +180,26 @@ def test_a_result_that_passes_unchanged_is_told_once_when_it_does_not_fit() -> N
     ]
 
 
-def test_a_result_that_is_made_to_fit_is_told_too() -> None:
-    chain, recorder, told = typed_pair(Map(abs), Types.INT(), passes_unchanged=False)
+def test_a_result_that_is_made_to_fit_is_reported_too() -> None:
+    chain, recorder, reported = typed_pair(Map(abs), Types.INT(), passes_unchanged=False)
     chain.head.process_batch([1.5, 2], None)
     assert values_of(recorder) == ["1", "2"]
-    assert [warning.text.partition("\n")[0] for warning in told] == [
+    assert [warning.text.partition("\n")[0] for warning in reported] == [
         "a result of operator 'first' does not fit its type Integer: 1.5 becomes 1"
     ]
 
 
-def test_a_result_that_would_be_refused_passes_where_nothing_is_serialised() -> None:
-    chain, recorder, told = typed_pair(Map(str), Types.INT(), passes_unchanged=True)
+def test_a_result_that_would_be_rejected_passes_where_nothing_is_serialised() -> None:
+    chain, recorder, reported = typed_pair(Map(str), Types.INT(), passes_unchanged=True)
     chain.head.process_batch([1], None)
     assert values_of(recorder) == ["'1'"]
-    assert "'1' is refused at the next exchange or sink" in told[0].text
+    assert "'1' is rejected at the next exchange or sink" in reported[0].text
 
 
-def test_a_filter_only_hands_on_so_it_tells_nothing() -> None:
-    chain, recorder, told = typed_pair(Filter(bool), Types.INT(), passes_unchanged=True)
+def test_a_filter_only_hands_on_so_it_shows_nothing() -> None:
+    chain, recorder, reported = typed_pair(Filter(bool), Types.INT(), passes_unchanged=True)
     chain.head.process_batch([1.5], None)
-    assert (values_of(recorder), told) == (["1.5"], [])
+    assert (values_of(recorder), reported) == (["1.5"], [])
 
 
 class Shy(float):
@@ -208,6 +208,6 @@ class Shy(float):
 
 
 def test_an_object_that_cannot_be_shown_does_not_end_the_job() -> None:
-    chain, recorder, told = typed_pair(Map(Shy), Types.INT(), passes_unchanged=False)
+    chain, recorder, reported = typed_pair(Map(Shy), Types.INT(), passes_unchanged=False)
     chain.head.process_batch([1.5], None)
-    assert (values_of(recorder), told) == (["1"], [])
+    assert (values_of(recorder), reported) == (["1"], [])

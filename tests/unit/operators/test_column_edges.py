@@ -22,7 +22,7 @@ from funke.engine.types.columns import form_change
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.columns.edge_forms import EdgeForms
 from funke.engine.types.information.type_information import TypeInformation
-from funke.engine.types.operator_place import OperatorPlace
+from funke.engine.types.operator_location import OperatorLocation
 from tests.harness.operator_harness import Record, Recorder, Watermark
 
 ROW = Types.ROW_NAMED(["id", "name"], [Types.LONG(), Types.STRING()])
@@ -57,7 +57,7 @@ class TestOutputs:
     def output(self, *forms: str) -> tuple[Output, list[Recorder]]:
         output, receivers = Output(), [receiver(form) for form in forms]
         for each in receivers:
-            output.connect(each, OperatorPlace("receiver"), None, ROW)
+            output.connect(each, OperatorLocation("receiver"), None, ROW)
         return output, receivers
 
     def test_rows_to_those_who_take_rows_are_not_touched(self, conversions: list[str]) -> None:
@@ -88,7 +88,7 @@ class TestOutputs:
         assert first.elements[0].data.to_pylist() == [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}]
         assert second.elements == [Record(ROWS[0], 5), Record(ROWS[1], 6)]
 
-    def test_watermarks_reach_everybody_once_and_in_place(self) -> None:
+    def test_watermarks_reach_all_receivers_once_and_in_order(self) -> None:
         output, receivers = self.output("columns", "rows", "both")
         output.emit(ROWS[:1], None)
         output.emit_watermark(7)
@@ -102,13 +102,13 @@ class TestOutputs:
 
     def test_rows_of_no_known_type_cannot_become_columns(self) -> None:
         output = Output()
-        output.connect(receiver("columns"), OperatorPlace("receiver"))
+        output.connect(receiver("columns"), OperatorLocation("receiver"))
         with pytest.raises(TypeMismatchError, match="cannot become columns"):
             output.emit([1, 2], None)
 
     def test_a_side_output_has_a_type_of_its_own(self) -> None:
         output, late = Output(), receiver("columns")
-        output.connect(late, OperatorPlace("late"), "late", ROW)
+        output.connect(late, OperatorLocation("late"), "late", ROW)
         output.emit_side("late", ROWS, None)
         assert late.elements[0].data.num_rows == 2
 
@@ -118,10 +118,10 @@ class TestOutputs:
                 raise ValueError("no")
 
         output = Output()
-        output.connect(Failing(takes_columns=True), OperatorPlace("failing"))
+        output.connect(Failing(takes_columns=True), OperatorLocation("failing"))
         with pytest.raises(OperatorFailure) as failure:
             output.emit_columns(columns())
-        assert failure.value.place.name == "failing"
+        assert failure.value.location.name == "failing"
 
 
 def member(
@@ -150,9 +150,9 @@ class TestChains:
 
     def test_who_wants_columns(self) -> None:
         output = Output()
-        output.connect(receiver("both"), OperatorPlace("both"))
+        output.connect(receiver("both"), OperatorLocation("both"))
         assert not output.wants_columns
-        output.connect(create_operator(IDS, TaskInfo()), OperatorPlace("project"))
+        output.connect(create_operator(IDS, TaskInfo()), OperatorLocation("project"))
         assert output.wants_columns
         assert not create_operator(Map(lambda row: row), TaskInfo()).wants_columns
 
@@ -164,7 +164,7 @@ class TestChains:
 
 class TestGates:
     def gate(self, head: Operator) -> InputGate:
-        return InputGate(head, OperatorPlace("head"), [(7, 0, 0)], edge_types={7: ROW})
+        return InputGate(head, OperatorLocation("head"), [(7, 0, 0)], edge_types={7: ROW})
 
     def head(self, operation: Operation) -> tuple[Operator, Recorder]:
         chain, end = TestChains().chain(operation)

@@ -27,7 +27,7 @@ from funke.engine.types import (
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.columns.edge_forms import EdgeForms
 from funke.engine.types.columns.event_time import ColumnTimestampAssigner
-from funke.engine.types.operator_place import OperatorPlace
+from funke.engine.types.operator_location import OperatorLocation
 from tests.harness.operator_harness import OperatorHarness, Record, Recorder, Status, Watermark
 
 ROW = Types.ROW_NAMED(["at", "id"], [Types.LONG(), Types.INT()])
@@ -69,7 +69,7 @@ class Source:
     def __init__(self, spec: WatermarkSpec) -> None:
         self.clock, self.recorder = ManualClock(), Recorder(takes_columns=True)
         output = Output()
-        output.connect(self.recorder, OperatorPlace("recorder"), None, ROW)
+        output.connect(self.recorder, OperatorLocation("recorder"), None, ROW)
         self.marks = SplitWatermarks(spec, TaskInfo(clock=self.clock), output)
         self.marks.start_split("split")
 
@@ -137,7 +137,7 @@ def test_in_the_middle_of_a_stream_columns_stay_columns() -> None:
     operator = harness.operator
     assert isinstance(operator, AssignTimestampsOperator) and not operator.wants_columns
     wanting = Recorder(takes_rows=False, takes_columns=True, wants_columns=True)
-    operator.output.connect(wanting, OperatorPlace("wanting"))
+    operator.output.connect(wanting, OperatorLocation("wanting"))
     assert operator.wants_columns
     operator.process_columns(FORMS.columns_of([Row(at=7, id=1)], None))
     operator.end_epoch()

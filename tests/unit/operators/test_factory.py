@@ -1,4 +1,4 @@
-"""Every operation has an operator, or a clear refusal; several receivers do not disturb each other."""
+"""Every operation has an operator, or a clear rejection; several receivers do not disturb each other."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from funke.engine.graph import operations
 from funke.engine.graph.operations import Operation, ReadSource
 from funke.engine.operators.factory import _OPERATORS, create_operator
 from funke.engine.operators.operator import Output, TaskInfo
-from funke.engine.types.operator_place import OperatorPlace
+from funke.engine.types.operator_location import OperatorLocation
 from tests.harness.operator_harness import Record, Recorder
 
 
@@ -21,7 +21,7 @@ class Unknown(Operation):
     """An operation that nobody implements."""
 
 
-def test_an_operation_without_operator_is_refused() -> None:
+def test_an_operation_without_operator_is_rejected() -> None:
     with pytest.raises(UnsupportedFeatureError, match="Unknown is not supported"):
         create_operator(Unknown(), TaskInfo())
 
@@ -47,6 +47,6 @@ def test_a_receiver_that_changes_its_records_does_not_change_those_of_others() -
     output = Output()
     spoiling, second, third = Spoiling(), Recorder(), Recorder()
     for receiver in (spoiling, second, third):
-        output.connect(receiver, OperatorPlace("receiver"))
+        output.connect(receiver, OperatorLocation("receiver"))
     output.emit([[1], [2]], None)
     assert second.elements == third.elements == [Record([1]), Record([2])]

@@ -8,7 +8,7 @@ from funke.engine.graph.operations import Map
 from funke.engine.operators.operator import Output, TaskInfo
 from funke.engine.operators.time.timestamps import SplitWatermarks
 from funke.engine.types.ingestion_time import INGESTION_TIME
-from funke.engine.types.operator_place import OperatorPlace
+from funke.engine.types.operator_location import OperatorLocation
 from tests.harness.operator_harness import OperatorHarness, Record, Recorder, Watermark
 
 
@@ -18,7 +18,7 @@ def now_ms() -> int:
 
 def test_a_source_stamps_records_with_the_clock_and_sends_watermarks() -> None:
     recorder, output = Recorder(), Output()
-    output.connect(recorder, OperatorPlace("recorder"))
+    output.connect(recorder, OperatorLocation("recorder"))
     source = SplitWatermarks(INGESTION_TIME, TaskInfo(), output)
     source.start_split("all")
     before = now_ms()

@@ -7,7 +7,7 @@ from typing import Any
 from funke.engine.operators.block_parts import RecordsPart, StatusPart, WatermarkPart
 from funke.engine.operators.input_gate import InputGate
 from funke.engine.operators.operator import MIN_WATERMARK, Operator
-from funke.engine.types.operator_place import OperatorPlace
+from funke.engine.types.operator_location import OperatorLocation
 
 
 class Recording(Operator):
@@ -28,7 +28,7 @@ class Recording(Operator):
 
 def gate_with_two_inputs() -> tuple[InputGate, Recording]:
     head = Recording()
-    return InputGate(head, OperatorPlace("head"), [(1, 0, 0), (1, 1, 0)]), head
+    return InputGate(head, OperatorLocation("head"), [(1, 0, 0), (1, 1, 0)]), head
 
 
 def test_the_slowest_input_decides_and_time_never_goes_back() -> None:
@@ -46,7 +46,7 @@ def test_the_slowest_input_decides_and_time_never_goes_back() -> None:
 
 def test_records_and_watermarks_keep_their_order() -> None:
     head = Recording()
-    gate = InputGate(head, OperatorPlace("head"), [(7, 0, 0)])
+    gate = InputGate(head, OperatorLocation("head"), [(7, 0, 0)])
     gate.receive(7, 0, [RecordsPart(["a"], [1]), WatermarkPart(1), RecordsPart(["b"], [2]), WatermarkPart(2)])
     assert head.seen == ["a", ("watermark", 1), "b", ("watermark", 2)]
     assert gate.records_in == 2
@@ -72,8 +72,8 @@ def test_when_all_inputs_are_idle_the_subtask_is() -> None:
     assert head.seen == ["idle", "active"]
 
 
-def test_the_event_time_of_each_input_is_told() -> None:
-    gate = InputGate(Recording(), OperatorPlace("head"), [(1, 0, 0), (1, 1, 0), (2, 0, 1)])
+def test_the_event_time_of_each_input_is_reported() -> None:
+    gate = InputGate(Recording(), OperatorLocation("head"), [(1, 0, 0), (1, 1, 0), (2, 0, 1)])
     assert gate.input_metrics() == {"currentInput1Watermark": MIN_WATERMARK, "currentInput2Watermark": MIN_WATERMARK}
     gate.receive(1, 0, [WatermarkPart(10)])
     gate.receive(2, 0, [WatermarkPart(7)])
@@ -101,9 +101,9 @@ class TellingInputsApart(Recording):
         self.seen.append((input_index, "idle" if is_idle else "active"))
 
 
-def test_who_wants_it_is_told_the_time_of_each_input() -> None:
+def test_who_wants_it_gets_the_time_of_each_input() -> None:
     head = TellingInputsApart()
-    gate = InputGate(head, OperatorPlace("head"), [(1, 0, 0), (2, 0, 1), (2, 1, 1)])
+    gate = InputGate(head, OperatorLocation("head"), [(1, 0, 0), (2, 0, 1), (2, 1, 1)])
     gate.receive(2, 0, [WatermarkPart(10)])
     gate.receive(1, 0, [WatermarkPart(3)])
     gate.receive(2, 1, [WatermarkPart(7)])

@@ -39,10 +39,10 @@ def test_what_cannot_change_is_not_copied(value: object) -> None:
     ],
 )
 def test_what_somebody_else_holds_is_copied_in_depth(value: object) -> None:
-    holder = [value]
+    owner = [value]
     copied = detached(value)
     assert copied == value and copied is not value
-    assert holder[0] is value
+    assert owner[0] is value
 
 
 def test_the_parts_of_a_copy_are_copies() -> None:
@@ -105,10 +105,10 @@ def test_an_object_that_refers_to_itself_can_be_copied() -> None:
 
 def test_a_row_keeps_its_names_and_kind() -> None:
     row = Row.of_kind(RowKind.DELETE, a=[1], b=2)
-    holder = [row]
+    owner = [row]
     copied = detached(row)
     assert (repr(copied), copied.get_row_kind(), copied.as_dict()) == (repr(row), RowKind.DELETE, {"a": [1], "b": 2})
-    assert holder[0] is not copied
+    assert owner[0] is not copied
 
 
 def test_what_cannot_be_copied_stays_as_it_is() -> None:
@@ -145,7 +145,7 @@ def test_plain_values(values: list[object], expected: bool) -> None:
 CACHE: dict[int, int] = {}
 
 
-def test_functions_that_have_no_place_to_keep_anything() -> None:
+def test_functions_that_cannot_keep_anything() -> None:
     kept: list[int] = []
     assert keeps_nothing(lambda x: x + 1)
     assert keeps_nothing(str)

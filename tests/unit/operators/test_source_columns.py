@@ -15,10 +15,10 @@ from funke.engine.connectors.spark.source import ArrowReader
 from funke.engine.formats.csv_reader import CsvColumn, CsvFileFormat
 from funke.engine.graph.operations import ReadSplits
 from funke.engine.operators.operator import Output
-from funke.engine.operators.source import ReadOrder, SourceOperator
+from funke.engine.operators.source import ReadCommand, SourceOperator
 from funke.engine.types import Row, Types
 from funke.engine.types.columns.column_batch import ColumnBatch
-from funke.engine.types.operator_place import OperatorPlace
+from funke.engine.types.operator_location import OperatorLocation
 from tests.harness.operator_harness import OperatorHarness, Record, Recorder
 
 FORMAT = CsvFileFormat((CsvColumn("id", Types.LONG()), CsvColumn("name", Types.STRING())))
@@ -35,7 +35,7 @@ def started(reader: Any, wants_columns: bool) -> tuple[SourceOperator, Recorder]
     operator = OperatorHarness(ReadSplits(reader)).operator
     assert isinstance(operator, SourceOperator)
     receiver = Recorder(takes_columns=True, wants_columns=wants_columns)
-    operator.output.connect(receiver, OperatorPlace("receiver"), None, FORMAT.produced_type)
+    operator.output.connect(receiver, OperatorLocation("receiver"), None, FORMAT.produced_type)
     return operator, receiver
 
 
@@ -55,7 +55,7 @@ def ids(receiver: Recorder) -> list[int]:
 @pytest.mark.parametrize("wants_columns", [True, False], ids=["columns", "rows"])
 def test_both_forms_go_on_behind_the_same_record(source: FileSource, skip: int, wants_columns: bool) -> None:
     operator, receiver = started(source.create_reader(), wants_columns)
-    operator.take(ReadOrder(1, 0, splits_of(source), (skip,)))
+    operator.take(ReadCommand(1, 0, splits_of(source), (skip,)))
     while operator.read():
         pass
     report = operator.report()
@@ -66,12 +66,12 @@ def test_both_forms_go_on_behind_the_same_record(source: FileSource, skip: int, 
 
 def test_a_split_that_is_left_in_the_middle_is_counted_to_there(source: FileSource) -> None:
     operator, receiver = started(source.create_reader(), wants_columns=True)
-    operator.take(ReadOrder(1, 0, splits_of(source)))
+    operator.take(ReadCommand(1, 0, splits_of(source)))
     assert operator.read() and operator.read()
     (read,) = operator.report().unfinished
     assert 0 < read < 100 and ids(receiver) == list(range(read))
     again, rest = started(source.create_reader(), wants_columns=True)
-    again.take(ReadOrder(1, 0, splits_of(source), (read,)))
+    again.take(ReadCommand(1, 0, splits_of(source), (read,)))
     while again.read():
         pass
     assert ids(rest) == list(range(read, 100))
@@ -80,7 +80,7 @@ def test_a_split_that_is_left_in_the_middle_is_counted_to_there(source: FileSour
 def test_a_reader_that_has_no_columns_gives_rows() -> None:
     source = CollectionSource([Row(id=1, name="a")])
     operator, receiver = started(source.create_reader(), wants_columns=True)
-    operator.take(ReadOrder(1, 0, splits_of(source)))
+    operator.take(ReadCommand(1, 0, splits_of(source)))
     while operator.read():
         pass
     assert receiver.elements == [Record(Row(id=1, name="a"))]
@@ -89,7 +89,7 @@ def test_a_reader_that_has_no_columns_gives_rows() -> None:
 def test_what_spark_has_read_stays_as_it_is() -> None:
     batches = [pa.record_batch({"id": [1, 2]}), pa.record_batch({"id": pa.array([], pa.int64())})]
     operator, receiver = started(ArrowReader(), wants_columns=True)
-    operator.take(ReadOrder(1, 0, (Split("spark", batches),)))
+    operator.take(ReadCommand(1, 0, (Split("spark", batches),)))
     while operator.read():
         pass
     assert all(isinstance(element, ColumnBatch) for element in receiver.elements) and ids(receiver) == [1, 2]

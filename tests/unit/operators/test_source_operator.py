@@ -13,10 +13,10 @@ from funke.engine.connectors.python_source import PythonSource
 from funke.engine.connectors.record_buffer import LiveEnumerator, LiveReader, RecordBuffer
 from funke.engine.connectors.source import Batch, Source, Split, SplitReader
 from funke.engine.operators.operator import MAX_WATERMARK, MIN_WATERMARK, OperatorContext, Output, TaskInfo
-from funke.engine.operators.records import slice_pacer
-from funke.engine.operators.source import ReadOrder, SourceOperator
+from funke.engine.operators.records import slice_sizer
+from funke.engine.operators.source import ReadCommand, SourceOperator
 from funke.engine.operators.time.clock import ManualClock
-from funke.engine.types.operator_place import OperatorPlace
+from funke.engine.types.operator_location import OperatorLocation
 from funke.engine.types.watermark_spec import WatermarkSpec
 from tests.unit.jobs.attempts.test_pacing import FakeTime
 
@@ -28,7 +28,7 @@ CALLS: list[int] = []
 def fake_time(monkeypatch: pytest.MonkeyPatch) -> None:
     CLOCK.now = 0.0
     CALLS.clear()
-    monkeypatch.setattr(slice_pacer, "time", CLOCK)
+    monkeypatch.setattr(slice_sizer, "time", CLOCK)
 
 
 class Received:
@@ -54,7 +54,7 @@ def operator(
     reader: SplitReader, spec: WatermarkSpec | None = None, task: TaskInfo | None = None
 ) -> tuple[SourceOperator, Received]:
     source, received, output = SourceOperator(reader, spec), Received(), Output()
-    output.connect(received, OperatorPlace("receiver"))
+    output.connect(received, OperatorLocation("receiver"))
     source.setup(OperatorContext(task or TaskInfo(), "source", "id", output))
     source.open()
     return source, received
@@ -87,9 +87,9 @@ def read_all(source: SourceOperator) -> None:
 def test_the_reader_is_opened_and_closed_once_and_reads_split_after_split() -> None:
     reader = Lists()
     source, received = operator(reader)
-    source.take(ReadOrder(0, 0, (Split("a", [[1, 2], [3]]), Split("b", [[4]]))))
+    source.take(ReadCommand(0, 0, (Split("a", [[1, 2], [3]]), Split("b", [[4]]))))
     read_all(source)
-    source.take(ReadOrder(0, 0, (Split("c", [[5]]),)))
+    source.take(ReadCommand(0, 0, (Split("c", [[5]]),)))
     read_all(source)
     source.close()
     source.close()
@@ -100,7 +100,7 @@ def test_the_reader_is_opened_and_closed_once_and_reads_split_after_split() -> N
 def test_a_split_that_is_left_in_the_middle_goes_on_and_is_reported_when_it_is_read() -> None:
     reader = Lists()
     source, received = operator(reader)
-    source.take(ReadOrder(0, 0, (Split("a", [[1, 2], [3]]), Split("b", [[4]]))))
+    source.take(ReadCommand(0, 0, (Split("a", [[1, 2], [3]]), Split("b", [[4]]))))
     assert source.read() and source.read()
     report = source.report()
     assert (received.values, report.outcomes, report.unfinished, report.records) == ([1, 2], (), (2, 0), 2)
@@ -114,7 +114,7 @@ def test_a_split_that_is_left_in_the_middle_goes_on_and_is_reported_when_it_is_r
 @pytest.mark.parametrize("skip", range(4))
 def test_records_that_an_earlier_attempt_has_read_are_left_out(skip: int) -> None:
     source, received = operator(Lists())
-    source.take(ReadOrder(0, 0, (Split("a", [[1, 2], [3]]),), (skip,)))
+    source.take(ReadCommand(0, 0, (Split("a", [[1, 2], [3]]),), (skip,)))
     read_all(source)
     assert received.values == [1, 2, 3][skip:]
     assert source.report().outcomes[0].records == 3
@@ -122,7 +122,7 @@ def test_records_that_an_earlier_attempt_has_read_are_left_out(skip: int) -> Non
 
 def test_the_end_of_all_splits_ends_event_time() -> None:
     source, received = operator(Lists(), WatermarkSpec("monotonous"))
-    source.take(ReadOrder(0, 0, (Split("a", [[1, 7]]),), is_over=True))
+    source.take(ReadCommand(0, 0, (Split("a", [[1, 7]]),), is_over=True))
     assert source.read() and source.read()
     source.end_epoch()
     assert received.marks == [6], "the split is not read to its end"
@@ -135,7 +135,7 @@ def test_how_far_it_is_behind_the_clock() -> None:
     clock = ManualClock(1_000)
     source, _ = operator(Lists(), WatermarkSpec("monotonous"), TaskInfo(clock=clock))
     assert "watermarkLag" not in source.metrics() and "sourceIdleTime" not in source.metrics()
-    source.take(ReadOrder(0, 0, (Split("a", [[1, 700]]),)))
+    source.take(ReadCommand(0, 0, (Split("a", [[1, 700]]),)))
     assert source.read() and source.read()
     source.end_epoch()
     clock.set(1_200)
@@ -148,22 +148,22 @@ def test_how_far_it_is_behind_the_clock() -> None:
 def test_how_far_it_is_ahead_of_its_group() -> None:
     spec = WatermarkSpec("monotonous", alignment_group="g", alignment_drift_ms=100)
     source, _ = operator(Lists(), spec)
-    source.take(ReadOrder(0, 0, (Split("a", [[1, 700]]),)))
+    source.take(ReadCommand(0, 0, (Split("a", [[1, 700]]),)))
     assert source.read() and source.read()
     source.end_epoch()
     assert "watermarkAlignmentDrift" not in source.metrics(), "nothing was announced"
-    source.take(ReadOrder(0, 0, watermark_limit=600))
+    source.take(ReadCommand(0, 0, watermark_limit=600))
     assert source.metrics()["watermarkAlignmentDrift"] == 199 and not source.is_reading
-    source.take(ReadOrder(0, 0, watermark_limit=MIN_WATERMARK + 100))
+    source.take(ReadCommand(0, 0, watermark_limit=MIN_WATERMARK + 100))
     assert "watermarkAlignmentDrift" not in source.metrics(), "somebody has no watermark yet"
-    source.take(ReadOrder(0, 0, watermark_limit=MAX_WATERMARK))
+    source.take(ReadCommand(0, 0, watermark_limit=MAX_WATERMARK))
     assert "watermarkAlignmentDrift" not in source.metrics(), "nobody is left to wait for"
 
 
 def test_a_subtask_without_splits_has_no_say_about_event_time() -> None:
     source, _ = operator(Lists())
     assert source.is_idle
-    source.take(ReadOrder(0, 0, (Split("a", []),)))
+    source.take(ReadCommand(0, 0, (Split("a", []),)))
     assert not source.is_idle
     expecting, _ = operator(GeneratorSource(str).create_reader())
     assert not expecting.is_idle
@@ -171,7 +171,7 @@ def test_a_subtask_without_splits_has_no_say_about_event_time() -> None:
 
 def test_event_time_goes_on_after_a_restart_and_begins_anew_after_a_drain() -> None:
     source, _ = operator(Lists(), WatermarkSpec("monotonous"))
-    source.take(ReadOrder(0, 0, (Split("a", [[7]], is_last=False),)))
+    source.take(ReadCommand(0, 0, (Split("a", [[7]], is_last=False),)))
     read_all(source)
     source.end_epoch()
     again, received = operator(Lists(), WatermarkSpec("monotonous"))
@@ -204,7 +204,7 @@ class SlowSource(PythonSource):
 @pytest.mark.parametrize("source", [GeneratorSource(slowly, 500), SlowSource()])
 def test_nothing_is_made_twice_however_often_reading_is_interrupted(source: Source) -> None:
     reading, received = operator(source.create_reader())
-    reading.take(ReadOrder(0, 0, tuple(source.create_enumerator(1).poll(500))))
+    reading.take(ReadCommand(0, 0, tuple(source.create_enumerator(1).poll(500))))
     steps = 1
     while reading.read():
         steps += 1
@@ -212,13 +212,13 @@ def test_nothing_is_made_twice_however_often_reading_is_interrupted(source: Sour
     assert steps > 1
 
 
-def test_a_reader_that_knows_the_rest_of_what_it_reads_tells_it() -> None:
+def test_a_reader_that_knows_the_rest_of_what_it_reads_shows_it() -> None:
     class Knowing(Lists):
         def rest(self, split: Split, records: int) -> Split | None:
             return Split(split.id, split.payload[records:]) if records else None
 
     source, _ = operator(Knowing())
-    source.take(ReadOrder(0, 0, (Split("a", [[1], [2], [3]]), Split("b", [[4]]))))
+    source.take(ReadCommand(0, 0, (Split("a", [[1], [2], [3]]), Split("b", [[4]]))))
     source.read()
     report = source.report()
     assert report.unfinished == (1, 0)
@@ -235,7 +235,7 @@ def test_what_has_come_is_read_to_its_last_record_before_the_source_rests() -> N
         may_end.wait(5)
 
     source, received = operator(LiveReader("numbers", produce))
-    source.take(ReadOrder(0, 0, tuple(LiveEnumerator("numbers").poll(1))))
+    source.take(ReadCommand(0, 0, tuple(LiveEnumerator("numbers").poll(1))))
     assert source.is_reading
     source.read()
     assert has_put.wait(5)
@@ -279,7 +279,7 @@ class Partitions(SplitReader):
 def test_splits_without_an_end_are_read_side_by_side() -> None:
     reader = Partitions()
     source, received = operator(reader, WatermarkSpec("bounded", 0))
-    source.take(ReadOrder(1, 0, tuple(Split(name, None) for name in "abc")))
+    source.take(ReadCommand(1, 0, tuple(Split(name, None) for name in "abc")))
     assert not source.is_reading
     reader.queues["c"] += [(["c1", "c2", "c3"], [30, 31, 32])]
     reader.queues["a"] += [(["a1"], [10]), (["a2"], [11])]
@@ -298,7 +298,7 @@ def test_splits_without_an_end_are_read_side_by_side() -> None:
 def test_no_partition_is_overtaken_by_one_that_is_read_before_it() -> None:
     reader = Partitions()
     source, received = operator(reader, WatermarkSpec("bounded", 0))
-    source.take(ReadOrder(1, 0, tuple(Split(name, None, is_last=True) for name in "ab")))
+    source.take(ReadCommand(1, 0, tuple(Split(name, None, is_last=True) for name in "ab")))
     reader.queues["b"] += [(["b1"], [100])]
     source.read()
     source.end_epoch()
@@ -313,12 +313,12 @@ def test_no_partition_is_overtaken_by_one_that_is_read_before_it() -> None:
 def test_a_source_that_is_ahead_of_its_group_waits() -> None:
     reader = Partitions()
     source, _ = operator(reader, WatermarkSpec("bounded", 0))
-    source.take(ReadOrder(1, 0, (Split("a", None, is_last=False),)))
+    source.take(ReadCommand(1, 0, (Split("a", None, is_last=False),)))
     reader.queues["a"] += [(["a1"], [100])]
     source.read()
     source.end_epoch()
     reader.queues["a"] += [(["a2"], [200])]
-    source.take(ReadOrder(1, 0, watermark_limit=50))
+    source.take(ReadCommand(1, 0, watermark_limit=50))
     assert not source.is_reading
-    source.take(ReadOrder(1, 0, watermark_limit=99))
+    source.take(ReadCommand(1, 0, watermark_limit=99))
     assert source.is_reading

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from funke.engine.operators.turn import Turn
-from funke.engine.types.operator_place import NOWHERE, OperatorPlace
+from funke.engine.types.operator_location import NOWHERE, OperatorLocation
 
 
-def test_operators_with_one_name_and_line_are_told_apart() -> None:
+def test_operators_with_one_name_and_line_are_distinguished() -> None:
     turn = Turn()
-    first, second = (OperatorPlace("Map", "job.py:3", operator_id, 4, 1) for operator_id in ("a" * 32, "b" * 32))
+    first, second = (OperatorLocation("Map", "job.py:3", operator_id, 4, 1) for operator_id in ("a" * 32, "b" * 32))
     numbers = turn.number_of(first), turn.number_of(second)
     assert numbers == (1, 2) and turn.number_of(first) == 1
     assert turn.now() == NOWHERE
-    for number, place in zip(numbers, (first, second)):
+    for number, index in zip(numbers, (first, second)):
         turn.cell[0] = number
-        assert turn.now() == place
+        assert turn.now() == index
 
 
-def test_long_texts_are_cut_and_ids_stay() -> None:
+def test_long_strings_are_cut_and_ids_stay() -> None:
     turn = Turn()
-    turn.cell[0] = turn.number_of(OperatorPlace("ü" * 400, "x" * 400, "a" * 32))
+    turn.cell[0] = turn.number_of(OperatorLocation("ü" * 400, "x" * 400, "a" * 32))
     found = turn.now()
     assert found.name.startswith("üü") and (found.operator_id, found.vertex_id, found.subtask) == ("a" * 32, None, None)

@@ -122,7 +122,7 @@ def test_a_side_output_is_chained_like_a_main_output() -> None:
     assert tags == {"Source: numbers": None, "split": None, "late": OutputTag("late")}
 
 
-def test_forward_between_different_parallelisms_is_refused_with_both_names() -> None:
+def test_forward_between_different_parallelisms_is_rejected_with_both_names() -> None:
     builder = GraphBuilder()
     first = builder.map(builder.source(), "first")
     builder.map(first, "second", parallelism=7, partitioner=Forward(), user_line="job.py:5")
@@ -146,7 +146,7 @@ def test_default_max_parallelism_grows_with_the_parallelism(parallelism: int, ex
     assert max_parallelism_of(builder.graph, builder.source()) == expected
 
 
-def test_a_max_parallelism_below_the_parallelism_is_refused() -> None:
+def test_a_max_parallelism_below_the_parallelism_is_rejected() -> None:
     builder = GraphBuilder(4)
     builder.map(builder.source(max_parallelism=2))
     with pytest.raises(GraphError, match="is 2; it must lie between its parallelism 4"):
@@ -170,11 +170,11 @@ class TestOperatorIds:
     def test_a_uid_keeps_its_id_when_the_program_changes_around_it(self) -> None:
         assert self.ids("counter")[1] == self.ids(None, None, "counter")[3]
 
-    def test_without_a_uid_the_place_in_the_graph_decides(self) -> None:
+    def test_without_a_uid_the_position_in_the_graph_decides(self) -> None:
         source, first, second = self.ids(None, None)
         assert len({source, first, second}) == 3
 
-    def test_the_same_uid_twice_is_refused(self) -> None:
+    def test_the_same_uid_twice_is_rejected(self) -> None:
         with pytest.raises(GraphError, match="uid 'x' is used by two operators"):
             self.ids("x", "x")
 

@@ -45,6 +45,6 @@ def test_the_mode_and_its_reason(graph: JobGraph, wanted: str, shown: str) -> No
         (job(), "hybrid", "'auto', 'pipelined' or 'blocking', not 'hybrid'"),
     ],
 )
-def test_what_cannot_be_is_refused(graph: JobGraph, wanted: str, message: str) -> None:
+def test_what_cannot_be_is_rejected(graph: JobGraph, wanted: str, message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         exchange_mode(graph, wanted)

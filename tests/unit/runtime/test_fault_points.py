@@ -65,6 +65,6 @@ def test_hold_waits_for_somebody_else(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text", ["nowhere:1:kill@/tmp", "restore:x:kill@/tmp", "restore:1:dance@/tmp", "restore:1:kill"]
 )
-def test_a_plan_that_cannot_be_read_is_refused(text: str) -> None:
+def test_a_plan_that_cannot_be_read_is_rejected(text: str) -> None:
     with pytest.raises(ConfigurationError, match="is not a plan of a fault"):
         arm(text)

@@ -20,11 +20,11 @@ from funke.engine.jobs.checkpoints.checkpoints import (
 from funke.engine.jobs.checkpoints.savepoint_files import Savepoint, open_savepoint
 from funke.engine.runtime.snapshots import chain_snapshot
 from funke.engine.runtime.snapshots.chain_snapshot import ChainSnapshot
-from funke.engine.runtime.snapshots.checkpoint_order import CheckpointOrder
+from funke.engine.runtime.snapshots.checkpoint_command import CheckpointCommand
 from funke.engine.runtime.snapshots.local_copies import LocalCopies
 from funke.engine.runtime.snapshots.snapshot_files import SnapshotHandle
-from funke.engine.runtime.snapshots.state_restore import Place, RestoreFailure, restore_chain
-from funke.engine.state_processor.savepoint_writing import Changes, copy_orders, copy_snapshot_file
+from funke.engine.runtime.snapshots.state_restore import RestoreFailure, SubtaskRange, restore_chain
+from funke.engine.state_processor.savepoint_writing import Changes, copy_commands, copy_snapshot_file
 from funke.engine.state_processor.state_parts import keyed_pieces, own_pieces, read_chunks, read_own
 from tests.unit.runtime.snapshots.test_state_restore import GROUPS, Remembering, chain_of
 
@@ -32,12 +32,12 @@ EVERYTHING = {f"key {group}": group for group in range(GROUPS)}
 
 
 def written(folder: Path, inline_bytes: int, parallelism: int = 2) -> list[SnapshotHandle]:
-    order = CheckpointOrder(1, str(folder), inline_bytes=inline_bytes)
+    command = CheckpointCommand(1, str(folder), inline_bytes=inline_bytes)
     handles = []
     for subtask in range(parallelism):
-        place = Place(subtask, parallelism, GROUPS)
-        operator = Remembering([subtask], [group for group in range(GROUPS) if place.owns(group)])
-        handle = ChainSnapshot(order, str(folder), f"1-{subtask}-0").write(chain_of(operator), subtask, parallelism)
+        subtask_range = SubtaskRange(subtask, parallelism, GROUPS)
+        operator = Remembering([subtask], [group for group in range(GROUPS) if subtask_range.owns(group)])
+        handle = ChainSnapshot(command, str(folder), f"1-{subtask}-0").write(chain_of(operator), subtask, parallelism)
         assert handle is not None
         handles.append(handle)
     return handles
@@ -51,7 +51,7 @@ def checkpoint(folder: Path, handles: list[SnapshotHandle]) -> Checkpoint:
 def restored(handles: tuple[SnapshotHandle, ...], parallelism: int, folder: Path, copies: LocalCopies | None = None):
     operators = [Remembering() for _ in range(parallelism)]
     for subtask, operator in enumerate(operators):
-        restore_chain(chain_of(operator), handles, Place(subtask, parallelism, GROUPS), str(folder), copies)
+        restore_chain(chain_of(operator), handles, SubtaskRange(subtask, parallelism, GROUPS), str(folder), copies)
     return operators
 
 
@@ -78,7 +78,7 @@ def test_state_beyond_the_threshold_is_a_file(tmp_path: Path) -> None:
     assert not list(folder.glob("*.part"))
 
 
-def test_damage_is_told(tmp_path: Path) -> None:
+def test_damage_is_reported(tmp_path: Path) -> None:
     handles = written(tmp_path, 20 << 10)
     content = handles[0].inline
     assert content is not None
@@ -96,12 +96,12 @@ def test_the_state_processor_reads_and_copies_it(tmp_path: Path) -> None:
 
     for number, renamed in enumerate([{}, {"op": OperatorEntry("new", "sum", 2, GROUPS)}]):
         copy = tmp_path / f"copy-{number}"
-        orders = copy_orders(str(copy), savepoint, Changes(renamed=renamed))
+        commands = copy_commands(str(copy), savepoint, Changes(renamed=renamed))
         entries = {
             "op": OperatorEntry("op", "sum", 2, GROUPS),
             **{entry.operator_id: entry for entry in renamed.values()},
         }
-        snapshots = tuple(copy_snapshot_file(order) for order in orders)
+        snapshots = tuple(copy_snapshot_file(command) for command in commands)
         write_checkpoint(str(copy), Checkpoint("job", 1, 5, snapshots=snapshots, operators=entries))
         verify_files(read_checkpoint(str(copy)))
         assert _content(open_savepoint(str(copy)), "new" if renamed else "op") == EVERYTHING
@@ -138,6 +138,6 @@ def test_files_are_written_through_a_buffer_of_the_configured_size(
         return open_to_write(path, mode, buffer_bytes, opener)
 
     monkeypatch.setattr(chain_snapshot, "open_to_write", opened)
-    order = CheckpointOrder(1, str(tmp_path), buffer_bytes=8 << 10)
-    ChainSnapshot(order, str(tmp_path), "1-0-0").write(chain_of(Remembering([1])), 0, 1)
+    command = CheckpointCommand(1, str(tmp_path), buffer_bytes=8 << 10)
+    ChainSnapshot(command, str(tmp_path), "1-0-0").write(chain_of(Remembering([1])), 0, 1)
     assert sizes == [8 << 10]

@@ -25,9 +25,9 @@ from funke.engine.graph.state_meaning import StateMoves, moves_between
 from funke.engine.operators.chain import OperatorChain
 from funke.engine.operators.operator import Operator
 from funke.engine.runtime.snapshots.chain_snapshot import ChainSnapshot
-from funke.engine.runtime.snapshots.checkpoint_order import CheckpointOrder
+from funke.engine.runtime.snapshots.checkpoint_command import CheckpointCommand
 from funke.engine.runtime.snapshots.snapshot_files import SnapshotHandle
-from funke.engine.runtime.snapshots.state_restore import Place, restore_chain
+from funke.engine.runtime.snapshots.state_restore import SubtaskRange, restore_chain
 from tests.harness.backends import choice_of
 from tests.harness.operator_harness import OperatorHarness
 from tests.harness.plan_nodes import factory_of, meaning_of_node
@@ -79,8 +79,8 @@ def chain_of(operator: Operator) -> OperatorChain:
 def written(harness: OperatorHarness, folder: Path, is_incremental: bool = False) -> SnapshotHandle:
     """What a checkpoint has of an operator, which ends."""
     harness.operator.prepare_snapshot(1)
-    order = CheckpointOrder(1, str(folder), is_incremental=is_incremental)
-    handle = ChainSnapshot(order, str(folder), "1-0-0").write(chain_of(harness.operator), 0, 1)
+    command = CheckpointCommand(1, str(folder), is_incremental=is_incremental)
+    handle = ChainSnapshot(command, str(folder), "1-0-0").write(chain_of(harness.operator), 0, 1)
     assert handle is not None
     harness.close()
     return SnapshotHandle.from_plain(handle.to_plain()).within(str(folder))
@@ -96,7 +96,7 @@ def restored(
 ) -> OperatorHarness:
     def restore(operator: Operator) -> None:
         every = None if moves is None else {"op": moves}
-        restore_chain(chain_of(operator), [handle], Place(0, 1, 128), str(folder), None, every)
+        restore_chain(chain_of(operator), [handle], SubtaskRange(0, 1, 128), str(folder), None, every)
 
     return OperatorHarness(operation, backend=choice_of(backend), before_open=restore, **harness)
 
@@ -108,7 +108,7 @@ def last(kind: Any, ttl: bool = False) -> Process:
     return Process(Last(descriptor), lambda value: 0)
 
 
-def told(harness: OperatorHarness, value: Any) -> list[Any]:
+def reported(harness: OperatorHarness, value: Any) -> list[Any]:
     harness.process(value)
     found = harness.outputs()
     harness.close()
@@ -129,12 +129,12 @@ def test_a_state_of_a_type_that_holds_its_values_goes_on(tmp_path: Path, backend
     first = OperatorHarness(last(before), backend=choice_of(backend))
     first.process(5)
     handle = written(first, tmp_path)
-    assert told(restored(last(after), handle, tmp_path, backend), 6) == [5]
+    assert reported(restored(last(after), handle, tmp_path, backend), 6) == [5]
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(
-    ("before", "after", "texts"),
+    ("before", "after", "strings"),
     [
         (Types.LONG(), Types.STRING(), "Long, and this job declares it as String"),
         (Types.LONG(), Types.INT(), "Long, and this job declares it as Integer"),
@@ -143,13 +143,13 @@ def test_a_state_of_a_type_that_holds_its_values_goes_on(tmp_path: Path, backend
         (Types.TUPLE([Types.LONG()]), Types.TUPLE([Types.STRING()]), r"TupleTypeInfo\(Long\), and this job"),
     ],
 )
-def test_a_state_of_another_type_is_refused_with_both(
-    tmp_path: Path, backend: str, before: Any, after: Any, texts: str
+def test_a_state_of_another_type_is_rejected_with_both(
+    tmp_path: Path, backend: str, before: Any, after: Any, strings: str
 ) -> None:
     first = OperatorHarness(last(before), backend=choice_of(backend))
     first.process(5)
     handle = written(first, tmp_path)
-    with pytest.raises(StateError, match=f"the state 'last' was written as {texts}"):
+    with pytest.raises(StateError, match=f"the state 'last' was written as {strings}"):
         restored(last(after), handle, tmp_path, backend)
 
 
@@ -160,7 +160,7 @@ def test_a_time_to_live_comes_and_goes(tmp_path: Path, backend: str, had_ttl: bo
     first = OperatorHarness(last(Types.LONG(), had_ttl), backend=choice_of(backend))
     first.process(5)
     handle = written(first, tmp_path)
-    assert told(restored(last(Types.LONG(), not had_ttl), handle, tmp_path, backend), 6) == [5]
+    assert reported(restored(last(Types.LONG(), not had_ttl), handle, tmp_path, backend), 6) == [5]
 
 
 def test_types_stay_known_in_a_job_that_does_not_ask_for_the_state(tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ def test_lists_and_maps_that_belong_to_no_key_have_types_too(tmp_path: Path, ele
     first = OperatorHarness(Map(Listed(Types.LONG(), Types.LONG())))
     first.process(5)
     handle = written(first, tmp_path)
-    assert told(restored(Map(Listed(Types.LONG(), Types.LONG())), handle, tmp_path, "hashmap"), 6) == [[7]]
+    assert reported(restored(Map(Listed(Types.LONG(), Types.LONG())), handle, tmp_path, "hashmap"), 6) == [[7]]
     with pytest.raises(StateError, match="cannot be taken for that"):
         restored(Map(Listed(elements, entries)), handle, tmp_path, "hashmap")
 

@@ -28,20 +28,20 @@ def test_a_folder_that_is_shared_keeps_nothing_of_the_probes(tmp_path: Path) -> 
 def test_a_folder_of_the_same_name_on_another_host_is_not_the_same(tmp_path: Path) -> None:
     with probed([SharedPath(str(tmp_path), PURPOSE, is_written=True)]) as (path,):
         os.unlink(path.probe)  # as on a host that has a folder of its own there
-        with pytest.raises(ConfigurationError) as refused:
+        with pytest.raises(ConfigurationError) as rejected:
             require_shared(path)
     host = socket.gethostname()
-    assert f"{PURPOSE} '{tmp_path}' is on host '{host}', and host '{host}' does not see it" in str(refused.value)
+    assert f"{PURPOSE} '{tmp_path}' is on host '{host}', and host '{host}' does not see it" in str(rejected.value)
     with pytest.raises(ConfigurationError, match="the source 'x' '/nowhere' is on host"):
         require_shared(SharedPath("/nowhere", "the source 'x'"))
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="takes the identity of another user")
-def test_a_folder_of_another_user_is_told_with_both_users(tmp_path: Path) -> None:
+def test_a_folder_of_another_user_is_reported_with_both_users(tmp_path: Path) -> None:
     folder = tmp_path / "out"
     with probed([SharedPath(str(folder), PURPOSE, is_written=True)]) as (path,):
         folder.chmod(0o700)
-        program = f"import os; from {__name__} import SharedPath, refused; os.setuid(65534); print(refused({path!r}))"
+        program = f"import os; from {__name__} import SharedPath, rejected; os.setuid(65534); print(rejected({path!r}))"
         done = subprocess.run(
             [sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=Path(__file__).parents[3]
         )
@@ -49,8 +49,8 @@ def test_a_folder_of_another_user_is_told_with_both_users(tmp_path: Path) -> Non
     assert f"the driver runs as '{path.user}'" in done.stdout
 
 
-def refused(path: SharedPath) -> str:
-    """In a process of another user: why a path is refused."""
+def rejected(path: SharedPath) -> str:
+    """In a process of another user: why a path is rejected."""
     try:
         require_shared(path)
     except ConfigurationError as error:

@@ -124,7 +124,7 @@ def test_a_savepoint_is_not_written_over_another(path: str) -> None:
     assert read_checkpoint(path).stateful_ids() == {OPERATOR_ID}
 
 
-def test_unbounded_data_is_refused(tmp_path: Path) -> None:
+def test_unbounded_data_is_rejected(tmp_path: Path) -> None:
     env = StreamExecutionEnvironment.get_execution_environment()
     stream = env.from_source(
         DataGeneratorSource(itself, 2**63 - 1, Types.LONG()), WatermarkStrategy.no_watermarks(), "endless"
@@ -138,7 +138,7 @@ def test_unbounded_data_is_refused(tmp_path: Path) -> None:
     assert env._builder.graph.nodes == nodes
 
 
-def test_functions_and_data_of_other_kinds_are_refused() -> None:
+def test_functions_and_data_of_other_kinds_are_rejected() -> None:
     env = StreamExecutionEnvironment.get_execution_environment()
     stream = env.from_collection([1])
     with pytest.raises(TypeError, match="needs a KeyedStateBootstrapFunction, got function"):
@@ -166,7 +166,7 @@ def test_a_window_transformation_describes_the_job_s_own_operation() -> None:
     assert not env._builder.pending
 
 
-def test_a_reader_refuses_other_functions_and_unknown_operators(path: str) -> None:
+def test_a_reader_rejects_other_functions_and_unknown_operators(path: str) -> None:
     reader = SavepointReader.read(StreamExecutionEnvironment.get_execution_environment(), path)
     assert [entry.uid for entry in reader.operators()] == [UID]
     with pytest.raises(TypeError, match="needs a KeyedStateReaderFunction, got function"):

@@ -16,7 +16,7 @@ from funke.engine.state_processor.bootstrap_operator import Bootstrap
 from funke.engine.state_processor.state_parts import StatePiece
 from funke.engine.state_processor.state_source import PieceReading, StateNames
 from funke.engine.types.keys.key_groups import KeyGroups
-from funke.engine.types.operator_place import OperatorPlace
+from funke.engine.types.operator_location import OperatorLocation
 from funke.state_api import OperatorIdentifier
 from tests.harness.operator_harness import Recorder
 
@@ -55,7 +55,7 @@ def write_state(
 def _run(bootstrap: Bootstrap, task: TaskInfo, share: tuple[list[Any], list[int] | None]) -> Recorder:
     operator = bootstrap(task)
     output, recorder = Output(), Recorder()
-    output.connect(recorder, OperatorPlace("recorder"))
+    output.connect(recorder, OperatorLocation("recorder"))
     operator.setup(OperatorContext(task, "bootstrap", "bootstrap", output))
     operator.open()
     operator.process_batch(*share)

@@ -15,7 +15,7 @@ from funke.engine.operators.factory import create_operator
 from funke.engine.operators.operator import Operator, OperatorContext, Output, TaskInfo
 from funke.engine.runtime.snapshots.snapshot_files import NativeFile, SnapshotHandle, copy_file
 from funke.engine.state.backend_choice import BackendChoice
-from funke.engine.state_processor.savepoint_writing import Changes, copy_orders, copy_snapshot_file, write_metadata
+from funke.engine.state_processor.savepoint_writing import Changes, copy_commands, copy_snapshot_file, write_metadata
 from funke.engine.state_processor.state_parts import keyed_pieces, read_chunks
 from funke.engine.state_processor.state_table import StateTable
 from tests.harness.sql_changelogs import batch_of, inserts
@@ -106,7 +106,7 @@ def test_rows_of_each_input_are_read(tmp_path: Path, name: str, backend: str) ->
 def test_files_of_a_backend_become_a_savepoint(tmp_path: Path) -> None:
     checkpoint = written(tmp_path / "chk-1", "regular", "rocksdb")
     folder = str(tmp_path / "savepoint")
-    handles = [copy_snapshot_file(order) for order in copy_orders(folder, checkpoint, Changes())]
+    handles = [copy_snapshot_file(command) for command in copy_commands(folder, checkpoint, Changes())]
     write_metadata(folder, checkpoint, Changes(), handles, [])
     savepoint = open_savepoint(folder)
     assert [handle.native for handle in savepoint.snapshots] == [()]

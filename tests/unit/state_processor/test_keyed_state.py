@@ -56,7 +56,7 @@ def descriptors() -> dict[str, Any]:
     }
 
 
-class Orders(KeyedStateBootstrapFunction[str, tuple[str, int]]):
+class ReadCommands(KeyedStateBootstrapFunction[str, tuple[str, int]]):
     """Writes one state of each kind and both kinds of timers."""
 
     def open(self, runtime_context: RuntimeContext) -> None:
@@ -116,14 +116,14 @@ class TimersOnly(KeyedStateReaderFunction[str, Any]):
         yield key, sorted(ctx.registered_event_time_timers())
 
 
-def by_name(order: tuple[str, int]) -> str:
-    return order[0]
+def by_name(command: tuple[str, int]) -> str:
+    return command[0]
 
 
 @pytest.fixture(params=[1, 3])
 def savepoint(request: pytest.FixtureRequest, tmp_path: Path) -> Savepoint:
     """A savepoint of one subtask, and of three."""
-    handles = write_state(tmp_path, Process(Orders(), by_name), ORDERS, key=by_name, parallelism=request.param)
+    handles = write_state(tmp_path, Process(ReadCommands(), by_name), ORDERS, key=by_name, parallelism=request.param)
     return savepoint_of(tmp_path, handles)
 
 
@@ -142,7 +142,7 @@ def test_a_reader_function_without_states_sees_keys_with_timers(savepoint: Savep
     assert sorted(found) == [("ann", [3000, 4000]), ("bob", [5000]), ("carl", [1000])]
 
 
-def test_a_state_described_as_another_kind_is_refused(savepoint: Savepoint) -> None:
+def test_a_state_described_as_another_kind_is_rejected(savepoint: Savepoint) -> None:
     reading = KeyReading(OneState(ValueStateDescriptor("seen", Types.INT())))
     with pytest.raises(StateError, match=r"'seen' is already a map state"):
         read_all(keyed_pieces(savepoint, OPERATOR_ID), reading)

@@ -22,7 +22,7 @@ from funke.engine.operators.windowing.window_operator import CONTENTS
 from funke.engine.runtime.snapshots.snapshot_files import NativeFile, SnapshotHandle, copy_file
 from funke.engine.state.backend_choice import BackendChoice
 from funke.engine.state_processor.key_reading import KeyReading
-from funke.engine.state_processor.savepoint_writing import Changes, copy_orders, copy_snapshot_file, write_metadata
+from funke.engine.state_processor.savepoint_writing import Changes, copy_commands, copy_snapshot_file, write_metadata
 from funke.engine.state_processor.state_parts import keyed_pieces
 from funke.engine.state_processor.state_table import StateTable, TypedStateTable
 from funke.engine.state_processor.window_reading import PassThroughReader, WindowReading
@@ -117,7 +117,7 @@ def test_tables_have_the_same_rows(checkpoint: Savepoint) -> None:
 
 def test_a_savepoint_of_a_native_checkpoint_stands_alone(checkpoint: Savepoint, tmp_path: Path) -> None:
     folder = str(tmp_path / "savepoint")
-    handles = [copy_snapshot_file(order) for order in copy_orders(folder, checkpoint, Changes())]
+    handles = [copy_snapshot_file(command) for command in copy_commands(folder, checkpoint, Changes())]
     write_metadata(folder, checkpoint, Changes(), handles, [])
     for path in Path(checkpoint.path, "shared").iterdir():
         path.unlink()
@@ -150,7 +150,7 @@ def test_a_missing_file_is_named(checkpoint: Savepoint) -> None:
         read_all(keyed_pieces(checkpoint, OPERATOR_ID), KeyReading(ReadCounts()))
 
 
-def test_damaged_files_are_told(checkpoint: Savepoint) -> None:
+def test_damaged_files_are_reported(checkpoint: Savepoint) -> None:
     for path in Path(checkpoint.path, "shared").glob("MANIFEST*"):
         path.write_bytes(b"nothing of use")
     with pytest.raises(StateError, match=r"RocksDB files of .* cannot be read"):

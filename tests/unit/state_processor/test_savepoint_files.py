@@ -19,9 +19,9 @@ from funke.engine.runtime.snapshots.snapshot_files import SnapshotHandle
 from funke.engine.state.snapshot.file_format import GroupPart, SnapshotWriter, TableId
 from funke.engine.state_processor.savepoint_writing import (
     Changes,
-    copy_orders,
+    copy_commands,
     copy_snapshot_file,
-    refuse_existing,
+    reject_existing,
     write_metadata,
 )
 from funke.engine.state_processor.state_parts import PIECE_BYTES, keyed_pieces, read_chunks, read_own
@@ -62,7 +62,7 @@ def values_of(savepoint: Savepoint, operator_id: str) -> dict[int, Any]:
 
 
 def copied(base: Savepoint, folder: Path, changes: Changes) -> Savepoint:
-    handles = [copy_snapshot_file(order) for order in copy_orders(str(folder), base, changes)]
+    handles = [copy_snapshot_file(command) for command in copy_commands(str(folder), base, changes)]
     write_metadata(str(folder), base, changes, handles, [])
     return open_savepoint(str(folder))
 
@@ -136,7 +136,7 @@ def test_a_renamed_operator_has_all_its_state_under_the_new_id(two_operators: Sa
 
 def test_a_savepoint_is_never_written_over(savepoint: Savepoint) -> None:
     with pytest.raises(StateError, match=r"there is a savepoint in .* already"):
-        refuse_existing(savepoint.path)
+        reject_existing(savepoint.path)
 
 
 def test_large_files_are_read_in_several_pieces(savepoint: Savepoint) -> None:
@@ -147,7 +147,7 @@ def test_large_files_are_read_in_several_pieces(savepoint: Savepoint) -> None:
     assert len(values_of(replace(savepoint, snapshots=handles), OPERATOR_ID)) == COUNT
 
 
-def test_an_unknown_operator_is_refused_with_the_known_ones(savepoint: Savepoint) -> None:
+def test_an_unknown_operator_is_rejected_with_the_known_ones(savepoint: Savepoint) -> None:
     with pytest.raises(StateError, match=rf"no state of an operator with uid 'x'; .*'Operator' \({OPERATOR_ID}\)"):
         savepoint.require("unknown", "uid 'x'")
 
@@ -175,7 +175,7 @@ def test_a_missing_file_is_named(savepoint: Savepoint) -> None:
         keyed_pieces(savepoint, OPERATOR_ID)
 
 
-def test_damaged_metadata_is_told(savepoint: Savepoint) -> None:
+def test_damaged_metadata_is_reported(savepoint: Savepoint) -> None:
     path = Path(savepoint.path, "_metadata")
     content = bytearray(path.read_bytes())
     content[-5] ^= 1

@@ -45,5 +45,5 @@ class Opaque:
         (Opaque(), '"<opaque>"'),
     ],
 )
-def test_texts(value: Any, text: str | None) -> None:
+def test_strings(value: Any, text: str | None) -> None:
     assert to_value_text(value) == text

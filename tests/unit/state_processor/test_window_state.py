@@ -139,7 +139,7 @@ def test_the_state_of_a_trigger(tmp_path: Path) -> None:
     assert sorted(found) == [("a", 3, 3), ("b", 1, 1)]
 
 
-def test_reading_windows_in_the_wrong_way_is_refused(tmp_path: Path) -> None:
+def test_reading_windows_in_the_wrong_way_is_rejected(tmp_path: Path) -> None:
     operation = window(TumblingEventTimeWindows.of(Time.seconds(1)), reduce=add)
     savepoint = savepoint_of(tmp_path, write_state(tmp_path, operation, VALUES, TIMES, key=key))
     with pytest.raises(StateError, match=r"keep a reduced value, and not all elements: read them with reduce\(\)"):

@@ -1,4 +1,4 @@
-"""Which inserts keep rows by primary key, or need rows before updates, and which are refused; as in PyFlink 2.3."""
+"""Which inserts keep rows by primary key, or need rows before updates, and which are rejected; as in PyFlink 2.3."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_what_is_planned(
         (f"COMPILE PLAN '/tmp/never-written.json' FOR INSERT INTO upsert_v {MAXIMA}", "upsert key: [k]. This"),
     ],
 )  # fmt: skip
-def test_what_is_refused(t_env: TableEnvironment, statement: str, words: str) -> None:
+def test_what_is_rejected(t_env: TableEnvironment, statement: str, words: str) -> None:
     t_env.get_config().set("table.exec.sink.require-on-conflict", "true")
     with pytest.raises(ValidationException) as caught:
         t_env.execute_sql(statement)
@@ -121,8 +121,8 @@ def test_what_is_refused(t_env: TableEnvironment, statement: str, words: str) ->
 
 def test_who_says_nothing_gets_the_last_row(t_env: TableEnvironment, caplog: pytest.LogCaptureFixture) -> None:
     assert planned(t_env, f"INSERT INTO upsert_v {MAXIMA}") == (MATERIALIZED, "[I,UB,UA]")
-    (told,) = {each.getMessage() for each in caplog.records}
-    assert "upsert_v are kept by its primary key [v], which is not the upsert key of the query ([k])" in told
+    (reported,) = {each.getMessage() for each in caplog.records}
+    assert "upsert_v are kept by its primary key [v], which is not the upsert key of the query ([k])" in reported
     caplog.clear()
     # Programs that only add rows have always written them by key.
     for table in ("upsert_k", "jdbc_k", "hole_k"):
@@ -156,7 +156,7 @@ def test_a_stored_plan_keeps_what_is_done(t_env: TableEnvironment, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("key", "mode", "is_refused"),
+    ("key", "mode", "is_rejected"),
     [
         ("c", ChangelogMode.upsert(), True),
         ("c", None, True),
@@ -165,13 +165,13 @@ def test_a_stored_plan_keeps_what_is_done(t_env: TableEnvironment, tmp_path: Pat
         ("k", None, False),
     ],
 )
-def test_streams_with_a_primary_key(key: str, mode: Any, is_refused: bool) -> None:
+def test_streams_with_a_primary_key(key: str, mode: Any, is_rejected: bool) -> None:
     t_env = StreamTableEnvironment.create(StreamExecutionEnvironment.get_execution_environment())
     t_env.get_config().set("table.exec.sink.require-on-conflict", "true")
     t_env.execute_sql("CREATE TABLE t (k STRING) WITH ('connector' = 'datagen')")
     counts = t_env.sql_query("SELECT COUNT(*) AS c, k FROM t GROUP BY k")
     schema = Schema.new_builder().column("c", "BIGINT NOT NULL").column("k", "STRING NOT NULL").primary_key(key).build()
-    if not is_refused:
+    if not is_rejected:
         t_env.to_changelog_stream(counts, schema, mode)
         return
     with pytest.raises(ValidationException, match=r"sink\$1\*'. Primary key: \[c\], upsert key: \[k\]"):

@@ -45,7 +45,7 @@ SHOWN = [
 
 
 @pytest.mark.parametrize(("data_type", "shown", "name"), SHOWN)
-def test_texts(data_type: DataType, shown: str, name: str) -> None:
+def test_strings(data_type: DataType, shown: str, name: str) -> None:
     assert (repr(data_type), str(data_type)) == (shown, name)
     assert hash(data_type) == hash(name)
 
@@ -212,6 +212,6 @@ def test_an_interval_goes_from_large_to_small() -> None:
         lambda: DayTimeIntervalType(DAY_TIME.DAY, 3, 4),
     ],
 )
-def test_wrong_parameters_are_refused_as_in_pyflink(make: Any) -> None:
+def test_wrong_parameters_are_rejected_as_in_pyflink(make: Any) -> None:
     with pytest.raises(AssertionError):
         make()

@@ -164,12 +164,12 @@ def test_table_config() -> None:
 
 
 @pytest.mark.parametrize(("dialect", "message"), [("hive", "identifier 'hive'"), ("other", r"SqlDialect\.OTHER")])
-def test_statements_of_a_dialect_without_a_parser_are_refused(dialect: str, message: str) -> None:
+def test_statements_of_a_dialect_without_a_parser_are_rejected(dialect: str, message: str) -> None:
     t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     t_env.get_config().set("table.sql-dialect", dialect)
-    for refused in (t_env.sql_query, t_env.execute_sql, t_env.explain_sql, t_env.compile_plan_sql):
+    for rejected in (t_env.sql_query, t_env.execute_sql, t_env.explain_sql, t_env.compile_plan_sql):
         with pytest.raises(Exception, match=message):
-            refused("SELECT 1")
+            rejected("SELECT 1")
 
 
 def test_a_zone_is_checked_where_it_is_read() -> None:
@@ -293,6 +293,6 @@ def test_small_values() -> None:
 
 
 @pytest.mark.parametrize("make", [lambda: HiveCatalog("hive"), HiveModule, lambda: Catalog.get_procedure(None, None)])
-def test_what_is_refused(make: Callable[[], Any]) -> None:
+def test_what_is_rejected(make: Callable[[], Any]) -> None:
     with pytest.raises(UnsupportedFeatureError):
         make()

@@ -46,7 +46,7 @@ BROKEN_IN_PYFLINK = {
 }
 # Options of a descriptor stand in the order of Java's hashes there, sorted here.
 UNORDERED = {"descriptor", "descriptor with format", "descriptor with key format"}
-# PyFlink fails at making a key or at showing a view; Hive's dialect is refused here.
+# PyFlink fails at making a key or at showing a view; Hive's dialect is rejected here.
 OTHERWISE = {"resolved schema of columns", "constraint", "catalog view", "config set"}
 
 

@@ -1,4 +1,4 @@
-"""Joins of the Table API: columns, plans and refusals are those of PyFlink 2.3, where they were recorded."""
+"""Joins of the Table API: columns, plans and rejections are those of PyFlink 2.3, where they were recorded."""
 
 from __future__ import annotations
 

@@ -56,14 +56,14 @@ def test_a_catalog_keeps_models(catalog: Catalog) -> None:
 
 def test_models_that_are_there_already_or_not_at_all(catalog: Catalog) -> None:
     catalog.create_model(SECOND, model(), False)
-    for refused in (
+    for rejected in (
         lambda: catalog.create_model(FIRST, model(), False),
         lambda: catalog.rename_model(SECOND, "m1", False),
     ):
         with pytest.raises(
             ModelAlreadyExistException, match=r"^Model db1\.m1 already exists in Catalog default_catalog\.$"
         ):
-            refused()
+            rejected()
     with pytest.raises(DatabaseNotExistException):
         catalog.create_model(NOWHERE, model(), False)
     for missing in (

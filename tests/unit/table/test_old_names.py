@@ -1,4 +1,4 @@
-"""Names of Flink 1.x: what they are called today is noted once, what cannot be is refused with the user's line."""
+"""Names of Flink 1.x: what they are called today is noted once, what cannot be is rejected with the user's line."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ def test_properties_become_options_of_today(properties: dict[str, str], options:
 
 
 @pytest.mark.parametrize(
-    ("refused", "error", "message"),
+    ("rejected", "error", "message"),
     [
         (lambda _: modern_options({**KAFKA, "connector.topics": "x"}), ValidationException, "'connector.topics'"),
         (lambda _: get_gateway(), UnsupportedFeatureError, "write functions in Python"),
@@ -257,10 +257,10 @@ def test_properties_become_options_of_today(properties: dict[str, str], options:
         ),
     ],
 )
-def test_what_cannot_be_is_refused(
-    refused: Callable[[TableEnvironment], Any], error: type[Exception], message: str, t_env: StreamTableEnvironment
+def test_what_cannot_be_is_rejected(
+    rejected: Callable[[TableEnvironment], Any], error: type[Exception], message: str, t_env: StreamTableEnvironment
 ) -> None:
     with pytest.raises(error, match=message) as raised:
-        refused(t_env)
+        rejected(t_env)
     if "topics" not in message:  # what a table's options mean is looked at when it is read
         assert "in your job: test_old_names.py" in str(raised.value)

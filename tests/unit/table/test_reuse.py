@@ -130,7 +130,7 @@ def test_other_tables_are_read_by_themselves() -> None:
     assert source_count(t_env, GREATER[0], hinted) == 2
 
 
-def test_a_second_reader_of_a_replication_slot_is_refused() -> None:
+def test_a_second_reader_of_a_replication_slot_is_rejected() -> None:
     t_env = t_env_of()
     t_env.execute_sql("""
         CREATE TABLE changes (a INT, b STRING) WITH (

@@ -36,7 +36,7 @@ def test_fields_are_found() -> None:
         TYPED[1.0]  # type: ignore[call-overload]
 
 
-def test_texts() -> None:
+def test_strings() -> None:
     assert repr(TYPED) == "RowType(RowField(a, IntType(true), a number),RowField(b, DateType(true), ...))"
     assert (str(TYPED), str(TYPED["a"])) == ("ROW", "RowField(a, INT)")
 
@@ -88,7 +88,7 @@ def test_values_that_need_no_conversion_stay(row: Any, stored: Any) -> None:
     assert PLAIN.to_sql_type(row) == stored
 
 
-def test_what_is_no_row_is_refused() -> None:
+def test_what_is_no_row_is_rejected() -> None:
     with pytest.raises(ValueError, match="5 is not a row"):
         TYPED.to_sql_type(5)
 

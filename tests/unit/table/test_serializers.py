@@ -32,7 +32,7 @@ def test_columns_are_written_and_read() -> None:
     ] * 2
 
 
-def test_a_column_of_another_type_is_told() -> None:
+def test_a_column_of_another_type_is_reported() -> None:
     serializer = ArrowSerializer(create_arrow_schema(["a"], [DataTypes.INT()]), DataTypes.ROW(TYPE.fields[:1]), "UTC")
 
     with pytest.raises(RuntimeError, match="int32"):

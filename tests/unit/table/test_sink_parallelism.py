@@ -77,7 +77,7 @@ def test_as_many_as_make_the_rows(
         ("plain", "FORCE", False),
     ],
 )
-def test_rows_of_a_key_are_brought_together_as_told(
+def test_rows_of_a_key_are_brought_together_as_declared(
     t_env: Any, engine: FakeEngine, table: str, choice: str, is_hashed: bool
 ) -> None:
     t_env.get_config().set("table.exec.sink.keyed-shuffle", choice)
@@ -86,7 +86,9 @@ def test_rows_of_a_key_are_brought_together_as_told(
 
 
 @pytest.mark.parametrize(("table", "is_hashed"), [("keyed_three", True), ("keyed_four", False)])
-def test_rows_are_kept_by_primary_key_in_one_place(t_env: Any, engine: FakeEngine, table: str, is_hashed: bool) -> None:
+def test_rows_are_kept_by_primary_key_in_one_subtask(
+    t_env: Any, engine: FakeEngine, table: str, is_hashed: bool
+) -> None:
     query = "SELECT CAST(c AS INT), CAST(n AS BIGINT) FROM (SELECT n, COUNT(*) AS c FROM numbers GROUP BY n)"
     t_env.get_config().set("table.exec.sink.keyed-shuffle", "NONE")
     t_env.execute_sql(f"INSERT INTO {table} {query} ON CONFLICT DO DEDUPLICATE")

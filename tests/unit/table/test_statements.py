@@ -113,7 +113,7 @@ def test_a_table_is_altered(t_env: TableEnvironment) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "refused"),
+    ("change", "rejected"),
     [
         ("DROP nosuch", "The column `nosuch` does not exist in the base table."),
         ("ADD a INT", "Column `a` already exists in the table."),
@@ -123,10 +123,10 @@ def test_a_table_is_altered(t_env: TableEnvironment) -> None:
         ("ADD WATERMARK FOR ts AS ts", "The base table has already defined the watermark strategy."),
     ],
 )
-def test_what_cannot_be_altered(t_env: TableEnvironment, change: str, refused: str) -> None:
+def test_what_cannot_be_altered(t_env: TableEnvironment, change: str, rejected: str) -> None:
     with pytest.raises(ValidationException) as caught:
         t_env.execute_sql(f"ALTER TABLE src {change}")
-    assert f"Failed to execute ALTER TABLE statement.\n{refused}" in str(caught.value)
+    assert f"Failed to execute ALTER TABLE statement.\n{rejected}" in str(caught.value)
 
 
 def test_a_table_like_another(t_env: TableEnvironment) -> None:
@@ -194,7 +194,7 @@ def test_catalogs_and_databases(t_env: TableEnvironment) -> None:
         ("INSERT INTO snk (zz) SELECT 1", SqlValidationError, "Unknown target column 'zz'"),
     ],
 )
-def test_what_is_refused(t_env: TableEnvironment, statement: str, error: type[FunkeError], message: str) -> None:
+def test_what_is_rejected(t_env: TableEnvironment, statement: str, error: type[FunkeError], message: str) -> None:
     with pytest.raises(error) as caught:
         t_env.execute_sql(statement)
     assert message in str(caught.value)
@@ -272,7 +272,7 @@ def test_tables_by_descriptors(t_env: TableEnvironment) -> None:
 plus_one = udf(lambda x: x + 1, result_type=DataTypes.BIGINT())
 
 
-def test_functions_by_their_place_in_python(t_env: TableEnvironment) -> None:
+def test_functions_by_their_python_path(t_env: TableEnvironment) -> None:
     t_env.execute_sql(f"CREATE FUNCTION plus_one AS '{__name__}.plus_one' LANGUAGE PYTHON")
     t_env.execute_sql("CREATE TEMPORARY SYSTEM FUNCTION lost AS 'no_module.of_this_name' LANGUAGE PYTHON")
     query = "SELECT default_database.plus_one(a), plus_one(1) FROM src"

@@ -1,4 +1,4 @@
-"""Structured values: rows with the name of a class; types, texts and refusals were recorded with PyFlink 2.3."""
+"""Structured values: rows with the name of a class; types, texts and rejections were recorded with PyFlink 2.3."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_values_are_printed_with_names(t_env: TableEnvironment, expression: str,
         ("OBJECT_OF('com.x.User', 'name')", "OBJECT_OF"),
     ],
 )
-def test_what_is_refused(t_env: TableEnvironment, expression: str, message: str) -> None:
+def test_what_is_rejected(t_env: TableEnvironment, expression: str, message: str) -> None:
     with pytest.raises(FunkeError, match=message):
         t_env.sql_query(f"SELECT {expression}")
 
@@ -86,10 +86,10 @@ def test_tables_have_structured_columns(t_env: TableEnvironment) -> None:
         assert "`u` STRUCTURED<'com.x.User', `name` VARCHAR(2147483647), `age` INT NOT NULL>" in next(iter(rows))[0]
 
 
-def test_types_are_told_apart_by_their_class() -> None:
-    texts = ("STRUCTURED<'a', `f` INT>", "STRUCTURED<'b', `f` INT>", "ROW<`f` INT>")
-    types = [from_sql_text(each) for each in texts]
-    assert [to_full_sql_text(each) for each in types] == list(texts)
+def test_types_are_distinguished_by_their_class() -> None:
+    strings = ("STRUCTURED<'a', `f` INT>", "STRUCTURED<'b', `f` INT>", "ROW<`f` INT>")
+    types = [from_sql_text(each) for each in strings]
+    assert [to_full_sql_text(each) for each in types] == list(strings)
     assert len({to_sql_text(each) for each in types}) == 3 and types[0] != types[1] and types[0] != types[2]
 
 

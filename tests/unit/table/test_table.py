@@ -1,4 +1,4 @@
-"""Tables before they run: the columns that each step gives, and what is refused with Flink's words."""
+"""Tables before they run: the columns that each step gives, and what is rejected with Flink's words."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def t_env() -> TableEnvironment:
 
 @pytest.fixture
 def table(t_env: TableEnvironment) -> Table:
-    place = DataTypes.ROW([DataTypes.FIELD("x", DataTypes.INT()), DataTypes.FIELD("y", DataTypes.STRING())])
-    fields = {"a": DataTypes.BIGINT(), "b": DataTypes.STRING(), "k": place}
+    index = DataTypes.ROW([DataTypes.FIELD("x", DataTypes.INT()), DataTypes.FIELD("y", DataTypes.STRING())])
+    fields = {"a": DataTypes.BIGINT(), "b": DataTypes.STRING(), "k": index}
     row_type = DataTypes.ROW([DataTypes.FIELD(*each) for each in fields.items()])
     return t_env.from_elements([(1, "Hi", (1, "x"))], row_type)
 
@@ -86,7 +86,7 @@ def test_steps_give_columns(table: Table, step: Callable[[Table], Table], wanted
         (lambda t: t.flat_map(col("a") + 1), "Only a table function can be used in the flatMap operator."),
     ],
 )
-def test_steps_that_are_refused(table: Table, step: Callable[[Table], Any], message: str) -> None:
+def test_steps_that_are_rejected(table: Table, step: Callable[[Table], Any], message: str) -> None:
     with pytest.raises(ValidationException) as caught:
         step(table)
     assert message in str(caught.value)
@@ -185,7 +185,7 @@ def test_types_of_elements_are_found(t_env: TableEnvironment) -> None:
         ([(1, 2)], DataTypes.ROW([DataTypes.FIELD("a", DataTypes.INT())]), ValueError, "Length of object (2) does not"),
     ],
 )
-def test_elements_that_are_refused(
+def test_elements_that_are_rejected(
     t_env: TableEnvironment, elements: list[Any], schema: Any, error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error) as caught:

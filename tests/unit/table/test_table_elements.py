@@ -85,7 +85,7 @@ def test_a_frame_must_fit_its_schema(values: list[Any], data_type: DataType, mes
         frame_relation(frame, DataTypes.ROW([DataTypes.FIELD("a", data_type)]), UTC)
 
 
-def test_columns_of_a_frame_are_taken_by_place() -> None:
+def test_columns_of_a_frame_are_taken_by_index() -> None:
     frame = pd.DataFrame({"a": [1], "b": [2]})
     fields = [DataTypes.FIELD("b", DataTypes.INT()), DataTypes.FIELD("a", DataTypes.DOUBLE())]
     assert frame_relation(frame, DataTypes.ROW(fields), UTC).rows == ((1, 2.0),)

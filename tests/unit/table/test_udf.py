@@ -165,7 +165,7 @@ def test_a_function_of_pandas_is_called_once_with_all_rows() -> None:
         (lambda: udtf(lambda: [], result_types=[5]), TypeError, "Invalid result_type: result_type should be"),
     ],
 )
-def test_what_is_refused(make: Callable[[], Any], error: type[Exception], text: str) -> None:
+def test_what_is_rejected(make: Callable[[], Any], error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         make()
 

@@ -1,4 +1,4 @@
-"""Tables that no connector reads: the Table API shows their columns, and refuses them when a job is planned."""
+"""Tables that no connector reads: the Table API shows their columns, and rejects them when a job is planned."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SCHEMA = (
     .column_by_expression("b", "UPPER(a)")
     .build()
 )
-REFUSAL = "Unable to create a source for reading table"
+REJECTION = "Unable to create a source for reading table"
 
 
 @pytest.fixture(params=[True, False])
@@ -45,7 +45,7 @@ def sink_only(t_env: TableEnvironment) -> Table:
 
 
 @pytest.mark.parametrize("make", [unknown, sink_only])
-def test_columns_are_shown_and_jobs_refused(
+def test_columns_are_shown_and_jobs_rejected(
     t_env: TableEnvironment, make: Callable[[TableEnvironment], Table], capsys: pytest.CaptureFixture[str]
 ) -> None:
     table = make(t_env)
@@ -56,19 +56,19 @@ def test_columns_are_shown_and_jobs_refused(
     assert chosen.get_schema().get_field_names() == ["b", "_c1"]
     printed = TableDescriptor.for_connector("print").build()
     for attempt in (chosen.explain, chosen.execute, chosen.to_pandas, lambda: chosen.execute_insert(printed)):
-        with pytest.raises(ValidationException, match=REFUSAL):
+        with pytest.raises(ValidationException, match=REJECTION):
             attempt()
 
 
-def test_a_query_in_sql_is_refused_at_once(t_env: TableEnvironment) -> None:
+def test_a_query_in_sql_is_rejected_at_once(t_env: TableEnvironment) -> None:
     t_env.execute_sql("CREATE TABLE t (a INT) WITH ('connector' = 'fake')")
 
-    with pytest.raises(ValidationException, match=REFUSAL):
+    with pytest.raises(ValidationException, match=REJECTION):
         t_env.sql_query("SELECT a FROM t")
 
 
-def test_a_stream_is_refused() -> None:
+def test_a_stream_is_rejected() -> None:
     t_env = StreamTableEnvironment.create(StreamExecutionEnvironment.get_execution_environment())
 
-    with pytest.raises(ValidationException, match=REFUSAL):
+    with pytest.raises(ValidationException, match=REJECTION):
         t_env.to_data_stream(unknown(t_env))

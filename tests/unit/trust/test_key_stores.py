@@ -84,7 +84,7 @@ def test_what_is_wrong_with_a_key_store_is_said(
 
 
 @pytest.mark.parametrize("content", [b"-----BEGIN NOTHING-----\n", OWN.to_pem().partition(b"-----BEGIN CERT")[0], b"x"])
-def test_a_trust_store_without_certificates_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_a_trust_store_without_certificates_is_rejected(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(ConfigurationError, match=r"security\.ssl\.internal\.truststore: '.*/t'"):
         trust_store(tmp_path / "t", content).trust_in(context())
 

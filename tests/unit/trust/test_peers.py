@@ -79,12 +79,12 @@ def test_the_secret_itself_is_never_sent() -> None:
     assert SECRET not in recorders[0].sent + recorders[0].received
 
 
-def test_a_caller_without_the_secret_is_refused() -> None:
+def test_a_caller_without_the_secret_is_rejected() -> None:
     _, listener = greet(lambda c: prove_to_listener(c, b"x" * 32), lambda c: prove_to_caller(c, SECRET))
     assert isinstance(listener, UntrustedError)
 
 
-def test_a_listener_without_the_secret_is_refused() -> None:
+def test_a_listener_without_the_secret_is_rejected() -> None:
     def pretend(connection: socket.socket) -> None:
         connection.sendall(b"n" * 32)
         connection.recv(64)
@@ -103,7 +103,7 @@ def test_a_listener_cannot_answer_with_the_callers_own_proof() -> None:
     assert isinstance(caller, UntrustedError)
 
 
-def test_a_recorded_greeting_is_of_no_use() -> None:
+def test_a_recorded_handshake_is_of_no_use() -> None:
     recorders: list[Recorder] = []
 
     def record(connection: socket.socket) -> None:

@@ -1,4 +1,4 @@
-"""Folders and files that a stranger has made, or may look into, are refused."""
+"""Folders and files that a stranger has made, or may look into, are rejected."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_the_run_folder_goes_with_its_process_and_not_with_a_fork_of_it() -> Non
     assert not os.path.exists(folder)
 
 
-def test_a_squatted_folder_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_squatted_folder_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     squatted = tmp_path / "squatted"
     squatted.mkdir(mode=0o700)
     give_away(squatted, monkeypatch)
@@ -67,7 +67,7 @@ def test_a_squatted_folder_is_refused(tmp_path: Path, monkeypatch: pytest.Monkey
         make_private_folder("slot-", str(squatted))
 
 
-def test_a_link_to_a_folder_is_refused(tmp_path: Path) -> None:
+def test_a_link_to_a_folder_is_rejected(tmp_path: Path) -> None:
     own = tmp_path / "own"
     own.mkdir(mode=0o700)
     link = tmp_path / "link"
@@ -76,7 +76,7 @@ def test_a_link_to_a_folder_is_refused(tmp_path: Path) -> None:
         open_private_folder(str(link))
 
 
-def test_a_folder_that_others_may_enter_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_others_may_enter_is_rejected(tmp_path: Path) -> None:
     shared = tmp_path / "shared"
     shared.mkdir(mode=0o755)
     with pytest.raises(UntrustedError, match="chmod 700"):

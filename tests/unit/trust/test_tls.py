@@ -106,7 +106,7 @@ def wire_of(connection: socket.socket) -> socket.socket:
 
 @pytest.mark.parametrize("version", ["TLSv1.2", "TLSv1.3"])
 @pytest.mark.parametrize("who", ["nobody", "a stranger", "one of yesterday", "one without tls", "one without a secret"])
-def test_others_are_refused(own: TlsSettings, tmp_path: Path, who: str, version: str) -> None:
+def test_others_are_rejected(own: TlsSettings, tmp_path: Path, who: str, version: str) -> None:
     own = replace(own, versions=(version, version))
     listening = Listening(own)
     foreign = Authority()
@@ -169,7 +169,7 @@ def test_only_the_named_certificate_will_do(own: TlsSettings, tmp_path: Path) ->
 
 
 def test_those_who_say_nothing_are_let_go_in_time(own: TlsSettings, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(greeter, "_GREETING_S", 0.5)
+    monkeypatch.setattr(greeter, "_HANDSHAKE_S", 0.5)
     listening = Listening(own)
     with socket.create_connection(("127.0.0.1", listening.port), 10) as silent:
         assert silent.recv(1) == b""

@@ -66,7 +66,7 @@ REFERENCE = [
     (T.BASIC_ARRAY(T.INT()), (1, None, 2), [1, None, 2]),
     (T.LIST(T.INT()), [1, 2], [1, 2]),
 ]
-# PyFlink cannot collect these, or refuses them; the rule is the same.
+# PyFlink cannot collect these, or rejects them; the rule is the same.
 FURTHER = [
     (
         T.SQL_TIMESTAMP(),
@@ -201,6 +201,6 @@ def test_collections_take_numbers_as_text(type_info: TypeInformation, value: Any
 
 
 @pytest.mark.parametrize("type_info", [T.TUPLE([T.INT(), T.INT()]), T.ROW([T.INT(), T.INT()])], ids=repr)
-def test_collections_refuse_fields_too_many(type_info: TypeInformation) -> None:
+def test_collections_reject_fields_too_many(type_info: TypeInformation) -> None:
     with pytest.raises(TypeMismatchError, match="needs 2 fields, got 3"):
         collection_type(type_info).coerce_list([(1, 2, 3)])

@@ -73,6 +73,6 @@ class Odd:
         ([Colour.RED], ["RED"]),
     ],
 )
-def test_what_json_does_not_know_is_told_in_words(value: Any, written: Any) -> None:
+def test_what_json_does_not_know_is_reported_in_words(value: Any, written: Any) -> None:
     assert to_json(value) == written
     json.dumps(to_json(value), allow_nan=False)

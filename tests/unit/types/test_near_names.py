@@ -118,5 +118,5 @@ def test_commands_and_their_options(arguments: list[str], meant: str, capsys: py
         code: object = main(arguments)
     except SystemExit as ended:
         code = ended.code
-    told = capsys.readouterr().err
-    assert code in (1, 2) and meant in told and "hush" not in told
+    reported = capsys.readouterr().err
+    assert code in (1, 2) and meant in reported and "hush" not in reported

@@ -34,7 +34,7 @@ LocalKind = LocalTimeTypeInfo.TimeType
     ("type_info", "value", "text"),
     [
         (T.ROW(MIXED), Row(*VALUES), f"+I[{', '.join(JAVA_FIELDS)}]"),
-        (T.TUPLE(MIXED), tuple(VALUES), f"({','.join(JAVA_FIELDS)})"),  # PyFlink refuses None in a tuple
+        (T.TUPLE(MIXED), tuple(VALUES), f"({','.join(JAVA_FIELDS)})"),  # PyFlink rejects None in a tuple
         (T.ROW([T.STRING()]), Row.of_kind(RowKind.UPDATE_BEFORE, "u"), "-U[u]"),
         (T.ROW([T.OBJECT_ARRAY(T.ROW([T.STRING(), T.INT()]))]), Row([Row("a", 1)]), "+I[[+I[a, 1]]]"),
         (T.LIST(T.INT()), [1, 2], "[1, 2]"),

@@ -169,5 +169,5 @@ class CassandraSink(KeptSettings):
             return self._keep(enable_ignore_null_fields=True)
 
         def build(self) -> CassandraSink:
-            """Refuse: the connector does not work yet."""
+            """Reject: the connector does not work yet."""
             raise UnsupportedFeatureError("Cassandra sink", "the Cassandra connector is not available yet")

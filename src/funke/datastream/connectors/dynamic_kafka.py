@@ -136,5 +136,5 @@ class DynamicKafkaSourceBuilder(KeptSettings):
         return self._keep(client_id_prefix=prefix)
 
     def build(self) -> DynamicKafkaSource:
-        """Refuse: the connector does not work yet."""
+        """Reject: the connector does not work yet."""
         raise UnsupportedFeatureError("Dynamic Kafka source", _REASON)

@@ -109,7 +109,7 @@ class ElasticsearchSinkBuilderBase(KeptSettings, ABC):
         return self._keep(socket_timeout=timeout)
 
     def build(self) -> ElasticsearchSink:
-        """Refuse: the connector does not work yet."""
+        """Reject: the connector does not work yet."""
         raise UnsupportedFeatureError("Elasticsearch sink", "the Elasticsearch connector is not available yet")
 
 

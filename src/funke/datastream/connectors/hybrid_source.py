@@ -29,5 +29,5 @@ class HybridSourceBuilder:
         return self
 
     def build(self) -> HybridSource:
-        """Refuse: the connector does not work yet."""
+        """Reject: the connector does not work yet."""
         raise UnsupportedFeatureError("Hybrid source", "sources cannot be read one after the other yet")

@@ -154,7 +154,7 @@ class KinesisStreamsSinkBuilder(KeptSettings):
         return self._keep(max_record_size_in_bytes=max_record_size_in_bytes)
 
     def build(self) -> KinesisStreamsSink:
-        """Refuse: the connector does not work yet."""
+        """Reject: the connector does not work yet."""
         raise UnsupportedFeatureError("Kinesis streams sink", _REASON)
 
 
@@ -211,5 +211,5 @@ class KinesisFirehoseSinkBuilder(KeptSettings):
         return self._keep(max_record_size_in_bytes=max_record_size_in_bytes)
 
     def build(self) -> KinesisFirehoseSink:
-        """Refuse: the connector does not work yet."""
+        """Reject: the connector does not work yet."""
         raise UnsupportedFeatureError("Kinesis firehose sink", _REASON)

@@ -209,7 +209,7 @@ class PulsarSourceBuilder(KeptSettings):
         return self._keep_properties(config)
 
     def build(self) -> PulsarSource:
-        """Refuse: the connector does not work yet."""
+        """Reject: the connector does not work yet."""
         raise UnsupportedFeatureError("Pulsar source", _REASON)
 
 
@@ -300,5 +300,5 @@ class PulsarSinkBuilder(KeptSettings):
         return self._keep_properties(config)
 
     def build(self) -> PulsarSink:
-        """Refuse: the connector does not work yet."""
+        """Reject: the connector does not work yet."""
         raise UnsupportedFeatureError("Pulsar sink", _REASON)

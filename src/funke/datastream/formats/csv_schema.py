@@ -119,7 +119,7 @@ class CsvSchemaBuilder:
         return self
 
     def set_any_property_name(self, name: str) -> CsvSchemaBuilder:
-        """Name what lies beyond the last column; Flink's reader refuses such cells, and so does Funke's."""
+        """Name what lies beyond the last column; Flink's reader rejects such cells, and so does Funke's."""
         self.any_property_name = name
         return self
 

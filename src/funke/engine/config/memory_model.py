@@ -5,7 +5,7 @@
                   = heap + off-heap                                                                       (driver)
 
 A part is a fraction of a whole, kept between its least and its greatest size; what is left is the task heap or, where
-that is named, the network's share. Sizes that contradict each other are refused.
+that is named, the network's share. Sizes that contradict each other are rejected.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ _FILE_URI = re.compile(r"file:(?://(?P<host>[^/]*)(?=/|$))?", re.IGNORECASE)
 def without_file_scheme(path: str) -> str | None:
     """The path in a `file:` URI; None for everything else.
 
-    A URI that names another host is refused, as Flink does: this machine's files are meant by none.
+    A URI that names another host is rejected, as Flink does: this machine's files are meant by none.
 
     >>> without_file_scheme("file:///tmp/a"), without_file_scheme("file:/tmp/a"), without_file_scheme("/tmp/a")
     ('/tmp/a', '/tmp/a', None)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from funke.engine.connectors.sequence import NumberRange, SequenceReader
 from funke.engine.connectors.source import Batch, Source, Split, SplitEnumerator
 from funke.engine.errors import ConfigurationError
-from funke.engine.operators.records.slice_pacer import SlicePacer
+from funke.engine.operators.records.slice_sizer import SliceSizer
 from funke.engine.operators.time.clock import Clock, SystemClock
 
 if TYPE_CHECKING:
@@ -191,9 +191,9 @@ class GeneratorReader(SequenceReader):
 
     def read(self, split: Split) -> Generator[Batch, None, Any]:
         """Yield the values of a range of indices."""
-        pacer = SlicePacer()
+        sizer = SliceSizer()
         for batch, _ in super().read(split):
-            for indices, _ in pacer.slices(batch, None):
+            for indices, _ in sizer.slices(batch, None):
                 yield self._batch(list(map(self._function, indices)))
 
     def _batch(self, values: list[Any]) -> Batch:

@@ -190,7 +190,7 @@ class FunctionSink(Sink):
     function: Any
 
     def __post_init__(self) -> None:
-        """Refuses an object that cannot be called before a job is started with it."""
+        """Rejects an object that cannot be called before a job is started with it."""
         if not callable(getattr(self.function, "invoke", None)) and not callable(self.function):
             raise ConfigurationError(
                 f"a sink needs a method invoke(value, context) or must be callable, got {type(self.function).__name__}"

@@ -26,7 +26,7 @@ _WAIT_SECONDS = 0.2
 class SocketSource(Source):
     """Splits what comes at a delimiter; ends when the other side closes.
 
-    After a lost or refused connection it tries again up to `max_retries` times, without end when that is -1. While the
+    After a lost or rejected connection it tries again up to `max_retries` times, without end when that is -1. While the
     job is behind, no more than `capacity` lines are buffered; then the socket is not read, and the other side waits.
     """
 

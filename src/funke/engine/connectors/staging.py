@@ -13,7 +13,7 @@ from funke.engine.connectors.file_sink.storage import Storage, open_storage, to_
 from funke.engine.connectors.sink import SlotCommit, WriterContext
 from funke.engine.errors import SinkError
 
-__all__ = ["DamagedStagedDataError", "StagedData", "Stager", "awaited", "self_contained"]
+__all__ = ["DamagedStagedDataError", "StagedData", "UnitWriter", "awaited", "self_contained"]
 
 _LENGTH = struct.Struct(">Q")
 # The length of a piece and its CRC-32.
@@ -108,7 +108,7 @@ def _file_name(writer: str, number: int) -> str:
     return f"{writer}-{number}.staged"
 
 
-class Stager:
+class UnitWriter:
     """Stages the data of one writer, in files if the job has a folder for them."""
 
     def __init__(self, context: WriterContext) -> None:

@@ -123,8 +123,8 @@ class CsvFileFormat(LineFormat):
         try:
             arrays = [self._to_array(*pair) for pair in zip(self.columns, self._parse(data, _cell_type))]
         except pa.ArrowInvalid:
-            texts = self._values_of_text(data)
-            arrays = [_array_of(column, values) for column, values in zip(self.columns, texts)]
+            strings = self._values_of_text(data)
+            arrays = [_array_of(column, values) for column, values in zip(self.columns, strings)]
         return pa.RecordBatch.from_arrays(arrays, [column.name for column in self.columns])
 
     def _to_array(self, column: CsvColumn, cells: Any) -> Any:
@@ -146,22 +146,22 @@ class CsvFileFormat(LineFormat):
         except pa.ArrowInvalid as error:
             # Arrow counts the rows of this chunk, which do not help to find the line in the file.
             raise ValueError(_ROW_NUMBER.sub("", str(error))) from None
-        return [self._read_texts(column, texts.to_pylist()) for column, texts in zip(self.columns, cells)]
+        return [self._read_strings(column, strings.to_pylist()) for column, strings in zip(self.columns, cells)]
 
     def _to_values(self, column: CsvColumn, cells: Any) -> list[Any]:
         if _is_boolean(column):
             cells = _to_booleans(cells)
         elif column.array_separator is not None or _basic_type(column) in _READ_FROM_TEXT:
-            return self._read_texts(column, cells.to_pylist())
+            return self._read_strings(column, cells.to_pylist())
         values: list[Any] = cells.to_pylist()
         return values
 
-    def _read_texts(self, column: CsvColumn, texts: list[str | None]) -> list[Any]:
+    def _read_strings(self, column: CsvColumn, strings: list[str | None]) -> list[Any]:
         read = _text_reader(column)
         try:
             if column.array_separator is not None:
-                return [self._read_array(text, column.array_separator, read) for text in texts]
-            return [None if text is None else read(text) for text in texts]
+                return [self._read_array(text, column.array_separator, read) for text in strings]
+            return [None if text is None else read(text) for text in strings]
         except ValueError as error:
             raise ValueError(f"column {column.name}: {error}") from None
 

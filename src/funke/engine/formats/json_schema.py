@@ -37,60 +37,60 @@ class _Converter:
     def __init__(self, root: Any) -> None:
         self._root = root
 
-    def convert(self, node: Any, place: str) -> TypeInformation:
+    def convert(self, node: Any, path: str) -> TypeInformation:
         if not isinstance(node, dict):
-            raise ConfigurationError(f"an object was expected in the JSON schema at {place}, got {node!r}")
+            raise ConfigurationError(f"an object was expected in the JSON schema at {path}, got {node!r}")
         if "$ref" in node:
-            return self.convert(self._resolve(node["$ref"], place), place)
+            return self.convert(self._resolve(node["$ref"], path), path)
         if "oneOf" in node:
-            return self._convert_alternatives(node["oneOf"], place)
+            return self._convert_alternatives(node["oneOf"], path)
         if "type" not in node:
-            raise ConfigurationError(f"no type could be found in the JSON schema at {place}")
-        return self._convert_type(node, self._single_type(node["type"], place), place)
+            raise ConfigurationError(f"no type could be found in the JSON schema at {path}")
+        return self._convert_type(node, self._single_type(node["type"], path), path)
 
-    def _single_type(self, declared: Any, place: str) -> str:
+    def _single_type(self, declared: Any, path: str) -> str:
         names = [name for name in declared if name != "null"] if isinstance(declared, list) else [declared]
         if len(names) != 1:
-            raise ConfigurationError(f"a union of several types is not supported in the JSON schema at {place}")
+            raise ConfigurationError(f"a union of several types is not supported in the JSON schema at {path}")
         return str(names[0])
 
-    def _convert_alternatives(self, alternatives: list[Any], place: str) -> TypeInformation:
+    def _convert_alternatives(self, alternatives: list[Any], path: str) -> TypeInformation:
         types = [node for node in alternatives if not (isinstance(node, dict) and node.get("type") == "null")]
         if len(types) != 1:
-            raise ConfigurationError(f"a union of several types is not supported in the JSON schema at {place}")
-        return self.convert(types[0], f"{place}/oneOf")
+            raise ConfigurationError(f"a union of several types is not supported in the JSON schema at {path}")
+        return self.convert(types[0], f"{path}/oneOf")
 
-    def _convert_type(self, node: dict[str, Any], name: str, place: str) -> TypeInformation:
+    def _convert_type(self, node: dict[str, Any], name: str, path: str) -> TypeInformation:
         if name == "object":
-            return self._convert_object(node, place)
+            return self._convert_object(node, path)
         if name == "array":
-            return self._convert_array(node, place)
+            return self._convert_array(node, path)
         if name == "string":
             return _convert_string(node)
         if name in ("number", "integer"):
             return Types.BIG_DEC()
         if name == "boolean":
             return Types.BOOLEAN()
-        raise ConfigurationError(f"type '{name}' is not supported in the JSON schema at {place}")
+        raise ConfigurationError(f"type '{name}' is not supported in the JSON schema at {path}")
 
-    def _convert_object(self, node: dict[str, Any], place: str) -> TypeInformation:
+    def _convert_object(self, node: dict[str, Any], path: str) -> TypeInformation:
         properties: dict[str, Any] = node.get("properties", {})
-        types = [self.convert(each, f"{place}/{name}") for name, each in properties.items()]
+        types = [self.convert(each, f"{path}/{name}") for name, each in properties.items()]
         return Types.ROW_NAMED(list(properties), types)
 
-    def _convert_array(self, node: dict[str, Any], place: str) -> TypeInformation:
+    def _convert_array(self, node: dict[str, Any], path: str) -> TypeInformation:
         items = node.get("items")
         if isinstance(items, list):
-            return Types.ROW([self.convert(each, f"{place}/items[{i}]") for i, each in enumerate(items)])
-        return Types.OBJECT_ARRAY(self.convert(items, f"{place}/items"))
+            return Types.ROW([self.convert(each, f"{path}/items[{i}]") for i, each in enumerate(items)])
+        return Types.OBJECT_ARRAY(self.convert(items, f"{path}/items"))
 
-    def _resolve(self, reference: str, place: str) -> Any:
+    def _resolve(self, reference: str, path: str) -> Any:
         if not reference.startswith("#"):
-            raise ConfigurationError(f"only references within the schema are supported, got '{reference}' at {place}")
+            raise ConfigurationError(f"only references within the schema are supported, got '{reference}' at {path}")
         node = self._root
         for part in reference.lstrip("#").strip("/").split("/"):
             if not isinstance(node, dict) or part not in node:
-                raise ConfigurationError(f"the reference '{reference}' at {place} points nowhere")
+                raise ConfigurationError(f"the reference '{reference}' at {path} points nowhere")
             node = node[part]
         return node
 

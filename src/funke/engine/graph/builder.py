@@ -24,7 +24,7 @@ streams into one input. Two inputs (a join) are two elements of `inputs`; a unio
 `parallelism` of a node is a number; or CURRENT, the builder's when the node is added (the default, as in Flink); or
 OF_INPUT, that of its first input, so that rows keep their order, unless records are repartitioned on their way; or
 None, the job's when it is submitted. `is_parallel=False` makes it one subtask for good: parallelism and maximum
-parallelism are 1, and setters refuse any other.
+parallelism are 1, and setters reject any other.
 
 What is rarely set (chaining, slot sharing group, description) is set on the node: `builder.node(ref)`.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from funke.engine.graph.operations import Operation
 from funke.engine.graph.partitioners import Partitioner
 from funke.engine.types.keys.key_groups import NEWEST_KEY_HASH
-from funke.engine.types.operator_place import OperatorPlace
+from funke.engine.types.operator_location import OperatorLocation
 
 if TYPE_CHECKING:
     from funke.engine.types.information.type_information import TypeInformation
@@ -36,9 +36,9 @@ class ChainedOperator:
     # Batches reach it in the form of columns; known where its operation is still packed.
     takes_columns: bool = False
 
-    def place(self, vertex_id: int | None = None, subtask: int | None = None) -> OperatorPlace:
+    def location(self, vertex_id: int | None = None, subtask: int | None = None) -> OperatorLocation:
         """The operator as something that can fail: in a subtask, or in the driver."""
-        return OperatorPlace(self.name, self.user_line, self.operator_id, vertex_id, subtask)
+        return OperatorLocation(self.name, self.user_line, self.operator_id, vertex_id, subtask)
 
 
 @dataclass(frozen=True)

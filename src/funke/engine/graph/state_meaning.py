@@ -101,7 +101,7 @@ def _from_plain(plain: dict[str, Any]) -> MeaningPart:
 class _PartMove:
     """Where a part was: its place among the parts, its first field, and the bits of its members; -1 if it is new."""
 
-    place: int
+    index: int
     start: int
     width: int
     bits: tuple[int, ...] = ()
@@ -117,7 +117,7 @@ class PartMoves:
         """The fields of an entry in the order that is wanted now."""
         found: list[Any] = []
         for each in self.parts:
-            if each.place < 0:
+            if each.index < 0:
                 found += [0] * each.width
             elif each.bits:
                 found.append(_with_bits(values[each.start], each.bits))
@@ -125,9 +125,9 @@ class PartMoves:
                 found += values[each.start : each.start + each.width]
         return tuple(found)
 
-    def places(self) -> list[int]:
+    def indexes(self) -> list[int]:
         """Where parts were among the parts of before."""
-        return [each.place for each in self.parts]
+        return [each.index for each in self.parts]
 
 
 # By the name of a list; those whose parts are where they were are left out.
@@ -155,7 +155,7 @@ def moves_between(old: StateMeaning, new: StateMeaning) -> StateMoves:
     known, moves = dict(old.lists), {}
     for name, wanted in new.lists:
         found = PartMoves(tuple(_moves(name, wanted, known.get(name, ()))))
-        if found.places() != list(range(len(known.get(name, ())))) or any(_is_changed(each) for each in found.parts):
+        if found.indexes() != list(range(len(known.get(name, ())))) or any(_is_changed(each) for each in found.parts):
             moves[name] = found
     return moves
 
@@ -167,27 +167,27 @@ def _is_changed(move: _PartMove) -> bool:
 def _moves(name: str, wanted: Sequence[MeaningPart], known: Sequence[MeaningPart]) -> Iterator[_PartMove]:
     taken: set[int] = set()
     for part in wanted:
-        fitting = [place for place, each in enumerate(known) if _is_in(part, each)]
+        fitting = [index for index, each in enumerate(known) if _is_in(part, each)]
         # Parts of the same text stay in their order: they may be calls of functions that no text tells apart.
-        place = next((each for each in fitting if each not in taken), fitting[-1] if fitting else None)
-        yield _move(name, part, known, place)
-        taken.update([] if place is None else [place])
+        index = next((each for each in fitting if each not in taken), fitting[-1] if fitting else None)
+        yield _move(name, part, known, index)
+        taken.update([] if index is None else [index])
 
 
 def _is_in(part: MeaningPart, known: MeaningPart) -> bool:
     return known.text == part.text and known.width == part.width and set(part.members) <= set(known.members)
 
 
-def _move(name: str, part: MeaningPart, known: Sequence[MeaningPart], place: int | None) -> _PartMove:
-    if place is not None:
-        start, members = sum(each.width for each in known[:place]), known[place].members
+def _move(name: str, part: MeaningPart, known: Sequence[MeaningPart], index: int | None) -> _PartMove:
+    if index is not None:
+        start, members = sum(each.width for each in known[:index]), known[index].members
         bits = () if part.members == members else tuple(map(members.index, part.members))
-        return _PartMove(place, start, part.width, bits)
+        return _PartMove(index, start, part.width, bits)
     if part.is_filler:
         return _PartMove(-1, -1, part.width)
-    texts = ", ".join(each.text for each in known if not each.is_filler and not each.members) or "none"
+    strings = ", ".join(each.text for each in known if not each.is_filler and not each.members) or "none"
     wanted = ", ".join(part.members) or part.text
-    raise StateError(f"it has no {name} {_short(wanted)}, which this job needs; it was written with {_short(texts)}")
+    raise StateError(f"it has no {name} {_short(wanted)}, which this job needs; it was written with {_short(strings)}")
 
 
 def _differs(name: str, old: str | None, new: str | None) -> StateError:

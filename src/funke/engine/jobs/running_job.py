@@ -13,7 +13,7 @@ from typing import Any
 from funke.engine.config import flink_options as options
 from funke.engine.config.log_levels import LogLevels
 from funke.engine.config.settings import Settings
-from funke.engine.errors import JobCancelledError, LeaseLostError, RecoveryRefusedError, StateError
+from funke.engine.errors import JobCancelledError, LeaseLostError, RecoveryRejectedError, StateError
 from funke.engine.graph.execution_graph import ExecutionVertex
 from funke.engine.graph.stream_graph import StreamGraph
 from funke.engine.jobs.attempts.job_attempts import JobAttempts, SuspendedError
@@ -79,7 +79,7 @@ class RunningJob:
 
     def start(self) -> RunningJob:
         """Starts the job."""
-        arm(self._planned.package.fault)
+        arm(self._planned.deployment.fault)
         if self._record is not None:
             self._view_writer.start()
         self._thread.start()
@@ -108,7 +108,7 @@ class RunningJob:
         self._end(JobStatus.SUSPENDED if self._planned.is_recovered else JobStatus.FAILED, failure)
 
     def _final_status(self, failure: BaseException) -> JobStatus:
-        if isinstance(failure, (LeaseLostError, RecoveryRefusedError, SuspendedError)):
+        if isinstance(failure, (LeaseLostError, RecoveryRejectedError, SuspendedError)):
             return JobStatus.SUSPENDED
         return JobStatus.CANCELED if self._attempts.is_cancelling else JobStatus.FAILED
 
@@ -143,7 +143,7 @@ class RunningJob:
     def _remove_unneeded(self, status: JobStatus) -> None:
         if status is not JobStatus.SUSPENDED:
             self._checkpoint_coordinator.remove_unneeded(status is JobStatus.CANCELED, status is JobStatus.FAILED)
-            remove_copies(self._planned.package.local_folders, self.job_id, self._planned.plan.slots)
+            remove_copies(self._planned.deployment.local_folders, self.job_id, self._planned.plan.slots)
 
     def _set_result(self, status: JobStatus, result: JobSummary | BaseException) -> None:
         if isinstance(result, JobSummary):
@@ -185,7 +185,7 @@ class RunningJob:
         metrics, statistics = self._metrics(), self._attempts.statistics
         return replace(
             with_pressures(seen, self._pressure.look(metrics.tasks)),
-            attempt=self._attempts.package.attempt,
+            attempt=self._attempts.deployment.attempt,
             metrics=metrics,
             held=statistics.held if statistics is not None and seen.status is JobStatus.RUNNING else (),
             waiting_for=self._attempts.waiting_for,

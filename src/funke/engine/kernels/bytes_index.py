@@ -54,8 +54,8 @@ class ByteKeys:
 @part
 def _hash_of(data: Any, begin: Any, end: Any, seed: Any) -> Any:
     hashed = np.uint64(seed)
-    for place in range(begin, end):
-        hashed = (hashed ^ np.uint64(data[place])) * _PRIME
+    for index in range(begin, end):
+        hashed = (hashed ^ np.uint64(data[index])) * _PRIME
     hashed = (hashed ^ hashed >> np.uint64(32)) * _PRIME
     return np.uint32(hashed >> np.uint64(32))
 
@@ -63,10 +63,10 @@ def _hash_of(data: Any, begin: Any, end: Any, seed: Any) -> Any:
 @part
 def _are_equal(data: Any, begin: Any, end: Any, arena: Any, start: Any, length: Any) -> Any:
     is_equal = end - begin == length
-    place = begin
-    while is_equal and place < end:
-        is_equal = data[place] == arena[start + place - begin]
-        place += 1
+    index = begin
+    while is_equal and index < end:
+        is_equal = data[index] == arena[start + index - begin]
+        index += 1
     return is_equal
 
 
@@ -312,7 +312,7 @@ class BytesIndex:
     def find(self, keys: ByteKeys) -> Any:
         """The numbers of keys, -1 for those that are not there."""
         numbers: Any = np.empty(len(keys), np.int64)
-        _native(find_bytes)(*_places(keys), len(keys), self._seed, *self._table, address(numbers, np.int64))
+        _native(find_bytes)(*_addresses(keys), len(keys), self._seed, *self._table, address(numbers, np.int64))
         return numbers
 
     def add(self, keys: ByteKeys, numbers: Any) -> None:
@@ -320,13 +320,13 @@ class BytesIndex:
         size = int(keys.offsets[-1] - keys.offsets[0])
         self._reserve(len(keys), size)
         given = address(numbers, np.int64)
-        self._taken += _native(add_bytes)(*_places(keys), given, len(keys), self._seed, *self._table, self._used)
+        self._taken += _native(add_bytes)(*_addresses(keys), given, len(keys), self._seed, *self._table, self._used)
         self._used += size
         self._live += len(keys)
 
     def remove(self, keys: ByteKeys) -> None:
         """Removes keys that are there, each of which occurs once; the caller knows what becomes of their numbers."""
-        _native(remove_bytes)(*_places(keys), len(keys), self._seed, *self._table)
+        _native(remove_bytes)(*_addresses(keys), len(keys), self._seed, *self._table)
         self._live -= len(keys)
 
     def intern(self, keys: ByteKeys) -> Any:
@@ -337,7 +337,7 @@ class BytesIndex:
         counters = np.array([self._taken, self._next, len(free), self._used, self._live], np.int64)
         while row < len(keys):
             row = _native(intern_bytes)(
-                *_places(keys),
+                *_addresses(keys),
                 row,
                 len(keys),
                 self._seed,
@@ -382,8 +382,8 @@ class BytesIndex:
         slots: Any = begin + np.flatnonzero(self._numbers[begin:end] >= 0)
         lengths, starts = self._lengths[slots].astype(np.int64), self._starts[slots]
         offsets = np.concatenate([[0], np.cumsum(lengths)])
-        places = np.repeat(starts - offsets[:-1], lengths) + np.arange(offsets[-1])
-        return ByteKeys(offsets, self._arena[places]), self._numbers[slots].astype(np.int64)
+        indexes = np.repeat(starts - offsets[:-1], lengths) + np.arange(offsets[-1])
+        return ByteKeys(offsets, self._arena[indexes]), self._numbers[slots].astype(np.int64)
 
     def _reserve(self, more: int, more_bytes: int) -> None:
         """Makes the table anew unless it has room for so many more keys of so many bytes."""
@@ -403,7 +403,7 @@ class BytesIndex:
         del old
 
 
-def _places(keys: ByteKeys) -> tuple[int, int]:
+def _addresses(keys: ByteKeys) -> tuple[int, int]:
     return address(keys.offsets, np.int64), address(keys.data, np.uint8)
 
 

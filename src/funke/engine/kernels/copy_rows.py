@@ -19,10 +19,10 @@ __all__ = [
     "OFFSET",
     "SOURCE",
     "TARGET_FORM",
-    "TARGET_TEXTS",
+    "TARGET_STRINGS",
     "TARGET_VALIDITY",
     "TARGET_VALUES",
-    "TEXTS",
+    "STRINGS",
     "TEXT_BYTES",
     "VALIDITY",
     "VALUES",
@@ -40,11 +40,11 @@ WORDS = 14
 # The bytes of a value; 0 for texts.
 WIDTH = 0
 # Where it is copied from: bits (0: there is no NULL), values or offsets, the bytes of texts, the first row.
-VALIDITY, VALUES, TEXTS, OFFSET = 1, 2, 3, 4
+VALIDITY, VALUES, STRINGS, OFFSET = 1, 2, 3, 4
 # 1: truth values are bits, not bytes; offsets have 64 bits, not 32.
 FORM = 5
 # The same where it is copied to; in what `lay_out_rows` makes, places behind the address of the first one.
-TARGET_VALIDITY, TARGET_VALUES, TARGET_TEXTS, TARGET_FORM = 6, 7, 8, 9
+TARGET_VALIDITY, TARGET_VALUES, TARGET_STRINGS, TARGET_FORM = 6, 7, 8, 9
 # 0: rows of the first source, 1: of the second one.
 SOURCE = 10
 # What was copied.
@@ -95,7 +95,7 @@ def read_columns(array: int, count: int, table: Int64s) -> None:
                     break
         table[at + VALUES] = buffers[1]
         if table[at + WIDTH] == 0:
-            table[at + TEXTS] = buffers[2]
+            table[at + STRINGS] = buffers[2]
             wide = table[at + FORM]
             begin, end = text_offset(buffers[1], wide, offset), text_offset(buffers[1], wide, offset + length)
             table[at + TEXT_BYTES] = end - begin
@@ -139,7 +139,7 @@ def lay_out_rows(table: Int64s, columns: int, first_rows: Int64s, second_rows: I
                 if row >= 0:
                     total += text_offset(offsets, wide, offset + row + 1) - text_offset(offsets, wide, offset + row)
             table[at + TEXT_BYTES] = total
-            table[at + TARGET_TEXTS] = used
+            table[at + TARGET_STRINGS] = used
             used += (total + _ALIGNED - 1) // _ALIGNED * _ALIGNED
     return used
 
@@ -180,8 +180,8 @@ def _copy_bytes(table: Any, at: Any, rows: Any, count: Any, target: Any, first: 
     source, copied, offset = bytes_at(table[at + VALUES]), bytes_at(target), table[at + OFFSET]
     for index in range(count):
         row = rows[index]
-        for place in range(width):
-            copied[(first + index) * width + place] = source[(offset + row) * width + place] if row >= 0 else 0
+        for position in range(width):
+            copied[(first + index) * width + position] = source[(offset + row) * width + position] if row >= 0 else 0
 
 
 @part
@@ -199,9 +199,9 @@ def _copy_truth(table: Any, at: Any, rows: Any, count: Any, target: Any, first: 
 
 
 @part
-def _copy_texts(table: Any, at: Any, rows: Any, count: Any, target: Any, texts: Any, first: Any) -> Any:
+def _copy_strings(table: Any, at: Any, rows: Any, count: Any, target: Any, strings: Any, first: Any) -> Any:
     offset, offsets, wide = table[at + OFFSET], table[at + VALUES], table[at + FORM]
-    source, copied = bytes_at(table[at + TEXTS]), bytes_at(texts)
+    source, copied = bytes_at(table[at + STRINGS]), bytes_at(strings)
     is_wide = table[at + TARGET_FORM] != 0
     words, halves = words_at(target), halves_at(target)
     used = np.int64(0)
@@ -215,8 +215,8 @@ def _copy_texts(table: Any, at: Any, rows: Any, count: Any, target: Any, texts: 
         row = rows[index]
         if row >= 0:
             begin, end = text_offset(offsets, wide, offset + row), text_offset(offsets, wide, offset + row + 1)
-            for place in range(begin, end):
-                copied[used + place - begin] = source[place]
+            for position in range(begin, end):
+                copied[used + position - begin] = source[position]
             used += end - begin
         if is_wide:
             words[first + index + 1] = used
@@ -241,7 +241,7 @@ def copy_rows(
         if table[at + TARGET_VALIDITY] >= 0:
             table[at + NULLS] = _copy_validity(table, at, rows, count, base + table[at + TARGET_VALIDITY], first)
         if width == 0:
-            _copy_texts(table, at, rows, count, target, base + table[at + TARGET_TEXTS], first)
+            _copy_strings(table, at, rows, count, target, base + table[at + TARGET_STRINGS], first)
         elif width == 8:
             _copy_each(words_at(values), offset, rows, count, words_at(target), first)
         elif width == 4:

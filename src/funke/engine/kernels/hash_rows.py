@@ -10,7 +10,7 @@ from funke.engine.kernels.copy_rows import (
     FORM,
     IS_FLOAT,
     OFFSET,
-    TEXTS,
+    STRINGS,
     VALIDITY,
     VALUES,
     WIDTH,
@@ -87,15 +87,15 @@ def _float_word(table: Any, at: Any, row: Any, width: Any) -> Any:
 @part
 def _packed(data: Any, begin: Any, end: Any) -> Any:
     word = np.uint64(0)
-    for place in range(begin, end):
-        word |= np.uint64(data[place]) << np.uint64(8 * (place - begin))
+    for index in range(begin, end):
+        word |= np.uint64(data[index]) << np.uint64(8 * (index - begin))
     return word
 
 
 @part
 def _with_bytes(v0: Any, v1: Any, v2: Any, v3: Any, data: Any, begin: Any, end: Any) -> Any:
-    for place in range(begin, end, 8):
-        v0, v1, v2, v3 = _with_word(v0, v1, v2, v3, _packed(data, place, min(place + 8, end)))
+    for index in range(begin, end, 8):
+        v0, v1, v2, v3 = _with_word(v0, v1, v2, v3, _packed(data, index, min(index + 8, end)))
     return v0, v1, v2, v3
 
 
@@ -106,7 +106,7 @@ def _with_value(v0: Any, v1: Any, v2: Any, v3: Any, table: Any, at: Any, row: An
         begin = text_offset(table[at + VALUES], table[at + FORM], row)
         end = text_offset(table[at + VALUES], table[at + FORM], row + 1)
         v0, v1, v2, v3 = _with_word(v0, v1, v2, v3, np.uint64(end - begin))
-        return _with_bytes(v0, v1, v2, v3, bytes_at(table[at + TEXTS]), begin, end)
+        return _with_bytes(v0, v1, v2, v3, bytes_at(table[at + STRINGS]), begin, end)
     if table[at + IS_FLOAT] != 0:
         return _with_word(v0, v1, v2, v3, _float_word(table, at, row, width))
     if width in (1, 2, 4, 8):

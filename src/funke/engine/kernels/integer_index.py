@@ -190,8 +190,8 @@ class IntegerIndex:
         if add is None:
             self._put(keys, numbers)
         else:
-            places = address(keys, np.int64), address(numbers, np.int64)
-            self._taken += add(*places, len(keys), *self._table)
+            slots = address(keys, np.int64), address(numbers, np.int64)
+            self._taken += add(*slots, len(keys), *self._table)
 
     def remove(self, keys: Any) -> None:
         """Removes keys that are there, each of which occurs once; the caller knows what becomes of their numbers."""
@@ -278,8 +278,8 @@ class IntegerIndex:
         if move is None:
             # Some at a time: what NumPy needs for all at once is more than the table.
             for begin in range(0, len(old_keys), _MOVED_AT_ONCE):
-                places: Any = begin + np.flatnonzero(old_numbers[begin : begin + _MOVED_AT_ONCE] >= 0)
-                self._put(old_keys[places], old_numbers[places])
+                positions: Any = begin + np.flatnonzero(old_numbers[begin : begin + _MOVED_AT_ONCE] >= 0)
+                self._put(old_keys[positions], old_numbers[positions])
         else:
             old = address(old_keys, np.int64), address(old_numbers, np.int32)
             self._taken = move(*old, len(old_keys), *self._table)

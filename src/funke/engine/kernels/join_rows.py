@@ -271,8 +271,8 @@ def send_pairs(
         elif takes_in and keeps_other != 0:
             pair_kind = 0
         # As in Flink 2.3 a pair stands beside the row with NULLs that it takes back, or leaves.
-        for place in range(begin, end):
-            other = others[place]
+        for position in range(begin, end):
+            other = others[position]
             if takes_in and keeps_other != 0:
                 if other_matches[other] == 0:
                     sent_kinds[total] = 3
@@ -310,8 +310,8 @@ def send_left(
     for index in range(count):
         kind = kinds[index]
         takes_in = kind % 2 == 0
-        for place in range(offsets[index], offsets[index + 1]):
-            row = others[place]
+        for position in range(offsets[index], offsets[index + 1]):
+            row = others[position]
             if left_matches[row] == (0 if takes_in else 1):
                 if is_anti != 0:
                     sent_kinds[total] = 3 if takes_in else 0

@@ -21,14 +21,14 @@ def keep_rows(
     count: int,
     first_row: int,
     word_count: int,
-    has_texts: int,
+    has_strings: int,
     has_order: int,
     wins_ties: int,
     keeps_first: int,
     adds_all: int,
     slots: Int64s,
     offsets: Int64s,
-    texts: UInt8s,
+    strings: UInt8s,
     counters: Int64s,
     entered: Int64s,
     steps: Int64s,
@@ -47,7 +47,7 @@ def keep_rows(
                 continue
             if known >= 0 and has_order != 0:
                 at = index * word_count
-                side = compared(words, at, row, slots, slot, word_count, has_texts, offsets, texts)
+                side = compared(words, at, row, slots, slot, word_count, has_strings, offsets, strings)
                 if side > 0 or (side == 0 and wins_ties == 0):
                     continue
             for each in range(word_count):

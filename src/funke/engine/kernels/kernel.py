@@ -107,20 +107,20 @@ class Kernel:
         from funke.engine.kernels.machine_code import Unavailable, load
 
         try:
-            place = load(self.name)
+            address = load(self.name)
         except Unavailable as error:
             self._is_open = False
             _warn_once(str(error))
             return None
-        if place is not None:
-            self.attach(place)
+        if address is not None:
+            self.attach(address)
         return self._native
 
-    def attach(self, place: int) -> None:
+    def attach(self, address: int) -> None:
         """Machine code stands at this address: from now on it is used."""
         arguments = [_SCALARS.get(each, ctypes.c_void_p) for each in self.parameters]
         # With the interpreter's lock held: a batch takes microseconds.
-        self._native = ctypes.PYFUNCTYPE(_SCALARS[self.result], *arguments)(place)
+        self._native = ctypes.PYFUNCTYPE(_SCALARS[self.result], *arguments)(address)
 
     @functools.cached_property
     def _types(self) -> list[np.dtype[Any] | None]:
@@ -172,25 +172,25 @@ def address(array: Any, dtype: Any) -> int:
     # Machine code sees no types: another one would be read as garbage. Most of NumPy's types are one object each.
     if (array.dtype is not dtype and array.dtype != dtype) or not array.flags.c_contiguous:
         raise TypeError(f"a kernel takes an array of {np.dtype(dtype)} without gaps, not of {array.dtype}")
-    place: int = _place_of(array)
-    return place
+    address: int = _address_of(array)
+    return address
 
 
 _HEADER_BYTES = object.__basicsize__
 _pointer_at = ctypes.c_size_t.from_address
 
 
-def _place_in_header(array: Any) -> Any:
+def _address_in_header(array: Any) -> Any:
     # NumPy's binary interface has it first behind the header of every object: 0.2 µs in place of 2.
     return _pointer_at(id(array) + _HEADER_BYTES).value
 
 
-def _place_by_interface(array: Any) -> Any:
+def _address_by_interface(array: Any) -> Any:
     return array.ctypes.data
 
 
 _probe: Any = np.empty(8, np.int64)
-_place_of = _place_in_header if _place_in_header(_probe) == _probe.ctypes.data else _place_by_interface
+_address_of = _address_in_header if _address_in_header(_probe) == _probe.ctypes.data else _address_by_interface
 
 
 _warned: set[str] = set()

@@ -31,7 +31,7 @@ __all__ = [
 # Places in `counters`.
 USED_SLOTS, ENTERED, GONE, SENT, NEEDED_SLOTS, NEEDED_CHANGES = range(6)
 # Places in `rules`.
-_STRATEGY, _FIRST, _LAST, _TELLS_NUMBERS, _SENDS_BEFORE, _WORDS, _HAS_IDENTITY, _HAS_TEXTS, ADDS_ALL = range(9)
+_STRATEGY, _FIRST, _LAST, _SENDS_NUMBERS, _SENDS_BEFORE, _WORDS, _HAS_IDENTITY, _HAS_STRINGS, ADDS_ALL = range(9)
 APPEND, UPDATE, RETRACT = range(3)
 _INSERT, _BEFORE, _AFTER, _DELETE = range(4)
 # The room of a run: this, or that times a power of two.
@@ -43,8 +43,8 @@ CHANGE_WIDTH = 4
 @part
 def _send(changes: Any, counters: Any, rules: Any, kind: Any, row: Any, number: Any, source: Any) -> Any:
     """Sends a change, if its number is told."""
-    is_told = rules[_FIRST] <= number <= rules[_LAST]
-    if is_told and (kind != _BEFORE or rules[_SENDS_BEFORE] != 0):
+    is_sent = rules[_FIRST] <= number <= rules[_LAST]
+    if is_sent and (kind != _BEFORE or rules[_SENDS_BEFORE] != 0):
         at = counters[SENT] * CHANGE_WIDTH
         changes[at] = kind
         changes[at + 1] = row
@@ -55,18 +55,18 @@ def _send(changes: Any, counters: Any, rules: Any, kind: Any, row: Any, number: 
 
 @part
 def compared(
-    words: Any, at: Any, row: Any, slots: Any, slot: Any, word_count: Any, has_texts: Any, offsets: Any, texts: Any
+    words: Any, at: Any, row: Any, slots: Any, slot: Any, word_count: Any, has_strings: Any, offsets: Any, strings: Any
 ) -> Any:
     """Below 0 if a row stands in front of the one in a slot, 0 if they are equal by the order."""
     for word in range(word_count):
         own, other = words[at + word], slots[slot + 1 + word]
         if own != other:
             return -1 if own < other else 1
-    if has_texts != 0:
+    if has_strings != 0:
         begin, other_begin = offsets[row], offsets[slots[slot]]
         shared = min(offsets[row + 1] - begin, offsets[slots[slot] + 1] - other_begin)
-        for place in range(shared):
-            one, two = texts[begin + place], texts[other_begin + place]
+        for index in range(shared):
+            one, two = strings[begin + index], strings[other_begin + index]
             if one != two:
                 return -1 if one < two else 1
     return 0
@@ -81,22 +81,22 @@ def _has_room(length: Any, head: Any, width: Any, heads: Any, slots: Any, most_s
     size = 0
     while LEAST_ROOM << size < room:
         size += 1
-    place = runs[size]
-    if place >= 0:
-        runs[size] = slots[place * width]
+    index = runs[size]
+    if index >= 0:
+        runs[size] = slots[index * width]
     elif c[USED_SLOTS] + room <= most_slots:
-        place = c[USED_SLOTS]
+        index = c[USED_SLOTS]
         c[USED_SLOTS] += room
     else:
         c[NEEDED_SLOTS] = room
         return False
     old = heads[head]
     for each in range(length * width):
-        slots[place * width + each] = slots[old * width + each]
+        slots[index * width + each] = slots[old * width + each]
     if length > 0:
         slots[old * width] = runs[size - 1]
         runs[size - 1] = old
-    heads[head] = place
+    heads[head] = index
     heads[head + 2] = room
     return True
 
@@ -125,42 +125,42 @@ def _send_insert(
     base: Any,
     width: Any,
     row: Any,
-    place: Any,
+    index: Any,
     length: Any,
     at: Any,
 ) -> Any:
     """A row comes in at a place, in front of rows that still stand where they were."""
     last = rules[_LAST]
-    told = min(length, last)
-    if rules[_TELLS_NUMBERS] != 0:
+    sent_count = min(length, last)
+    if rules[_SENDS_NUMBERS] != 0:
         after = row
-        for each in range(place, told):
+        for each in range(index, sent_count):
             before = slots[base + each * width]
             _send(changes, counters, rules, _BEFORE, before, each + 1, at)
             _send(changes, counters, rules, _AFTER, after, each + 1, at)
             after = before
         if length < last:
             _send(changes, counters, rules, _INSERT, after, length + 1, at)
-    elif place < last:
+    elif index < last:
         if length >= last:
             _send(changes, counters, rules, _DELETE, slots[base + (last - 1) * width], last, at)
-        _send(changes, counters, rules, _INSERT, row, place + 1, at)
+        _send(changes, counters, rules, _INSERT, row, index + 1, at)
 
 
 @part
 def _send_removal(
-    changes: Any, counters: Any, rules: Any, slots: Any, base: Any, width: Any, place: Any, length: Any, at: Any
+    changes: Any, counters: Any, rules: Any, slots: Any, base: Any, width: Any, index: Any, length: Any, at: Any
 ) -> Any:
     """The row at a place goes; it, and those behind it, still stand where they were."""
     last = rules[_LAST]
-    if rules[_TELLS_NUMBERS] != 0:
-        for each in range(place, min(last, length - 1)):
+    if rules[_SENDS_NUMBERS] != 0:
+        for each in range(index, min(last, length - 1)):
             _send(changes, counters, rules, _BEFORE, slots[base + each * width], each + 1, at)
             _send(changes, counters, rules, _AFTER, slots[base + (each + 1) * width], each + 1, at)
         if length <= last:
             _send(changes, counters, rules, _DELETE, slots[base + (length - 1) * width], length, at)
-    elif place < last:
-        _send(changes, counters, rules, _DELETE, slots[base + place * width], place + 1, at)
+    elif index < last:
+        _send(changes, counters, rules, _DELETE, slots[base + index * width], index + 1, at)
         if length > last:
             _send(changes, counters, rules, _INSERT, slots[base + last * width], last, at)
 
@@ -181,7 +181,7 @@ def rank_rows(  # noqa: PLR0912, PLR0915 - its parts share too many numbers
     free_runs: Int64s,
     counters: Int64s,
     offsets: Int64s,
-    texts: UInt8s,
+    strings: UInt8s,
     entered: Int64s,
     changes: Int64s,
     most_changes: int,
@@ -192,7 +192,7 @@ def rank_rows(  # noqa: PLR0912, PLR0915 - its parts share too many numbers
     where words are equal, since these are there before.
     """
     last, strategy = rules[_LAST], rules[_STRATEGY]
-    word_count, has_texts = rules[_WORDS], rules[_HAS_TEXTS]
+    word_count, has_strings = rules[_WORDS], rules[_HAS_STRINGS]
     identity_at = 1 + word_count
     width = identity_at + rules[_HAS_IDENTITY]
     for index in range(begin, count):
@@ -209,21 +209,21 @@ def rank_rows(  # noqa: PLR0912, PLR0915 - its parts share too many numbers
         at, base = index * word_count, heads[head] * width
 
         # Behind those that are equal.
-        place, end = 0, length
-        while place < end:
-            middle = (place + end) >> 1
-            if compared(words, at, row, slots, base + middle * width, word_count, has_texts, offsets, texts) < 0:
+        position, end = 0, length
+        while position < end:
+            middle = (position + end) >> 1
+            if compared(words, at, row, slots, base + middle * width, word_count, has_strings, offsets, strings) < 0:
                 end = middle
             else:
-                place = middle + 1
+                position = middle + 1
 
         known = -1
         if takes_in[index] == 0:
             # The first row that is the same goes; one that is not there was forgotten.
-            each = place - 1
+            each = position - 1
             while (
                 each >= 0
-                and compared(words, at, row, slots, base + each * width, word_count, has_texts, offsets, texts) == 0
+                and compared(words, at, row, slots, base + each * width, word_count, has_strings, offsets, strings) == 0
             ):
                 if slots[base + each * width + identity_at] == identities[index]:
                     known = each
@@ -240,32 +240,32 @@ def rank_rows(  # noqa: PLR0912, PLR0915 - its parts share too many numbers
                 if known < 0 and slots[base + each * width + identity_at] == identities[index]:
                     known = each
         if known >= 0:
-            if compared(words, at, row, slots, base + known * width, word_count, has_texts, offsets, texts) == 0:
-                place = known
-            elif known < place:
-                place -= 1
-            if rules[_TELLS_NUMBERS] != 0:
+            if compared(words, at, row, slots, base + known * width, word_count, has_strings, offsets, strings) == 0:
+                position = known
+            elif known < position:
+                position -= 1
+            if rules[_SENDS_NUMBERS] != 0:
                 # As in Flink: first what all of them were.
-                for each in range(min(place, known), max(place, known) + 1):
+                for each in range(min(position, known), max(position, known) + 1):
                     _send(changes, counters, rules, _BEFORE, slots[base + each * width], each + 1, index)
             else:
                 _send(changes, counters, rules, _BEFORE, slots[base + known * width], known + 1, index)
-            if known < place:
-                _move_forward(slots, base, known, place, width)
+            if known < position:
+                _move_forward(slots, base, known, position, width)
             else:
-                _move_back(slots, base, place, known, width)
+                _move_back(slots, base, position, known, width)
             counters[GONE] += 1
         elif is_full:
-            if place >= last:
+            if position >= last:
                 continue
-            _send_insert(changes, counters, rules, slots, base, width, row, place, length, index)
-            _move_back(slots, base, place, last - 1, width)
+            _send_insert(changes, counters, rules, slots, base, width, row, position, length, index)
+            _move_back(slots, base, position, last - 1, width)
             counters[GONE] += 1
         else:
-            _send_insert(changes, counters, rules, slots, base, width, row, place, length, index)
-            _move_back(slots, base, place, length, width)
+            _send_insert(changes, counters, rules, slots, base, width, row, position, length, index)
+            _move_back(slots, base, position, length, width)
             heads[head + 1] = length + 1
-        slot = base + place * width
+        slot = base + position * width
         slots[slot] = row
         for each in range(word_count):
             slots[slot + 1 + each] = words[at + each]
@@ -273,9 +273,9 @@ def rank_rows(  # noqa: PLR0912, PLR0915 - its parts share too many numbers
             slots[slot + identity_at] = identities[index]
         entered[counters[ENTERED]] = index
         counters[ENTERED] += 1
-        if known >= 0 and rules[_TELLS_NUMBERS] != 0:
-            for each in range(min(place, known), max(place, known) + 1):
+        if known >= 0 and rules[_SENDS_NUMBERS] != 0:
+            for each in range(min(position, known), max(position, known) + 1):
                 _send(changes, counters, rules, _AFTER, slots[base + each * width], each + 1, index)
         elif known >= 0:
-            _send(changes, counters, rules, _AFTER, row, place + 1, index)
+            _send(changes, counters, rules, _AFTER, row, position + 1, index)
     return count

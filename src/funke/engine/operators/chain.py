@@ -14,7 +14,7 @@ from funke.engine.operators.turn import turn
 from funke.engine.operators.type_watch import TypeWatch
 from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.types.information.type_information import TypeInformation
-from funke.engine.types.operator_place import OperatorPlace
+from funke.engine.types.operator_location import OperatorLocation
 
 T = TypeVar("T")
 
@@ -49,8 +49,8 @@ class OperatorChain:
         self.specs = specs
         self.outputs = {spec.node_id: _output_of(spec, task) for spec in specs}
         self.operators: dict[int, Operator] = {}
-        self.places = {spec.node_id: spec.place(task.vertex_id, task.subtask) for spec in specs}
-        self._numbers = {node_id: turn.number_of(place) for node_id, place in self.places.items()}
+        self.locations = {spec.node_id: spec.location(task.vertex_id, task.subtask) for spec in specs}
+        self._numbers = {node_id: turn.number_of(location) for node_id, location in self.locations.items()}
         self._is_closed = False
         for spec in specs:
             operator = create(spec.operation, task)
@@ -67,9 +67,11 @@ class OperatorChain:
             self.operators[spec.node_id] = operator
             if spec.fed_by is not None:
                 tag_id = spec.fed_by_tag.tag_id if spec.fed_by_tag is not None else None
-                self.outputs[spec.fed_by].connect(operator, self.places[spec.node_id], tag_id, spec.input_type)
+                self.outputs[spec.fed_by].connect(operator, self.locations[spec.node_id], tag_id, spec.input_type)
         for way_out in exits:
-            receiver = OperatorPlace(way_out.name, way_out.user_line, way_out.operator_id, task.vertex_id, task.subtask)
+            receiver = OperatorLocation(
+                way_out.name, way_out.user_line, way_out.operator_id, task.vertex_id, task.subtask
+            )
             self.outputs[way_out.node_id].connect(way_out.target, receiver, way_out.tag_id, way_out.edge_type)
 
     @property
@@ -175,7 +177,7 @@ class OperatorChain:
         except OperatorFailure:
             raise
         except BaseException as cause:
-            raise OperatorFailure(self.places[spec.node_id]) from cause
+            raise OperatorFailure(self.locations[spec.node_id]) from cause
         turn.cell[0] = before
         return result
 

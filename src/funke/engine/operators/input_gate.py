@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from funke.engine.operators.block_parts import ColumnsPart, Part, RecordsPart, WatermarkPart
 from funke.engine.operators.operator import MIN_WATERMARK, Operator, OperatorFailure
-from funke.engine.operators.records.slice_pacer import SlicePacer
+from funke.engine.operators.records.slice_sizer import SliceSizer
 from funke.engine.operators.turn import turn
 from funke.engine.types.columns.edge_forms import EdgeForms
-from funke.engine.types.operator_place import OperatorPlace
+from funke.engine.types.operator_location import OperatorLocation
 
 if TYPE_CHECKING:
     from funke.engine.types.columns.column_batch import ColumnBatch
@@ -24,7 +24,7 @@ class InputGate:
     def __init__(
         self,
         head: Operator,
-        place: OperatorPlace,
+        location: OperatorLocation,
         channels: Iterable[tuple[int, int, int]],
         between_slices: Callable[[], Any] = lambda: None,
         edge_types: Mapping[int, TypeInformation | None] | None = None,
@@ -35,8 +35,8 @@ class InputGate:
         """
         self._between_slices = between_slices
         self._head = head
-        self._place = place
-        self._number = turn.number_of(place)
+        self._location = location
+        self._number = turn.number_of(location)
         self._handlers: dict[int, RowsHandler] = {}
         self._columns_handlers: dict[int, ColumnsHandler] = {}
         self._watermarks: dict[tuple[int, int], int] = {}
@@ -55,7 +55,7 @@ class InputGate:
         self._current = MIN_WATERMARK
         self._is_idle = False
         self._idle_inputs: set[int] = set()
-        self._pacer = SlicePacer()
+        self._sizer = SliceSizer()
         self.records_in = 0
 
     @property
@@ -80,7 +80,7 @@ class InputGate:
         except OperatorFailure:
             raise
         except BaseException as cause:
-            raise OperatorFailure(self._place) from cause
+            raise OperatorFailure(self._location) from cause
         turn.cell[0] = before
         return left
 
@@ -97,7 +97,7 @@ class InputGate:
 
     def _receive_records(self, exchange_id: int, part: RecordsPart, until: float) -> RecordsPart | None:
         handle, done = self._handlers[exchange_id], 0
-        for values, timestamps in self._pacer.slices(part.values, part.timestamps, until):
+        for values, timestamps in self._sizer.slices(part.values, part.timestamps, until):
             handle(values, timestamps)
             self._between_slices()
             done += len(values)
@@ -108,7 +108,7 @@ class InputGate:
 
     def _receive_columns(self, exchange_id: int, part: ColumnsPart, until: float) -> ColumnsPart | None:
         handle, done = self._columns_handlers[exchange_id], 0
-        for batch in self._pacer.column_slices(part.batch, until):
+        for batch in self._sizer.column_slices(part.batch, until):
             handle(batch)
             self._between_slices()
             done += len(batch)

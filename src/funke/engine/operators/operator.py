@@ -13,7 +13,7 @@ from funke.engine.state.backend_choice import BackendChoice
 from funke.engine.types import KeyGroups
 from funke.engine.types.columns.edge_forms import EdgeForms
 from funke.engine.types.keys.key_groups import NEWEST_KEY_HASH
-from funke.engine.types.operator_place import OperatorPlace
+from funke.engine.types.operator_location import OperatorLocation
 
 if TYPE_CHECKING:
     from funke.engine.graph.state_meaning import StateMoves
@@ -68,9 +68,9 @@ class Target(Protocol):
 class OperatorFailure(Exception):
     """A user function raised: where that was, and the original exception as the cause."""
 
-    def __init__(self, place: OperatorPlace) -> None:
-        super().__init__(place)
-        self.place = place
+    def __init__(self, location: OperatorLocation) -> None:
+        super().__init__(location)
+        self.location = location
 
 
 @dataclass
@@ -139,13 +139,13 @@ class Output:
     def connect(
         self,
         target: Target,
-        place: OperatorPlace,
+        location: OperatorLocation,
         tag_id: str | None = None,
         edge_type: TypeInformation | None = None,
     ) -> None:
         """Adds a receiver of the main output, or of the side output `tag_id`; the type is that of the records."""
         port = self._main if tag_id is None else self._sides.setdefault(tag_id, _Port())
-        port.connect(_Wire(target, place), edge_type)
+        port.connect(_Wire(target, location), edge_type)
         self.has_side_outputs = self.has_side_outputs or tag_id is not None
 
     def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
@@ -207,10 +207,10 @@ def _deliver(wires: list[_Receiver], values: list[Any], timestamps: list[int] | 
 @dataclass
 class _Wire:
     target: Target
-    place: OperatorPlace
+    location: OperatorLocation
 
     def __post_init__(self) -> None:
-        self._number = turn.number_of(self.place)
+        self._number = turn.number_of(self.location)
 
     def batch(self, values: list[Any], timestamps: list[int] | None) -> None:
         cell = turn.cell
@@ -220,7 +220,7 @@ class _Wire:
         except OperatorFailure:
             raise
         except BaseException as cause:  # sys.exit() in a function ends no slot
-            raise OperatorFailure(self.place) from cause
+            raise OperatorFailure(self.location) from cause
         cell[0] = before
 
     def columns(self, batch: ColumnBatch) -> None:
@@ -237,7 +237,7 @@ class _Wire:
         except OperatorFailure:
             raise
         except BaseException as cause:
-            raise OperatorFailure(self.place) from cause
+            raise OperatorFailure(self.location) from cause
         cell[0] = before
 
 

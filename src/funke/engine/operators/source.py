@@ -13,16 +13,16 @@ from typing import Any
 
 from funke.engine.connectors.source import Batch, ReadOutcome, Split, SplitReader
 from funke.engine.operators.operator import MAX_WATERMARK, MIN_WATERMARK, Operator, OperatorContext
-from funke.engine.operators.records.slice_pacer import SlicePacer
+from funke.engine.operators.records.slice_sizer import SliceSizer
 from funke.engine.operators.time.timestamps import SplitWatermarks
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.watermark_spec import WatermarkSpec
 
-__all__ = ["ReadOrder", "ReadReport", "SourceOperator"]
+__all__ = ["ReadCommand", "ReadReport", "SourceOperator"]
 
 
 @dataclass(frozen=True)
-class ReadOrder:
+class ReadCommand:
     """A command to a source subtask: what to read, and whether anything will follow."""
 
     vertex_id: int
@@ -74,7 +74,7 @@ class SourceOperator(Operator):
     def __init__(self, reader: SplitReader, watermarks: WatermarkSpec | None) -> None:
         self._reader = reader
         self._spec = watermarks or WatermarkSpec()
-        self._pacer = SlicePacer()
+        self._sizer = SliceSizer()
         # In the order in which they were given.
         self._waiting: list[_Reading] = []
         # Whose turn it is, among those that are read side by side.
@@ -115,10 +115,10 @@ class SourceOperator(Operator):
         """Whether splits were read to their end since the last report."""
         return bool(self._outcomes)
 
-    def take(self, order: ReadOrder) -> None:
+    def take(self, command: ReadCommand) -> None:
         """Takes more splits, to be read behind those that it has."""
-        if order.watermark_limit is not None:
-            self._limit = order.watermark_limit
+        if command.watermark_limit is not None:
+            self._limit = command.watermark_limit
             return
         self._has_begun = True
         self._has_read = self._has_read or bool(order.splits)
@@ -127,11 +127,11 @@ class SourceOperator(Operator):
             # Before any is read, so that none is overtaken; not those that are read one after the other.
             if not split.is_last or self._reader.is_concurrent:
                 self._marks.register(split.id)
-        skips = order.skips or (0,) * len(order.splits)
-        self._waiting.extend(_Reading(split, skip) for split, skip in zip(order.splits, skips, strict=True))
-        self._reader.prepare(list(order.splits))
-        if order.restored_watermark is not None:
-            self._marks.announce(order.restored_watermark)
+        skips = command.skips or (0,) * len(command.splits)
+        self._waiting.extend(_Reading(split, skip) for split, skip in zip(command.splits, skips, strict=True))
+        self._reader.prepare(list(command.splits))
+        if command.restored_watermark is not None:
+            self._marks.announce(command.restored_watermark)
 
     def read(self) -> bool:
         """Reads the next records and sends them on; False when there is nothing left to read."""
@@ -198,7 +198,7 @@ class SourceOperator(Operator):
                 self._last_read_ms = now_ms()
                 if isinstance(piece, ColumnBatch):
                     self._marks.process_columns(piece)
-                    self._pacer.done()
+                    self._sizer.done()
                 else:
                     self._marks.process_batch(*piece)
                 yield
@@ -214,8 +214,8 @@ class SourceOperator(Operator):
 
     def _slices(self, batch: Batch | ColumnBatch) -> Iterator[Batch] | Iterator[ColumnBatch]:
         if isinstance(batch, ColumnBatch):
-            return self._pacer.column_slices(batch)
-        return self._pacer.slices(*batch)
+            return self._sizer.column_slices(batch)
+        return self._sizer.slices(*batch)
 
     def report(self) -> ReadReport:
         """What was read since the last report."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import mmap
 
-from funke.engine.types.operator_place import NOWHERE, OperatorPlace
+from funke.engine.types.operator_location import NOWHERE, OperatorLocation
 
 __all__ = ["Turn", "turn"]
 
@@ -29,21 +29,21 @@ class Turn:
         self._table = mmap.mmap(-1, _ENTRY * _ENTRIES)
         # The first entry holds the number of the one that runs.
         self.cell = memoryview(self._table).cast("i")
-        self._numbers: dict[OperatorPlace, int] = {}
+        self._numbers: dict[OperatorLocation, int] = {}
 
-    def number_of(self, place: OperatorPlace) -> int:
+    def number_of(self, location: OperatorLocation) -> int:
         """The number of an operator; 0 when there are too many."""
-        known = self._numbers.get(place)
+        known = self._numbers.get(location)
         if known is not None or len(self._numbers) + 1 == _ENTRIES:
             return known or 0
-        number = self._numbers[place] = len(self._numbers) + 1
-        numbers = ("" if each is None else str(each) for each in (place.vertex_id, place.subtask))
-        texts = (place.name, place.user_line or "", place.operator_id, *numbers)
-        entry = b"\0".join(text.encode("utf-8", "replace")[:_TEXT] for text in texts)
+        number = self._numbers[location] = len(self._numbers) + 1
+        numbers = ("" if each is None else str(each) for each in (location.vertex_id, location.subtask))
+        strings = (location.name, location.user_line or "", location.operator_id, *numbers)
+        entry = b"\0".join(text.encode("utf-8", "replace")[:_TEXT] for text in strings)
         self._table[number * _ENTRY : number * _ENTRY + len(entry)] = entry
         return number
 
-    def now(self) -> OperatorPlace:
+    def now(self) -> OperatorLocation:
         """The operator that runs, as far as it is known."""
         number = self.cell[0]
         if not 0 < number < _ENTRIES:
@@ -51,7 +51,7 @@ class Turn:
         entry = self._table[number * _ENTRY : (number + 1) * _ENTRY]
         name, line, operator_id, vertex, subtask = (text.decode("utf-8", "replace") for text in entry.split(b"\0")[:5])
         numbers = (int(text) if text.isdecimal() else None for text in (vertex, subtask))
-        return OperatorPlace(name, line or None, operator_id, *numbers)
+        return OperatorLocation(name, line or None, operator_id, *numbers)
 
 
 # There is one for each process.

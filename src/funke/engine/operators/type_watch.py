@@ -27,7 +27,7 @@ class TypeWatch:
         self._is_over = not _makes_values(spec.operation)
 
     def look(self, value: Any) -> None:
-        """Warns if the value does not fit; one that is about to be refused needs no warning."""
+        """Warns if the value does not fit; one that is about to be rejected needs no warning."""
         if self._is_over:
             return
         try:
@@ -37,7 +37,7 @@ class TypeWatch:
             self._is_over = True
             return
         passes_unchanged = self._spec.passes_unchanged
-        if mismatch is not None and (passes_unchanged or not mismatch.is_refused):
+        if mismatch is not None and (passes_unchanged or not mismatch.is_rejected):
             self._is_over = True
             how = f"{mismatch.text} at the next exchange or sink" if passes_unchanged else mismatch.text
             where = f"\n  in your job: {self._spec.user_line}" if self._spec.user_line else ""

@@ -163,9 +163,9 @@ def _operator_ids(graph: StreamGraph) -> dict[int, str]:
             ids[node.id] = node.uid_hash
             continue
         inputs = ",".join(ids[edge.source] for edge in node.inputs)
-        place = f"{position}:{type(node.operation).__name__}:{inputs}"
-        ids[node.id] = operator_id_of_uid(node.uid) if node.uid is not None else _digest(place)
-    _refuse_repeated(graph, ids)
+        location = f"{position}:{type(node.operation).__name__}:{inputs}"
+        ids[node.id] = operator_id_of_uid(node.uid) if node.uid is not None else _digest(location)
+    _reject_repeated(graph, ids)
     return ids
 
 
@@ -178,7 +178,7 @@ def _digest(text: str) -> str:
     return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
 
 
-def _refuse_repeated(graph: StreamGraph, ids: dict[int, str]) -> None:
+def _reject_repeated(graph: StreamGraph, ids: dict[int, str]) -> None:
     first: dict[str, StreamNode] = {}
     for node in graph.nodes.values():
         other = first.setdefault(ids[node.id], node)

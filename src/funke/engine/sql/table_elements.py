@@ -54,7 +54,7 @@ def values_query(rows: Sequence[syntax.Expression], schema: Schema) -> queries.Q
     """The query of rows that are given as expressions; they are cast to a type if one is given."""
     values = queries.Values(tuple(map(_fields_of, rows)))
     if schema is None:
-        names = tuple(f"f{place}" for place in range(len(values.rows[0])))
+        names = tuple(f"f{index}" for index in range(len(values.rows[0])))
         return queries.Select((syntax.Star(),), queries.SubQuery(values, column_aliases=names))
     if not isinstance(schema, RowType):
         raise TypeError(f"schema should be RowType, list, tuple or None, but got: {schema}")
@@ -73,8 +73,8 @@ def frame_relation(pdf: Any, schema: Any, zone: datetime.tzinfo) -> Constants:
     row_type = _frame_type(pa.Schema.from_pandas(pdf, preserve_index=False), schema)
     if len(row_type) > len(pdf.columns):
         raise IndexError(f"the schema has {len(row_type)} fields, the DataFrame {len(pdf.columns)} columns")
-    # As in PyFlink columns are taken by their places, as many as there are fields.
-    columns = [_frame_values(pdf.iloc[:, place], each.data_type, zone) for place, each in enumerate(row_type)]
+    # As in PyFlink columns are taken by their indexes, as many as there are fields.
+    columns = [_frame_values(pdf.iloc[:, index], each.data_type, zone) for index, each in enumerate(row_type)]
     return _relation(row_type, list(zip(*columns)))
 
 
@@ -100,11 +100,11 @@ def to_frame(columns: Sequence[Column], rows: Sequence[Sequence[SqlValue]], zone
     import pandas as pd
 
     frame = pd.DataFrame.from_records(rows, columns=range(len(columns)))
-    for place, column in enumerate(columns):
+    for index, column in enumerate(columns):
         if rows and not isinstance(column.type, _ONLY_HERE):
-            series = from_values([row[place] for row in rows], column.type).to_pandas()
+            series = from_values([row[index] for row in rows], column.type).to_pandas()
             is_instant = isinstance(column.type, LocalZonedTimestampType)
-            frame[place] = series.dt.tz_convert(zone) if is_instant else series
+            frame[index] = series.dt.tz_convert(zone) if is_instant else series
     frame.columns = [column.name for column in columns]
     return frame
 

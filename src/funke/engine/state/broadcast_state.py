@@ -78,27 +78,27 @@ class ReadOnlyBroadcastView(ReadOnlyBroadcastState[Any, Any]):
 
     def put(self, key: Any, value: Any) -> NoReturn:
         """Raise: this side may not write."""
-        self._refuse()
+        self._reject()
 
     def put_all(self, dict_value: dict[Any, Any]) -> NoReturn:
         """Raise: this side may not write."""
-        self._refuse()
+        self._reject()
 
     def remove(self, key: Any) -> NoReturn:
         """Raise: this side may not write."""
-        self._refuse()
+        self._reject()
 
     def clear(self) -> NoReturn:
         """Raise: this side may not write."""
-        self._refuse()
+        self._reject()
 
     def __setitem__(self, key: Any, value: Any) -> NoReturn:
-        self._refuse()
+        self._reject()
 
     def __delitem__(self, key: Any) -> NoReturn:
-        self._refuse()
+        self._reject()
 
-    def _refuse(self) -> NoReturn:
+    def _reject(self) -> NoReturn:
         raise StateError(
             f"broadcast state '{self._state.name}' is read-only here; change it in process_broadcast_element()"
         )

@@ -45,7 +45,7 @@ class FunctionInitializationContext(ABC):
 
     @abstractmethod
     def get_keyed_state_store(self) -> KeyedStateStore:
-        """Return the store of state that belongs to keys; it refuses on a stream without keys."""
+        """Return the store of state that belongs to keys; it rejects on a stream without keys."""
 
 
 class CheckpointedFunction(ABC):

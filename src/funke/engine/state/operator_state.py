@@ -103,8 +103,8 @@ class HeapOperatorStateStore(OperatorStateStore):
         return known.setdefault(name, HeapOperatorListState([]))
 
     def _require_kind(self, name: str, kind: str) -> None:
-        holders = {"list": self._lists, "union list": self._unions, "broadcast": self.broadcasts.names()}
-        for other, names in holders.items():
+        states = {"list": self._lists, "union list": self._unions, "broadcast": self.broadcasts.names()}
+        for other, names in states.items():
             if other != kind and name in names:
                 raise StateError(
                     f"operator state '{name}' is already a {other} state, in this job or in the snapshot it starts "

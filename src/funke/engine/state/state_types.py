@@ -48,5 +48,5 @@ def _holds(before: str, now: str) -> bool:
 
 
 def _is_wider(before: str, now: str, kinds: Iterable[str]) -> bool:
-    places = {kind: place for place, kind in enumerate(kinds)}
-    return before in places and now in places and places[before] <= places[now]
+    indexes = {kind: index for index, kind in enumerate(kinds)}
+    return before in indexes and now in indexes and indexes[before] <= indexes[now]

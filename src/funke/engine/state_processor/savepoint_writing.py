@@ -15,7 +15,7 @@ from funke.engine.state.snapshot.file_format import SnapshotWriter
 from funke.engine.state_processor.state_parts import piece_of, pieces_of_file, read_chunks, read_own
 from funke.engine.types.keys.key_groups import KeyGroups
 
-__all__ = ["Changes", "CopyOrder", "copy_orders", "copy_snapshot_file", "refuse_existing", "write_metadata"]
+__all__ = ["Changes", "CopyCommand", "copy_commands", "copy_snapshot_file", "reject_existing", "write_metadata"]
 
 
 @dataclass
@@ -34,7 +34,7 @@ class Changes:
 
 
 @dataclass(frozen=True)
-class CopyOrder:
+class CopyCommand:
     """One snapshot file to copy, with the new id of every operator in it that stays."""
 
     handle: SnapshotHandle
@@ -44,48 +44,48 @@ class CopyOrder:
     key_groups: KeyGroups
 
 
-def refuse_existing(folder: str) -> None:
+def reject_existing(folder: str) -> None:
     """A savepoint is never written over another."""
     if file_size(join_path(folder, METADATA)) is not None:
         raise StateError(f"there is a savepoint in '{folder}' already; choose another folder")
 
 
-def copy_orders(folder: str, base: Savepoint, changes: Changes) -> list[CopyOrder]:
+def copy_commands(folder: str, base: Savepoint, changes: Changes) -> list[CopyCommand]:
     """What is to be copied of an earlier savepoint, file by file."""
     if base.checkpoint.channels_of:
         raise StateError(
             f"the barriers of the checkpoint '{base.path}' have overtaken records, which would be lost; take a "
             "savepoint of the job, and change that"
         )
-    orders = []
+    commands = []
     for number, handle in enumerate(base.snapshots):
         new_ids = {old: new for old in handle.operator_ids if (new := changes.id_of(old)) is not None}
         if new_ids:
             # All operators of one chain have the same key groups.
             key_groups = base.key_groups(handle.operator_ids[0])
-            orders.append(CopyOrder(handle, folder, f"kept-{number}", new_ids, key_groups))
-    return orders
+            commands.append(CopyCommand(handle, folder, f"kept-{number}", new_ids, key_groups))
+    return commands
 
 
-def copy_snapshot_file(order: CopyOrder) -> SnapshotHandle:
+def copy_snapshot_file(command: CopyCommand) -> SnapshotHandle:
     """Copies one file: as it is, or without what is gone and under the new ids."""
-    handle, target = order.handle, join_path(order.folder, order.name)
-    is_unchanged = order.new_ids == {operator_id: operator_id for operator_id in handle.operator_ids}
+    handle, target = command.handle, join_path(command.folder, command.name)
+    is_unchanged = command.new_ids == {operator_id: operator_id for operator_id in handle.operator_ids}
     if is_unchanged and not handle.native:
         if handle.inline is None:
             copy_snapshot(handle.path, target)
-        return replace(handle, path=order.name)
-    size = write_snapshot(target, lambda writer: _transfer(order, writer))
-    ids = tuple(order.new_ids.values())
-    return replace(handle, operator_ids=ids, path=order.name, size=size, native=(), inline=None)
+        return replace(handle, path=command.name)
+    size = write_snapshot(target, lambda writer: _transfer(command, writer))
+    ids = tuple(command.new_ids.values())
+    return replace(handle, operator_ids=ids, path=command.name, size=size, native=(), inline=None)
 
 
-def _transfer(order: CopyOrder, writer: SnapshotWriter) -> None:
-    for old, new in order.new_ids.items():
-        own = read_own(piece_of(order.handle, old, order.key_groups))
+def _transfer(command: CopyCommand, writer: SnapshotWriter) -> None:
+    for old, new in command.new_ids.items():
+        own = read_own(piece_of(command.handle, old, command.key_groups))
         if own is not None:
             writer.write_own(new, own)
-        for piece in pieces_of_file(order.handle, old, order.key_groups):
+        for piece in pieces_of_file(command.handle, old, command.key_groups):
             for key_group, part in read_chunks(piece):
                 writer.write_keyed(new, key_group, part)
 

@@ -55,8 +55,8 @@ class StatePiece:
 
 def piece_of(handle: SnapshotHandle, operator_id: str, key_groups: KeyGroups, **further: Any) -> StatePiece:
     """A piece of a snapshot."""
-    place = handle.path, operator_id, handle.subtask, key_groups
-    return StatePiece(*place, inline=handle.inline, **further)
+    source = handle.path, operator_id, handle.subtask, key_groups
+    return StatePiece(*source, inline=handle.inline, **further)
 
 
 def keyed_pieces(savepoint: Savepoint, operator_id: str) -> list[StatePiece]:

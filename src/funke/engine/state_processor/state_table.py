@@ -52,8 +52,8 @@ class StateTable:
         """The rows of one piece."""
         operator, uid = self.operators[piece.operator_id]
         for state, kind, namespace, group, key, value, time in _keyed(piece) if piece.is_keyed else _own(piece):
-            texts = to_value_text(key), to_value_text(value)
-            yield operator, uid, state, kind, _namespace_text(namespace), group, *texts, time
+            strings = to_value_text(key), to_value_text(value)
+            yield operator, uid, state, kind, _namespace_text(namespace), group, *strings, time
 
 
 def _keyed(piece: StatePiece) -> Iterator[tuple[Any, ...]]:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Greeter"]
 
-# How long a caller may take over each step of the greeting, and how many may be greeted at once.
-_GREETING_S = 10.0
+# How long a caller may take over each step of the handshake, and how many may be greeted at once.
+_HANDSHAKE_S = 10.0
 _MOST_GREETED = 64
 _ACCEPT_AGAIN_S = 0.5
 
@@ -27,7 +27,7 @@ _ACCEPT_AGAIN_S = 0.5
 class Greeter:
     """Hands over callers that have proven who they are.
 
-    `on_call` runs in the caller's thread, and is still bound to the limits of the greeting until it returns: an
+    `on_call` runs in the caller's thread, and is still bound to the limits of the handshake until it returns: an
     exception closes the connection. `on_accept` sees every connection before anything is read from it.
     """
 
@@ -81,7 +81,7 @@ class Greeter:
 
     def _greet(self, connection: socket.socket) -> None:
         try:
-            connection.settimeout(_GREETING_S)
+            connection.settimeout(_HANDSHAKE_S)
             if connection.family == socket.AF_UNIX:
                 require_same_user(connection)
             elif self._credentials.tls is not None:

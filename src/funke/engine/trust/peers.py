@@ -127,7 +127,7 @@ def limit_silence(connection: socket.socket, limit_ms: int) -> None:
 
 
 def prove_to_caller(connection: socket.socket, secret: bytes) -> None:
-    """The listener's part of the greeting; UntrustedError when the caller does not know the secret."""
+    """The listener's part of the handshake; UntrustedError when the caller does not know the secret."""
     own = secrets.token_bytes(_NUMBER_BYTES)
     connection.sendall(own)
     answer = _receive(connection, _NUMBER_BYTES + _PROOF_BYTES)
@@ -138,7 +138,7 @@ def prove_to_caller(connection: socket.socket, secret: bytes) -> None:
 
 
 def prove_to_listener(connection: socket.socket, secret: bytes) -> None:
-    """The caller's part of the greeting; UntrustedError when the listener does not know the secret."""
+    """The caller's part of the handshake; UntrustedError when the listener does not know the secret."""
     number = _receive(connection, _NUMBER_BYTES)
     own = secrets.token_bytes(_NUMBER_BYTES)
     connection.sendall(own + _proof(secret, _CALLER, number, own))

@@ -21,7 +21,7 @@ __all__ = [
     "open_private_folder",
     "private_opener",
     "require_own_file",
-    "require_own_place",
+    "require_own_folder",
     "require_private_folder",
 ]
 
@@ -86,7 +86,7 @@ def require_own_file(path: str) -> None:
     _require_own(path, os.lstat(path))
 
 
-def require_own_place(path: str) -> None:
+def require_own_folder(path: str) -> None:
     """Raises UntrustedError unless a folder, or the nearest one above that is there, belongs to this user or root.
 
     The owner of a folder may exchange what stands in it.

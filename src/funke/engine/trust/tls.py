@@ -1,6 +1,6 @@
 """TLS between hosts: both sides show a certificate, and each must be trusted by the other side's trust store.
 
-It comes before the greeting, which goes on inside it. Host names are not looked at, as in Flink between its own
+It comes before the handshake, which goes on inside it. Host names are not looked at, as in Flink between its own
 processes: a holder of a certificate that the trust store trusts belongs to the cluster.
 """
 

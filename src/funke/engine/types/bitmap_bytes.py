@@ -18,7 +18,7 @@ _HAS_RUNS = 12347
 _NUMBERS_OF_CONTAINER = 1 << 16
 _MOST_IN_LIST, _BYTES_OF_BITS = 4096, 8192
 # Fewer containers do not say where they begin.
-_FEWEST_WITH_PLACES = 4
+_FEWEST_WITH_OFFSETS = 4
 # A longer text ends with dots, as that of Java's library.
 _LONGEST_TEXT = 0x80000
 
@@ -58,15 +58,15 @@ def to_numbers(bitmap: BitMap) -> list[int]:
 
 def shown_text(data: bytes) -> str:
     """The numbers as people see them, which have no signs."""
-    texts: list[str] = []
+    strings: list[str] = []
     length = 1
     for text in map(str, opened(data)):
         if length > _LONGEST_TEXT:
-            texts.append("...")
+            strings.append("...")
             break
-        texts.append(text)
+        strings.append(text)
         length += len(text) + 1
-    return f"{{{','.join(texts)}}}"
+    return f"{{{','.join(strings)}}}"
 
 
 def _starts_of_needless_runs(data: bytes) -> Iterator[int]:
@@ -76,15 +76,15 @@ def _starts_of_needless_runs(data: bytes) -> Iterator[int]:
         return
     count = (cookie >> 16) + 1
     has_runs = np.unpackbits(np.frombuffer(data, np.uint8, (count + 7) // 8, 4), bitorder="little")[:count]
-    place = 4 + (count + 7) // 8
-    containers = np.frombuffer(data, "<u2", 2 * count, place).reshape(-1, 2)
-    place += 8 * count if count >= _FEWEST_WITH_PLACES else 4 * count
+    offset = 4 + (count + 7) // 8
+    containers = np.frombuffer(data, "<u2", 2 * count, offset).reshape(-1, 2)
+    offset += 8 * count if count >= _FEWEST_WITH_OFFSETS else 4 * count
     for (key, last), is_run in zip(containers.tolist(), has_runs.tolist()):
         list_size = 2 * (last + 1)
         if is_run:
-            size = 2 + 4 * struct.unpack_from("<H", data, place)[0]
+            size = 2 + 4 * struct.unpack_from("<H", data, offset)[0]
             if size == list_size:
                 yield key * _NUMBERS_OF_CONTAINER
         else:
             size = list_size if last < _MOST_IN_LIST else _BYTES_OF_BITS
-        place += size
+        offset += size

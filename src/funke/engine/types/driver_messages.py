@@ -19,7 +19,7 @@ __all__ = [
 
 
 class DriverMessage:
-    """What all messages are; the driver refuses those it has no answer to."""
+    """What all messages are; the driver rejects those it has no answer to."""
 
 
 @dataclass(frozen=True)

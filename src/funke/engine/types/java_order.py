@@ -30,7 +30,7 @@ def in_java_order(keys: Iterable[str]) -> list[str]:
     """
     given = list(keys)
     size = _SMALLEST_TABLE
-    # A table grows when more than three of four places are taken.
+    # A table grows when more than three of four buckets are taken.
     while len(given) * 4 > size * 3:
         size *= 2
     return sorted(given, key=lambda key: _spread(java_hash(key)) % size)

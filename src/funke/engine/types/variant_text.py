@@ -42,14 +42,14 @@ def member_of(stored: str, name: str) -> str | None:
     return _text(value[name], is_shown=False) if name in value else None
 
 
-def element_of(stored: str, place: int) -> str | None:
-    """The element of an array by its place from 1; None if there is none."""
+def element_of(stored: str, index: int) -> str | None:
+    """The element of an array by its index from 1; None if there is none."""
     value = _loaded(stored)
     if not isinstance(value, list):
         raise TypeError(
             "Integer index access on variant requires an array variant, but a non-array variant was provided."
         )
-    return _text(value[place - 1], is_shown=False) if 1 <= place <= len(value) else None
+    return _text(value[index - 1], is_shown=False) if 1 <= index <= len(value) else None
 
 
 def _loaded(stored: str) -> Any:
@@ -64,10 +64,10 @@ def _decoder(allows_repeats: bool) -> json.JSONDecoder:
             raise ValueError("VARIANT_DUPLICATE_KEY")
         return found
 
-    return json.JSONDecoder(object_pairs_hook=members, parse_float=_number, parse_int=_number, parse_constant=_refuse)
+    return json.JSONDecoder(object_pairs_hook=members, parse_float=_number, parse_int=_number, parse_constant=_reject)
 
 
-def _refuse(word: str) -> Any:
+def _reject(word: str) -> Any:
     raise ValueError(f"{word} is not JSON")
 
 

@@ -113,10 +113,10 @@ def _service(call: ProgramCall, value: str) -> ProgramCall:
 
 
 def _unsupported(feature: str, reason: str) -> _Setter:
-    def refuse(call: ProgramCall, value: str) -> ProgramCall:
+    def reject(call: ProgramCall, value: str) -> ProgramCall:
         raise UnsupportedFeatureError(feature, reason)
 
-    return refuse
+    return reject
 
 
 class _Collected(argparse.Action):
@@ -140,7 +140,7 @@ class _ProgramParser(CommandParser):
     """Options up to the program; mistakes are errors like all others."""
 
     def error(self, message: str) -> NoReturn:
-        """Refuses a command line."""
+        """Rejects a command line."""
         raise ConfigurationError(f"{message}; see `{self.prog} --help`")
 
     def format_help(self) -> str:
@@ -192,7 +192,7 @@ def _new_parser(command: str) -> _ProgramParser:
     client = _option("python.client.executable")
     take(client, "interpreter of the program", "-pyclientexec", "--pyClientExecutable", value="FILE")
     take(_option("pipeline.jars"), "jars for Spark", "-j", "--jarfile", value="A;B")
-    take(_option("pipeline.classpaths"), "further places of classes, for Spark", "-C", "--classpath", value="URL")
+    take(_option("pipeline.classpaths"), "further class paths, for Spark", "-C", "--classpath", value="URL")
     take(_json, "one JSON document and nothing else, for scripts", "--json")
     _take_unsupported(parser)
     parser.add_argument("program", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)

@@ -40,7 +40,7 @@ def info(program: Callable[[], None], is_json: bool = False) -> None:
 def first_job(program: Callable[[], None]) -> StreamGraph:
     """Run the program up to its first job; what that job would be."""
     try:
-        with submitting_with(_refuse):
+        with submitting_with(_reject):
             program()
     except _Submitted as submitted:
         return submitted.graph

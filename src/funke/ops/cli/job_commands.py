@@ -160,7 +160,7 @@ def _failure_lines(view: JobView) -> Iterator[str]:
         yield line if number == 1 else f"{line}, {number} times"
 
 
-def _place_of(failure: ExceptionView) -> str:
+def _location_of(failure: ExceptionView) -> str:
     """The user's line that raised it, or else that of the operator."""
     line = failure.raising_line or failure.user_line
     return f" ({line})" if line else ""

@@ -1,6 +1,6 @@
 """The `funke` command.
 
-Each command loads what it needs when it is called: help and refusals answer at once, without the engine.
+Each command loads what it needs when it is called: help and rejections answer at once, without the engine.
 """
 
 from __future__ import annotations
@@ -226,7 +226,7 @@ def _program_call(command: str, arguments: list[str]) -> ProgramCall:
     return call
 
 
-def _refuse(message: str) -> None:
+def _reject(message: str) -> None:
     raise ConfigurationError(message)
 
 

@@ -73,7 +73,7 @@ class CommandParser(argparse.ArgumentParser):
         raise _OptionsAreKnown
 
     def error(self, message: str) -> NoReturn:
-        """Refuse a command line."""
+        """Reject a command line."""
         known = [each for action in self._actions for each in action.option_strings]
         unknown = message.removeprefix("unrecognized arguments: ").split()[:1] if "unrecognized" in message else []
         super().error(message + "".join(did_you_mean(each.partition("=")[0], known) for each in unknown))

@@ -127,8 +127,8 @@ def _log_part(logs: LogFolder, request: Request) -> Response:
     with open(os.open(wanted.path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
         file.seek(start)
         content = file.read(_MOST_LOG_BYTES)
-    told = {"name": name, "offset": start, "next": start + len(content), "size": wanted.size}
-    return _json(200, {**told, "text": content.decode("utf-8", "replace")})
+    reported = {"name": name, "offset": start, "next": start + len(content), "size": wanted.size}
+    return _json(200, {**reported, "text": content.decode("utf-8", "replace")})
 
 
 class _Watchers:

@@ -42,11 +42,11 @@ class OtelSender:
             self._collector.take(self._to_request(metrics, time.time_ns()))
         except (OSError, ValueError) as error:
             if self._is_heard:
-                _LOG.warning("metrics cannot be sent to %s: %s", self._collector.place, error)
+                _LOG.warning("metrics cannot be sent to %s: %s", self._collector.endpoint, error)
             self._is_heard = False
             return
         if not self._is_heard:
-            _LOG.info("metrics are sent to %s again", self._collector.place)
+            _LOG.info("metrics are sent to %s again", self._collector.endpoint)
         self._is_heard = True
 
     def _to_request(self, metrics: Iterable[LabelledMetrics], now_ns: int) -> dict[str, Any]:
@@ -67,7 +67,7 @@ class _HttpCollector:
     """A collector that takes metrics over HTTP."""
 
     def __init__(self, url: str, timeout_s: float) -> None:
-        self.place = url
+        self.endpoint = url
         self._timeout_s = timeout_s
         # Redirections and the environment's proxies are not for metrics, which name jobs and hosts.
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirection())
@@ -75,7 +75,9 @@ class _HttpCollector:
     def take(self, request: dict[str, Any]) -> None:
         """Sends a request."""
         body, head = json.dumps(request).encode(), {"Content-Type": "application/json"}
-        with self._opener.open(urllib.request.Request(self.place, body, head, method="POST"), timeout=self._timeout_s):
+        with self._opener.open(
+            urllib.request.Request(self.endpoint, body, head, method="POST"), timeout=self._timeout_s
+        ):
             pass
 
 

@@ -31,7 +31,7 @@ class GrpcCollector:
             channel = grpc.secure_channel(parts.netloc, grpc.ssl_channel_credentials(), options)
         else:
             channel = grpc.insecure_channel(parts.netloc, options)
-        self.place = endpoint
+        self.endpoint = endpoint
         self._timeout_s = timeout_s
         self._failure: type[Exception] = grpc.RpcError
         self._message = metrics_service_pb2.ExportMetricsServiceRequest

@@ -1,4 +1,4 @@
-"""A request as handlers see it, what they may refuse, and how a route is described."""
+"""A request as handlers see it, what they may reject, and how a route is described."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from funke.engine.config import flink_options as options
 from funke.engine.config.settings import Settings
 from funke.engine.errors import ConfigurationError
 from funke.engine.jobs.views.job_view import CheckpointView, JobView, SlotSnapshotView, VertexView
-from funke.engine.runtime.snapshots.checkpoint_order import AlignmentStatistics
+from funke.engine.runtime.snapshots.checkpoint_command import AlignmentStatistics
 from funke.ops.rest.call import Call, RestError, Route
 from funke.ops.rest.shapes import ANY, Optional
 from funke.ops.rest.value_statistics import STATISTICS_SHAPE, statistics_of

@@ -158,8 +158,8 @@ def _workers(call: Call) -> Iterator[_Worker]:
     for job in call.cluster.jobs.all():
         if job.is_driven and not job.seen.status.is_globally_terminal_state():
             view = job.seen
-            places = {(each.host, each.slot) for vertex in view.vertices for each in vertex.subtasks if each.host}
-            for host, slots in sorted(Counter(host for host, _ in places).items()):
+            locations = {(each.host, each.slot) for vertex in view.vertices for each in vertex.subtasks if each.host}
+            for host, slots in sorted(Counter(host for host, _ in locations).items()):
                 yield _Worker(view, str(host), slots)
 
 
@@ -413,7 +413,7 @@ ROUTES = (
     Route("GET", f"{_T}/metrics", task_manager_metrics, "Metrics of a worker", VALUES, query=(GET,)),
     Route("GET", f"{_T}/logs", task_manager_logs, "Log files of a worker's program", _LOGS),
     Route("GET", f"{_T}/log", task_manager_log, "The end of its log", str, media_type="text/plain"),
-    Route("GET", f"{_T}/thread-dump", task_manager_thread_dump, "Refused: see flame graphs", _THREADS),
+    Route("GET", f"{_T}/thread-dump", task_manager_thread_dump, "Rejected: see flame graphs", _THREADS),
     Route("GET", f"/jobs/{{jobid}}{_T}/log-url", task_manager_log_url, "Where the log of its slots is", {"url": str}),
     Route("GET", "/datasets", no_datasets, "Cached data sets; there are none", {"datasets": [ANY]}),
 )

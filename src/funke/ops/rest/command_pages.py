@@ -204,7 +204,7 @@ _REQUEST_ID = {"request-id": str}
 _OUTCOME = {"status": {"id": OneOf(("IN_PROGRESS", "COMPLETED"))}, "operation": Optional(ANY)}
 _FORMAT = Optional(OneOf(("CANONICAL",)))
 _TRIGGER_ID = Optional(Text(f"^{_TRIGGER.pattern}$"))
-_PLACE = Text("^(/|file:|[a-z0-9]+://)")
+_LOCATION = Text("^(/|file:|[a-z0-9]+://)")
 
 ROUTES = (
     Route(
@@ -223,7 +223,7 @@ ROUTES = (
         "Takes a savepoint; the job continues unless `cancel-job` is set",
         _REQUEST_ID,
         {
-            "target-directory": Optional(_PLACE),
+            "target-directory": Optional(_LOCATION),
             "cancel-job": Optional(bool),
             "formatType": _FORMAT,
             "triggerId": _TRIGGER_ID,
@@ -244,7 +244,7 @@ ROUTES = (
         "Ends a job with a savepoint",
         _REQUEST_ID,
         {
-            "targetDirectory": Optional(_PLACE),
+            "targetDirectory": Optional(_LOCATION),
             "drain": Optional(bool),
             "formatType": _FORMAT,
             "triggerId": _TRIGGER_ID,
@@ -275,7 +275,7 @@ ROUTES = (
         dispose,
         "Removes a savepoint",
         _REQUEST_ID,
-        {"savepoint-path": _PLACE, "triggerId": _TRIGGER_ID},
+        {"savepoint-path": _LOCATION, "triggerId": _TRIGGER_ID},
         status=202,
     ),
     Route("GET", "/savepoint-disposal/{triggerid}", disposal_status, "What became of a removal", _OUTCOME),
@@ -290,5 +290,5 @@ ROUTES = (
     ),
     Route("GET", "/jobs/{jobid}/rescaling/{triggerid}", rescaling_status, "What became of that", _OUTCOME),
     Route("GET", "/jobs/{jobid}/resource-requirements", resource_requirements, "The parallelism of vertices", ANY),
-    Route("PUT", "/jobs/{jobid}/resource-requirements", put_resource_requirements, "Refused: see rescaling", ANY, ANY),
+    Route("PUT", "/jobs/{jobid}/resource-requirements", put_resource_requirements, "Rejected: see rescaling", ANY, ANY),
 )

@@ -60,7 +60,7 @@ def options(call: Call) -> Any:
     }
 
 
-_TEXTS = ("section", "key", "type", "default", "meaning", "no-effect")
+_STRINGS = ("section", "key", "type", "default", "meaning", "no-effect")
 
 ROUTES = (
     Route(
@@ -95,6 +95,6 @@ ROUTES = (
         "/funke/options",
         options,
         "Every option that is known, what it means, and why it has no effect if it has none",
-        {"options": [{**dict.fromkeys(_TEXTS, str), "older-keys": [str]}]},
+        {"options": [{**dict.fromkeys(_STRINGS, str), "older-keys": [str]}]},
     ),
 )

@@ -67,16 +67,16 @@ class Guard:
             await self._app(scope, receive, send)
             return
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
-        refusal = self._refusal(scope["method"], scope["path"], headers)
+        rejection = self._rejection(scope["method"], scope["path"], headers)
         with_headers = _adding_headers(send)
-        if refusal is not None:
-            await _refuse(with_headers, *refusal)
+        if rejection is not None:
+            await _reject(with_headers, *rejection)
         elif scope["path"] == LOGIN_PATH:
             await self._let_in(scope, with_headers)
         else:
             await self._app(scope, receive, with_headers)
 
-    def _refusal(self, method: str, path: str, headers: dict[str, str]) -> tuple[int, str] | None:
+    def _rejection(self, method: str, path: str, headers: dict[str, str]) -> tuple[int, str] | None:
         host = headers.get("host", "")
         if self._access.is_local and _host_name(host) not in _LOCAL_NAMES:
             return 403, "Only this machine may be named in requests; see docs/service.md for other addresses"
@@ -110,9 +110,9 @@ class Guard:
             await _answer(send, 403, text, [(b"content-type", b"text/plain; charset=utf-8")])
             return
         # Behind `#`: browsers keep it for the page and do not send it.
-        place = f"/#login={self._key.page_half}".encode()
+        location = f"/#login={self._key.page_half}".encode()
         cookie = self._key.to_cookie(is_secure=scope.get("scheme") == "https").encode()
-        await _answer(send, 303, b"", [(b"location", place), (b"set-cookie", cookie)])
+        await _answer(send, 303, b"", [(b"location", location), (b"set-cookie", cookie)])
 
 
 def _host_name(host: str) -> str:
@@ -141,7 +141,7 @@ def _adding_headers(send: Send) -> Send:
     return sending
 
 
-async def _refuse(send: Send, status: int, message: str) -> None:
+async def _reject(send: Send, status: int, message: str) -> None:
     body = json.dumps({"errors": [message]}).encode()
     headers = [(b"content-type", b"application/json")]
     if status == 401:

@@ -462,5 +462,5 @@ ROUTES = (
         {"status": {"id": str}, "job-execution-result": Optional(ANY)},
     ),
     Route("GET", "/jobs/{jobid}/jobmanager/config", job_settings, "The job's configuration", KEY_VALUES),
-    Route("PATCH", "/jobs/{jobid}/clientHeartbeat", client_heartbeat, "Refused: no job waits for its client"),
+    Route("PATCH", "/jobs/{jobid}/clientHeartbeat", client_heartbeat, "Rejected: no job waits for its client"),
 )

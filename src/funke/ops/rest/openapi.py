@@ -19,8 +19,8 @@ _ERRORS = {
     "description": "what was wrong",
     "content": {"application/json": {"schema": to_schema({"errors": [str]})}},
 }
-# What a guard or a handler may refuse a request with.
-_REFUSALS = ("400", "401", "403", "404", "405", "408", "409", "413", "415", "500", "501", "503")
+# What a guard or a handler may reject a request with.
+_REJECTIONS = ("400", "401", "403", "404", "405", "408", "409", "413", "415", "500", "501", "503")
 
 
 def openapi_document(routes: Iterable[Route]) -> dict[str, Any]:
@@ -66,7 +66,7 @@ def _operation(route: Route) -> dict[str, Any]:
                 "description": "done" if route.status == 200 else "begun",
                 "content": {route.media_type: {"schema": to_schema(route.answer)}},
             },
-            **dict.fromkeys(_REFUSALS, _ERRORS),
+            **dict.fromkeys(_REJECTIONS, _ERRORS),
         },
     }
     body = _body(route)

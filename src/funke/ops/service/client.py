@@ -37,7 +37,7 @@ class ServiceClient:
         found = self.folder.address()
         if found is None:
             raise ConfigurationError("no service runs for this folder of jobs; `funke start-cluster` starts one")
-        if at is not None and _place(at) != _place(found.url):
+        if at is not None and _host_and_port(at) != _host_and_port(found.url):
             raise ConfigurationError(
                 f"the service of this folder of jobs is at {found.url}, not at {at}; -Dfunke.home names another folder"
             )
@@ -90,7 +90,7 @@ class ServiceClient:
         return ask(self.folder.control_path, command, **arguments)
 
 
-def _place(address: str) -> tuple[str | None, int]:
+def _host_and_port(address: str) -> tuple[str | None, int]:
     """Host and port; this machine has several names for itself."""
     try:
         parts = urlsplit(address if "//" in address else f"//{address}")

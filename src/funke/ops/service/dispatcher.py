@@ -166,7 +166,7 @@ class Dispatcher:
         since_s = time.monotonic() - self._last_start
         return since_s >= (_SETTLED_S if self._free_looks >= _FREE_LOOKS else _SETTLED_BUSY_S)
 
-    def _places(self) -> dict[str, str]:
+    def _folders(self) -> dict[str, str]:
         """What says where job records are: those of the service's programs are beside the service's own."""
         named = (options.FUNKE_HOME, options.HIGH_AVAILABILITY_STORAGE, options.HIGH_AVAILABILITY_CLUSTER)
         return {option.key: self.settings.get(option) for option in named if self.settings.is_set(option)}
@@ -208,14 +208,14 @@ class Dispatcher:
         view = job.view()
         self._require_room(view, parallelism)
         with self.rescales.recording(view, parallelism) as record:
-            has_place = bool(Settings(job.record.configuration).get(options.SAVEPOINT_DIRECTORY))
-            path = job.commanded().savepoint(None if has_place else self.service.of("savepoints"), "stop").result()
+            has_folder = bool(Settings(job.record.configuration).get(options.SAVEPOINT_DIRECTORY))
+            path = job.commanded().savepoint(None if has_folder else self.service.of("savepoints"), "stop").result()
             record.has_stopped()
             changed = {
                 **call.options,
                 options.STATE_RECOVERY_PATH.key: path,
                 # Files in this folder have no other owner: they are removed when the job does not need them any more.
-                **({} if has_place else {options.STATE_CLAIM_MODE.key: "CLAIM"}),
+                **({} if has_folder else {options.STATE_CLAIM_MODE.key: "CLAIM"}),
             }
             wanted = {options.PARALLELISM.key: str(parallelism)}
             try:
@@ -232,7 +232,7 @@ class Dispatcher:
             return record.known.successor
 
     def _require_room(self, view: JobView, parallelism: int) -> None:
-        """Before the job is stopped: what must fail afterwards is refused."""
+        """Before the job is stopped: what must fail afterwards is rejected."""
         free = self.pool.free + sum(use.slots for use in self.pool.uses() if use.job_id == view.job_id)
         if parallelism > free:
             raise ConfigurationError(
@@ -249,7 +249,7 @@ class Dispatcher:
 
     def _start_from(self, record: JobRecord, call: ProgramCall, python: str) -> str:
         """Starts a program once more; returns the id of its job when all its subtasks run."""
-        own = {rest_options.SLOT_POOL.key, *self._places()}
+        own = {rest_options.SLOT_POOL.key, *self._folders()}
         anew = replace(call, options={key: value for key, value in call.options.items() if key not in own})
         run_id = self.start(anew.to_arguments(), record.working_folder, python)
         job_id = self.first_job(run_id)

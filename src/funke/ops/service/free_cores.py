@@ -37,4 +37,4 @@ class FreeCores:
                 fields = file.readline().split()[1:]
         except OSError:
             return None
-        return self._clock(), sum(int(fields[place]) for place in _IDLE) / os.sysconf("SC_CLK_TCK")
+        return self._clock(), sum(int(fields[index]) for index in _IDLE) / os.sysconf("SC_CLK_TCK")

@@ -7,7 +7,7 @@
 <home>/service/runs/<run>.alive      locked as long as the program's process lives
 <home>/service/logs/<run>.log        what the program has printed; service.log is the service's own
 <home>/service/slots/                the slots that jobs share
-<home>/service/savepoints/           those with which jobs go on with another parallelism, unless they have a place
+<home>/service/savepoints/           those taken for rescaling, unless another folder is set
 <home>/service/programs/             programs that were sent over REST
 <home>/service/rescales/             which jobs went on with another parallelism
 <home>/service/history/<job>.v1      what a job measured in the last hour

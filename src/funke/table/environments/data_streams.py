@@ -66,7 +66,7 @@ def typed_stream(
         if columns.columns:
             relation = cast_rows(session, relation, columns.persisted, _STREAM_SINK)
             rowtime = _written_rowtime(columns.persisted)
-        key = tuple(place for place, each in enumerate(relation.columns) if each.name in columns.primary_key)
+        key = tuple(index for index, each in enumerate(relation.columns) if each.name in columns.primary_key)
     target = Target(_STREAM_SINK, key, lambda kinds: kinds if mode is None else mode._kinds)
     rows = stream_of(builder, planned_stream(session, relation, target))
     return rows if rowtime is None else _timestamped(builder, rows, relation.columns, rowtime)
@@ -74,10 +74,10 @@ def typed_stream(
 
 def _written_rowtime(columns: Sequence[ResolvedColumn]) -> int | None:
     """The place of the column that becomes the timestamp of records: the only metadata that streams have."""
-    for place, column in enumerate(columns):
+    for index, column in enumerate(columns):
         if column.definition.is_metadata:
             if column.metadata_key == _ROWTIME:
-                return place
+                return index
             raise ValidationException(
                 f"Invalid metadata key '{column.metadata_key}' in column '{column.name}' of table '{_STREAM_SINK}'. "
                 "The DynamicTableSink class 'ExternalDynamicSink' supports the following metadata keys for "
@@ -88,7 +88,7 @@ def _written_rowtime(columns: Sequence[ResolvedColumn]) -> int | None:
 
 def _timestamped(builder: GraphBuilder, rows: StreamRef, columns: Sequence[Column], rowtime: int) -> StreamRef:
     operation = ColumnOperator(TimestampedRows(tuple(columns), rowtime))
-    left = [each for place, each in enumerate(columns) if place != rowtime]
+    left = [each for index, each in enumerate(columns) if index != rowtime]
     name, type_info = "StreamRecordTimestampInserter", row_type_of(left)
     return builder.add(operation, [rows], name=name, type_info=type_info, parallelism=OF_INPUT)
 

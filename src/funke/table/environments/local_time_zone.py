@@ -12,7 +12,7 @@ from funke.engine.flink_exceptions import ValidationException
 __all__ = ["machine_zone", "require_zone"]
 
 _OFFSET = re.compile(r"(?:UTC|GMT|UT)?[+-]\d{1,2}(?::?\d{2}){0,2}")
-# Their sign is read in opposite ways by different readers, so Flink refuses them.
+# Their sign is read in opposite ways by different readers, so Flink rejects them.
 _AMBIGUOUS = re.compile(r"(?:UTC|UT)[+-].*")
 
 

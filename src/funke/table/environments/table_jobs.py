@@ -129,7 +129,7 @@ def _spread(rows: StreamRef, plan: InsertPlan, given: int) -> StreamRef:
         )
     if not plan.primary_key or not _is_by_key(plan, is_same, subtasks):
         return rows
-    names = tuple(plan.relation.columns[place].name for place in plan.primary_key)
+    names = tuple(plan.relation.columns[index].name for index in plan.primary_key)
     return rows.partitioned(Hash(ColumnKey(names)))
 
 

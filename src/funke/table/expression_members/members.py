@@ -6,7 +6,7 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from funke.engine.sql.syntax import expressions as syntax
-from funke.table.expression_members.operands import SyntaxHolder, to_syntax
+from funke.table.expression_members.operands import SyntaxWrapper, to_syntax
 
 if TYPE_CHECKING:
     from funke.table.expression import Expression
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["Members", "Unary"]
 
 
-class Members(SyntaxHolder):
+class Members(SyntaxWrapper):
     """What the themes need to make the next expression."""
 
     @staticmethod

@@ -12,10 +12,10 @@ from funke.engine.errors import TypeMismatchError, at_user_line
 from funke.engine.sql.syntax import expressions as syntax
 from funke.table.types import DataType, DataTypes, Row
 
-__all__ = ["SyntaxHolder", "interval_of_millis", "interval_of_months", "literal", "symbol", "to_syntax"]
+__all__ = ["SyntaxWrapper", "interval_of_millis", "interval_of_months", "literal", "symbol", "to_syntax"]
 
 
-class SyntaxHolder:
+class SyntaxWrapper:
     """Base of expressions: it holds what was asked for."""
 
     def __init__(self, syntax: syntax.Expression) -> None:
@@ -24,7 +24,7 @@ class SyntaxHolder:
 
 def to_syntax(value: Any) -> syntax.Expression:
     """Return the syntax of an argument."""
-    if isinstance(value, SyntaxHolder):
+    if isinstance(value, SyntaxWrapper):
         return value._syntax
     if isinstance(value, syntax.Expression):
         return value

@@ -482,15 +482,15 @@ class _Parser:
     def _tokenized(self) -> list[_Token]:
         tokens: list[_Token] = []
         end = len(self._text.rstrip())
-        place = 0
-        while place < end:
-            match = _TOKEN.match(self._text, place)
+        offset = 0
+        while offset < end:
+            match = _TOKEN.match(self._text, offset)
             if match is None:
-                start = place + len(self._text[place:]) - len(self._text[place:].lstrip())
+                start = offset + len(self._text[offset:]) - len(self._text[offset:].lstrip())
                 self._fail(_Token("sign", self._text[start:], start), "a name, a constant or an operator")
             kind: Any = match.lastgroup
             tokens.append(_Token(kind, match.group(kind), match.start(kind)))
-            place = match.end()
+            offset = match.end()
         return [*tokens, _Token("end", "", end)]
 
     def _fail(self, token: _Token, expected: str) -> NoReturn:

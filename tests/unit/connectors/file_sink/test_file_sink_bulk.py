@@ -154,7 +154,7 @@ def test_csv_signs_can_be_chosen(tmp_path):
     ]
 
 
-def test_csv_without_quotes_writes_texts_as_they_are(tmp_path):
+def test_csv_without_quotes_writes_strings_as_they_are(tmp_path):
     kind = Types.TUPLE([Types.STRING(), Types.INT()])
     path = write_all(tmp_path, CsvBulkFormat(dialect=CsvDialect(quote=None)), kind, [("a,b c", 4), ('"x"', None)])
     assert path.read_text() == 'a,b c,4\n"x",\n'

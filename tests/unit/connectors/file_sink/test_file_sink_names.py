@@ -40,7 +40,7 @@ def test_java_date_patterns(pattern, expected):
 
 
 @pytest.mark.parametrize("pattern", ["yyyy-ww", "yyyy'open", "nn"])
-def test_patterns_that_cannot_be_written_are_refused(pattern):
+def test_patterns_that_cannot_be_written_are_rejected(pattern):
     with pytest.raises(ConfigurationError, match="date pattern"):
         DateTimeBucketAssigner(pattern)
 
@@ -65,7 +65,7 @@ def test_the_default_zone_is_that_of_the_machine():
     assert list(DateTimeBucketAssigner().assign(["a"], None, TIMESTAMP_MS)) == [f"{local:%Y-%m-%d--%H}"]
 
 
-def test_an_unknown_zone_is_refused():
+def test_an_unknown_zone_is_rejected():
     with pytest.raises(ConfigurationError, match="Nowhere"):
         find_zone("Nowhere/Town")
 

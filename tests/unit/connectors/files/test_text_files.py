@@ -101,7 +101,7 @@ def test_what_the_character_set_does_not_know_is_replaced(tmp_path: Path) -> Non
     assert drain(FileSource([str(path)], LINES)) == ["a\ufffdb", "\ufffd"]
 
 
-def test_an_unknown_character_set_is_refused() -> None:
+def test_an_unknown_character_set_is_rejected() -> None:
     with pytest.raises(ConfigurationError, match="klingon"):
         TextLineFormat("klingon")
 
@@ -236,7 +236,7 @@ def test_a_file_that_disappears_is_named(tmp_path: Path) -> None:
         run_epoch(source, enumerator, 10)
 
 
-def test_no_path_and_no_interval_are_refused() -> None:
+def test_no_path_and_no_interval_are_rejected() -> None:
     with pytest.raises(ConfigurationError, match="at least one path"):
         FileSource([], LINES)
     with pytest.raises(ConfigurationError, match="positive"):

@@ -313,7 +313,7 @@ def test_a_batch_is_tried_again_as_often_as_is_set(tmp_path):
     assert (ids(database), pauses) == ([1], [0.0, 1.0, 0.0, 1.0])
 
 
-def test_a_database_that_cannot_be_reached_is_told_at_once(tmp_path, request):
+def test_a_database_that_cannot_be_reached_is_reported_at_once(tmp_path, request):
     nowhere = JdbcConnectionOptions(f"jdbc:sqlite:{tmp_path}/no/such/folder.db")
     for sink in (JdbcSink.sink(INSERT, KIND, nowhere), JdbcSink.exactly_once_sink(INSERT, KIND, nowhere)):
         with pytest.raises(SinkError, match="cannot be reached"):
@@ -381,7 +381,7 @@ def test_mysql_urls(url, expected):
     assert database_of(url).settings == expected
 
 
-def test_what_cannot_be_written_to_is_refused_before_the_job_starts():
+def test_what_cannot_be_written_to_is_rejected_before_the_job_starts():
     options = JdbcConnectionOptions("jdbc:sqlite:x.db")
     with pytest.raises(ConfigurationError, match="2 placeholders and its rows have 1 fields"):
         JdbcSink.sink(INSERT, Types.ROW([Types.INT()]), options)

@@ -59,7 +59,7 @@ def test_defaults_are_those_of_the_java_client() -> None:
         ({"partitioner.class": "a.B"}, "Java class a.B"),
     ],
 )
-def test_what_only_java_can_do_is_refused(given: dict[str, str], said: str) -> None:
+def test_what_only_java_can_do_is_rejected(given: dict[str, str], said: str) -> None:
     with pytest.raises(ConfigurationError, match=said):
         ClientProperties.of(given).consumer()
 

@@ -249,12 +249,12 @@ def test_records_come_while_the_job_runs_and_partitions_are_found(
     assert seen == ["first", "second", "all"]
 
 
-TOLD: list[str] = []
+REPORTED: list[str] = []
 
 
 def tell(value: str) -> str:
     """Notes what has come through; slots are threads here."""
-    TOLD.append(value)
+    REPORTED.append(value)
     return value
 
 
@@ -263,19 +263,19 @@ def test_the_first_record_of_an_endless_job_comes_through_without_a_second_one(
 ) -> None:
     # More subtasks than partitions, and an exchange behind them.
     topic, sent = new_topic(kafka, 1), list[str]()
-    TOLD.clear()
+    REPORTED.clear()
     stream = stream_of(env, source_of(kafka, topic)).key_by(lambda value: value)
     stream.map(tell).sink_to(CollectSink("out"))
 
-    def has_told(coordinator: StreamCoordinator) -> bool:
+    def has_declared(coordinator: StreamCoordinator) -> bool:
         if coordinator.statistics.subtasks and not sent:
             sent.append("first")
             kafka.produce(topic, sent)
-        return bool(TOLD)
+        return bool(REPORTED)
 
     with pytest.raises(JobExecutionError, match="cancelled"):
-        run(env, on_start=stop_when(has_told))
-    assert TOLD == ["first"]
+        run(env, on_start=stop_when(has_declared))
+    assert REPORTED == ["first"]
 
 
 def test_a_job_goes_on_from_any_checkpoint(env: StreamExecutionEnvironment, kafka: KafkaBroker) -> None:
@@ -303,7 +303,7 @@ def test_a_job_goes_on_from_any_checkpoint(env: StreamExecutionEnvironment, kafk
     assert len(rest) == count - states[0].records
 
 
-def test_the_group_is_told(env: StreamExecutionEnvironment, kafka: KafkaBroker) -> None:
+def test_the_group_is_reported(env: StreamExecutionEnvironment, kafka: KafkaBroker) -> None:
     topic, count = new_topic(kafka, 2), 2_000
     kafka.produce(topic, [str(number) for number in range(count)])
     group = f"group-{topic}"
@@ -350,7 +350,7 @@ def test_event_time_lag_and_commits_of_partitions(env: StreamExecutionEnvironmen
             # Partition 1 falls idle while the other one has records.
             put(topic, 11_000)
             time.sleep(0.1)
-            if first.watermark == 10_999 and first.told_limit == 5_999:
+            if first.watermark == 10_999 and first.reported_limit == 5_999:
                 put(topic, 12_000)
                 seen.append("a partition that is idle does not count")
         elif len(seen) == 3 and metrics["pendingRecords"] > 0:
@@ -358,9 +358,9 @@ def test_event_time_lag_and_commits_of_partitions(env: StreamExecutionEnvironmen
             put(slow, 20_000)
             seen.append("who is ahead of the group waits")
         elif len(seen) == 4 and first.watermark == 11_999 and metrics["pendingRecords"] == 0:
-            place = f"KafkaSourceReader.topic.{topic}.partition.1"
-            if metrics["commitsSucceeded"] > 0 and metrics[f"{place}.committedOffset"] == puts[topic, 1]:
-                assert metrics["commitsFailed"] == 0 and metrics[f"{place}.currentOffset"] == puts[topic, 1] - 1
+            group = f"KafkaSourceReader.topic.{topic}.partition.1"
+            if metrics["commitsSucceeded"] > 0 and metrics[f"{group}.committedOffset"] == puts[topic, 1]:
+                assert metrics["commitsFailed"] == 0 and metrics[f"{group}.currentOffset"] == puts[topic, 1] - 1
                 seen.append("the group is told")
         return len(seen) == 5
 
@@ -481,35 +481,35 @@ def test_errors_are_one_sentence(env: StreamExecutionEnvironment, kafka: KafkaBr
         return builder.set_property("sasl.jaas.config", login).set_property("request.timeout.ms", "5000")
 
     said = failure(guarded("wrong-secret"))
-    assert f"Kafka at '{kafka.guarded_servers}' refuses the user name or password (PLAIN)" in said
+    assert f"Kafka at '{kafka.guarded_servers}' rejects the user name or password (PLAIN)" in said
     assert "wrong-secret" not in said and "wrong-secret" not in repr(guarded("wrong-secret").build().engine_source)
     said = failure(guarded(PASSWORD))
     assert f"does not permit the user to use topic '{topic}'" in said
     assert PASSWORD not in said
-    for password, told in (
-        (f"not {PASSWORD}", "refuses the user name or password"),
+    for password, reported in (
+        (f"not {PASSWORD}", "rejects the user name or password"),
         (PASSWORD, "transactional id 'own'"),
     ):
         properties = ClientProperties.of({**guarded(password).properties, "bootstrap.servers": kafka.guarded_servers})
         sink: Any = sink_to(kafka, topic, DeliveryGuarantee.EXACTLY_ONCE).engine_sink
-        with pytest.raises(SinkError, match=told) as refused:
+        with pytest.raises(SinkError, match=reported) as rejected:
             TransactionalProducer(replace(sink, properties=properties), "own")
-        assert PASSWORD not in str(refused.value)
+        assert PASSWORD not in str(rejected.value)
     silent = source_of(kafka, topic).set_bootstrap_servers("127.0.0.1:1").set_property("request.timeout.ms", "500")
     assert "Kafka cannot be reached at '127.0.0.1:1'" in failure(silent)
 
 
 @pytest.mark.parametrize(
-    ("is_there", "told"),
+    ("is_there", "reported"),
     [
         (True, "has not taken a record for topic 'nowhere' in time .*: it does not exist"),
         (False, "cannot be reached at"),
     ],
 )
-def test_records_that_nobody_takes_are_told(kafka: KafkaBroker, is_there: bool, told: str) -> None:
+def test_records_that_nobody_takes_are_reported(kafka: KafkaBroker, is_there: bool, reported: str) -> None:
     servers = kafka.bootstrap_servers if is_there else "127.0.0.1:1"
     given = {"bootstrap.servers": servers, "delivery.timeout.ms": "1500", "request.timeout.ms": "1000"}
     producer = RecordProducer(ClientProperties.of(given))
     producer.send(OutputRecords("nowhere", [b"x"]))
-    with pytest.raises(SinkError, match=told):
+    with pytest.raises(SinkError, match=reported):
         producer.flush()

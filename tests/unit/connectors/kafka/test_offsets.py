@@ -25,18 +25,18 @@ class Group:
 
     def list_consumer_group_offsets(self, asked: Any, **options: Any) -> dict[str, Future[Any]]:
         assert options["require_stable"]
-        place = TopicPartition("t", 0, 7)
+        partition = TopicPartition("t", 0, 7)
         error = self.errors[self.asked]
         self.asked += 1
-        found = type("Place", (), {"topic": "t", "partition": 0, "offset": 7, "metadata": "", "error": error})
+        found = type("Index", (), {"topic": "t", "partition": 0, "offset": 7, "metadata": "", "error": error})
         answer: Future[Any] = Future()
-        answer.set_result(ConsumerGroupTopicPartitions("g", [place]) if error is None else _Answer([found]))
+        answer.set_result(ConsumerGroupTopicPartitions("g", [partition]) if error is None else _Answer([found]))
         return {"g": answer}
 
 
 class _Answer:
-    def __init__(self, places: list[Any]) -> None:
-        self.topic_partitions = places
+    def __init__(self, partitions: list[Any]) -> None:
+        self.topic_partitions = partitions
 
 
 def asker(monkeypatch: pytest.MonkeyPatch, error: int) -> OffsetsAsker:

@@ -171,7 +171,7 @@ def test_round_robin_is_for_rows_without_a_key() -> None:
 def test_where_tables_begin_and_end(kafka: KafkaBroker, options: dict[str, str], expected: list[int]) -> None:
     topic = new_topic(kafka, 2)
     for number in (0, 1):
-        rows = [(None, json.dumps({"id": 10 * number + place}), 1_000 + 1_000 * place) for place in range(3)]
+        rows = [(None, json.dumps({"id": 10 * number + index}), 1_000 + 1_000 * index) for index in range(3)]
         kafka.produce(topic, rows, number)
     found = rows_of(table(kafka, topic, format="json", **{f"scan_{key}": text for key, text in options.items()}))
     assert sorted(row[0] for row in found) == expected
@@ -245,7 +245,7 @@ def test_what_changes_tell_beside_their_rows(kafka: KafkaBroker) -> None:
     kafka.produce(topic, [json.dumps(each) for each in changes])
     wanted = ["offset", "value.source.table", "value.source.timestamp", "value.ingestion-timestamp"]
     context = table(kafka, topic, value_format="debezium-json")
-    found = rows_of(context, [(key, f"c{place}") for place, key in enumerate(wanted)])
+    found = rows_of(context, [(key, f"c{index}") for index, key in enumerate(wanted)])
     times = [[each and each.timestamp() for each in row[5:]] for row in found]
     assert [tuple(row)[2:5] for row in found] == [(5, 0, "items"), (5, 1, None), (6, 1, None)]
     assert times == [[7.0, 8.0], [None, None], [None, None]]

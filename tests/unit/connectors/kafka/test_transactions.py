@@ -124,11 +124,11 @@ class Marked:
         found, self.has_lost = self.has_lost, False
         return found
 
-    def mark(self, place: Partition, number: int, group: str) -> None:
+    def mark(self, partition: Partition, number: int, group: str) -> None:
         self.groups.append(group)
 
 
-class Texts(RecordWriter):
+class Strings(RecordWriter):
     def records(self, values: list[Any], timestamps: list[int] | None) -> OutputRecords:
         return OutputRecords("t", values)
 
@@ -142,7 +142,7 @@ def test_after_brokers_were_lost_markers_go_into_another_group(monkeypatch: pyte
 
     monkeypatch.setattr(transactions, "TransactionalProducer", made)
     monkeypatch.setattr(transactions, "_group_metadata", lambda sink, group: group)
-    sink = KafkaSink(ClientProperties.of({}), Texts(), "exactly-once", "mine")
+    sink = KafkaSink(ClientProperties.of({}), Strings(), "exactly-once", "mine")
     writer = TransactionWriter(sink, SinkHarness().context())
     written = []
     for checkpoint_id, producer in enumerate([*producers, *producers]):

@@ -44,10 +44,10 @@ def described(number, table):
 def packed(table, row):
     values = {"id": row[0], "name": row[1], "more": None}
     nulls, content = 0, b""
-    for place, column in enumerate(table.columns):
+    for index, column in enumerate(table.columns):
         value = values[column.name]
         if value is None:
-            nulls |= 1 << place
+            nulls |= 1 << index
         elif column.name == "id":
             content += struct.pack("<i", value)
         else:
@@ -76,8 +76,8 @@ class Asked:
         raise AssertionError("keys are whole numbers")
 
 
-texts = st.one_of(st.none(), st.text(max_size=5))
-row = st.tuples(st.integers(-9, 9), texts)
+strings = st.one_of(st.none(), st.text(max_size=5))
+row = st.tuples(st.integers(-9, 9), strings)
 one_event = st.tuples(st.sampled_from("IUD"), st.booleans(), st.booleans(), st.lists(st.tuples(row, row), max_size=5))
 transactions = st.lists(st.tuples(st.integers(1, 40), st.lists(one_event, max_size=4)), max_size=6)
 
@@ -100,24 +100,24 @@ def test_rows_of_blocks(made, has_seam, cut):
         FinishedChunk(Chunk(TABLES[0], 5, None, 1), "l.1:30"),
         FinishedChunk(Chunk(TABLES[0], None, 5, 0), "l.1:20"),
     ]
-    told = (("table_name", "t"),)
+    reported = (("table_name", "t"),)
     rows = ChangeRows(
-        MySqlCdcSettings(MySqlDatabase(), "d", ".*", FIELDS, 1, metadata=told, start_time_ms=5000), TABLES, Asked()
+        MySqlCdcSettings(MySqlDatabase(), "d", ".*", FIELDS, 1, metadata=reported, start_time_ms=5000), TABLES, Asked()
     )
     rows.meet(Seam(chunks, LogPosition.from_text) if has_seam else None)
     expected, batches, count = [], [], 0
-    for place, events in made:
+    for index, events in made:
         for kind, is_b, is_second, found in events:
             table, number = TABLES[is_b], 7 + is_b
             rows.relate(described(number, table))
 
-            def visible(key, place=place, is_b=is_b):
-                return has_seam and not is_b and place < (30 if key >= 5 else 20)
+            def visible(key, index=index, is_b=is_b):
+                return has_seam and not is_b and index < (30 if key >= 5 else 20)
 
             images = [each for pair in found for each in {"I": pair[1:], "D": pair[:1], "U": pair}[kind]]
-            time_s = 4 if place == 7 else 5  # one transaction is older than wanted
-            rows.add(changed(kind, number, table, images, is_second, place, time_s), LogPosition("l.1", place))
-            if place != 7:
+            time_s = 4 if index == 7 else 5  # one transaction is older than wanted
+            rows.add(changed(kind, number, table, images, is_second, index, time_s), LogPosition("l.1", index))
+            if index != 7:
                 expected += expected_of(kind, table, found, visible)
             count += 1
             if count % cut == 0:

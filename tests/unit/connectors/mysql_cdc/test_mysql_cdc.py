@@ -242,7 +242,7 @@ def test_values_of_many_types(shop, metadata):
     assert set(rows[2].values()) == set(rows[4].values()) == {None}
 
 
-def test_values_that_fit_no_declared_type_are_told(shop):
+def test_values_that_fit_no_declared_type_are_reported(shop):
     shop.run("create table times (id int primary key, t time)")
     fields = (RowField("id", DataTypes.INT()), RowField("t", DataTypes.TIME()))
     run = following(shop, fields=fields, table_pattern="times")
@@ -410,15 +410,15 @@ def test_columns_that_nobody_can_tell_apart_are_an_error_unless_the_log_names_th
         shop.server.run("set global binlog_row_metadata = NO_LOG")
 
 
-def test_several_tables_with_what_is_told_of_them(shop):
+def test_several_tables_with_their_comments(shop):
     shop.run(
         "create table items2 (name varchar(9), id int unsigned primary key)",
         "create table other (id int)",
         "insert into items values (1, 'a')",
         "insert into items2 values ('b', 1)",
     )
-    told = (("table_name", "t"), ("op_ts", "at"), ("database_name", "d"), ("row_kind", "k"))
-    run = shop.start(table_pattern="items.*", metadata=told)
+    reported = (("table_name", "t"), ("op_ts", "at"), ("database_name", "d"), ("row_kind", "k"))
+    run = shop.start(table_pattern="items.*", metadata=reported)
     run.run_until(lambda: len(run.changes) == 2)
     began = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
     assert sorted(run.changes) == [
@@ -455,7 +455,7 @@ def test_a_truncated_table_is_an_error_unless_it_may_be_ignored(shop):
         other.run_until(lambda: False)
 
 
-def test_a_database_that_is_dropped_is_told(shop):
+def test_a_database_that_is_dropped_is_reported(shop):
     run = following(shop)
     shop.run("insert into items values (1, 'a')")
     settle(run, shop)
@@ -535,7 +535,7 @@ def test_tables_alone(shop):
     assert run.table() == shop.rows()
 
 
-def test_a_connection_that_the_server_ends_is_told_and_the_job_goes_on_from_its_checkpoint(shop):
+def test_a_connection_that_the_server_ends_is_reported_and_the_job_goes_on_from_its_checkpoint(shop):
     run = following(shop, heartbeat_ms=1000)
     shop.run("insert into items values (1, 'a')")
     settle(run, shop)
@@ -548,7 +548,7 @@ def test_a_connection_that_the_server_ends_is_told_and_the_job_goes_on_from_its_
     settle(run, shop)
 
 
-def test_a_log_that_was_thrown_away_is_told(shop):
+def test_a_log_that_was_thrown_away_is_reported(shop):
     run = following(shop)
     shop.run("insert into items values (1, 'a')")
     settle(run, shop)
@@ -570,7 +570,7 @@ def test_a_log_that_was_thrown_away_is_told(shop):
         run.source.create_enumerator(1, type(state)(**{**vars(state), "server": "77"}))
 
 
-def test_a_log_that_was_begun_anew_is_told(shop):
+def test_a_log_that_was_begun_anew_is_reported(shop):
     """Also if it has grown beyond the position in the meantime."""
     run = following(shop)
     shop.run("insert into items values (1, 'a')")
@@ -592,7 +592,7 @@ def test_a_log_that_was_begun_anew_is_told(shop):
         run._start()
 
 
-def test_readers_with_the_same_number_are_told(shop):
+def test_readers_with_the_same_number_are_reported(shop):
     run = following(shop, server_id=4711)
     shop.run("insert into items values (1, 'a')")
     settle(run, shop)
@@ -603,27 +603,27 @@ def test_readers_with_the_same_number_are_told(shop):
         run.run_until(lambda: False)
 
 
-def test_what_cannot_work_is_refused(shop):
-    def refused(told, **changes):
-        with pytest.raises(SourceError, match=told):
+def test_what_cannot_work_is_rejected(shop):
+    def rejected(reported, **changes):
+        with pytest.raises(SourceError, match=reported):
             MySqlCdcSource(shop.settings(**changes)).create_enumerator(1)
 
-    refused("no table of the server matches", table_pattern="none")
-    refused("has no column price; it has id, name", fields=(RowField("price", DataTypes.INT()),))
-    refused("chunk key column 'name' must be one of the primary key's: id", chunk_column="name")
+    rejected("no table of the server matches", table_pattern="none")
+    rejected("has no column price; it has id, name", fields=(RowField("price", DataTypes.INT()),))
+    rejected("chunk key column 'name' must be one of the primary key's: id", chunk_column="name")
     shop.run("create table bare (id bigint, name text) engine = MyISAM")
-    refused("because its engine is MyISAM", table_pattern="bare")
+    rejected("because its engine is MyISAM", table_pattern="bare")
     for name, value in (("binlog_format", "MIXED"), ("binlog_row_image", "MINIMAL")):
         before = shop.server.rows(f"select @@global.{name}")[0][0]
         shop.server.run(f"set global {name} = {value}")
         try:
-            refused(f"needs {name} = {before}; the server has {name} = {value}")
+            rejected(f"needs {name} = {before}; the server has {name} = {value}")
         finally:
             shop.server.run(f"set global {name} = {before}")
-    refused("the database cannot be reached: .*Access denied", password="not it")
+    rejected("the database cannot be reached: .*Access denied", password="not it")
     shop.server.run("create user poor identified by 'p'", f"grant select on {shop.name}.* to poor")
     try:
-        refused("GRANT REPLICATION CLIENT", user="poor", password="p")
+        rejected("GRANT REPLICATION CLIENT", user="poor", password="p")
         shop.server.run("grant replication client on *.* to poor")
         run = following(shop, user="poor", password="p")
         shop.run("insert into items values (1, 'a')")
@@ -633,7 +633,7 @@ def test_what_cannot_work_is_refused(shop):
         shop.server.run("drop user poor")
 
 
-def test_rows_that_lack_columns_and_statements_in_their_place_are_told(shop):
+def test_rows_that_lack_columns_and_statements_instead_of_rows_are_reported(shop):
     run = following(shop)
     shop.run("insert into items values (1, 'a')", "set binlog_row_image = MINIMAL", "update items set name = 'b'")
     with pytest.raises(SourceError, match=r"has incomplete rows at .*: set binlog_row_image = FULL"):

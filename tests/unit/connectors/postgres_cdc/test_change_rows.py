@@ -102,9 +102,9 @@ def test_rows_of_blocks(made, is_upsert, has_seam, cut):
         FinishedChunk(Chunk(TABLES[0], None, 5, 0), "20:20:"),
     ]
     database = PostgresDatabase({"dbname": "d"})
-    told = (("table_name", "t"),)
+    reported = (("table_name", "t"),)
     rows = ChangeRows(
-        PostgresCdcSettings(database, "s", ".*", FIELDS, "s", is_upsert=is_upsert, metadata=told), TABLES, Asked()
+        PostgresCdcSettings(database, "s", ".*", FIELDS, "s", is_upsert=is_upsert, metadata=reported), TABLES, Asked()
     )
     rows.meet(Seam(chunks, Visibility.from_text) if has_seam else None)
     for each in RELATIONS:
@@ -146,7 +146,7 @@ def test_values_that_the_log_does_not_hold_are_asked_for():
     assert [tuple(row.values()) for row in found.data.to_pylist()] == [(4, "now 4"), (4, None), (5, "now 5")]
 
 
-def test_a_record_is_full_at_the_same_place_however_messages_come(monkeypatch):
+def test_a_record_is_full_at_the_same_message_however_messages_come(monkeypatch):
     monkeypatch.setattr(ChangeRows, "max_changes", 4)
     monkeypatch.setattr(ChangeRows, "max_bytes", 300)
     messages = [message("I", RELATIONS[0], None, [str(number), "x" * (number * 37 % 200)]) for number in range(40)]

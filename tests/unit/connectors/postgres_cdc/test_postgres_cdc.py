@@ -58,7 +58,7 @@ class Database:
 
     def rows(self, table="items"):
         rows = self.server.rows(f"select * from {self.name}.{table}")
-        return sorted((tuple(map(_told, row)) for row in rows), key=repr)
+        return sorted((tuple(map(_reported, row)) for row in rows), key=repr)
 
     def close(self):
         for each in self.runs:
@@ -78,7 +78,7 @@ class Database:
             connection.execute(f"drop schema {self.name} cascade")
 
 
-def _told(value):
+def _reported(value):
     """A value as the source tells it."""
     if isinstance(value, datetime.datetime):
         return value.astimezone(datetime.UTC)
@@ -213,7 +213,7 @@ def test_nothing_is_lost_or_seen_twice_while_a_writer_works_and_the_job_is_kille
     while_a_writer_works(writer, start, shop.rows, is_upsert)
 
 
-def test_the_server_is_told_what_checkpoints_hold(full):
+def test_the_server_learns_what_checkpoints_hold(full):
     def confirmed():
         query = f"select confirmed_flush_lsn from pg_replication_slots where slot_name = '{full.name}'"
         return full.server.rows(query)[0][0]
@@ -335,7 +335,7 @@ def test_a_database_with_another_encoding(postgres):
         connection.execute("drop database latin with (force)")
 
 
-def test_several_tables_with_what_is_told_of_them(full):
+def test_several_tables_with_their_comments(full):
     full.run(
         "create table items2 (name text, id bigint primary key)",
         "alter table items2 replica identity full",
@@ -343,8 +343,8 @@ def test_several_tables_with_what_is_told_of_them(full):
         "insert into items values (1, 'a')",
         "insert into items2 values ('b', 1)",
     )
-    told = (("table_name", "t"), ("op_ts", "at"), ("database_name", "d"), ("schema_name", "s"), ("row_kind", "k"))
-    run = full.start(table_pattern="items.*", metadata=told)
+    reported = (("table_name", "t"), ("op_ts", "at"), ("database_name", "d"), ("schema_name", "s"), ("row_kind", "k"))
+    run = full.start(table_pattern="items.*", metadata=reported)
     run.run_until(lambda: len(run.changes) == 2)
     began = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
     assert sorted(run.changes) == [
@@ -391,7 +391,7 @@ def test_tables_alone(full):
     assert full.server.rows(f"select 1 from pg_replication_slots where slot_name = '{full.name}'") == []
 
 
-def test_a_lost_slot_is_told(full):
+def test_a_lost_slot_is_reported(full):
     run = full.start()
     full.run("insert into items values (1, 'a')")
     settle(run, full)
@@ -402,7 +402,7 @@ def test_a_lost_slot_is_told(full):
         run._start()
 
 
-def test_a_slot_that_somebody_moved_is_told(full):
+def test_a_slot_that_somebody_moved_is_reported(full):
     run = full.start()
     full.run("insert into items values (1, 'a')")
     settle(run, full)
@@ -414,7 +414,7 @@ def test_a_slot_that_somebody_moved_is_told(full):
         run._start()
 
 
-def test_what_cannot_work_is_refused(shop):
+def test_what_cannot_work_is_rejected(shop):
     with pytest.raises(SourceError, match="REPLICA IDENTITY to FULL level"):
         shop.source().create_enumerator(1)
     with pytest.raises(SourceError, match="no table of the database matches"):
@@ -428,31 +428,31 @@ def test_what_cannot_work_is_refused(shop):
         shop.source(table_pattern="bare", is_upsert=True).create_enumerator(1)
 
 
-def test_what_the_user_may_not_do_is_told(shop):
-    def refused(told, **changes):
+def test_what_the_user_may_not_do_is_reported(shop):
+    def rejected(reported, **changes):
         database = database_of(shop.server.jdbc_url, shop.name, "weak")
         settings = PostgresCdcSettings(
             database, shop.name, "items", FIELDS, shop.name, shop.name, is_upsert=True, **changes
         )
-        with pytest.raises(SourceError, match=told):
+        with pytest.raises(SourceError, match=reported):
             PostgresCdcSource(settings).create_enumerator(1)
 
     shop.run(f"create role {shop.name} login password 'weak'")
     try:
-        refused(r"may not make a publication; have the tables' owner CREATE PUBLICATION .*items")
+        rejected(r"may not make a publication; have the tables' owner CREATE PUBLICATION .*items")
         shop.run(f"create publication {shop.name} for table items")
-        refused("may not replicate: ALTER ROLE … REPLICATION")
+        rejected("may not replicate: ALTER ROLE … REPLICATION")
         shop.run(f"alter role {shop.name} replication")
-        refused("the database cannot be read: InsufficientPrivilege: permission denied for schema")
+        rejected("the database cannot be read: InsufficientPrivilege: permission denied for schema")
     finally:
         shop.run(f"drop role {shop.name}")
 
 
-def test_a_wrong_password_is_told_without_it(shop):
+def test_a_wrong_password_is_reported_without_it(shop):
     database = database_of(shop.server.jdbc_url, USER, "not it")
     settings = PostgresCdcSettings(database, "public", "items", FIELDS, "s")
     with pytest.raises(
         SourceError, match=r"the database cannot be reached: .*password authentication failed"
-    ) as refused:
+    ) as rejected:
         PostgresCdcSource(settings).create_enumerator(1)
-    assert "not it" not in str(refused.value) + repr(settings)
+    assert "not it" not in str(rejected.value) + repr(settings)

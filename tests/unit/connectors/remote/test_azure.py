@@ -54,7 +54,7 @@ def test_a_client_that_dies_is_a_failed_call_and_the_next_call_has_another(
     assert files.get_file_info([str(tmp_path)])[0].type == fs.FileType.Directory
 
 
-def test_without_a_key_it_is_asked_for_tokens_and_storage_that_refuses_them_is_unavailable(
+def test_without_a_key_it_is_asked_for_tokens_and_storage_that_rejects_them_is_unavailable(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(azure, "_COMMAND", DYING)

@@ -94,7 +94,7 @@ def test_what_is_local() -> None:
     assert join_path("s3a://bucket/job/chk-1", "../shared/x") == "s3a://bucket/job/shared/x"
 
 
-def test_a_place_that_cannot_be_reached_is_not_called_damaged() -> None:
+def test_storage_that_cannot_be_reached_is_not_called_damaged() -> None:
     install_access(access_of({**SPARK, "spark.hadoop.fs.s3a.endpoint": "http://127.0.0.1:1"}))
     with pytest.raises(StorageUnavailableError, match=r"'s3a://bucket/x' cannot be read: .*connect"):
         read_bytes("s3a://bucket/x")

@@ -60,7 +60,7 @@ def test_a_new_folder_looks_as_the_old_one_did(tmp_path):
     assert position_of(restored, 2) == position
 
 
-def test_a_query_with_state_is_refused(tmp_path):
+def test_a_query_with_state_is_rejected(tmp_path):
     log = make_log(tmp_path, 1)
     (tmp_path / "state").mkdir()
     with pytest.raises(UnsupportedFeatureError, match="with state of its own"):

@@ -92,7 +92,7 @@ def test_the_users_function_stays_in_the_driver():
         ({"format": "parquet", "mode": "upsert"}, "upsert"),
     ],
 )
-def test_settings_that_leave_things_open_are_refused(settings, message):
+def test_settings_that_leave_things_open_are_rejected(settings, message):
     with pytest.raises(ConfigurationError, match=message):
         SparkSink(**settings)
 

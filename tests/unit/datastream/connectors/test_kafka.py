@@ -91,7 +91,7 @@ def test_what_is_missing_is_said(make: Callable[[], Any], missing: str) -> None:
         make()
 
 
-def test_properties_without_effect_are_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_properties_without_effect_are_reported(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "funke.kafka"):
         source = kafka_source().set_topics("a").set_property("no.such.thing", "1").build().engine_source
     assert "the property 'no.such.thing' is unknown to the Kafka client and has no effect" in caplog.text

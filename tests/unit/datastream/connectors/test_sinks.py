@@ -104,7 +104,7 @@ def test_encoders_can_be_written_in_python(tmp_path):
     assert files_below(tmp_path) == {"part-#-0": b"A;B;"}
 
 
-def test_what_is_no_encoder_or_bulk_format_is_refused(tmp_path):
+def test_what_is_no_encoder_or_bulk_format_is_rejected(tmp_path):
     with pytest.raises(ConfigurationError, match="Encoder"):
         FileSink.for_row_format(str(tmp_path), str)
     with pytest.raises(ConfigurationError, match="writer factory"):
@@ -183,7 +183,7 @@ def test_the_non_splittable_enumerator_reads_each_file_in_one_piece(tmp_path):
     assert count_splits(FileEnumeratorProvider.default_non_splittable_file_enumerator()) == 1
 
 
-def test_java_classes_are_refused_but_for_the_discarding_sink():
+def test_java_classes_are_rejected_but_for_the_discarding_sink():
     assert isinstance(Sink(JAVA_DISCARDING_SINK).engine_sink, DiscardSink)
     assert isinstance(DiscardingSink().engine_sink, DiscardSink)
     with pytest.raises(UnsupportedFeatureError, match=r"com\.example\.Sink"):

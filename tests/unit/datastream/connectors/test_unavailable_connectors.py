@@ -1,4 +1,4 @@
-"""Connectors that do not work yet: their builders take everything PyFlink's take, and refuse at the end."""
+"""Connectors that do not work yet: their builders take everything PyFlink's take, and reject at the end."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_build_names_what_is_missing(make: Callable[[], Any], feature: str) -> N
         (lambda: rabbitmq.RMQSink(rabbit_config(), "q", TEXT), "RabbitMQ sink"),
     ],
 )
-def test_connectors_without_a_builder_refuse_at_once(call: Callable[[], Any], feature: str) -> None:
+def test_connectors_without_a_builder_reject_at_once(call: Callable[[], Any], feature: str) -> None:
     with pytest.raises(UnsupportedFeatureError, match=feature) as caught:
         call()
     assert str(caught.value).splitlines()[-1].startswith("  in your job: test_unavailable_connectors.py:")

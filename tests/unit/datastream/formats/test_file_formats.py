@@ -206,7 +206,7 @@ def test_decimals_in_csv(tmp_path: Path, data_type: DataType, number: str, text:
     assert path.read_text() == text + "\n"
 
 
-def test_a_decimal_that_has_no_null_is_refused(tmp_path: Path) -> None:
+def test_a_decimal_that_has_no_null_is_rejected(tmp_path: Path) -> None:
     row_type = DataTypes.ROW([DataTypes.FIELD("price", DataTypes.DECIMAL(4, 2))])
     for factory in (
         CsvBulkWriters.for_schema(price_schema(DataTypes.DECIMAL(4, 2))),

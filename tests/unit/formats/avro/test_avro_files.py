@@ -224,7 +224,7 @@ ITEMS = record("test", ("id", "long"), ("items", {"type": "array", "items": ["nu
         (("a", 1), "a record of Avro must be a dict, got tuple"),
     ],
 )
-def test_records_that_do_not_fit_are_refused(tmp_path: Path, value: Any, reason: str) -> None:
+def test_records_that_do_not_fit_are_rejected(tmp_path: Path, value: Any, reason: str) -> None:
     with pytest.raises(TypeMismatchError, match=reason):
         written(AvroBulkFormat(json.dumps(ITEMS)), tmp_path / "a.avro", [value])
 

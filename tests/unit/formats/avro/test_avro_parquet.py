@@ -80,7 +80,7 @@ def test_a_column_that_is_missing(tmp_path: Path) -> None:
         (1, "a record of Avro must be a dict"),
     ],
 )
-def test_records_that_do_not_fit_are_refused(tmp_path: Path, value: Any, reason: str) -> None:
+def test_records_that_do_not_fit_are_rejected(tmp_path: Path, value: Any, reason: str) -> None:
     schema = record("test", ("id", "long"), ("suit", ["null", KINDS["enum"][0]]), ("u", KINDS["union"][0]))
 
     with pytest.raises(TypeMismatchError, match=reason):
@@ -94,7 +94,7 @@ def test_records_that_do_not_fit_are_refused(tmp_path: Path, value: Any, reason:
         ({"type": "array", "items": ITEM}, "a file of records needs a schema of type record, got array"),
     ],
 )
-def test_schemas_without_columns_are_refused(schema: Any, reason: str) -> None:
+def test_schemas_without_columns_are_rejected(schema: Any, reason: str) -> None:
     for make in (AvroParquetFormat, AvroParquetBulkFormat):
         with pytest.raises(ConfigurationError, match=reason):
             make(json.dumps(schema))

@@ -30,13 +30,13 @@ SIGNS = ["+I", "-U", "+U", "-D"]
 
 
 def decoder(name, fields=FIELDS, **options):
-    texts = {key.replace("__", ".").replace("_", "-"): text for key, text in options.items()}
-    return find_file_format(name).create_decoder(fields, OptionValues(texts))
+    strings = {key.replace("__", ".").replace("_", "-"): text for key, text in options.items()}
+    return find_file_format(name).create_decoder(fields, OptionValues(strings))
 
 
 def decoded(made, *messages):
-    texts = [each if each is None or isinstance(each, bytes) else json.dumps(each).encode() for each in messages]
-    found = made.decode(texts)
+    strings = [each if each is None or isinstance(each, bytes) else json.dumps(each).encode() for each in messages]
+    found = made.decode(strings)
     kinds = np.zeros(len(found.data), int) if found.kinds is None else found.kinds
     rows = [tuple(None if each is None else str(each) for each in row.values()) for row in found.data.to_pylist()]
     return [(SIGNS[kind], *row, int(origin)) for kind, row, origin in zip(kinds, rows, found.origins)]
@@ -207,8 +207,8 @@ def test_files_of_changes(tmp_path):
     sink, (context, _) = sink_of(text), created(text)
     assert sink.accepted_kinds(frozenset(RowKind)) == frozenset(RowKind)
     made = sink.create_sink(context.columns)
-    told = WriterContext("job", 0, 1, 0, row_type_of(context.columns), lambda: 0, print)
-    writer = made.create_writer(told)
+    reported = WriterContext("job", 0, 1, 0, row_type_of(context.columns), lambda: 0, print)
+    writer = made.create_writer(reported)
     columns = [pa.array([1, 2, 1], pa.int32()), pa.array(["a", "b", "a"]), pa.array(["x", "y", "x"])]
     data = pa.RecordBatch.from_arrays(columns, names=["id", "name", "kind"])
     writer.write_columns(ColumnBatch(data, None, np.array([0, 0, 3], np.int8)))
@@ -320,17 +320,17 @@ def test_what_was_before_is_found_whatever_else_has_its_name():
         ),
     ],
 )
-def test_what_is_told_beside_rows(name, message, expected):
+def test_what_is_reported_beside_rows(name, message, expected):
     made = decoder(name)
     assert list(made.metadata) == list(expected)
-    told = made.with_metadata(list(expected))
-    assert decoded(told, message) == [("+I", "1", "a", "1.50", *expected.values(), 0)]
+    reported = made.with_metadata(list(expected))
+    assert decoded(reported, message) == [("+I", "1", "a", "1.50", *expected.values(), 0)]
     # In another order, and only some.
     some = list(expected)[::-2]
     assert decoded(made.with_metadata(some), message)[0][4:-1] == tuple(expected[key] for key in some)
 
 
-def test_what_is_told_beside_rows_with_a_schema():
+def test_what_is_reported_beside_rows_with_a_schema():
     message = {"schema": {"type": "struct"}, "payload": {"after": row(1), "op": "c", "source": {"table": "items"}}}
-    told = decoder("debezium-json", schema_include="true").with_metadata(["source.table", "schema"])
-    assert decoded(told, message) == [("+I", "1", "a", "1.50", "items", '{"type":"struct"}', 0)]
+    reported = decoder("debezium-json", schema_include="true").with_metadata(["source.table", "schema"])
+    assert decoded(reported, message) == [("+I", "1", "a", "1.50", "items", '{"type":"struct"}', 0)]

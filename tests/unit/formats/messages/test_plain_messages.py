@@ -47,9 +47,9 @@ def data(rows=ROWS, fields=FIELDS):
 
 
 def both(name, fields=FIELDS, **options):
-    texts = {key.replace("__", ".").replace("_", "-"): text for key, text in options.items()}
+    strings = {key.replace("__", ".").replace("_", "-"): text for key, text in options.items()}
     found = find_file_format(name)
-    return found.create_decoder(fields, OptionValues(texts)), found.create_encoder(fields, OptionValues(texts))
+    return found.create_decoder(fields, OptionValues(strings)), found.create_encoder(fields, OptionValues(strings))
 
 
 @pytest.mark.parametrize(("name", "options"), [("json", {}), ("csv", {"null_literal": "-"}), ("avro", {})])
@@ -175,7 +175,7 @@ def test_a_message_of_json_may_hold_several_rows_and_line_breaks():
     assert found.origins.tolist() == [0, 1, 1]
 
 
-def test_bad_messages_of_json_are_told_or_left_out():
+def test_bad_messages_of_json_are_reported_or_left_out():
     decoder, _ = both("json", FIELDS[:2])
     with pytest.raises(ValueError, match="Failed to deserialize JSON 'nonsense'"):
         decoder.decode([b'{"id": 1}', b"nonsense"])
@@ -306,11 +306,11 @@ def test_timestamps_of_another_schema(registry):
     assert decoder.decode([out.getvalue()]).data.to_pylist() == [{"a": at, "b": at, "number": None}]
 
 
-def test_what_a_registry_refuses_is_told_without_secrets(registry):
+def test_what_a_registry_rejects_is_reported_without_secrets(registry):
     decoder, _ = both("avro-confluent", url=registry, subject="s", basic_auth__user_info="me:wrong")
-    with pytest.raises(ConfigurationError, match=r"rejected /schemas/ids/0: 401 Unauthorized") as refused:
+    with pytest.raises(ConfigurationError, match=r"rejected /schemas/ids/0: 401 Unauthorized") as rejected:
         decoder.decode([b"\x00\x00\x00\x00\x00x"])
-    assert "wrong" not in str(refused.value) + repr(decoder)
+    assert "wrong" not in str(rejected.value) + repr(decoder)
     decoder, _ = both("avro-confluent", url=registry, subject="s", basic_auth__user_info="me:hush")
     with pytest.raises(ConfigurationError, match=r"rejected /schemas/ids/9: 404 Schema not found"):
         decoder.decode([b"\x00\x00\x00\x00\x09x"])

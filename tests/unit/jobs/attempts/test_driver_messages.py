@@ -43,7 +43,7 @@ class Receivers:
         return self.delivery.deliver(results, 7, is_complete)
 
 
-def test_the_first_warning_of_an_operator_is_told(capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_first_warning_of_an_operator_is_reported(capfd: pytest.CaptureFixture[str]) -> None:
     receivers = Receivers()
     for text, operator_id in (("first of a", "a"), ("second of a", "a"), ("first of b", "b"), ("third of a", "a")):
         receivers.deliver(OperatorWarning(operator_id, text))

@@ -11,7 +11,7 @@ from funke.engine.errors import JobExecutionError
 from funke.engine.jobs.attempts.epoch_watch import EpochWatch
 from funke.engine.planner.chaining import to_job_graph
 from funke.engine.planner.plan import to_plan
-from funke.engine.runtime.epochs.epoch_holders import epoch_holders, subtasks_at
+from funke.engine.runtime.epochs.epoch_blockers import epoch_blockers, subtasks_at
 from tests.unit.graph.sample_graphs import GraphBuilder
 
 
@@ -27,7 +27,7 @@ def test_what_expires_ends_the_wait() -> None:
         raise RuntimeError("the slots are gone")
 
 
-def test_the_cause_is_told_also_when_the_wait_ends_as_if_nothing_had_happened() -> None:
+def test_the_cause_is_reported_also_when_the_wait_ends_as_if_nothing_had_happened() -> None:
     stopped = threading.Event()
 
     def expire() -> None:
@@ -74,4 +74,4 @@ def test_subtasks_are_named() -> None:
         def sparkContext(self) -> Any:
             raise ConnectionError("Spark is gone")
 
-    assert epoch_holders(NoSpark(), plan, "job-0") == ""  # type: ignore[arg-type]
+    assert epoch_blockers(NoSpark(), plan, "job-0") == ""  # type: ignore[arg-type]

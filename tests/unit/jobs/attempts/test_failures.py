@@ -16,7 +16,7 @@ from funke.engine.operators.operator import OperatorFailure
 from funke.engine.runtime.blocks.block_codec import decode, encode
 from funke.engine.runtime.epochs.results import Failure, to_failure
 from funke.engine.types.information.type_catalog import Types
-from funke.engine.types.operator_place import NOWHERE, OperatorPlace
+from funke.engine.types.operator_location import NOWHERE, OperatorLocation
 
 
 def users_function(value: object) -> int:
@@ -30,7 +30,7 @@ def failing(*, through_the_engine: bool) -> BaseException:
         else:
             users_function("x")
     except Exception as error:
-        failure = OperatorFailure(OperatorPlace("parse", "orders.py:7", "a1", 3, 1))
+        failure = OperatorFailure(OperatorLocation("parse", "orders.py:7", "a1", 3, 1))
         failure.__cause__ = error
         return failure
     raise AssertionError
@@ -38,7 +38,11 @@ def failing(*, through_the_engine: bool) -> BaseException:
 
 def test_operator_line_and_the_users_own_frames() -> None:
     failure = to_failure(failing(through_the_engine=False))
-    assert (failure.place.name, failure.place.user_line, failure.error_type) == ("parse", "orders.py:7", "ValueError")
+    assert (failure.location.name, failure.location.user_line, failure.error_type) == (
+        "parse",
+        "orders.py:7",
+        "ValueError",
+    )
     assert "in users_function" in failure.traceback_text
     assert str(to_error(failure)).startswith(
         "operator 'parse' failed: ValueError: invalid literal for int() with base 10: 'x'\n"
@@ -76,7 +80,7 @@ def test_exceptions_that_led_to_the_users_are_shown() -> None:
     assert text.index("ValueError") < text.index("KeyError")
 
 
-def test_the_error_tells_by_ids_where_it_happened() -> None:
+def test_the_error_shows_by_ids_where_it_happened() -> None:
     error = to_error(replace(to_failure(failing(through_the_engine=False)), slot=4))
     for found in (error, pickle.loads(pickle.dumps(error))):
         assert (found.operator_id, found.vertex_id, found.subtask, found.slot) == ("a1", 3, 1, 4)
@@ -134,13 +138,13 @@ class Py4JError(Exception):
 @pytest.mark.parametrize(
     "error", [Py4JNetworkError("Answer is empty"), Py4JError("An error occurred while calling o39.setJobGroup")]
 )
-def test_spark_that_is_gone_is_told_in_words(error: Exception) -> None:
+def test_spark_that_is_gone_is_reported_in_words(error: Exception) -> None:
     assert str(to_job_error(error)).startswith("Spark: the connection to its process is lost (")
 
 
-def test_a_call_that_java_refused_is_no_lost_connection() -> None:
-    refused = Py4JError("An error occurred while calling o39.run. Trace:\npy4j.Py4JException: no such method")
-    assert str(to_job_error(refused)).startswith("Py4JError: An error")
+def test_a_call_that_java_rejected_is_no_lost_connection() -> None:
+    rejected = Py4JError("An error occurred while calling o39.run. Trace:\npy4j.Py4JException: no such method")
+    assert str(to_job_error(rejected)).startswith("Py4JError: An error")
 
 
 class Mute(Exception):

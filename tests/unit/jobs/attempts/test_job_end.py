@@ -140,7 +140,7 @@ def test_an_ended_job_is_seen_as_it_was_last(
 ) -> None:
     def fail(attempts: JobAttempts) -> None:
         attempts.has_run = True
-        attempts.executions.begin(attempts.package.attempt)
+        attempts.executions.begin(attempts.deployment.attempt)
         attempts._lifecycle.enter(JobStatus.RUNNING)
         raise JobExecutionError("the function failed", "Map")
 
@@ -183,7 +183,7 @@ def test_nobody_listens_any_more_when_the_result_is_there(
 
 
 @pytest.mark.parametrize("part", ["remove_unneeded", "answer_requests", "metrics"])
-def test_whatever_fails_at_the_end_everybody_is_told(
+def test_whatever_fails_at_the_end_everybody_is_notified(
     tmp_path: Path,
     settings: JobSettings,
     monkeypatch: pytest.MonkeyPatch,

@@ -76,7 +76,7 @@ def test_of_two_operators_with_one_name_the_one_that_failed_has_failed() -> None
     assert [each.title for each in executions.current] == ["Source: numbers (1/1)", "Map (1/1)", "Map (1/1)"]
     executions.begin(0)
     operator = graph.vertices[1].operators[0]
-    cause = OperatorFailure(operator.place(graph.vertices[1].id, 0))
+    cause = OperatorFailure(operator.location(graph.vertices[1].id, 0))
     executions.fail(to_error(to_failure(cause, slot=0)))
     assert states(executions) == ["CANCELED", "FAILED", "CANCELED"]
 
@@ -89,7 +89,7 @@ def test_a_key_selector_fails_where_it_runs() -> None:
     executions = JobExecutions(graph, to_plan(graph))
     executions.begin(0)
     (reducing,) = graph.vertices[2].operators
-    cause = OperatorFailure(reducing.place(graph.vertices[1].id, 1))
+    cause = OperatorFailure(reducing.location(graph.vertices[1].id, 1))
     executions.fail(to_error(to_failure(cause, slot=1)))
     assert states(executions) == ["CANCELED", "CANCELED", "CANCELED", "FAILED", "CANCELED"]
 

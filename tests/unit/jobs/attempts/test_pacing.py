@@ -11,14 +11,14 @@ from funke.engine.graph.job_graph import ChainedOperator, JobVertex
 from funke.engine.graph.operations import ReadSource
 from funke.engine.jobs.attempts.attempt import Attempt
 from funke.engine.jobs.attempts.epoch_coordinator import EpochCoordinator
-from funke.engine.jobs.attempts.epoch_pacer import EpochPacer
+from funke.engine.jobs.attempts.epoch_sizer import EpochSizer
 from funke.engine.jobs.checkpoints.checkpoint_coordinator import CheckpointCoordinator, CheckpointedJob
 from funke.engine.jobs.checkpoints.checkpoint_settings import CheckpointSettings
 from funke.engine.jobs.checkpoints.checkpoint_store import CheckpointStore
 from funke.engine.jobs.sources.job_sources import JobSources
 from funke.engine.jobs.sources.source_coordinator import SourceCoordinator
-from funke.engine.operators.records import slice_pacer
-from funke.engine.operators.records.slice_pacer import SlicePacer
+from funke.engine.operators.records import slice_sizer
+from funke.engine.operators.records.slice_sizer import SliceSizer
 
 
 class FakeTime:
@@ -37,13 +37,13 @@ class FakeTime:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> FakeTime:
     fake = FakeTime()
-    monkeypatch.setattr(slice_pacer, "time", fake)
+    monkeypatch.setattr(slice_sizer, "time", fake)
     return fake
 
 
-def sizes(pacer: SlicePacer, clock: FakeTime, count: int, seconds_per_record: float) -> list[int]:
+def sizes(sizer: SliceSizer, clock: FakeTime, count: int, seconds_per_record: float) -> list[int]:
     found = []
-    for values, timestamps in pacer.slices(list(range(count)), list(range(count))):
+    for values, timestamps in sizer.slices(list(range(count)), list(range(count))):
         assert timestamps == values
         found.append(len(values))
         clock.now += seconds_per_record * len(values)
@@ -51,26 +51,26 @@ def sizes(pacer: SlicePacer, clock: FakeTime, count: int, seconds_per_record: fl
 
 
 def test_slices_of_quick_functions_grow_to_whole_batches(clock: FakeTime) -> None:
-    pacer = SlicePacer()
-    first = sizes(pacer, clock, 1000, 0.000_001)
+    sizer = SliceSizer()
+    first = sizes(sizer, clock, 1000, 0.000_001)
     assert sum(first) == 1000
     assert first[:-1] == sorted(first[:-1])
     assert len(first) < 10
-    assert sizes(pacer, clock, 1000, 0.000_001) == [1000]
+    assert sizes(sizer, clock, 1000, 0.000_001) == [1000]
 
 
 def test_a_slow_function_is_given_one_record_at_a_time(clock: FakeTime) -> None:
-    pacer = SlicePacer()
-    sizes(pacer, clock, 1000, 0.000_001)
-    sizes(pacer, clock, 10, 1.0)
-    assert sizes(pacer, clock, 5, 1.0) == [1, 1, 1, 1, 1]
+    sizer = SliceSizer()
+    sizes(sizer, clock, 1000, 0.000_001)
+    sizes(sizer, clock, 10, 1.0)
+    assert sizes(sizer, clock, 5, 1.0) == [1, 1, 1, 1, 1]
 
 
 def test_slices_hold_every_record_once_and_in_order(clock: FakeTime) -> None:
-    pacer = SlicePacer()
+    sizer = SliceSizer()
     seen: list[Any] = []
     for seconds in (0.0, 0.5, 0.001, 0.05):
-        for values, timestamps in pacer.slices(list(range(100)), None):
+        for values, timestamps in sizer.slices(list(range(100)), None):
             assert timestamps is None
             seen += values
             clock.now += seconds
@@ -78,43 +78,43 @@ def test_slices_hold_every_record_once_and_in_order(clock: FakeTime) -> None:
 
 
 def test_an_empty_batch_has_no_slices(clock: FakeTime) -> None:
-    assert list(SlicePacer().slices([], None)) == []
+    assert list(SliceSizer().slices([], None)) == []
 
 
 def test_epochs_grow_until_they_take_as_long_as_wanted() -> None:
-    pacer = EpochPacer(wanted_ms=1000)
-    first = pacer.max_records
-    pacer.observe(first, busy_ms=10)
-    assert pacer.max_records > first
-    grown = pacer.max_records
-    pacer.observe(grown, busy_ms=2000)
-    assert pacer.max_records == grown // 2
+    sizer = EpochSizer(wanted_ms=1000)
+    first = sizer.max_records
+    sizer.observe(first, busy_ms=10)
+    assert sizer.max_records > first
+    grown = sizer.max_records
+    sizer.observe(grown, busy_ms=2000)
+    assert sizer.max_records == grown // 2
 
 
 def test_an_epoch_that_found_little_to_read_says_nothing() -> None:
-    pacer = EpochPacer(wanted_ms=1000)
-    before = pacer.max_records
-    pacer.observe(10, busy_ms=5000)
-    assert pacer.max_records == before
+    sizer = EpochSizer(wanted_ms=1000)
+    before = sizer.max_records
+    sizer.observe(10, busy_ms=5000)
+    assert sizer.max_records == before
 
 
-def test_an_epoch_that_was_cut_tells_how_slow_functions_are() -> None:
-    pacer = EpochPacer(wanted_ms=1000)
-    pacer.observe(3, busy_ms=1000, was_cut=True)
-    assert pacer.max_records == 3
-    assert not pacer.is_speed_known
-    pacer.observe(0, busy_ms=1000, was_cut=True)
-    assert pacer.max_records == 1, "never nothing"
+def test_an_epoch_that_was_cut_shows_how_slow_functions_are() -> None:
+    sizer = EpochSizer(wanted_ms=1000)
+    sizer.observe(3, busy_ms=1000, was_cut=True)
+    assert sizer.max_records == 3
+    assert not sizer.is_speed_known
+    sizer.observe(0, busy_ms=1000, was_cut=True)
+    assert sizer.max_records == 1, "never nothing"
 
 
 def test_nothing_is_known_before_the_first_record() -> None:
-    pacer = EpochPacer(wanted_ms=4000)
-    pacer.observe(0, busy_ms=0)
-    assert not pacer.is_speed_known
-    assert pacer.deadline_ms < 4000
-    pacer.observe(10, busy_ms=1)
-    assert pacer.is_speed_known
-    assert pacer.deadline_ms == 4000
+    sizer = EpochSizer(wanted_ms=4000)
+    sizer.observe(0, busy_ms=0)
+    assert not sizer.is_speed_known
+    assert sizer.deadline_ms < 4000
+    sizer.observe(10, busy_ms=1)
+    assert sizer.is_speed_known
+    assert sizer.deadline_ms == 4000
 
 
 def test_slow_functions_make_sources_read_less_and_fast_ones_more() -> None:
@@ -135,8 +135,8 @@ def test_slow_functions_make_sources_read_less_and_fast_ones_more() -> None:
         return sum(split.payload.end - split.payload.start for split in splits)
 
     first = read()
-    coordinator._pacer.observe(first, busy_ms=100 * coordinator._epoch_ms())
+    coordinator._sizer.observe(first, busy_ms=100 * coordinator._epoch_ms())
     slow = read()
     assert 0 < slow <= first // 50
-    coordinator._pacer.observe(slow, busy_ms=1)
+    coordinator._sizer.observe(slow, busy_ms=1)
     assert read() > slow

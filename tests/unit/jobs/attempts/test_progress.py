@@ -23,7 +23,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return times
 
 
-def test_a_line_appears_when_the_job_takes_long_and_is_rewritten_in_place(clock: list[float]) -> None:
+def test_a_line_appears_when_the_job_takes_long_and_is_overwritten(clock: list[float]) -> None:
     terminal = Terminal()
     line = ProgressLine(terminal)
     for seconds, records in [(1.0, 500), (2.0, 4_000), (2.1, 4_100), (4.0, 5_000)]:

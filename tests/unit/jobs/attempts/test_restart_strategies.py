@@ -96,6 +96,6 @@ def test_what_a_failure_restarts_is_another_question_than_when() -> None:
         restart_strategy(Settings({"jobmanager.execution.failover-strategy": "task"}), False)
 
 
-def test_an_unknown_strategy_is_refused() -> None:
+def test_an_unknown_strategy_is_rejected() -> None:
     with pytest.raises(ConfigurationError, match="unknown restart strategy 'hope'"):
         restart_strategy(Settings({"restart-strategy.type": "hope"}), False)

@@ -33,7 +33,7 @@ def test_slots_are_taken_and_given_back(pool: SlotPool) -> None:
     assert (pool.free, pool.uses()) == (4, [])
 
 
-def test_more_than_there_are_is_refused(pool: SlotPool) -> None:
+def test_more_than_there_are_is_rejected(pool: SlotPool) -> None:
     with pytest.raises(ConfigurationError, match="needs 5 slots, and the service has 4"):
         pool.slots("a1", 5, 10, ignore, lambda: False).__enter__()
 

@@ -129,7 +129,7 @@ def test_options_are_passed_on_by_name() -> None:
         ({"state_backend": "rocksdb", "state_backend_rocksdb_options__factory": "a.B"}, "'a.B' was not loaded"),
     ],
 )
-def test_what_cannot_be_is_refused(options: dict[str, str], message: str) -> None:
+def test_what_cannot_be_is_rejected(options: dict[str, str], message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         choice(**options)
 
@@ -166,7 +166,7 @@ def test_flinks_own_factory_is_what_options_do() -> None:
     assert backend_choice(with_packed_factory(settings)).rocksdb.options_factory is None
 
 
-def test_a_java_class_is_refused_with_the_way_to_write_it() -> None:
+def test_a_java_class_is_rejected_with_the_way_to_write_it() -> None:
     settings = Settings({"state.backend": "rocksdb", "state.backend.rocksdb.options-factory": "com.company.Tuned"})
     with pytest.raises(ConfigurationError, match=r"com\.company\.Tuned.*write a Python class.*'module\.Class'"):
         with_packed_factory(settings)

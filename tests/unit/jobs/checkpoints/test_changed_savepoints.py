@@ -1,4 +1,4 @@
-"""Whatever is changed in a savepoint's files is refused or changes nothing."""
+"""Whatever is changed in a savepoint's files is rejected or changes nothing."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def content_of(folder: Path) -> list[Any]:
             found.append(
                 (handle.operator_ids, handle.subtask, [reader.key_groups(each) for each in reader.operator_ids])
             )
-            found.append([reader._read_frame(place.offset)[0] for place in reader._places])
+            found.append([reader._read_frame(entry.offset)[0] for entry in reader._entries])
     return found
 
 
@@ -60,7 +60,7 @@ CHANGES: list[Callable[[bytes, random.Random], bytes]] = [_flipped, _flipped, _c
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_changed_file_is_refused_or_harmless(tmp_path: Path, name: str) -> None:
+def test_a_changed_file_is_rejected_or_harmless(tmp_path: Path, name: str) -> None:
     folder = tmp_path / "savepoint"
     shutil.copytree(KEPT, folder)
     expected, path, chance = content_of(folder), folder / name, random.Random(name)

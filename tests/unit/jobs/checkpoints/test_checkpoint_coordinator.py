@@ -19,7 +19,7 @@ from funke.engine.jobs.checkpoints.checkpoint_store import CheckpointStore
 from funke.engine.jobs.checkpoints.checkpoints import read_checkpoint
 from funke.engine.jobs.checkpoints.savepoints import CheckpointRequest, SavepointRequest
 from funke.engine.runtime.blocks.block_codec import decode
-from funke.engine.runtime.snapshots.checkpoint_order import CheckpointNotifications, CheckpointOrder, SnapshotAck
+from funke.engine.runtime.snapshots.checkpoint_command import CheckpointCommand, CheckpointNotifications, SnapshotAck
 from funke.engine.runtime.snapshots.snapshot_files import SnapshotHandle
 
 SLOTS = range(2)
@@ -54,38 +54,38 @@ class Job:
         self.epoch = 0
         self.committed: list[tuple[int, dict[str, list[Any]]]] = []
 
-    def run_epoch(self, *prepared: Any, is_final: bool = False) -> CheckpointOrder | None:
+    def run_epoch(self, *prepared: Any, is_final: bool = False) -> CheckpointCommand | None:
         """Runs one epoch; the sink prepares what is given if the epoch is a checkpoint."""
-        order, _ = self.checkpoint_coordinator.next_order(is_final) or (None, None)
+        command, _ = self.checkpoint_coordinator.next_command(is_final) or (None, None)
         self.epoch += 1
-        if order is not None or is_final:
-            self.checkpoint_coordinator.prepared(order, {"sink": list(prepared)} if prepared else {})
-        if order is not None:
-            self.checkpoint_coordinator.begin(order, self.epoch, {"source": b"5"}, SLOTS)
+        if command is not None or is_final:
+            self.checkpoint_coordinator.prepared(command, {"sink": list(prepared)} if prepared else {})
+        if command is not None:
+            self.checkpoint_coordinator.begin(command, self.epoch, {"source": b"5"}, SLOTS)
         self.checkpoint_coordinator.advance(self.commit)
-        return order
+        return command
 
     def commit(self, epoch: int, committables: dict[str, list[Any]]) -> None:
         if committables:
             self.committed.append((epoch, committables))
 
-    def acknowledge(self, order: CheckpointOrder | None, slots: Any = SLOTS, failure: str | None = None) -> None:
-        assert order is not None
+    def acknowledge(self, command: CheckpointCommand | None, slots: Any = SLOTS, failure: str | None = None) -> None:
+        assert command is not None
         for slot in slots:
             handle = SnapshotHandle(("counter",), slot, 2, f"1-{slot}-0", 3)
             if failure is None:
-                path = Path(order.folder) / handle.path
+                path = Path(command.folder) / handle.path
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(b"abc")
-            self.checkpoint_coordinator.take([SnapshotAck(order.checkpoint_id, slot, (handle,), failure)])
+            self.checkpoint_coordinator.take([SnapshotAck(command.checkpoint_id, slot, (handle,), failure)])
         self.checkpoint_coordinator.advance(self.commit)
 
-    def complete(self, *prepared: Any) -> CheckpointOrder:
+    def complete(self, *prepared: Any) -> CheckpointCommand:
         self.checkpoint_coordinator._last_started -= 1000
-        order = self.run_epoch(*prepared)
-        assert order is not None
-        self.acknowledge(order)
-        return order
+        command = self.run_epoch(*prepared)
+        assert command is not None
+        self.acknowledge(command)
+        return command
 
 
 def kept(folder: Path) -> list[str]:
@@ -109,18 +109,18 @@ def test_one_is_due_when_the_interval_has_passed(tmp_path: Path, clock: MovedClo
     assert job.run_epoch() is None and not job.checkpoint_coordinator.is_due()
     clock.now = 101.0
     assert job.checkpoint_coordinator.is_due()
-    order = job.run_epoch()
-    assert order is not None and order.folder == f"{tmp_path}/job-1/chk-1" and order.kind == "checkpoint"
+    command = job.run_epoch()
+    assert command is not None and command.folder == f"{tmp_path}/job-1/chk-1" and command.kind == "checkpoint"
     assert not job.checkpoint_coordinator.is_due()
 
 
 def test_the_pause_counts_from_the_end_of_the_last_one(tmp_path: Path, clock: MovedClock) -> None:
     job = Job(tmp_path, clock, execution__checkpointing__min_pause="500 ms")
     clock.now = 101.0
-    order = job.run_epoch()
+    command = job.run_epoch()
     # It takes 900 ms; without the pause the next one would start 100 ms later.
     clock.now = 101.9
-    job.acknowledge(order)
+    job.acknowledge(command)
     clock.now = 102.39
     assert job.run_epoch() is None
     clock.now = 102.41
@@ -150,16 +150,16 @@ def test_one_at_a_time_unless_more_are_allowed(tmp_path: Path, clock: MovedClock
 def test_it_is_complete_when_every_slot_has_acknowledged(tmp_path: Path, clock: MovedClock) -> None:
     job = Job(tmp_path, clock)
     clock.now += 1
-    order = job.run_epoch("a")
-    assert order is not None
+    command = job.run_epoch("a")
+    assert command is not None
     clock.now += 0.2
-    job.acknowledge(order, [0])
-    job.acknowledge(order, [0])
+    job.acknowledge(command, [0])
+    job.acknowledge(command, [0])
     assert kept(tmp_path) == [] and job.committed == [] and job.checkpoint_coordinator.has_pending
     clock.now += 20
     (begun,) = job.checkpoint_coordinator.under_way()
     assert (begun.status, round(begun.duration_ms), [each.slot for each in begun.slots]) == ("IN_PROGRESS", 20_200, [0])
-    job.acknowledge(order, [1])
+    job.acknowledge(command, [1])
     # Who was late is seen by when it answered.
     (made,) = job.checkpoint_coordinator.statistics.history
     assert [(each.slot, round(each.answered_ms)) for each in made.slots] == [(0, 200), (1, 20_200)]
@@ -170,7 +170,7 @@ def test_it_is_complete_when_every_slot_has_acknowledged(tmp_path: Path, clock: 
     )
     assert job.checkpoint_coordinator.take_notifications() == CheckpointNotifications(completed=(1,))
     assert job.checkpoint_coordinator.take_notifications() == CheckpointNotifications(), "slots are told once"
-    found = read_checkpoint(order.folder)
+    found = read_checkpoint(command.folder)
     assert [handle.path for handle in found.snapshots] == ["1-0-0", "1-1-0"] and found.sources == {"source": b"5"}
     assert decode(found.committables["sink"]) == ["a"] and found.epoch == 1
 
@@ -178,9 +178,9 @@ def test_it_is_complete_when_every_slot_has_acknowledged(tmp_path: Path, clock: 
 def test_a_slot_that_cannot_write_fails_the_job_unless_that_is_tolerated(tmp_path: Path, clock: MovedClock) -> None:
     strict = Job(tmp_path, clock)
     clock.now += 1
-    order = strict.run_epoch()
+    command = strict.run_epoch()
     with pytest.raises(JobExecutionError, match=r"checkpoint 1 failed: slot 0 .* disk full \(1 in a row, 0 are"):
-        strict.acknowledge(order, [0], "OSError: disk full")
+        strict.acknowledge(command, [0], "OSError: disk full")
     lenient = Job(tmp_path, clock, execution__checkpointing__tolerable_failed_checkpoints=2)
     for _ in range(2):
         clock.now += 1
@@ -204,16 +204,16 @@ def test_what_a_failed_one_had_prepared_goes_into_the_next(tmp_path: Path, clock
     job.acknowledge(job.run_epoch("a"), [1], "disk full")
     assert job.checkpoint_coordinator.take_notifications() == CheckpointNotifications(aborted=(1,))
     assert job.committed == [] and not (tmp_path / "job-1" / "chk-1").exists()
-    order = job.complete("b")
+    command = job.complete("b")
     assert job.committed == [(2, {"sink": ["a", "b"]})]
-    assert decode(read_checkpoint(order.folder).committables["sink"]) == ["a", "b"]
+    assert decode(read_checkpoint(command.folder).committables["sink"]) == ["a", "b"]
 
 
 def test_it_is_given_up_when_the_time_is_over(tmp_path: Path, clock: MovedClock) -> None:
     job = Job(tmp_path, clock, execution__checkpointing__timeout="2 s")
     clock.now += 1
-    order = job.run_epoch()
-    job.acknowledge(order, [0])
+    command = job.run_epoch()
+    job.acknowledge(command, [0])
     clock.now += 2
     job.checkpoint_coordinator.advance(job.commit)
     clock.now += 0.1
@@ -223,7 +223,7 @@ def test_it_is_given_up_when_the_time_is_over(tmp_path: Path, clock: MovedClock)
         job.checkpoint_coordinator.take_notifications() == CheckpointNotifications(aborted=(1,))
         and not job.checkpoint_coordinator.has_pending
     )
-    job.acknowledge(order, [1])
+    job.acknowledge(command, [1])
     assert kept(tmp_path) == [], "an answer that comes too late does nothing"
 
 
@@ -241,8 +241,8 @@ def test_it_is_given_up_while_its_epoch_runs(
         execution__checkpointing__tolerable_failed_checkpoints=1,
     )
     clock.now += 1
-    order, _ = job.checkpoint_coordinator.next_order() or (None, None)
-    assert order is not None and job.checkpoint_coordinator.has_pending
+    command, _ = job.checkpoint_coordinator.next_command() or (None, None)
+    assert command is not None and job.checkpoint_coordinator.has_pending
     clock.now += 2
     job.checkpoint_coordinator.expire(held)
     assert job.checkpoint_coordinator.has_pending and job.checkpoint_coordinator.statistics.failed == 0
@@ -253,9 +253,9 @@ def test_it_is_given_up_while_its_epoch_runs(
     assert job.checkpoint_coordinator.statistics.last_failure == reason
     assert capsys.readouterr().err == f"warning: {reason}; the job goes on\n"
     # The epoch ends after all; what its slots write is not wanted any more, what its sinks have prepared is.
-    job.checkpoint_coordinator.prepared(order, {"sink": ["a"]})
-    job.checkpoint_coordinator.begin(order, 1, {}, SLOTS)
-    job.acknowledge(order)
+    job.checkpoint_coordinator.prepared(command, {"sink": ["a"]})
+    job.checkpoint_coordinator.begin(command, 1, {}, SLOTS)
+    job.acknowledge(command)
     assert (tmp_path / "job-1" / "chk-1").exists() and job.committed == []
     assert job.checkpoint_coordinator.take_notifications() == CheckpointNotifications(aborted=(1,))
     job.complete("b")
@@ -304,12 +304,12 @@ def test_the_last_one_may_take_any_time(tmp_path: Path, clock: MovedClock) -> No
         execution__checkpointing__timeout="2 s",
         execution__checkpointing__tolerable_failed_checkpoints=1,
     )
-    order, _ = job.checkpoint_coordinator.next_order(is_final=True) or (None, None)
-    assert order is not None
+    command, _ = job.checkpoint_coordinator.next_command(is_final=True) or (None, None)
+    assert command is not None
     clock.now += 10
     job.checkpoint_coordinator.expire(held)
     assert job.checkpoint_coordinator.statistics.failed == 1, "it counts as one that was due"
-    job.checkpoint_coordinator.begin(order, 1, {}, SLOTS)
+    job.checkpoint_coordinator.begin(command, 1, {}, SLOTS)
     job.checkpoint_coordinator.advance(job.commit)
     latest = job.store.latest()
     assert latest is not None and latest.is_final
@@ -318,12 +318,12 @@ def test_the_last_one_may_take_any_time(tmp_path: Path, clock: MovedClock) -> No
 def test_what_slots_take_to_start_does_not_count(tmp_path: Path, clock: MovedClock) -> None:
     job = Job(tmp_path, clock, execution__checkpointing__timeout="2 s")
     clock.now += 1
-    order, _ = job.checkpoint_coordinator.next_order() or (None, None)
-    assert order is not None
+    command, _ = job.checkpoint_coordinator.next_command() or (None, None)
+    assert command is not None
     clock.now += 60
     job.checkpoint_coordinator.slots_are_ready()
-    job.checkpoint_coordinator.begin(order, 1, {}, SLOTS)
-    job.acknowledge(order)
+    job.checkpoint_coordinator.begin(command, 1, {}, SLOTS)
+    job.acknowledge(command)
     assert kept(tmp_path) == ["job-1/chk-1"]
     # In the next attempt the first epoch is none.
     job.checkpoint_coordinator.end_attempt(JobExecutionError("a slot was lost"))
@@ -360,11 +360,11 @@ def test_a_pointer_that_cannot_be_written_is_a_failed_checkpoint(tmp_path: Path,
 def test_metadata_that_cannot_be_written_is_a_failed_checkpoint(tmp_path: Path, clock: MovedClock) -> None:
     job = Job(tmp_path, clock, execution__checkpointing__tolerable_failed_checkpoints=1)
     clock.now += 1
-    order = job.run_epoch("a")
-    assert order is not None
-    shutil.rmtree(order.folder, ignore_errors=True)
-    Path(order.folder).parent.mkdir(exist_ok=True)
-    Path(order.folder).write_text("not a folder")
+    command = job.run_epoch("a")
+    assert command is not None
+    shutil.rmtree(command.folder, ignore_errors=True)
+    Path(command.folder).parent.mkdir(exist_ok=True)
+    Path(command.folder).write_text("not a folder")
     job.checkpoint_coordinator.take([SnapshotAck(1, slot) for slot in SLOTS])
     job.checkpoint_coordinator.advance(job.commit)
     assert job.checkpoint_coordinator.statistics.failed == 1 and job.committed == []
@@ -373,17 +373,17 @@ def test_metadata_that_cannot_be_written_is_a_failed_checkpoint(tmp_path: Path, 
 
 
 @pytest.mark.parametrize(
-    "reason", [ArrowException("token refused"), Py4JError("gone"), ValueError("embedded null byte"), RecursionError()]
+    "reason", [ArrowException("token rejected"), Py4JError("gone"), ValueError("embedded null byte"), RecursionError()]
 )
 def test_whatever_is_raised_while_one_is_written_is_its_failure_and_not_the_jobs(
     tmp_path: Path, clock: MovedClock, monkeypatch: pytest.MonkeyPatch, reason: Exception
 ) -> None:
-    def refuse(*_: Any) -> Any:
+    def reject(*_: Any) -> Any:
         raise reason
 
     job = Job(tmp_path, clock, execution__checkpointing__tolerable_failed_checkpoints=1)
     with monkeypatch.context() as patched:
-        patched.setattr(checkpoint_coordinator, "write_checkpoint", refuse)
+        patched.setattr(checkpoint_coordinator, "write_checkpoint", reject)
         job.complete("a")
         asked = job.checkpoint_coordinator.requests.ask(SavepointRequest(str(tmp_path / "savepoint")))
         job.acknowledge(job.run_epoch())
@@ -422,15 +422,15 @@ def test_an_older_one_commits_only_what_it_knows(tmp_path: Path, clock: MovedClo
 def test_a_commit_that_fails_leaves_the_checkpoint_to_start_from(tmp_path: Path, clock: MovedClock) -> None:
     job = Job(tmp_path, clock)
 
-    def refuse(epoch: int, committables: dict[str, list[Any]]) -> None:
+    def reject(epoch: int, committables: dict[str, list[Any]]) -> None:
         raise RuntimeError("no connection")
 
     clock.now += 1
-    order = job.run_epoch("a")
-    assert order is not None
+    command = job.run_epoch("a")
+    assert command is not None
     job.checkpoint_coordinator.take([SnapshotAck(1, slot) for slot in SLOTS])
     with pytest.raises(RuntimeError, match="no connection"):
-        job.checkpoint_coordinator.advance(refuse)
+        job.checkpoint_coordinator.advance(reject)
     latest = job.store.latest()
     assert latest is not None and decode(latest.committables["sink"]) == ["a"]
 
@@ -457,9 +457,9 @@ def test_a_savepoint_of_a_running_job_commits_nothing(tmp_path: Path, clock: Mov
     request = SavepointRequest(str(tmp_path / "savepoint-1"))
     future = job.checkpoint_coordinator.requests.ask(request)
     assert job.checkpoint_coordinator.is_due() and job.checkpoint_coordinator.has_savepoints
-    order = job.run_epoch("a")
-    assert order is not None and order.kind == "savepoint"
-    job.acknowledge(order)
+    command = job.run_epoch("a")
+    assert command is not None and command.kind == "savepoint"
+    job.acknowledge(command)
     # After a failure the job would go on from the checkpoint before, and write "a" once more.
     assert future.result(0) == str(tmp_path / "savepoint-1") and job.committed == []
     assert decode(read_checkpoint(future.result()).committables["sink"]) == ["a"]
@@ -493,12 +493,12 @@ def test_whoever_stops_a_job_hears_of_the_savepoint_also_when_the_commit_had_to_
     future = job.checkpoint_coordinator.requests.ask(SavepointRequest(str(tmp_path / "savepoint-1"), "stop"))
     job.run_epoch("a")
 
-    def refuse(epoch: int, committables: dict[str, list[Any]]) -> None:
+    def reject(epoch: int, committables: dict[str, list[Any]]) -> None:
         raise RuntimeError("no connection")
 
     job.checkpoint_coordinator.take([SnapshotAck(1, slot) for slot in SLOTS])
     with pytest.raises(RuntimeError, match="no connection"):
-        job.checkpoint_coordinator.advance(refuse)
+        job.checkpoint_coordinator.advance(reject)
     job.checkpoint_coordinator.end_attempt(JobExecutionError("no connection"))
     assert not future.done() and job.checkpoint_coordinator.last_savepoint is not None
     job.checkpoint_coordinator.answer_requests()
@@ -573,9 +573,9 @@ def test_a_full_one_can_be_asked_for(tmp_path: Path, clock: MovedClock) -> None:
     job = Job(tmp_path, clock, **options)
     for is_full in (False, True):
         job.checkpoint_coordinator.ask_checkpoint(CheckpointRequest(is_full))
-        order = job.run_epoch()
-        assert order is not None and order.is_incremental is not is_full
-        job.acknowledge(order)
+        command = job.run_epoch()
+        assert command is not None and command.is_incremental is not is_full
+        job.acknowledge(command)
 
 
 def test_whoever_asks_for_a_checkpoint_is_answered_whatever_happens(tmp_path: Path, clock: MovedClock) -> None:
@@ -614,8 +614,8 @@ def test_while_old_data_is_read_checkpoints_have_a_pace_of_their_own(
 def test_a_savepoint_whose_epoch_fails_is_answered(tmp_path: Path, clock: MovedClock, afterwards: Any) -> None:
     job = Job(tmp_path, clock)
     future = job.checkpoint_coordinator.requests.ask(SavepointRequest(str(tmp_path / "savepoint-1"), afterwards))
-    order, request = job.checkpoint_coordinator.next_order() or (None, None)
-    assert order is not None and request is not None and job.checkpoint_coordinator.has_savepoints
+    command, request = job.checkpoint_coordinator.next_command() or (None, None)
+    assert command is not None and request is not None and job.checkpoint_coordinator.has_savepoints
     job.checkpoint_coordinator.end_attempt(JobExecutionError("slot 1 is gone"))
     with pytest.raises(StateError, match=r"the savepoint failed: the job did \(slot 1 is gone\)"):
         future.result(0)
@@ -625,7 +625,7 @@ def test_a_savepoint_whose_epoch_fails_is_answered(tmp_path: Path, clock: MovedC
 def test_a_savepoint_whose_epoch_does_not_end_is_answered(tmp_path: Path, clock: MovedClock) -> None:
     job = Job(tmp_path, clock, execution__checkpointing__interval="0 s", execution__checkpointing__timeout="2 s")
     future = job.checkpoint_coordinator.requests.ask(SavepointRequest(str(tmp_path / "savepoint-1")))
-    job.checkpoint_coordinator.next_order()
+    job.checkpoint_coordinator.next_command()
     clock.now += 2.1
     job.checkpoint_coordinator.expire(held)
     with pytest.raises(
@@ -639,7 +639,7 @@ def test_a_savepoint_that_no_epoch_takes_is_answered(tmp_path: Path, clock: Move
     future = job.checkpoint_coordinator.requests.ask(SavepointRequest(str(tmp_path / "savepoint-1")))
     with pytest.raises(StateError, match="the savepoint failed: the job could not begin it within 20 ms"):
         future.result(10)
-    assert job.checkpoint_coordinator.next_order() is None
+    assert job.checkpoint_coordinator.next_command() is None
 
 
 def test_whoever_lost_the_lease_answers_too(tmp_path: Path, clock: MovedClock) -> None:
@@ -656,9 +656,9 @@ def test_whoever_lost_the_lease_answers_too(tmp_path: Path, clock: MovedClock) -
     job = Job(tmp_path / "checkpoints", clock)
     job.checkpoint_coordinator._guard = Taken()
     future = job.checkpoint_coordinator.requests.ask(SavepointRequest(str(tmp_path / "savepoint-1"), "stop"))
-    order = job.run_epoch("a")
+    command = job.run_epoch("a")
     with pytest.raises(LeaseLostError):
-        job.acknowledge(order)
+        job.acknowledge(command)
     job.checkpoint_coordinator.end_attempt(LeaseLostError("another driver runs the job"))
     job.checkpoint_coordinator.answer_requests()
     with pytest.raises(JobExecutionError, match="the job has ended"):
@@ -680,12 +680,12 @@ def test_only_the_newest_are_kept(
 
 def test_what_was_written_is_read_back_and_damage_is_noticed(tmp_path: Path, clock: MovedClock) -> None:
     job = Job(tmp_path, clock)
-    order = job.complete("a")
-    assert read_checkpoint(order.folder) == job.store.latest()
-    path = Path(order.folder) / "_metadata"
+    command = job.complete("a")
+    assert read_checkpoint(command.folder) == job.store.latest()
+    path = Path(command.folder) / "_metadata"
     path.write_bytes(path.read_bytes()[:-1] + b"?")
     with pytest.raises(StateError, match="damaged"):
-        read_checkpoint(order.folder)
+        read_checkpoint(command.folder)
 
 
 @pytest.mark.parametrize(
@@ -699,7 +699,7 @@ def test_what_was_written_is_read_back_and_damage_is_noticed(tmp_path: Path, clo
         ("NO_EXTERNALIZED_CHECKPOINTS", "failed", False),
     ],
 )
-def test_a_cancelled_job_leaves_checkpoints_only_when_told_to(
+def test_a_cancelled_job_leaves_checkpoints_only_when_asked_to(
     tmp_path: Path, clock: MovedClock, retention: str, ending: str, is_kept: bool
 ) -> None:
     job = Job(tmp_path, clock, execution__checkpointing__externalized_checkpoint_retention=retention)
@@ -708,15 +708,15 @@ def test_a_cancelled_job_leaves_checkpoints_only_when_told_to(
     assert kept(tmp_path) == (["job-1/chk-1"] if is_kept else [])
 
 
-def test_orders_carry_the_settings(tmp_path: Path, clock: MovedClock) -> None:
+def test_commands_carry_the_settings(tmp_path: Path, clock: MovedClock) -> None:
     job = Job(
         tmp_path,
         clock,
         execution__checkpointing__snapshot_compression="true",
         execution__checkpointing__incremental="true",
     )
-    order = job.complete()
-    assert order.compress and order.is_incremental
+    command = job.complete()
+    assert command.compress and command.is_incremental
     job.checkpoint_coordinator.requests.ask(SavepointRequest(str(tmp_path / "savepoint-1")))
     savepoint = job.run_epoch()
     # A savepoint stands for itself: it shares no files.
@@ -735,7 +735,7 @@ def test_checkpoints_go_and_savepoints_stay(tmp_path: Path, clock: MovedClock) -
     assert read_checkpoint(str(tmp_path / "savepoint-1")).kind == "savepoint"
 
 
-def test_without_a_place_checkpoints_live_as_long_as_the_job(clock: MovedClock) -> None:
+def test_without_a_folder_checkpoints_live_as_long_as_the_job(clock: MovedClock) -> None:
     settings = CheckpointSettings.of(Settings({"execution.checkpointing.interval": "1 s"}))
     assert settings.is_temporary and Path(settings.folder).is_dir()
     checkpoint_coordinator = CheckpointCoordinator(

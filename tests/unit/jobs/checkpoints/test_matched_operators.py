@@ -101,7 +101,7 @@ def test_a_query_with_another_condition_goes_on() -> None:
     assert uids((EU, US), (EU, ASIA)) == ["1", "2"]
 
 
-def test_state_that_could_be_that_of_several_queries_is_refused() -> None:
+def test_state_that_could_be_that_of_several_queries_is_rejected() -> None:
     other = SUM.format("a WHERE i = 4")
     with pytest.raises(StateError, match="'GroupAggregate 1', 'GroupAggregate 2' in the savepoint could be that of"):
         uids((EU, US), (ASIA, other))
@@ -118,7 +118,7 @@ def test_the_same_queries_stay_where_they_are() -> None:
     assert uids((EU, EU, US), (EU, EU, US)) == ["1", "2", "3"]
 
 
-def test_a_description_of_a_later_version_is_refused() -> None:
+def test_a_description_of_a_later_version_is_rejected() -> None:
     graph, job_graph = program(EU)
     checkpoint = saved(job_graph)
     (entry,) = aggregations(job_graph)

@@ -12,7 +12,7 @@ from funke.engine.errors import JobExecutionError, LeaseLostError, StateError
 from funke.engine.jobs.checkpoints.checkpoint_coordinator import CheckpointCoordinator, CheckpointedJob
 from funke.engine.jobs.checkpoints.checkpoint_settings import CheckpointSettings
 from funke.engine.jobs.checkpoints.checkpoint_store import CheckpointStore
-from funke.engine.runtime.snapshots.checkpoint_order import CheckpointOrder, SnapshotAck
+from funke.engine.runtime.snapshots.checkpoint_command import CheckpointCommand, SnapshotAck
 from funke.engine.runtime.snapshots.snapshot_files import NativeFile, SnapshotHandle
 
 
@@ -51,20 +51,20 @@ class Job:
             CheckpointedJob("job-1"), settings, store, store.highest_id(), guard=self.lease, clock=lambda: self.now
         )
 
-    def begin(self, *names: str) -> CheckpointOrder:
+    def begin(self, *names: str) -> CheckpointCommand:
         """A checkpoint whose slot has written some shared files."""
         self.now += 1
-        order, _ = self.checkpoint_coordinator.next_order() or (None, None)
-        assert order is not None
-        self.checkpoint_coordinator.begin(order, 1, {}, [0])
+        command, _ = self.checkpoint_coordinator.next_command() or (None, None)
+        assert command is not None
+        self.checkpoint_coordinator.begin(command, 1, {}, [0])
         for name in names:
             (self.shared / name).write_bytes(b"abc")
-        return order
+        return command
 
-    def answer(self, order: CheckpointOrder, *names: str, failure: str | None = None) -> None:
+    def answer(self, command: CheckpointCommand, *names: str, failure: str | None = None) -> None:
         native = (("op", tuple(NativeFile(f"../shared/{name}", name, 3) for name in names)),)
         handle = SnapshotHandle(("op",), 0, 1, "1-0-0", 3, native)
-        self.checkpoint_coordinator.take([SnapshotAck(order.checkpoint_id, 0, (handle,), failure)])
+        self.checkpoint_coordinator.take([SnapshotAck(command.checkpoint_id, 0, (handle,), failure)])
         self.checkpoint_coordinator.advance(lambda epoch, committables: None)
 
     def files(self) -> set[str]:
@@ -118,7 +118,7 @@ def test_a_driver_that_was_replaced_removes_nothing(job: Job) -> None:
     assert job.files() == {"a", "b"}
 
 
-def test_small_state_is_written_into_the_metadata_unless_told_otherwise(tmp_path: Path) -> None:
+def test_small_state_is_written_into_the_metadata_unless_set_otherwise(tmp_path: Path) -> None:
     def sizes(**options: Any) -> tuple[int, int]:
         settings = CheckpointSettings.of(Settings({key.replace("__", "."): value for key, value in options.items()}))
         return settings.inline_bytes, settings.buffer_bytes

@@ -1,4 +1,4 @@
-"""A program and the state of an earlier one: what is matched, and what is refused."""
+"""A program and the state of an earlier one: what is matched, and what is rejected."""
 
 from __future__ import annotations
 
@@ -68,14 +68,14 @@ def test_the_hash_of_the_state_is_taken_over() -> None:
     assert plan.with_operations(lambda operator: operator.operation).graph.key_hash == FIRST_KEY_HASH
 
 
-def test_another_number_of_key_groups_is_refused_if_the_program_sets_it() -> None:
+def test_another_number_of_key_groups_is_rejected_if_the_program_sets_it() -> None:
     before = to_job_graph(program(default_max_parallelism=16))
     graph = program(default_max_parallelism=32)
     with pytest.raises(StateError, match="maximum parallelism of 16, and this job sets 32"):
         matched_graph(to_job_graph(graph), graph, saved(before), False)
 
 
-def test_more_subtasks_than_key_groups_are_refused() -> None:
+def test_more_subtasks_than_key_groups_are_rejected() -> None:
     before = to_job_graph(program(default_max_parallelism=4))
     graph = program(parallelism=5)
     with pytest.raises(StateError, match="maximum parallelism of 4, so it cannot run with a parallelism of 5"):

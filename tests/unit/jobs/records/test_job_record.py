@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from funke.engine.config.settings import Settings
-from funke.engine.errors import ConfigurationError, JobExecutionError, LeaseLostError, RecoveryRefusedError, StateError
+from funke.engine.errors import ConfigurationError, JobExecutionError, LeaseLostError, RecoveryRejectedError, StateError
 from funke.engine.jobs.records.job_record import JobRecord, OwnedRecord, home_folder, read_records, remove_oldest
 from funke.engine.jobs.records.recorded_job import EndedJob
 from funke.engine.jobs.records.recovery import (
@@ -220,7 +220,7 @@ def test_a_configuration_can_ask_for_records_however_the_program_was_started(
     crash(asked.record)
 
 
-def test_a_state_that_was_edited_is_refused_and_one_of_an_earlier_version_is_not(home: str, tmp_path: Path) -> None:
+def test_a_state_that_was_edited_is_rejected_and_one_of_an_earlier_version_is_not(home: str, tmp_path: Path) -> None:
     owned = submit(ProgramRun(COMMAND, str(tmp_path)))
     owned.put_checkpoint("/checkpoints/chk-5")
     crash(owned)
@@ -277,8 +277,8 @@ def test_who_is_tried_again_and_when(home: str, tmp_path: Path) -> None:
     assert [pause() for _ in range(3)] == [600, 30, 60], "it has got further"
 
     # Damage does not go away by itself.
-    refused = submit(ProgramRun(COMMAND, str(tmp_path), owned.record.run_id))
-    refused.give_up(RecoveryRefusedError("chk-2 is damaged"))
+    rejected = submit(ProgramRun(COMMAND, str(tmp_path), owned.record.run_id))
+    rejected.give_up(RecoveryRejectedError("chk-2 is damaged"))
     now[0] += 10_000
     assert only(home).state().status is JobStatus.SUSPENDED and not tries.begins(only(home))
     assert RecoveryTries().begins(only(home)), "whoever begins to look after it tries once"

@@ -16,7 +16,7 @@ import pytest
 from funke.engine.errors import LeaseLostError
 from funke.engine.jobs.records.lease import Lease, current_owner
 
-HOLDER = """
+OWNER = """
 import sys, time
 from funke.engine.jobs.records.lease import Lease
 lease = Lease.acquire(sys.argv[1], float(sys.argv[2]))
@@ -31,10 +31,10 @@ for line in sys.stdin:
 
 
 @pytest.fixture
-def holder(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+def owner(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     """Another process that holds the lease of attempt 0."""
     process = subprocess.Popen(
-        [sys.executable, "-c", HOLDER, str(tmp_path), "0.5"],
+        [sys.executable, "-c", OWNER, str(tmp_path), "0.5"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -52,16 +52,16 @@ def answer(process: subprocess.Popen[str]) -> str:
     return process.stdout.readline().strip()
 
 
-def test_a_second_driver_is_told_who_runs_the_job(tmp_path: Path, holder: subprocess.Popen[str]) -> None:
+def test_a_second_driver_learns_who_runs_the_job(tmp_path: Path, owner: subprocess.Popen[str]) -> None:
     time.sleep(2.2)  # longer than the timeout: the holder's heart beats
-    with pytest.raises(LeaseLostError, match=rf"already run by process {holder.pid} on .* \(attempt 0\)"):
+    with pytest.raises(LeaseLostError, match=rf"already run by process {owner.pid} on .* \(attempt 0\)"):
         Lease.acquire(str(tmp_path), 2)
-    assert answer(holder) == "mine"
+    assert answer(owner) == "mine"
 
 
-def test_a_dead_driver_is_followed_at_once(tmp_path: Path, holder: subprocess.Popen[str]) -> None:
-    holder.kill()
-    holder.wait()
+def test_a_dead_driver_is_followed_at_once(tmp_path: Path, owner: subprocess.Popen[str]) -> None:
+    owner.kill()
+    owner.wait()
     started = time.monotonic()
     lease = Lease.acquire(str(tmp_path), 3600)
     assert lease.attempt == 1 and time.monotonic() - started < 30
@@ -69,15 +69,15 @@ def test_a_dead_driver_is_followed_at_once(tmp_path: Path, holder: subprocess.Po
 
 
 def test_a_driver_that_was_stopped_and_goes_on_finds_that_it_was_replaced(
-    tmp_path: Path, holder: subprocess.Popen[str]
+    tmp_path: Path, owner: subprocess.Popen[str]
 ) -> None:
-    os.kill(holder.pid, signal.SIGSTOP)
+    os.kill(owner.pid, signal.SIGSTOP)
     with pytest.raises(LeaseLostError):
         Lease.acquire(str(tmp_path), 2)
     time.sleep(2.2)
     lease = Lease.acquire(str(tmp_path), 2)
-    os.kill(holder.pid, signal.SIGCONT)
-    assert answer(holder) == "another driver runs the job (attempt 1, this one is 0)"
+    os.kill(owner.pid, signal.SIGCONT)
+    assert answer(owner) == "another driver runs the job (attempt 1, this one is 0)"
     lease.check()
     lease.release()
 

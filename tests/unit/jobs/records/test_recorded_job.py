@@ -120,7 +120,7 @@ def test_an_ended_job_tells_what_was_seen_last(owned: OwnedRecord) -> None:
     assert ended.thread_stacks() == {}
 
 
-def test_a_job_whose_view_was_never_written_tells_what_its_record_knows(owned: OwnedRecord) -> None:
+def test_a_job_whose_view_was_never_written_shows_what_its_record_knows(owned: OwnedRecord) -> None:
     owned.put_failure(ValueError("first\nwith a second line"))
     owned.put_failure(ValueError("second"))
     owned.put_status(JobStatus.FAILED)

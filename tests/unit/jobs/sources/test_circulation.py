@@ -34,8 +34,8 @@ class Head:
         self.circulation.take(slot, FeedbackRecords("loop", list(values), None))
 
     def hand_out(self) -> list[list[Any]]:
-        [order] = self.coordinator.orders(self.coordinator.poll(100))
-        return [split.payload[0] for split in order.splits]
+        [command] = self.coordinator.commands(self.coordinator.poll(100))
+        return [split.payload[0] for split in command.splits]
 
     def read(self, splits: int = 0, *left: int) -> ReadReport:
         outcomes = tuple(ReadOutcome(Split("feedback", None), 1) for _ in range(splits))

@@ -56,7 +56,7 @@ def read(name: str, records: int, result: Any = None) -> ReadOutcome:
 
 
 def ids(coordinator: SourceCoordinator, splits: list[Split]) -> list[list[str]]:
-    return [[split.id for split in order.splits] for order in coordinator.orders(splits)]
+    return [[split.id for split in command.splits] for command in coordinator.commands(splits)]
 
 
 def test_splits_go_to_the_subtask_with_the_least_to_read(coordinator: SourceCoordinator) -> None:
@@ -87,13 +87,13 @@ def test_a_new_split_goes_to_the_subtask_with_the_fewest_that_go_on(coordinator:
     assert ids(coordinator, [Split("b", 1, False), Split("a", 2, False)]) == [["a"], ["b"]]
 
 
-def test_every_subtask_gets_an_order(coordinator: SourceCoordinator) -> None:
+def test_every_subtask_gets_a_command(coordinator: SourceCoordinator) -> None:
     assert ids(coordinator, []) == [[], []]
 
 
 def test_the_enumerator_hears_of_its_own_splits(coordinator: SourceCoordinator) -> None:
     split = Split("a", ["the", "payload"])
-    coordinator.orders([split])
+    coordinator.commands([split])
     accept(coordinator, 0, read("a", 2, "end"))
     assert coordinator.enumerator.reported == [ReadOutcome(split, 2, "end")]  # type: ignore[attr-defined]
     assert coordinator.records == 2
@@ -114,7 +114,7 @@ def test_what_an_epoch_leaves_stays_with_its_subtask(coordinator: SourceCoordina
 
 
 def test_two_pieces_of_one_split_that_are_cut(coordinator: SourceCoordinator) -> None:
-    coordinator.orders([Split("a", 1, False), Split("a", 2, False)])
+    coordinator.commands([Split("a", 1, False), Split("a", 2, False)])
     accept(coordinator, 0, left=(3, 0))
     accept(coordinator, 0, read("a", 5), read("a", 6))
     reported: Any = coordinator.enumerator.reported  # type: ignore[attr-defined]
@@ -136,12 +136,12 @@ def test_a_failing_enumerator_is_named(coordinator: SourceCoordinator) -> None:
 
 
 def test_subtasks_hear_that_nothing_follows(coordinator: SourceCoordinator) -> None:
-    assert [order.is_over for order in coordinator.orders([Split("a", 0)])] == [False, False]
+    assert [command.is_over for command in coordinator.commands([Split("a", 0)])] == [False, False]
     accept(coordinator, 0, read("a", 1))
     assert not coordinator.has_end_to_tell
     coordinator.enumerator.is_finished = True  # type: ignore[misc]
     assert coordinator.has_end_to_tell
-    assert [order.is_over for order in coordinator.orders([Split("b", 0)])] == [True, True]
+    assert [command.is_over for command in coordinator.commands([Split("b", 0)])] == [True, True]
     assert not coordinator.has_end_to_tell
 
 
@@ -162,8 +162,8 @@ def restarted(coordinator: SourceCoordinator, parallelism: int) -> SourceCoordin
 
 
 def left(coordinator: SourceCoordinator) -> list[list[tuple[str, int]]]:
-    orders = coordinator.orders([])
-    return [[(split.id, read) for split, read in zip(order.splits, order.skips)] for order in orders]
+    commands = coordinator.commands([])
+    return [[(split.id, read) for split, read in zip(command.splits, command.skips)] for command in commands]
 
 
 @pytest.mark.parametrize(
@@ -181,11 +181,11 @@ def test_unfinished_splits_are_read_on_with_any_parallelism(
 
 
 @pytest.mark.parametrize("parallelism", [2, 3])
-def test_receivers_are_told_once_how_far_event_time_had_come(coordinator: SourceCoordinator, parallelism: int) -> None:
+def test_receivers_learn_once_how_far_event_time_had_come(coordinator: SourceCoordinator, parallelism: int) -> None:
     again = restarted(unfinished_coordinator(coordinator), parallelism)
     # The lowest watermark of the subtasks.
-    assert [order.restored_watermark for order in again.orders([])] == [10] * parallelism
-    assert {order.restored_watermark for order in again.orders([])} == {None}
+    assert [command.restored_watermark for command in again.commands([])] == [10] * parallelism
+    assert {command.restored_watermark for command in again.commands([])} == {None}
 
 
 def test_an_ongoing_split_stays_where_its_watermark_is(coordinator: SourceCoordinator) -> None:

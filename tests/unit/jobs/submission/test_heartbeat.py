@@ -20,6 +20,6 @@ def test_numbers_are_milliseconds_and_durations_have_a_unit() -> None:
 
 
 @pytest.mark.parametrize(("interval", "timeout"), [("10 s", "10 s"), ("60 s", "50 s"), ("0", "50 s")])
-def test_a_timeout_that_cannot_work_is_refused(interval: str, timeout: str) -> None:
+def test_a_timeout_that_cannot_work_is_rejected(interval: str, timeout: str) -> None:
     with pytest.raises(ConfigurationError, match=r"heartbeat\.timeout"):
         heartbeat_settings(Settings({"heartbeat.interval": interval, "heartbeat.timeout": timeout}))

@@ -53,6 +53,6 @@ def test_every_key_counts() -> None:
         {"web.backpressure.delay-between-samples": "-1"},
     ],
 )
-def test_what_makes_no_sense_is_refused(wrong: dict[str, str]) -> None:
+def test_what_makes_no_sense_is_rejected(wrong: dict[str, str]) -> None:
     with pytest.raises(ConfigurationError, match="must be"):
         network_settings(Settings({f"{DEBLOAT}enabled": "true", **wrong}))

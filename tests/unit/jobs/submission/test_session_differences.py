@@ -69,7 +69,7 @@ def test_what_another_job_has_asked_for_is_named_too(capsys: pytest.CaptureFixtu
     assert not said({"spark.executor.memory": "8g"}, of_starter, capsys, of_starter)
 
 
-def test_secrets_are_not_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_secrets_are_not_reported(capsys: pytest.CaptureFixture[str]) -> None:
     key = "spark.ssl.keyPassword"
     text = said({key: "mine"}, {key: "theirs"}, capsys)
     assert text == f"{START}{key} is '******', the job asks for '******'\n"

@@ -138,7 +138,7 @@ def test_what_cannot_be_kept_to_is_said(configuration: dict[str, str], capsys: p
         (f"{PREFIX}enabled", "perhaps", r"security\.ssl\.internal\.enabled"),
     ],
 )
-def test_what_cannot_work_is_refused(configuration: dict[str, str], key: str, value: str | None, message: str) -> None:
+def test_what_cannot_work_is_rejected(configuration: dict[str, str], key: str, value: str | None, message: str) -> None:
     configuration.pop(key, None)
     if value is not None:
         configuration[key] = value

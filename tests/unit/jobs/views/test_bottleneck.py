@@ -77,14 +77,19 @@ def test_a_skewed_key() -> None:
 
 def test_a_skewed_key_that_only_the_senders_know() -> None:
     operators = {"1": {0: {"numRecordsOut": 300}, 1: {"numRecordsOut": 100}}, "2": {0: {"numRecordsIn": 400}}}
-    told = {"to.2.hottestKey": "'EU'", "to.2.hottestKeyShare": 0.8, "to.3.hottestKey": "7", "to.3.hottestKeyShare": 1.0}
-    metrics = MetricsView(operators=operators, tasks={1: {0: told, 1: {}}})
+    reported = {
+        "to.2.hottestKey": "'EU'",
+        "to.2.hottestKeyShare": 0.8,
+        "to.3.hottestKey": "7",
+        "to.3.hottestKeyShare": 1.0,
+    }
+    metrics = MetricsView(operators=operators, tasks={1: {0: reported, 1: {}}})
     source = vertex(1, "Source: orders", PRESSED, PRESSED)
     found = find_bottleneck(view(source, vertex(2, "enrich", ROOT), metrics=metrics))
     assert found is not None and found.key == "'EU'" and found.key_share == 0.6
     assert "60% of its records have the key 'EU'." in found.sentence
     # A share that every key might have is no news.
-    seldom = replace(metrics, tasks={1: {0: {**told, "to.2.hottestKeyShare": 0.2}}})
+    seldom = replace(metrics, tasks={1: {0: {**reported, "to.2.hottestKeyShare": 0.2}}})
     found = find_bottleneck(view(source, vertex(2, "enrich", ROOT), metrics=seldom))
     assert found is not None and found.key is None
 

@@ -9,7 +9,7 @@ from typing import Any
 from funke.engine.config.settings import Settings
 from funke.engine.jobs.views.flame_graph import FlameGraphs
 from funke.engine.planner.plan import Placement
-from funke.engine.runtime.monitoring.flame_samples import WAITING, SampledStack, SampleOrder
+from funke.engine.runtime.monitoring.flame_samples import WAITING, SampleCommand, SampledStack
 
 # Vertex 7 has two subtasks, in slots 1 and 2; vertex 8 one, in slot 1.
 VERTICES = {7: SimpleNamespace(name="map", parallelism=2)}
@@ -28,13 +28,13 @@ class Slots:
     """Give their samples when they are let."""
 
     def __init__(self) -> None:
-        self.orders: list[SampleOrder] = []
+        self.commands: list[SampleCommand] = []
         self.may_answer = threading.Semaphore(0)
         self.now_s = 100.0
         self.failure: Exception | None = None
 
-    def sample(self, order: SampleOrder) -> Any:
-        self.orders.append(order)
+    def sample(self, command: SampleCommand) -> Any:
+        self.commands.append(command)
         self.may_answer.acquire()
         if self.failure is not None:
             raise self.failure
@@ -68,7 +68,7 @@ def test_a_graph_of_all_subtasks_and_of_one() -> None:
     computing, waiting = graphs.look(7, "ON_CPU").data, graphs.look(7, "OFF_CPU", 0).data
     assert computing is not None and computing["value"] == 10
     assert waiting is not None and waiting["value"] == 4
-    assert slots.orders == [SampleOrder(100, 50, 100)]
+    assert slots.commands == [SampleCommand(100, 50, 100)]
 
 
 def test_samples_are_taken_again_when_they_are_old() -> None:
@@ -78,12 +78,12 @@ def test_samples_are_taken_again_when_they_are_old() -> None:
     graphs.look(7, "FULL")
     slots.answer(graphs)
     slots.now_s += 9
-    assert graphs.look(7, "FULL").data and len(slots.orders) == 1
+    assert graphs.look(7, "FULL").data and len(slots.commands) == 1
     slots.now_s += 1
     # What is known is shown meanwhile.
     assert graphs.look(7, "FULL").data and graphs.look(7, "FULL").data
     slots.answer(graphs)
-    assert slots.orders == [SampleOrder(5, 50, 100)] * 2
+    assert slots.commands == [SampleCommand(5, 50, 100)] * 2
     slots.now_s += 61
     assert graphs.look(7, "FULL").end_timestamp == -3
     slots.answer(graphs)
@@ -100,4 +100,4 @@ def test_slots_that_are_gone_and_graphs_that_are_off() -> None:
     slots.answer(graphs)
     assert graphs.look(7, "FULL").end_timestamp > 0
     assert slots.graphs(enabled="false").look(7, "FULL").end_timestamp == -2
-    assert len(slots.orders) == 2
+    assert len(slots.commands) == 2

@@ -50,7 +50,7 @@ class SeenJob:
         return with_executions(with_status(self.planned, self.lifecycle), self.executions, hosts or {})
 
 
-def test_the_graph_is_told_by_ids() -> None:
+def test_the_graph_is_reported_by_ids() -> None:
     job = SeenJob(two_maps())
     source, first, second = job.view().vertices
     assert [vertex.name for vertex in (source, first, second)] == ["Source: numbers", "Map", "Map"]
@@ -65,7 +65,7 @@ def test_the_graph_is_told_by_ids() -> None:
     assert (job.view().parallelism, job.view().slots) == (2, job.plan.slots)
 
 
-def test_subtasks_tell_state_place_and_since_when() -> None:
+def test_subtasks_show_state_location_and_start_time() -> None:
     job = SeenJob(two_maps())
     job.executions.begin(0)
     job.now_ms = 250

@@ -56,7 +56,7 @@ def test_it_is_written_now_and_then_by_itself() -> None:
     writer.close()
 
 
-def test_a_full_disk_is_told_once_and_survived(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_full_disk_is_reported_once_and_survived(capsys: pytest.CaptureFixture[str]) -> None:
     tried: list[JobView] = []
     is_full = threading.Event()
     is_full.set()
@@ -71,8 +71,8 @@ def test_a_full_disk_is_told_once_and_survived(capsys: pytest.CaptureFixture[str
     assert wait_until(lambda: len(tried) > 3)
     is_full.clear()
     writer.close()
-    told = "warning: the job's view cannot be written down: [Errno 28] No space left on device\n"
-    assert capsys.readouterr().err == told
+    reported = "warning: the job's view cannot be written down: [Errno 28] No space left on device\n"
+    assert capsys.readouterr().err == reported
 
 
 def test_a_writer_that_never_started_writes_the_end() -> None:

@@ -131,8 +131,8 @@ def test_everything_leaves_once_and_nothing_crosses_a_watermark(
     assert (queue.open_requests, queue.released) == (0, len(items))
     barriers = [number for number, item in numbered if item == "watermark"]
     for barrier in barriers:
-        place = order.index(barrier)
-        assert all(number < barrier for number in order[:place])
+        index = order.index(barrier)
+        assert all(number < barrier for number in order[:index])
     if is_ordered:
         assert order == sorted(order)
 

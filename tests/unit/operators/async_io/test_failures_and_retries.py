@@ -82,13 +82,13 @@ def test_an_exception_of_the_function_fails_the_operator(ordered: bool) -> None:
 def test_a_slot_is_woken_when_a_call_has_failed() -> None:
     may_fail, woken = threading.Event(), threading.Event()
 
-    class FailingWhenTold(AsyncFunction[int, int]):
+    class FailingOnCommand(AsyncFunction[int, int]):
         async def async_invoke(self, value: int) -> list[int]:
             while not may_fail.is_set():
                 await asyncio.sleep(0.001)
             raise LookupError("not there")
 
-    harness = async_harness(FailingWhenTold(), wake=woken.set)
+    harness = async_harness(FailingOnCommand(), wake=woken.set)
     harness.process(1)
     may_fail.set()
     assert woken.wait(5)
@@ -168,7 +168,7 @@ class TestTimeout:
         assert function.ended == [1]
 
     @pytest.mark.parametrize("ordered", [True, False])
-    def test_its_result_takes_the_place_of_the_answer(self, ordered: bool) -> None:
+    def test_its_result_replaces_the_answer(self, ordered: bool) -> None:
         function = StuckWithDefault()
         found = run(function, [1, 2], timeout_ms=20, ordered=ordered)
         assert found == [("no answer for 1", 10), ("no answer for 2", 20)]
@@ -228,7 +228,7 @@ class TestTimeout:
 
         assert run(Slow(), [1], timeout_ms=0) == [(1, 10)]
 
-    def test_it_frees_its_place(self) -> None:
+    def test_it_frees_its_slot(self) -> None:
         assert len(run(StuckWithDefault(), list(range(6)), timeout_ms=10, capacity=2)) == 6
 
 

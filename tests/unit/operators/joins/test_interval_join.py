@@ -256,7 +256,7 @@ def test_a_long_stream_keeps_only_the_interval() -> None:
         assert len(harness.operator.timer_service.event_timers) <= 14
 
 
-def test_elements_without_timestamps_are_refused() -> None:
+def test_elements_without_timestamps_are_rejected() -> None:
     harness = OperatorHarness(joined(-5, 5))
     with pytest.raises(GraphError, match="interval_join\\(\\) needs elements with timestamps; call assign_timestamps"):
         harness.process("a")

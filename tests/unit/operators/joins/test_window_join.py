@@ -280,7 +280,7 @@ def test_batch_mode_joins_key_by_key() -> None:
     assert harness.timed_outputs() == [(("a1", "1a"), 19), (("b1", "1b"), 9)]
 
 
-def test_elements_without_timestamps_are_refused() -> None:
+def test_elements_without_timestamps_are_rejected() -> None:
     harness = OperatorHarness(joined())
     with pytest.raises(GraphError, match="needs elements with timestamps"):
         harness.process("1a", input_index=1)

@@ -170,7 +170,7 @@ def test_at_the_end_of_input_only_timers_that_are_due_fire() -> None:
     assert harness.outputs() == [("b", "PROCESSING_TIME", 20, 2**63 - 1)]
 
 
-def test_the_operator_tells_when_it_wants_to_be_woken() -> None:
+def test_the_operator_shows_when_it_wants_to_be_woken() -> None:
     harness = OperatorHarness(Process(Reminding(), first))
     harness.process_batch([("a", "processing", 50), ("b", "processing", 20), ("c", "event", 5)])
     assert harness.operator.next_wakeup_ms() == 20

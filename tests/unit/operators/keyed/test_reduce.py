@@ -44,11 +44,11 @@ def test_every_record_yields_the_value_of_its_key_so_far(function: Any) -> None:
 
 
 def test_a_function_that_changes_its_argument_does_not_change_earlier_results() -> None:
-    def add_in_place(left: Any, right: Any) -> Any:
+    def add_and_mutate(left: Any, right: Any) -> Any:
         left["n"] += right["n"]
         return left
 
-    harness = OperatorHarness(Reduce(add_in_place, lambda value: value["key"]))
+    harness = OperatorHarness(Reduce(add_and_mutate, lambda value: value["key"]))
     harness.process_batch([{"key": "a", "n": number} for number in (1, 2, 3)])
     assert [value["n"] for value in harness.outputs()] == [1, 3, 6]
 

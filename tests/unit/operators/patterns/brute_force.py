@@ -175,7 +175,7 @@ def _skipped_until(pattern: Pattern, events: tuple[tuple[str, int], ...]) -> int
         return events[0][1] + 1
     if kind is SkipKind.PAST_LAST:
         return events[-1][1] + 1
-    places = [index for name, index in events if name == stage]
-    if not places:
+    indexes = [index for name, index in events if name == stage]
+    if not indexes:
         return -1
-    return places[0] if kind is SkipKind.TO_FIRST else places[-1]
+    return indexes[0] if kind is SkipKind.TO_FIRST else indexes[-1]

@@ -28,7 +28,7 @@ from funke.engine.operators.table.column_functions import columns_in
 from funke.engine.operators.table.project import projected_type
 from funke.engine.types import RowKind, Types
 from funke.engine.types.columns.column_batch import ColumnBatch
-from funke.engine.types.operator_place import OperatorPlace
+from funke.engine.types.operator_location import OperatorLocation
 from tests.harness.operator_harness import OperatorHarness, Recorder, Watermark
 
 A, B = Column("a"), Column("b")
@@ -37,7 +37,7 @@ A, B = Column("a"), Column("b")
 def run(operation: ProjectColumns, batch: ColumnBatch) -> list[Any]:
     """What comes out."""
     operator, receiver = OperatorHarness(operation).operator, Recorder(takes_columns=True)
-    operator.output.connect(receiver, OperatorPlace("receiver"))
+    operator.output.connect(receiver, OperatorLocation("receiver"))
     operator.process_columns(batch)
     return receiver.elements
 
@@ -88,7 +88,7 @@ def test_numbers_are_widened_and_typed_literals_are_not() -> None:
     assert evaluate(Arithmetic("+", A, Literal(1, Types.INT())), a=narrow) == [-(2**31)]
 
 
-def test_dates_and_texts_compare() -> None:
+def test_dates_and_strings_compare() -> None:
     day = datetime.date(2024, 2, 29)
     assert evaluate(Comparison(">=", A, Literal(day)), a=pa.array([day, datetime.date(2024, 1, 1)])) == [True, False]
     assert evaluate(Comparison("<", A, Literal("b")), a=pa.array(["a", "b"])) == [True, False]
@@ -158,7 +158,7 @@ def test_the_columns_that_an_expression_reads() -> None:
     assert columns_in(And(Comparison("=", A, Literal(1)), Not(IsNull(B)))) == {"a", "b"}
 
 
-def test_an_expression_that_nobody_compiles_is_refused() -> None:
+def test_an_expression_that_nobody_compiles_is_rejected() -> None:
     class Odd(Expression):
         pass
 

@@ -14,7 +14,7 @@ from funke.engine.operators.operator import MAX_WATERMARK, Output, TaskInfo
 from funke.engine.operators.time.clock import ManualClock
 from funke.engine.operators.time.timestamps import SplitWatermarks
 from funke.engine.types import TimestampAssigner, WatermarkGenerator, WatermarkOutput, WatermarkSpec
-from funke.engine.types.operator_place import OperatorPlace
+from funke.engine.types.operator_location import OperatorLocation
 from funke.engine.types.watermark_spec import NO_TIMESTAMP
 from tests.harness.operator_harness import OperatorHarness, Record, Recorder, Status, Watermark
 from tests.harness.stream_table import check_stream_table
@@ -130,7 +130,7 @@ def test_the_assigner_sees_the_timestamp_that_a_record_has() -> None:
     )
 
 
-def test_a_timestamp_that_is_no_integer_is_refused() -> None:
+def test_a_timestamp_that_is_no_integer_is_rejected() -> None:
     class Seconds(TimestampAssigner):
         def extract_timestamp(self, value: Any, record_timestamp: int) -> Any:
             return value / 2
@@ -289,7 +289,7 @@ class Splits:
         self.clock = ManualClock()
         self.recorder = Recorder()
         output = Output()
-        output.connect(self.recorder, OperatorPlace("recorder"))
+        output.connect(self.recorder, OperatorLocation("recorder"))
         self.marks = SplitWatermarks(strategy, TaskInfo(clock=self.clock), output)
         if state is not None:
             self.marks.restore(pickle.loads(state))

@@ -153,7 +153,7 @@ def test_global_windows() -> None:
         (lambda: EventTimeSessionWindows.with_gap(Time.seconds(0)), "a gap greater than 0, got 0 ms"),
     ],
 )
-def test_wrong_sizes_are_refused(make: Any, message: str) -> None:
+def test_wrong_sizes_are_rejected(make: Any, message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         make()
 

@@ -68,7 +68,7 @@ def test_reduce_functions_that_do_not_care_about_the_order(reduce: Any, is_share
     assert can_share_reduce(reduce, SAMPLE) is is_shared
 
 
-def test_values_that_can_be_changed_in_place_are_not_shared() -> None:
+def test_mutable_values_are_not_shared() -> None:
     assert not can_share_reduce(lambda left, right: left, [Row("a", 1), Row("a", 2), Row("a", 3)])
 
 
@@ -79,7 +79,7 @@ def test_accumulators_that_merge(function: Any, is_shared: bool) -> None:
     assert can_share_aggregate(function, SAMPLE) is is_shared
 
 
-def test_the_sample_is_of_one_key_and_tells_something() -> None:
+def test_the_sample_is_of_one_key_and_shows_something() -> None:
     assert sample_of_one_key(["a", "b", "a", "a"], [1, 2, 3, 4]) == [1, 3, 4]
     assert sample_of_one_key(["a", "b"], [1, 2]) is None
     assert sample_of_one_key(["a", "a", "a"], [7, 7, 7]) is None

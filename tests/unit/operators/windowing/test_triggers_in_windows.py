@@ -299,7 +299,7 @@ def test_an_assigner_of_ones_own_that_merges() -> None:
     )
 
 
-def test_state_that_cannot_merge_is_refused() -> None:
+def test_state_that_cannot_merge_is_rejected() -> None:
     class Unmergeable(Scripted):
         def on_merge(self, window: Any, ctx: Any) -> None:
             ctx.merge_partitioned_state(ValueStateDescriptor("value", Types.INT()))

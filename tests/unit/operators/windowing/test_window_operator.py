@@ -140,12 +140,12 @@ def test_none_is_no_result(trigger: Any) -> None:
 
 @both
 def test_a_function_that_changes_its_argument_changes_only_its_own_window(trigger: Any) -> None:
-    def add_in_place(left: Row, right: Row) -> Row:
+    def add_and_mutate(left: Row, right: Row) -> Row:
         left[1] += right[1]
         return left
 
     harness = OperatorHarness(
-        window(SlidingEventTimeWindows.of(ms(10), ms(5)), trigger, reduce=add_in_place, key_selector=first)
+        window(SlidingEventTimeWindows.of(ms(10), ms(5)), trigger, reduce=add_and_mutate, key_selector=first)
     )
     harness.process_batch([Row("a", 1), Row("a", 2)], [3, 6])
     harness.end_input()

@@ -67,7 +67,7 @@ def test_parsing(line: str, expected: ProgramCall) -> None:
         ("--nonsense job.py", "there is no option --nonsense"),
     ],
 )
-def test_mistakes_are_told_in_one_sentence(line: str, message: str) -> None:
+def test_mistakes_are_reported_in_one_sentence(line: str, message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         parse_program_call(line.split())
 

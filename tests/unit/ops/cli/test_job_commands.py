@@ -1,4 +1,4 @@
-"""Commands for jobs of other processes: what they print, whom they reach, what they refuse."""
+"""Commands for jobs of other processes: what they print, whom they reach, what they reject."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_list_without_jobs(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == "No running jobs.\nNo scheduled jobs.\nNo terminated jobs.\n"
 
 
-def test_status_tells_driver_checkpoint_and_failures(running: OwnedRecord, capsys: pytest.CaptureFixture[str]) -> None:
+def test_status_shows_driver_checkpoint_and_failures(running: OwnedRecord, capsys: pytest.CaptureFixture[str]) -> None:
     running.put_checkpoint("/checkpoints/chk-9")
     running.put_failure(ValueError("bad row\nTraceback"))
     running.put_status(JobStatus.RESTARTING)
@@ -115,7 +115,7 @@ def test_status_tells_driver_checkpoint_and_failures(running: OwnedRecord, capsy
     assert "s ago, the job's driver cannot be reached" in out and "Tasks: 3 RUNNING, 1 FINISHED\n" in out
 
 
-def test_status_of_an_ended_job_tells_what_was_seen_last(capsys: pytest.CaptureFixture[str]) -> None:
+def test_status_of_an_ended_job_shows_what_was_seen_last(capsys: pytest.CaptureFixture[str]) -> None:
     ended = submit("x")
     ended.put_view(seen(ended.job_id, JobStatus.RUNNING))
     ended.put_status(JobStatus.CANCELED)
@@ -210,7 +210,7 @@ def test_only_savepoints_are_removed(tmp_path: Path) -> None:
         take_savepoint(["-d", str(tmp_path)])
 
 
-def test_what_cannot_be_commanded_is_refused(running: OwnedRecord) -> None:
+def test_what_cannot_be_commanded_is_rejected(running: OwnedRecord) -> None:
     with pytest.raises(ConfigurationError, match="no job 'zz' is known"):
         cancel_job(["zz"])
     with pytest.raises(UnsupportedFeatureError, match="native"):

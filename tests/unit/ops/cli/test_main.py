@@ -210,7 +210,7 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 2
 
 
-LOADED_BY_REFUSALS = """
+LOADED_BY_REJECTIONS = """
 import contextlib, io, sys
 from funke.ops.cli.main import main
 calls = [["--help"], ["--version"], ["nonsense"], ["run"], ["run", "-p", "x", "job.py"], ["run", "missing.py"],
@@ -223,6 +223,6 @@ print([name for name in ("pyspark", "pyarrow", "pandas", "numpy", "funke.datastr
 """
 
 
-def test_help_and_refusals_load_neither_spark_nor_the_engine() -> None:
-    done = subprocess.run([sys.executable, "-c", LOADED_BY_REFUSALS], capture_output=True, text=True, check=True)
+def test_help_and_rejections_load_neither_spark_nor_the_engine() -> None:
+    done = subprocess.run([sys.executable, "-c", LOADED_BY_REJECTIONS], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

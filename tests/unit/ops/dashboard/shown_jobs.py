@@ -82,7 +82,7 @@ def job(
     tasks: dict[int, dict[int, dict[str, Any]]] = {}
     operators: dict[str, dict[int, dict[str, Any]]] = {}
     for number, each in enumerate(shown):
-        chain = tuple(_operator(name, number, place, text) for place, text in enumerate(each.operators))
+        chain = tuple(_operator(name, number, location, text) for location, text in enumerate(each.operators))
         subtasks = tuple(
             SubtaskView(i, 0, state, entered, i, f"worker-{1 + i % 2}", None if is_over else _pressure(*load))
             for i, load in enumerate(each.loads)
@@ -106,11 +106,11 @@ def job(
             }
             for i, (busy, back) in enumerate(each.loads)
         }
-        for place, operator in enumerate(chain):
+        for location, operator in enumerate(chain):
             operators[operator.id] = {
                 i: {
-                    **({"numRecordsIn": each.records[i]} if each.inputs or place else {}),
-                    **({"numRecordsInPerSecond": each.rate / len(each.loads)} if each.inputs or place else {}),
+                    **({"numRecordsIn": each.records[i]} if each.inputs or location else {}),
+                    **({"numRecordsInPerSecond": each.rate / len(each.loads)} if each.inputs or location else {}),
                     "numRecordsOut": each.records[i],
                     "numRecordsOutPerSecond": each.rate / len(each.loads),
                     **({"currentInputWatermark": NOW - 2_400 - 300 * i} if each.inputs else {}),
@@ -387,7 +387,7 @@ class ShownJob:
     """A job as the interface knows it, without a driver; notes what it is told."""
 
     seen: JobView
-    told: list[tuple[str, Any]] = field(default_factory=list)
+    reported: list[tuple[str, Any]] = field(default_factory=list)
     is_driven: bool = True
     kept: dict[str, Any] = field(default_factory=dict, compare=False)
 
@@ -413,7 +413,7 @@ class ShownJob:
         return FlameGraph(NOW - HOUR, _FLAME) if self.seen.name == "orders" else WAITING
 
     def cancel(self) -> None:
-        self.told.append(("cancel", None))
+        self.reported.append(("cancel", None))
 
     def thread_stacks(self) -> dict[int, tuple[ThreadStack, ...]]:
         return {0: (ThreadStack("MainThread", '  File "orders.py", line 35, in enrich\n'),)}
@@ -422,7 +422,7 @@ class ShownJob:
         self.told.append(("log levels", (default, overrides)))
 
     def savepoint(self, folder: str | None, afterwards: str) -> Future[str]:
-        self.told.append(("savepoint", (folder, afterwards)))
+        self.reported.append(("savepoint", (folder, afterwards)))
         made: Future[str] = Future()
         made.set_result(f"{folder or 'file:///var/funke/savepoints'}/savepoint-409")
         return made

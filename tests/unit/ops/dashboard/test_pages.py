@@ -299,8 +299,8 @@ def test_the_theme_can_be_switched(browser: Browser, service: RecordedService) -
     browser.wait("the theme of the system", lambda: browser.run(paper) == light)
 
 
-def _told(service: RecordedService, name: str) -> list[tuple[str, Any]]:
-    return service.jobs[name].told
+def _reported(service: RecordedService, name: str) -> list[tuple[str, Any]]:
+    return service.jobs[name].reported
 
 
 def test_a_savepoint(browser: Browser, service: RecordedService) -> None:
@@ -314,7 +314,7 @@ def test_a_savepoint(browser: Browser, service: RecordedService) -> None:
     browser.click("dialog button", "Take savepoint")
     browser.wait("its path", lambda: "file:///var/funke/savepoints/savepoint-409" in browser.text())
     browser.click("dialog button", "Close")
-    assert _told(service, "orders") == [("savepoint", (None, "go on"))]
+    assert _reported(service, "orders") == [("savepoint", (None, "go on"))]
     assert browser.console_errors() == []
 
 
@@ -329,7 +329,7 @@ def test_stop_and_cancel(browser: Browser, service: RecordedService) -> None:
     browser.click("dialog button", "Cancel job")
     browser.wait("the outcome", lambda: "is being cancelled" in browser.text())
     browser.click("dialog button", "Close")
-    assert _told(service, "top-bids") == [("savepoint", (None, "stop")), ("cancel", None)]
+    assert _reported(service, "top-bids") == [("savepoint", (None, "stop")), ("cancel", None)]
 
 
 def test_a_program_is_run(browser: Browser, service: RecordedService) -> None:

@@ -87,7 +87,7 @@ def test_what_is_offered(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize(
-    ("offset", "told"),
+    ("offset", "reported"),
     [
         ("", (0, 10, "0123456789")),
         ("?offset=4", (4, 10, "456789")),
@@ -98,9 +98,9 @@ def test_what_is_offered(client: TestClient) -> None:
         ("?offset=11", (0, 10, "0123456789")),
     ],
 )
-def test_a_part_of_a_log(client: TestClient, offset: str, told: tuple[int, int, str]) -> None:
+def test_a_part_of_a_log(client: TestClient, offset: str, reported: tuple[int, int, str]) -> None:
     part = client.get(f"/v1/funke/logs/service.log{offset}").json()
-    assert (part["offset"], part["next"], part["text"]) == told
+    assert (part["offset"], part["next"], part["text"]) == reported
     assert part["size"] == 10
 
 
@@ -119,7 +119,7 @@ def test_a_part_of_a_log(client: TestClient, offset: str, told: tuple[int, int, 
         ("live?" + "path=/overview&" * 65, 400),
     ],
 )
-def test_what_is_refused(client: TestClient, path: str, status: int) -> None:
+def test_what_is_rejected(client: TestClient, path: str, status: int) -> None:
     answer = client.get(f"/v1/funke/{path}")
     assert answer.status_code == status
 
@@ -152,15 +152,15 @@ async def _stream(app: Starlette, paths: list[str], beats: int) -> list[str]:
     return found
 
 
-def test_a_stream_tells_what_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stream_shows_what_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pages, "_BEAT_S", 0)
     parts = asyncio.run(_stream(_app(tmp_path), ["/overview?a=1", "/direct", "/nothing"], beats=3))
     assert len(parts) == 3, "all of a beat at once: a page draws itself whenever something comes"
     events = "".join(parts).split("\n\n")
     beats = [event for event in events if event.startswith("event: beat\n")]
-    told = [json.loads(event.removeprefix("data: ")) for event in events if event.startswith("data: {")]
+    reported = [json.loads(event.removeprefix("data: ")) for event in events if event.startswith("data: {")]
     assert len(beats) == 3
-    assert told.pop(0) == {"path": "/direct", "status": 200, "body": {"a": 1}}
-    assert told[0] == {"path": "/overview?a=1", "status": 200, "body": {"jobs": [], "asked": {"a": "1"}}}
-    assert [each["path"] for each in told] == ["/overview?a=1", "/nothing"], "each once: nothing has changed"
-    assert (told[1]["status"], told[1]["body"]) == (404, "Not Found")
+    assert reported.pop(0) == {"path": "/direct", "status": 200, "body": {"a": 1}}
+    assert reported[0] == {"path": "/overview?a=1", "status": 200, "body": {"jobs": [], "asked": {"a": "1"}}}
+    assert [each["path"] for each in reported] == ["/overview?a=1", "/nothing"], "each once: nothing has changed"
+    assert (reported[1]["status"], reported[1]["body"]) == (404, "Not Found")

@@ -1,4 +1,4 @@
-"""The interface over HTTP: what each path answers, what is refused and how, what no request can do."""
+"""The interface over HTTP: what each path answers, what is rejected and how, what no request can do."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 from funke.engine.errors import JobExecutionError
 from funke.engine.jobs.records.job_record import OwnedRecord
 from funke.engine.jobs.views.job_view import EdgeView, ExceptionView, StatementView, StateView
-from funke.engine.runtime.snapshots.checkpoint_order import AlignmentStatistics
+from funke.engine.runtime.snapshots.checkpoint_command import AlignmentStatistics
 from funke.engine.types.job_status import JobStatus
 from funke.ops.rest import job_directory
 from funke.ops.rest.app import make_app
@@ -166,8 +166,8 @@ def test_what_is_remembered_of_rescales(home: str, tmp_path: Path) -> None:
         assert nothing.of(names[0]) == []
     client = TestClient(make_app(Cluster(JobDirectory(home), rescales=nothing), Access()), base_url="http://localhost")
     job = ended(home, JobStatus.FINISHED)
-    refused = client.get(f"/jobs/{job.job_id}/rescales/overview")
-    assert refused.status_code == 404 and "web.adaptive-scheduler.rescale-history.size" in refused.text
+    rejected = client.get(f"/jobs/{job.job_id}/rescales/overview")
+    assert rejected.status_code == 404 and "web.adaptive-scheduler.rescale-history.size" in rejected.text
 
 
 def test_a_view_that_is_written_after_the_end_of_the_job_is_seen(client: TestClient, job: OwnedRecord) -> None:
@@ -224,7 +224,7 @@ def test_a_job(client: TestClient, job: OwnedRecord) -> None:
     assert client.get(f"/jobs/{job.job_id}/execution-result").json() == {"status": {"id": "IN_PROGRESS"}}
 
 
-def test_the_line_that_raised_is_told_not_that_of_the_operator(home: str, job: OwnedRecord) -> None:
+def test_the_line_that_raised_is_reported_not_that_of_the_operator(home: str, job: OwnedRecord) -> None:
     trace = (
         'Traceback (most recent call last):\n  File "/home/ada/job.py", line 3, in parse\n    return json.loads(text)\n'
         '  File "/usr/lib/python3.11/json/__init__.py", line 346, in loads\n    return decode(s)\nValueError: no'
@@ -238,7 +238,7 @@ def test_the_line_that_raised_is_told_not_that_of_the_operator(home: str, job: O
         assert entry["user-line"] == line
 
 
-def test_an_ended_job_tells_its_result(client: TestClient, home: str) -> None:
+def test_an_ended_job_shows_its_result(client: TestClient, home: str) -> None:
     over = ended(home, JobStatus.FAILED)
     result = client.get(f"/jobs/{over.job_id}/execution-result").json()
     assert result["job-execution-result"]["application-status"] == "FAILED"
@@ -428,10 +428,10 @@ def test_commands_reach_the_driver(client: TestClient, job: OwnedRecord) -> None
     ]
 
 
-def test_what_is_refused(client: TestClient, home: str, job: OwnedRecord) -> None:
+def test_what_is_rejected(client: TestClient, home: str, job: OwnedRecord) -> None:
     over = ended(home, JobStatus.FINISHED).job_id
     base = f"/jobs/{job.job_id}"
-    refusals = [
+    rejections = [
         ("GET", f"/jobs/{'0' * 32}", None, 404),
         ("GET", "/jobs/nonsense", None, 404),
         ("GET", f"{base}/vertices/{'0' * 32}", None, 404),
@@ -456,7 +456,7 @@ def test_what_is_refused(client: TestClient, home: str, job: OwnedRecord) -> Non
         ("DELETE", "/cluster", None, 503),
         ("POST", "/savepoint-disposal", {}, 400),
     ]
-    for method, path, body, status in refusals:
+    for method, path, body, status in rejections:
         answer = client.request(method, path, json=body)
         assert (answer.status_code, list(answer.json())) == (status, ["errors"]), (method, path, answer.text)
     for body in (b"{", b"[1]", b"\xff\xfe", b"[" * 100_000):

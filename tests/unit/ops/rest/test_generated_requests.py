@@ -113,24 +113,24 @@ def requests(draw: st.DrawFn, names: dict[str, list[str]]) -> tuple[dict[str, An
     return operation, method, path, query, body
 
 
-def mismatch(schema: dict[str, Any], value: Any, place: str = "answer") -> str:
+def mismatch(schema: dict[str, Any], value: Any, path: str = "answer") -> str:
     """Where a value is not as its schema says; empty when it is."""
     if value is None:
-        return "" if schema.get("nullable") or "type" not in schema else f"{place} is null"
+        return "" if schema.get("nullable") or "type" not in schema else f"{path} is null"
     kinds = {"string": str, "integer": int, "number": (int, float), "boolean": bool, "array": list, "object": dict}
     kind = schema.get("type")
     if kind is not None and (not isinstance(value, kinds[kind]) or (isinstance(value, bool) and kind != "boolean")):
-        return f"{place} is {type(value).__name__} instead of {kind}"
+        return f"{path} is {type(value).__name__} instead of {kind}"
     if "enum" in schema and value not in schema["enum"]:
-        return f"{place} is {value}"
-    found = [f"{place} lacks {key}" for key in schema.get("required", ()) if key not in value]
+        return f"{path} is {value}"
+    found = [f"{path} lacks {key}" for key in schema.get("required", ()) if key not in value]
     for key, each in schema.get("properties", {}).items():
         if key in value:
-            found.append(mismatch(each, value[key], f"{place}.{key}"))
+            found.append(mismatch(each, value[key], f"{path}.{key}"))
     if kind == "array":
-        found += [mismatch(schema["items"], each, f"{place}[]") for each in value]
+        found += [mismatch(schema["items"], each, f"{path}[]") for each in value]
     elif kind == "object" and schema.get("additionalProperties"):
-        found += [mismatch(schema["additionalProperties"], each, f"{place}.*") for each in value.values()]
+        found += [mismatch(schema["additionalProperties"], each, f"{path}.*") for each in value.values()]
     return next(filter(None, found), "")
 
 

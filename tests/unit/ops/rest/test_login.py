@@ -35,7 +35,7 @@ def test_the_token_is_made_once_for_its_user_alone(tmp_path: Path) -> None:
     assert [each.name for each in home.iterdir()] == ["rest-token"]
 
 
-def test_a_token_that_others_know_or_have_made_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_token_that_others_know_or_have_made_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read_token(str(tmp_path))
     os.chmod(token_path(str(tmp_path)), 0o640)
     with pytest.raises(UntrustedError, match="others may read the token"):

@@ -96,8 +96,8 @@ def test_who_takes_for_ever_is_hung_up_on(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_a_port_that_is_taken(tmp_path: Path) -> None:
-    told = r"cannot listen on 127.0.0.1, port \d+: Address already in use"
-    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(ConfigurationError, match=told):
+    reported = r"cannot listen on 127.0.0.1, port \d+: Address already in use"
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(ConfigurationError, match=reported):
         serve_at(tmp_path, taken.getsockname()[1])
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from funke.engine.config.job_defaults import put_command_line_options
 from funke.engine.connectors.sequence import SequenceSource
-from funke.engine.errors import RecoveryRefusedError
+from funke.engine.errors import RecoveryRejectedError
 from funke.engine.graph.execution_graph import ExecutionState
 from funke.engine.graph.operations import ReadSource
 from funke.engine.jobs.attempts.job_executions import JobExecutions
@@ -72,7 +72,7 @@ def main() -> None:
         sys.exit(1)
     if os.path.exists("damaged"):
         record.put_checkpoint("/checkpoints/chk-1")
-        record.give_up(RecoveryRefusedError("chk-1 is damaged"))
+        record.give_up(RecoveryRejectedError("chk-1 is damaged"))
         sys.exit(1)
     server = ControlServer(record.record.control_path, {"cancel": end, "savepoint": savepoint})
     pool = SlotPool(call.options["funke.slot-pool"])

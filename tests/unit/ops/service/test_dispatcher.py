@@ -136,7 +136,7 @@ def test_a_job_that_loses_its_driver_goes_on(dispatcher: Dispatcher, tmp_path: P
     assert dispatcher.runs.all()[0].pid != before and len(dispatcher.jobs.all()) == 1
 
 
-def test_a_job_that_refuses_to_go_on_is_tried_once(dispatcher: Dispatcher, tmp_path: Path) -> None:
+def test_a_job_that_rejects_to_go_on_is_tried_once(dispatcher: Dispatcher, tmp_path: Path) -> None:
     run_id = start(dispatcher, tmp_path)
     job_id = dispatcher.first_job(run_id)
     eventually(lambda: is_running(dispatcher, job_id))
@@ -170,8 +170,8 @@ def test_jobs_wait_for_slots(dispatcher: Dispatcher, tmp_path: Path, monkeypatch
 @pytest.mark.parametrize("is_configured", [True, False])
 def test_a_job_goes_on_with_another_parallelism(home: str, tmp_path: Path, is_configured: bool) -> None:
     dispatcher = opened(home, **{"taskmanager.numberOfTaskSlots": "4"})
-    place = ["-Dexecution.checkpointing.savepoint-dir=/configured"] if is_configured else []
-    job_id = dispatcher.first_job(start(dispatcher, tmp_path, "-p", "2", "-Dmy.key=a b", *place))
+    location = ["-Dexecution.checkpointing.savepoint-dir=/configured"] if is_configured else []
+    job_id = dispatcher.first_job(start(dispatcher, tmp_path, "-p", "2", "-Dmy.key=a b", *location))
     eventually(lambda: is_running(dispatcher, job_id))
     other = dispatcher.jobs.find(dispatcher.rescale(job_id, 3))
     assert other is not None and other.job_id != job_id
@@ -257,7 +257,7 @@ def test_what_cannot_run(dispatcher: Dispatcher, tmp_path: Path) -> None:
     eventually(lambda: (dispatcher.look(), dispatcher.runs.all()[0].exit_code == 3)[1])
 
 
-PLACE = """
+FOLDER = """
 import os, sys
 print("in", os.getcwd(), "with", sys.argv[1:], "as", os.getpid(), os.environ.get("FUNKE_RECOVERED_RUN"), sys.path[:2])
 """
@@ -266,7 +266,7 @@ print("in", os.getcwd(), "with", sys.argv[1:], "as", os.getpid(), os.environ.get
 def with_idle_driver(dispatcher: Dispatcher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> IdleDriver:
     """A driver that waits for its program; Spark is elsewhere, and not started."""
     monkeypatch.setenv("FUNKE_SPARK_MASTER", "spark://127.0.0.1:1")
-    (tmp_path / "place.py").write_text(PLACE)
+    (tmp_path / "place.py").write_text(FOLDER)
     dispatcher._idle = dispatcher.runs.prepare([sys.executable, "-m", "funke.ops.service.warm_driver"])
     return dispatcher._idle
 
@@ -281,8 +281,8 @@ def test_a_driver_that_waits_runs_the_next_program(
     eventually(lambda: (dispatcher.look(), dispatcher.runs.all()[0].exit_code is not None)[1])
     assert dispatcher.runs.all()[0].exit_code == 0 and dispatcher._idle is None
     # As if Python had been started for it there.
-    place = str(tmp_path)
-    expected = f"in {place} with ['a b'] as {idle.process.pid} None ['{place}', '{place}']\n"
+    location = str(tmp_path)
+    expected = f"in {location} with ['a b'] as {idle.process.pid} None ['{location}', '{location}']\n"
     assert dispatcher.runs.log_end(run_id) == expected
     assert "password" not in " ".join(dispatcher.runs.all()[0].command)
 

@@ -63,7 +63,7 @@ def _answers(url: str) -> bool:
         return False
 
 
-def test_a_port_that_is_taken_is_told_and_harms_nobody(tmp_path: Path) -> None:
+def test_a_port_that_is_taken_is_reported_and_harms_nobody(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         settings = {"rest.port": str(taken.getsockname()[1])}
         given = json.dumps({"home": str(tmp_path), "settings": settings}) + "\n"

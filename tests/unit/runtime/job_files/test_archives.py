@@ -52,7 +52,7 @@ def _filter(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     ],
     ids=["up", "up from within", "absolute", "absolute link", "link up", "hard link up", "links", "device", "pipe"],
 )
-def test_a_tar_file_that_leads_out_of_its_folder_is_refused(tmp_path: Path, entries: list[tarfile.TarInfo]) -> None:
+def test_a_tar_file_that_leads_out_of_its_folder_is_rejected(tmp_path: Path, entries: list[tarfile.TarInfo]) -> None:
     archive = write_tar(tmp_path / "x.tar.gz", entry("first"), *entries)
     with pytest.raises(UntrustedError, match=r"the archive '.*x.tar.gz' has '.*', which (points outside|is a device)"):
         unpack(archive, "tar", tmp_path / "in" / "folder")
@@ -75,7 +75,7 @@ def test_links_within_the_folder_and_programs_are_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["../outside", "a/../../outside", "/absolute"])
-def test_a_zip_file_that_leads_out_of_its_folder_is_refused_as_a_whole(tmp_path: Path, name: str) -> None:
+def test_a_zip_file_that_leads_out_of_its_folder_is_rejected_as_a_whole(tmp_path: Path, name: str) -> None:
     with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
         archive.writestr("first", "text")
         archive.writestr(name, "text")

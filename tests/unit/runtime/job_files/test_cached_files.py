@@ -89,6 +89,6 @@ def test_on_the_drivers_machine_its_copy_is_used(tmp_path: Path, spark: FakeSpar
     assert file == CachedFile("here", file.path, False, False, file.shipped_as)
 
 
-def test_a_missing_file_is_refused(tmp_path: Path) -> None:
+def test_a_missing_file_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"'/nowhere/x', registered as 'x', does not exist"):
         staged_files({"x": ("/nowhere/x", False)}, str(tmp_path))

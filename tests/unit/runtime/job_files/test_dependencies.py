@@ -43,7 +43,7 @@ def test_packages_of_a_folder_are_built_with_what_is_installed_if_need_be(
 
 
 @pytest.mark.parametrize(("has_folder", "tries"), [(False, 1), (True, 2)])
-def test_what_cannot_be_installed_is_told(
+def test_what_cannot_be_installed_is_reported(
     monkeypatch: pytest.MonkeyPatch, requirements: str, tmp_path: Path, has_folder: bool, tries: int
 ) -> None:
     commands = run_pip(monkeypatch, 1, 1)

@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from funke.engine.runtime.monitoring.flame_samples import (
     SLOT_LOOP,
     WAITING,
+    SampleCommand,
     SampledStack,
     SampledThread,
-    SampleOrder,
     take_samples,
 )
 
-ORDER = SampleOrder(samples=12, delay_ms=8, depth=100)
+ORDER = SampleCommand(samples=12, delay_ms=8, depth=100)
 
 
 @contextmanager
@@ -63,9 +63,9 @@ def test_a_function_that_waits() -> None:
     with working(sleeping) as thread:
         found = most(take_samples(ORDER, thread))
     assert not found.is_on_cpu
-    place = found.frames.index(f"sleeping test_flame_samples.py:{sleeping.__code__.co_firstlineno + 1}")
+    index = found.frames.index(f"sleeping test_flame_samples.py:{sleeping.__code__.co_firstlineno + 1}")
     # What it calls is a library's: without lines, which would split it.
-    assert found.frames[place + 1].split() == ["wait", "threading.py"]
+    assert found.frames[index + 1].split() == ["wait", "threading.py"]
 
 
 def test_a_slot_that_works_for_no_vertex() -> None:
@@ -77,4 +77,4 @@ def test_a_slot_that_works_for_no_vertex() -> None:
 
 def test_stacks_are_cut() -> None:
     with working(sleeping) as thread:
-        assert {len(each.frames) for each in take_samples(SampleOrder(2, 1, 1), thread)} == {1}
+        assert {len(each.frames) for each in take_samples(SampleCommand(2, 1, 1), thread)} == {1}

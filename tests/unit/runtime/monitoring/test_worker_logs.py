@@ -114,7 +114,7 @@ def test_lines_that_nobody_fetches_are_bounded() -> None:
     assert len(logs.take()) == 1001
 
 
-def test_long_texts_are_cut_and_exceptions_come_as_text(logs: WorkerLogs) -> None:
+def test_long_strings_are_cut_and_exceptions_come_as_text(logs: WorkerLogs) -> None:
     with logs.installed(LogLevels()):
         logging.info("y" * 1_000_000)
         try:

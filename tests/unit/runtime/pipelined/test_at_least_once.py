@@ -21,7 +21,7 @@ from funke.engine.runtime.pipelined.connection import BARRIER, BLOCK
 from funke.engine.runtime.pipelined.messages import TakeCheckpoint
 from funke.engine.runtime.pipelined.network_settings import NetworkSettings
 from funke.engine.runtime.pipelined.task import Task
-from funke.engine.runtime.snapshots.checkpoint_order import CheckpointOrder
+from funke.engine.runtime.snapshots.checkpoint_command import CheckpointCommand
 from funke.engine.runtime.snapshots.snapshot_taking import SnapshotTaker
 from tests.harness.stream_threads import StreamRun, run_stream, write_at_once
 from tests.unit.runtime.pipelined.test_overtaking import (
@@ -88,13 +88,13 @@ class TwoChannels:
             source=None, rates=CounterRates(), vertex=SimpleNamespace(id=1), index=0, busy_s=0.0, flush=lambda: None
         )
         self.task = Task(subtask, NetworkSettings())
-        self._order = CheckpointOrder(0, "folder", is_exactly_once=is_exactly_once)
+        self._command = CheckpointCommand(0, "folder", is_exactly_once=is_exactly_once)
         for number in range(2):
             self.task.add_input(InChannel(number, number, 0, self.task.pool, 2, 1024))
 
     def put_barrier(self, channel: int, number: int) -> None:
-        order = replace(self._order, checkpoint_id=number)
-        self.task.ins[channel].put(BARRIER, pickle.dumps(TakeCheckpoint(order)), 0)
+        command = replace(self._command, checkpoint_id=number)
+        self.task.ins[channel].put(BARRIER, pickle.dumps(TakeCheckpoint(command)), 0)
 
     def put_block(self, channel: int) -> None:
         self.task.ins[channel].put(BLOCK, [], 100)
@@ -109,7 +109,7 @@ class TwoChannels:
                 events.append(None)
             elif (taking := self.task.on_barrier(channel, content, set(aborted))) is not None:
                 self.task.send_barrier(taking)
-                events.append(taking.order.checkpoint_id)
+                events.append(taking.command.checkpoint_id)
         return events
 
     def capture(self, number: int) -> int:

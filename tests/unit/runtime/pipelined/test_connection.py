@@ -74,7 +74,7 @@ def tls_ends(tmp_path: Path) -> tuple[socket.socket, socket.socket]:
 
 
 def test_what_tls_has_read_already_is_not_left_lying(tls_ends: tuple[socket.socket, socket.socket]) -> None:
-    """One record holds a greeting and the first frame: the system has nothing left to tell of."""
+    """One record holds a handshake and the first frame: the system has nothing left to tell of."""
     sender = Connection(tls_ends[0])
     sender._queue.append(b"a greeting")
     sender.send(BLOCK, b"a block")

@@ -199,7 +199,7 @@ def test_one_that_is_given_up_stops_nothing() -> None:
     assert dict(run.collected) == ALL_ONCE and run.checkpoint_coordinator.statistics.failed > 0
 
 
-def test_a_job_of_another_shape_is_told_to_use_a_savepoint() -> None:
+def test_a_job_of_another_shape_is_asked_to_use_a_savepoint() -> None:
     checkpoint = overtaken_in(run_stream(pressed_graph(), TINY, UNALIGNED))[0]
     same, wider = (to_plan(to_job_graph(pressed_graph(parallelism=width))).fingerprint for width in (2, 3))
     checkpoint = replace(checkpoint, channels_of=same)

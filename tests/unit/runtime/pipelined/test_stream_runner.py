@@ -8,7 +8,7 @@ from typing import Any
 
 from funke.engine.runtime.epochs.results import Failure
 from funke.engine.runtime.pipelined.stream_runner import StreamRunner
-from funke.engine.types.operator_place import NOWHERE
+from funke.engine.types.operator_location import NOWHERE
 
 
 def test_a_slot_that_was_lost_while_others_were_born_is_not_waited_for() -> None:

@@ -277,7 +277,7 @@ def test_a_slow_subtask_presses_back_on_those_before_it() -> None:
     behind = builder._add(Map(lambda value: time.sleep(0.006)), "slower", [slow], Rebalance(), parallelism=2)
     builder._add(WriteSink(CollectSink("out")), "out", [behind])
     run = run_stream(builder.graph, TINY)
-    measured = {place: report.task_metrics for place, report in run.coordinator.statistics.subtasks.items()}
+    measured = {subtask: report.task_metrics for subtask, report in run.coordinator.statistics.subtasks.items()}
     first, last = measured[source.id, 0], measured[behind.id, 0]
     assert first["backPressuredTimeMsPerSecond"] > first["busyTimeMsPerSecond"]
     # Behind it there is the sink, which hardly works.

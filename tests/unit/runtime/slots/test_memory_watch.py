@@ -8,10 +8,10 @@ import pytest
 
 from funke.engine.config.slot_memory import MemoryLimit
 from funke.engine.runtime.slots.memory_watch import MemoryWatch, own_bytes_of
-from funke.engine.types.operator_place import NOWHERE, OperatorPlace
+from funke.engine.types.operator_location import NOWHERE, OperatorLocation
 
 MB = 1 << 20
-SMALL, LARGE = OperatorPlace("small"), OperatorPlace("large", "job.py:7")
+SMALL, LARGE = OperatorLocation("small"), OperatorLocation("large", "job.py:7")
 
 
 class Process:
@@ -23,7 +23,7 @@ class Process:
     def __init__(self) -> None:
         self.watch = MemoryWatch(MemoryLimit(1000 * MB, "my.key"), lambda: self.size, lambda: self.turn)
 
-    def grows(self, size: int | None, turn: OperatorPlace = NOWHERE) -> int | None:
+    def grows(self, size: int | None, turn: OperatorLocation = NOWHERE) -> int | None:
         self.size, self.turn = size, turn
         return self.watch.look()
 
@@ -67,7 +67,7 @@ def test_too_much_at_once_is_the_fault_of_whose_turn_it_is() -> None:
     assert size is not None and other.watch.largest == NOWHERE and "operator" not in other.watch.excess(size)
 
 
-def test_where_the_system_tells_nothing_nothing_happens() -> None:
+def test_where_the_system_shows_nothing_nothing_happens() -> None:
     process = Process()
     assert process.grows(None) is None and not process.watch.warning()
 

@@ -63,7 +63,7 @@ def test_an_address_of_another_host_cannot_be_listened_at() -> None:
         listen_for_hosts(HostAddress("192.0.2.1", "192.0.2.1"), (0,), 1)
 
 
-def test_loopback_is_refused_when_the_driver_is_elsewhere() -> None:
+def test_loopback_is_rejected_when_the_driver_is_elsewhere() -> None:
     require_reachable(LOOPBACK, "127.0.0.1")
     require_reachable(HostAddress("192.0.2.2", "192.0.2.2"), "192.0.2.1")
     with pytest.raises(ConfigurationError, match=r"has the address 127\.0\.0\.1, which other hosts cannot reach"):
@@ -71,7 +71,7 @@ def test_loopback_is_refused_when_the_driver_is_elsewhere() -> None:
     assert not is_own("192.0.2.1") and is_own("127.0.0.1")
 
 
-def test_a_driver_on_loopback_is_refused_by_a_cluster_elsewhere() -> None:
+def test_a_driver_on_loopback_is_rejected_by_a_cluster_elsewhere() -> None:
     options = {"spark.master": "spark://192.0.2.1:7077", "spark.driver.host": "127.0.0.1"}
     with pytest.raises(ConfigurationError, match=r"resolves to another host for the executors on 192\.0\.2\.1:7077"):
         spark_context(options)

@@ -29,14 +29,14 @@ from funke.engine.runtime.blocks.block_codec import decode, encode_block
 from funke.engine.runtime.blocks.frames import RESULT, Frame, FrameSocket
 from funke.engine.runtime.epochs.delivery import connect, consumed_at, deliver, end_slots, start_slot
 from funke.engine.runtime.epochs.results import Failure, SubtaskReport
-from funke.engine.runtime.monitoring.flame_samples import SLOT_LOOP, WAITING, SampleOrder
+from funke.engine.runtime.monitoring.flame_samples import SLOT_LOOP, WAITING, SampleCommand
 from funke.engine.runtime.slots.fork_server import open_fork_server
 from funke.engine.runtime.slots.process_ties import children_of
 from funke.engine.runtime.slots.slot import Delivery, EpochHeader
 from funke.engine.runtime.slots.slot_address import SlotAddress
 from funke.engine.runtime.slots.slot_calls import sample
 from funke.engine.runtime.slots.slot_process import main
-from funke.engine.runtime.slots.worker_setup import JobPackage
+from funke.engine.runtime.slots.worker_setup import JobDeployment
 from funke.engine.runtime.snapshots.snapshot_files import SnapshotHandle
 from funke.engine.state.backend_choice import BackendChoice
 from funke.engine.trust.credentials import Credentials
@@ -52,7 +52,7 @@ SECRET = Credentials(b"s" * 32)
 
 def counting_plan(marker: str) -> Plan:
     class Counting:
-        """Numbers its values; refuses zero."""
+        """Numbers its values; rejects zero."""
 
         def __init__(self) -> None:
             self.count = 0
@@ -82,8 +82,8 @@ class SlotUnderTest:
         self.marker = marker
         self.plan = counting_plan(str(marker))
         self.exchange = self.plan.graph.edges[0].id
-        package = JobPackage("job", "job", 0, SECRET, pack_plan(self.plan))
-        self.address: SlotAddress = start_slot(0, package)
+        deployment = JobDeployment("job", "job", 0, SECRET, pack_plan(self.plan))
+        self.address: SlotAddress = start_slot(0, deployment)
 
     def frame(self, *values: int) -> Frame:
         return Frame(0, self.exchange, 0, encode_block([RecordsPart(list(values), None)]))
@@ -138,27 +138,27 @@ def test_a_repeated_delivery_gets_the_same_answer_and_changes_nothing(slot: Slot
     assert collected(slot.deliver(2, 1)) == [(3, 10)]
 
 
-def test_a_delivery_of_an_earlier_epoch_is_refused(slot: SlotUnderTest) -> None:
+def test_a_delivery_of_an_earlier_epoch_is_rejected(slot: SlotUnderTest) -> None:
     slot.deliver(1, 1)
     slot.deliver(2, 1)
     (failure,) = slot.deliver(1, 1)
     assert isinstance(failure, Failure) and failure.is_slot_lost
-    assert collected(slot.deliver(3, 1)) == [(3, 10)], "a refusal changes nothing"
+    assert collected(slot.deliver(3, 1)) == [(3, 10)], "a rejection changes nothing"
 
 
 def test_a_failing_function_is_reported_and_spoils_the_slot(slot: SlotUnderTest) -> None:
     (failure,) = [answer for answer in slot.deliver(1, 1, 0) if isinstance(answer, Failure)]
-    assert (failure.place.name, failure.error_type) == ("count", "ZeroDivisionError")
-    (refusal,) = slot.deliver(2, 1)
-    assert refusal.is_slot_lost
+    assert (failure.location.name, failure.error_type) == ("count", "ZeroDivisionError")
+    (rejection,) = slot.deliver(2, 1)
+    assert rejection.is_slot_lost
 
 
 def test_a_delivery_that_breaks_off_spoils_the_slot(slot: SlotUnderTest) -> None:
     connection: FrameSocket = connect(slot.address, SECRET, Delivery(EpochHeader(1), 1))
     connection.send(slot.frame(1))
     connection.close()
-    (refusal,) = slot.deliver(1, 1)
-    assert refusal.is_slot_lost and "broke off" in refusal.message
+    (rejection,) = slot.deliver(1, 1)
+    assert rejection.is_slot_lost and "broke off" in rejection.message
 
 
 def test_frames_for_others_pass_by(slot: SlotUnderTest) -> None:
@@ -175,14 +175,14 @@ def test_nobody_talks_to_a_slot_without_its_secret(slot: SlotUnderTest) -> None:
     assert collected(slot.deliver(1, 1)) == [(1, 10)]
 
 
-def test_a_slot_tells_what_it_does_to_its_driver_alone(slot: SlotUnderTest) -> None:
-    order = SampleOrder(samples=3, delay_ms=5, depth=10)
-    found = sample(slot.address, SECRET, order)
+def test_a_slot_shows_what_it_does_to_its_driver_alone(slot: SlotUnderTest) -> None:
+    command = SampleCommand(samples=3, delay_ms=5, depth=10)
+    found = sample(slot.address, SECRET, command)
     # It waits, or has only just been loaded.
     assert {(each.vertex_id, each.frames) for each in found} <= {(None, (WAITING,)), (None, (SLOT_LOOP,))}
     assert sum(each.times for each in found) == 3
     with pytest.raises((UntrustedError, OSError)):
-        sample(slot.address, Credentials(b"x" * 32), order)
+        sample(slot.address, Credentials(b"x" * 32), command)
     assert collected(slot.deliver(1, 5)) == [(1, 2)], "it works as before"
 
 
@@ -198,7 +198,7 @@ def test_silent_callers_keep_nobody_waiting(slot: SlotUnderTest) -> None:
         stranger.close()
 
 
-def test_a_stranger_cannot_make_a_slot_read_more_than_a_greeting(slot: SlotUnderTest) -> None:
+def test_a_stranger_cannot_make_a_slot_read_more_than_a_handshake(slot: SlotUnderTest) -> None:
     assert slot.address.port is not None
     with socket.create_connection((slot.address.host, slot.address.port)) as stranger:
         stranger.settimeout(10)
@@ -215,7 +215,7 @@ def test_a_stranger_cannot_make_a_slot_read_more_than_a_greeting(slot: SlotUnder
 def test_from_host_to_host_a_slot_speaks_tls_alone(tmp_path: Path) -> None:
     credentials = Credentials(SECRET.secret, own_tls(tmp_path))
     plan = counting_plan(str(tmp_path / "closed"))
-    address = start_slot(0, JobPackage("job", "job", 0, credentials, pack_plan(plan)))
+    address = start_slot(0, JobDeployment("job", "job", 0, credentials, pack_plan(plan)))
     over_tcp = replace(address, path="/nowhere")
     frame = Frame(0, plan.graph.edges[0].id, 0, encode_block([RecordsPart([1] * 100_000, None)]))
     answers = deliver(over_tcp, credentials, Delivery(EpochHeader(1), 1), consumed_at(plan, 1), iter([frame] * 5))
@@ -234,11 +234,11 @@ def test_a_host_without_the_certificates_starts_no_slot(tmp_path: Path) -> None:
     tls = own_tls(tmp_path)
     (tmp_path / "trust.pem").unlink()
     with pytest.raises(ConfigurationError, match=r"truststore: '.*/trust.pem' cannot be read on host"):
-        start_slot(0, JobPackage("job", "job", 0, Credentials(SECRET.secret, tls), b""))
+        start_slot(0, JobDeployment("job", "job", 0, Credentials(SECRET.secret, tls), b""))
 
 
 @pytest.mark.parametrize("kind", ["a socket that cannot prove anything", "a link"])
-def test_a_strangers_socket_in_place_of_a_slots_is_not_believed(slot: SlotUnderTest, kind: str, tmp_path: Path) -> None:
+def test_a_strangers_socket_instead_of_a_slots_is_not_trusted(slot: SlotUnderTest, kind: str, tmp_path: Path) -> None:
     """The driver of a cluster looks for a path of another host's on its own: whoever put something there is no slot."""
     planted = tmp_path / "s"
     with listen_at(str(tmp_path / "real")) as listener:
@@ -280,7 +280,7 @@ def answer_with_a_pickle(listener: socket.socket) -> None:
 def test_on_embedded_spark_no_port_is_opened(tmp_path: Path) -> None:
     plan = counting_plan(str(tmp_path / "closed"))
     host = open_fork_server()
-    address = start_slot(0, JobPackage("job", "job", 0, SECRET, pack_plan(plan), driver_host=host))
+    address = start_slot(0, JobDeployment("job", "job", 0, SECRET, pack_plan(plan), driver_host=host))
     try:
         assert address.port is None
         assert address.path.startswith(f"{host.run_folder}/slot-")
@@ -301,7 +301,7 @@ def test_what_a_function_has_started_ends_also_when_the_slots_watcher_is_killed(
     )
     builder._add(WriteSink(CollectSink("out")), "out", [started])
     plan = to_plan(to_job_graph(builder.graph))
-    address = start_slot(0, JobPackage("job", "job", 0, SECRET, pack_plan(plan), driver_host=open_fork_server()))
+    address = start_slot(0, JobDeployment("job", "job", 0, SECRET, pack_plan(plan), driver_host=open_fork_server()))
     frame = Frame(0, plan.graph.edges[0].id, 0, encode_block([RecordsPart([1], None)]))
     answers = deliver(address, SECRET, Delivery(EpochHeader(1), 1), consumed_at(plan, 1), iter([frame]))
     (sleeper,) = collected([decode(answer.payload) for answer in answers])
@@ -321,8 +321,8 @@ def test_nothing_is_left_of_a_restore_that_failed(tmp_path: Path) -> None:
     }
     damaged = SnapshotHandle((operator_id,), 0, 1, str(tmp_path / "missing"), 3)
     backend = BackendChoice("rocksdb", local_directories=(str(tmp_path / "fast"),))
-    package = JobPackage("job", "job", 0, SECRET, pack_plan(plan), restore=(damaged,), backend=backend)
-    address = start_slot(0, package)
+    deployment = JobDeployment("job", "job", 0, SECRET, pack_plan(plan), restore=(damaged,), backend=backend)
+    address = start_slot(0, deployment)
     answers = deliver(address, SECRET, Delivery(EpochHeader(1), 1), consumed_at(plan, 1), iter([]))
     (failure,) = [decode(frame.payload) for frame in answers]
     assert "missing" in failure.message
@@ -347,7 +347,7 @@ def test_a_strangers_launch_message_is_not_read(tmp_path: Path, monkeypatch: pyt
     assert not Boom.was_loaded
 
 
-def test_functions_are_closed_when_the_slot_is_told_to_end(slot: SlotUnderTest) -> None:
+def test_functions_are_closed_when_the_slot_is_asked_to_end(slot: SlotUnderTest) -> None:
     slot.deliver(1, 1)
     assert not slot.marker.exists()
     assert end_slots([slot.address], SECRET) == []

@@ -29,10 +29,10 @@ from funke.engine.runtime.epochs.results import Failure
 from funke.engine.runtime.slots.memory_watch import own_bytes_of
 from funke.engine.runtime.slots.slot import Delivery, EpochHeader
 from funke.engine.runtime.slots.slot_watch import Heartbeat
-from funke.engine.runtime.slots.worker_setup import JobPackage
+from funke.engine.runtime.slots.worker_setup import JobDeployment
 from funke.engine.trust.credentials import Credentials
 from funke.engine.types.driver_messages import LoggedLines, PrintedText
-from funke.engine.types.operator_place import NOWHERE
+from funke.engine.types.operator_location import NOWHERE
 from tests.unit.graph.sample_graphs import GraphBuilder
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc, and needs Linux's ties of processes")
@@ -50,8 +50,8 @@ class SlotUnderTest:
         )
         builder.sink(builder.map(mapped, "behind"))
         self.plan = to_plan(to_job_graph(builder.graph))
-        package = replace(JobPackage("job", "job", 0, SECRET, pack_plan(self.plan)), **settings)
-        self.address = start_slot(0, package)
+        deployment = replace(JobDeployment("job", "job", 0, SECRET, pack_plan(self.plan)), **settings)
+        self.address = start_slot(0, deployment)
         self.epoch = 0
 
     def deliver(self, *values: Any) -> list[Any]:
@@ -135,13 +135,13 @@ def test_an_exit_names_operator_and_status(start: Any) -> None:
     slot = start(exits)
     failure = slot.failure(3)
     assert failure.is_slot_lost
-    assert (failure.place.name, failure.place.user_line) == ("suspect", "job.py:7")
+    assert (failure.location.name, failure.location.user_line) == ("suspect", "job.py:7")
     assert "ended with exit status 3 while operator 'suspect' was running" in failure.message
 
 
 def test_a_crash_names_operator_signal_and_the_users_line(start: Any) -> None:
     failure = start(crashes).failure(0)
-    assert failure.place.name == "suspect"
+    assert failure.location.name == "suspect"
     assert "was ended by signal 11 (SIGSEGV)" in failure.message
     assert "Segmentation fault" in failure.traceback_text and "in crashes" in failure.traceback_text
     assert "/funke/engine/" not in failure.traceback_text
@@ -150,13 +150,13 @@ def test_a_crash_names_operator_signal_and_the_users_line(start: Any) -> None:
 def test_sys_exit_is_a_failure_of_the_operator(start: Any) -> None:
     failure = start(leaves).failure(5)
     assert not failure.is_slot_lost
-    assert (failure.place.name, failure.error_type, failure.message) == ("suspect", "SystemExit", "5")
+    assert (failure.location.name, failure.error_type, failure.message) == ("suspect", "SystemExit", "5")
     assert "in leaves" in failure.traceback_text
 
 
 def test_a_kill_from_outside_blames_no_operator(start: Any) -> None:
     failure = start(kills).failure(int(signal.SIGKILL))
-    assert failure.place.name == ""
+    assert failure.location.name == ""
     assert "signal 9 (SIGKILL) while operator 'suspect' was running" in failure.message
     assert "memory" in failure.message
 
@@ -166,7 +166,7 @@ def test_a_slot_that_dies_between_two_epochs_blames_nobody(start: Any) -> None:
     (pid,) = {int(line) for line in slot.printed(1).split()}
     os.kill(pid, signal.SIGSEGV)
     failure = slot.failure(1)
-    assert failure.place == NOWHERE
+    assert failure.location == NOWHERE
     assert f"process {pid} was ended by signal 11 (SIGSEGV)" in failure.message
     assert "while" not in failure.message
     assert not is_running(pid)
@@ -254,7 +254,7 @@ def grows(megabytes: int) -> None:
 def test_a_function_that_takes_too_much_is_named_before_memory_runs_short(start: Any) -> None:
     slot = start(grows, memory_limit=MemoryLimit(400 << 20, "my.key"))
     failure = slot.failure(2_000)
-    assert failure.is_slot_lost and failure.place.name == "suspect"
+    assert failure.is_slot_lost and failure.location.name == "suspect"
     assert (
         "a slot may have 400 mb (my.key); most of it was taken while operator 'suspect' (job.py:7)" in failure.message
     )
@@ -373,10 +373,10 @@ import os, signal, sys, time
 from pyspark.taskcontext import TaskContext
 from funke.engine.runtime.epochs.delivery import executor_pid
 from funke.engine.runtime.monitoring.worker_logs import worker_logs
-from funke.engine.runtime.slots.worker_setup import JobPackage
+from funke.engine.runtime.slots.worker_setup import JobDeployment
 from funke.engine.trust.credentials import Credentials
 
-package = JobPackage("job", "job", 0, Credentials(b""), b"")
+package = JobDeployment("job", "job", 0, Credentials(b""), b"")
 assert executor_pid(package) == os.getpid(), "outside of Spark, whoever starts a slot"
 reading, writing = os.pipe()
 daemon = os.fork()

@@ -30,8 +30,8 @@ def keep(kept: LocalCopies, number: int, spool: Path, shared: str = "a.sst", has
 
 
 def found(kept: LocalCopies, number: int, shared: str = "a.sst") -> list[bytes | None]:
-    places = (f"{FOLDER.format(number)}/1-0-0", f"s3a://bucket/job/shared/{shared}")
-    paths = [kept.find(place, 3) for place in places]
+    uris = (f"{FOLDER.format(number)}/1-0-0", f"s3a://bucket/job/shared/{shared}")
+    paths = [kept.find(uri, 3) for uri in uris]
     return [None if path is None else Path(path).read_bytes() for path in paths]
 
 

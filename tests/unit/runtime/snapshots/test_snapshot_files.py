@@ -26,7 +26,7 @@ from funke.engine.runtime.snapshots.snapshot_files import (
 )
 
 REASONS = [
-    pa.ArrowException("Unknown error: the token was refused"),
+    pa.ArrowException("Unknown error: the token was rejected"),
     pa.ArrowInvalid("no such setting"),
     Py4JError("the JVM is gone"),
     RecursionError("maximum recursion depth exceeded"),
@@ -40,11 +40,11 @@ READS: list[Callable[[str], Any]] = [read_bytes, open_for_reading, file_size, li
 
 @pytest.mark.parametrize("reason", REASONS, ids=lambda reason: type(reason).__name__)
 def test_a_client_may_raise_anything(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, reason: Exception) -> None:
-    def refuse(*_: Any) -> Any:
+    def reject(*_: Any) -> Any:
         raise reason
 
-    monkeypatch.setattr(snapshot_files, "open_file_system", refuse)
-    monkeypatch.setattr(snapshot_files, "upload", refuse)
+    monkeypatch.setattr(snapshot_files, "open_file_system", reject)
+    monkeypatch.setattr(snapshot_files, "upload", reject)
     local = tmp_path / "x"
     local.touch()
     for write in [*WRITES, lambda path: copy_file(str(local), path)]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from funke.engine.runtime.snapshots.checkpoint_order import CheckpointNotifications, CheckpointOrder, SnapshotAck
+from funke.engine.runtime.snapshots.checkpoint_command import CheckpointCommand, CheckpointNotifications, SnapshotAck
 from funke.engine.runtime.snapshots.snapshot_files import NativeFile, SnapshotHandle
 from funke.engine.runtime.snapshots.snapshot_taking import SnapshotTaker, WrittenSnapshots
 
@@ -61,7 +61,7 @@ def test_the_state_is_written_as_it_was_when_the_epoch_ended(taker: SnapshotTake
         return state[0]
 
     started = time.monotonic()
-    taker.start(CheckpointOrder(7, str(tmp_path / "chk-7")), writing(slowly), stall_ms=1.0)
+    taker.start(CheckpointCommand(7, str(tmp_path / "chk-7")), writing(slowly), stall_ms=1.0)
     assert time.monotonic() - started < 0.9, "nobody waits for the writing"
     state[0] = b"new"
     (ack,) = answers(taker)
@@ -71,17 +71,17 @@ def test_the_state_is_written_as_it_was_when_the_epoch_ended(taker: SnapshotTake
 
 
 def test_an_answer_is_repeated_until_the_driver_has_decided(taker: SnapshotTaker, tmp_path: Path) -> None:
-    taker.start(CheckpointOrder(1, str(tmp_path / "chk-1")), writing(lambda: b"ok"), 0.0)
+    taker.start(CheckpointCommand(1, str(tmp_path / "chk-1")), writing(lambda: b"ok"), 0.0)
     assert answers(taker) == taker.acks()
     taker.learn(CheckpointNotifications(completed=(2,)))
     assert taker.acks() == []
 
 
-def test_what_goes_wrong_is_told(taker: SnapshotTaker, tmp_path: Path) -> None:
+def test_what_goes_wrong_is_reported(taker: SnapshotTaker, tmp_path: Path) -> None:
     def full() -> bytes:
         raise OSError("no space left on device")
 
-    taker.start(CheckpointOrder(1, str(tmp_path / "chk-1")), writing(full), 0.0)
+    taker.start(CheckpointCommand(1, str(tmp_path / "chk-1")), writing(full), 0.0)
     assert answers(taker)[0].failure == "OSError: no space left on device"
 
 
@@ -90,7 +90,7 @@ def test_a_writer_that_is_killed_is_noticed(taker: SnapshotTaker, tmp_path: Path
         os.kill(os.getpid(), signal.SIGKILL)
         return b""
 
-    taker.start(CheckpointOrder(1, str(tmp_path / "chk-1")), writing(die), 0.0)
+    taker.start(CheckpointCommand(1, str(tmp_path / "chk-1")), writing(die), 0.0)
     assert answers(taker)[0].failure == "the process that wrote it ended with status 9"
 
 
@@ -105,7 +105,7 @@ def test_a_writer_whose_checkpoint_is_not_wanted_any_more_ends_and_is_not_heard_
         time.sleep(60)
         return b""
 
-    taker.start(CheckpointOrder(1, str(tmp_path / "chk-1")), writing(write_for_ever), 0.0)
+    taker.start(CheckpointCommand(1, str(tmp_path / "chk-1")), writing(write_for_ever), 0.0)
     while not (child.exists() and child.read_text()):
         time.sleep(0.01)
     if is_at_the_end:
@@ -120,7 +120,7 @@ def test_a_writer_whose_checkpoint_is_not_wanted_any_more_ends_and_is_not_heard_
 
 def test_a_writer_holds_no_socket_of_the_slot(taker: SnapshotTaker, tmp_path: Path) -> None:
     reading, kept = os.pipe()
-    taker.start(CheckpointOrder(1, str(tmp_path / "chk-1")), writing(lambda: time.sleep(60) or b""), 0.0)  # type: ignore[func-returns-value]
+    taker.start(CheckpointCommand(1, str(tmp_path / "chk-1")), writing(lambda: time.sleep(60) or b""), 0.0)  # type: ignore[func-returns-value]
     os.close(kept)
     started = time.monotonic()
     assert os.read(reading, 1) == b"", "the end is seen although the child lives"
@@ -133,7 +133,7 @@ def test_files_for_another_file_system_are_written_here_and_copied_there(
     taker: SnapshotTaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("funke.engine.runtime.snapshots.snapshot_taking.local_path", lambda path: None)
-    taker.start(CheckpointOrder(1, str(tmp_path / "remote" / "chk-1")), writing(lambda: b"ok"), 0.0)
+    taker.start(CheckpointCommand(1, str(tmp_path / "remote" / "chk-1")), writing(lambda: b"ok"), 0.0)
     assert answers(taker)[0].failure is None
     assert (tmp_path / "remote" / "chk-1" / "1-0-0").read_bytes() == b"ok"
     assert not list((tmp_path / "spool").rglob("*-*-*"))
@@ -146,7 +146,7 @@ def test_shared_files_of_a_completed_checkpoint_need_not_be_written_again(taker:
         return WrittenSnapshots((SnapshotHandle(("op",), 0, 1, "1-0-0", 2, native),), 5)
 
     folder = str(tmp_path / "chk-1")
-    taker.start(CheckpointOrder(1, folder, is_incremental=True), write, 0.0)
+    taker.start(CheckpointCommand(1, folder, is_incremental=True), write, 0.0)
     answers(taker)
     assert taker.known_files(str(tmp_path / "chk-2")) == {}, "nobody said that it is complete"
     taker.learn(CheckpointNotifications(completed=(1,)))
@@ -171,7 +171,7 @@ def test_a_copy_for_another_file_system_that_nobody_wants_any_more_ends(
         return WrittenSnapshots((handle("1-0-0"), handle("2-0-0")), 4)
 
     monkeypatch.setattr("funke.engine.runtime.snapshots.snapshot_taking.copy_file", copy)
-    taker.start(CheckpointOrder(1, "s3a://bucket/chk-1"), write, 0.0)
+    taker.start(CheckpointCommand(1, "s3a://bucket/chk-1"), write, 0.0)
     while not copied:
         time.sleep(0.005)
     taker.learn(CheckpointNotifications(aborted=(1,)))

@@ -13,9 +13,9 @@ from funke.engine.errors import StateError
 from funke.engine.operators.chain import OperatorChain
 from funke.engine.operators.operator import Operator
 from funke.engine.runtime.snapshots.chain_snapshot import ChainSnapshot
-from funke.engine.runtime.snapshots.checkpoint_order import CheckpointOrder
+from funke.engine.runtime.snapshots.checkpoint_command import CheckpointCommand
 from funke.engine.runtime.snapshots.snapshot_files import SnapshotHandle
-from funke.engine.runtime.snapshots.state_restore import Place, RestoreFailure, restore_chain
+from funke.engine.runtime.snapshots.state_restore import RestoreFailure, SubtaskRange, restore_chain
 from funke.engine.state.operator_state import OperatorStateSnapshot
 from funke.engine.state.snapshot.file_format import GroupPart, TableId
 from funke.engine.state.snapshot.native_files import LocalFile
@@ -62,9 +62,9 @@ def chain_of(operator: Operator) -> OperatorChain:
 def written(folder: Path, parallelism: int, own: Any = lambda subtask: None) -> list[SnapshotHandle]:
     handles = []
     for subtask in range(parallelism):
-        place = Place(subtask, parallelism, GROUPS)
-        operator = Remembering(own(subtask), [group for group in range(GROUPS) if place.owns(group)])
-        snapshot = ChainSnapshot(CheckpointOrder(1, str(folder)), str(folder), f"1-{subtask}-0")
+        subtask_range = SubtaskRange(subtask, parallelism, GROUPS)
+        operator = Remembering(own(subtask), [group for group in range(GROUPS) if subtask_range.owns(group)])
+        snapshot = ChainSnapshot(CheckpointCommand(1, str(folder)), str(folder), f"1-{subtask}-0")
         handle = snapshot.write(chain_of(operator), subtask, parallelism)
         assert handle is not None and snapshot.new_bytes == handle.size
         handles.append(handle.within(str(folder)))
@@ -74,7 +74,7 @@ def written(folder: Path, parallelism: int, own: Any = lambda subtask: None) -> 
 def restored(folder: Path, handles: list[SnapshotHandle], parallelism: int) -> list[Remembering]:
     operators = [Remembering() for _ in range(parallelism)]
     for subtask, operator in enumerate(operators):
-        assert restore_chain(chain_of(operator), handles, Place(subtask, parallelism, GROUPS), str(folder))
+        assert restore_chain(chain_of(operator), handles, SubtaskRange(subtask, parallelism, GROUPS), str(folder))
     return operators
 
 
@@ -83,8 +83,8 @@ def restored(folder: Path, handles: list[SnapshotHandle], parallelism: int) -> l
 def test_each_key_group_goes_to_its_subtask(tmp_path: Path, old: int, new: int) -> None:
     operators = restored(tmp_path, written(tmp_path, old), new)
     for subtask, operator in enumerate(operators):
-        place = Place(subtask, new, GROUPS)
-        assert operator.keyed == {f"key {group}": group for group in range(GROUPS) if place.owns(group)}
+        subtask_range = SubtaskRange(subtask, new, GROUPS)
+        assert operator.keyed == {f"key {group}": group for group in range(GROUPS) if subtask_range.owns(group)}
 
 
 @pytest.mark.parametrize("new", PARALLELISMS)
@@ -121,10 +121,10 @@ def test_the_progress_of_event_time_stays_where_it_was(tmp_path: Path) -> None:
 
 
 def test_nothing_to_restore(tmp_path: Path) -> None:
-    assert not restore_chain(chain_of(Remembering()), [], Place(0, 1, GROUPS), str(tmp_path))
+    assert not restore_chain(chain_of(Remembering()), [], SubtaskRange(0, 1, GROUPS), str(tmp_path))
 
 
-def test_a_damaged_file_is_told_from_other_failures(tmp_path: Path) -> None:
+def test_a_damaged_file_is_distinguished_from_other_failures(tmp_path: Path) -> None:
     (handle,) = written(tmp_path, 1)
     Path(handle.path).write_bytes(Path(handle.path).read_bytes()[:-3])
     with pytest.raises(RestoreFailure, match="truncated"):
@@ -158,8 +158,8 @@ class InFiles(Operator):
 
 def incremental(folder: Path, known: dict[str, int | None] | None = None) -> SnapshotHandle:
     (folder / "database").mkdir(exist_ok=True)
-    order = CheckpointOrder(1, str(folder / "chk-1"), is_incremental=True)
-    snapshot = ChainSnapshot(order, order.folder, "1-0-0", known or {})
+    command = CheckpointCommand(1, str(folder / "chk-1"), is_incremental=True)
+    snapshot = ChainSnapshot(command, command.folder, "1-0-0", known or {})
     operator = InFiles(folder / "database")
     chain = SimpleNamespace(**{**vars(chain_of(Remembering())), "operators": {1: operator}})
     handle = snapshot.write(cast(OperatorChain, chain), 0, 1)
@@ -172,7 +172,7 @@ def restored_files(folder: Path, handle: SnapshotHandle, failure: Exception | No
     operator.failure = failure
     chain = SimpleNamespace(**{**vars(chain_of(Remembering())), "operators": {1: operator}})
     handles = [SnapshotHandle.from_plain(handle.to_plain()).within(str(folder / "chk-1"))]
-    assert restore_chain(cast(OperatorChain, chain), handles, Place(0, 1, GROUPS), str(folder))
+    assert restore_chain(cast(OperatorChain, chain), handles, SubtaskRange(0, 1, GROUPS), str(folder))
     return operator.found
 
 
@@ -216,8 +216,8 @@ def test_checkpoints_without_checksums_are_read(tmp_path: Path) -> None:
 
 def test_state_that_is_too_large_for_its_storage_is_not_written(tmp_path: Path) -> None:
     def write(operator: Operator, limit: int) -> SnapshotHandle | None:
-        order = CheckpointOrder(1, str(tmp_path))
-        return ChainSnapshot(order, str(tmp_path), "1-0-0", max_state_bytes=limit).write(chain_of(operator), 0, 1)
+        command = CheckpointCommand(1, str(tmp_path))
+        return ChainSnapshot(command, str(tmp_path), "1-0-0", max_state_bytes=limit).write(chain_of(operator), 0, 1)
 
     # Keyed state and other state each have the whole size for themselves.
     both = Remembering([1] * 300, range(GROUPS))

@@ -98,7 +98,7 @@ def test_a_folder_that_others_may_enter_or_that_is_a_link_is_not_used(cache: Pat
     assert code_folder() is None
 
 
-def test_a_folder_in_a_place_that_others_may_change_is_not_used(cache: Path) -> None:
+def test_a_folder_that_others_may_change_is_not_used(cache: Path) -> None:
     cache.mkdir()
     cache.chmod(0o777)
     assert code_folder() is None
@@ -106,10 +106,12 @@ def test_a_folder_in_a_place_that_others_may_change_is_not_used(cache: Path) -> 
     assert code_folder() is not None
 
 
-def test_no_place_for_archives_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: list[bool]) -> None:
-    for place in ("relative/folder", "/proc/nothing/here", str(tmp_path / "file" / "below")):
+def test_no_folder_for_archives_is_not_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: list[bool]
+) -> None:
+    for folder in ("relative/folder", "/proc/nothing/here", str(tmp_path / "file" / "below")):
         (tmp_path / "file").write_text("")
-        monkeypatch.setenv("XDG_CACHE_HOME", place)
+        monkeypatch.setenv("XDG_CACHE_HOME", folder)
         assert code_folder() is None and take_gateway(OPTIONS) is None
     assert wanted == []
 
@@ -225,7 +227,7 @@ def test_a_process_that_was_started_early_and_is_not_needed_ends(
     assert len(pids) == 1 and not Path("/proc", pids[0]).exists()
 
 
-def test_spark_is_told_its_options(cache: Path, tmp_path: Path, installation: Installation, wanted: list[bool]) -> None:
+def test_spark_gets_its_options(cache: Path, tmp_path: Path, installation: Installation, wanted: list[bool]) -> None:
     _, archive = kept_archive(installation)
     said = tmp_path / "said"
     program = f'"{sys.executable}" -c \'import json, sys; print(json.dumps(sys.argv[1:]))\' "$@" > "{said}"; exit 1'

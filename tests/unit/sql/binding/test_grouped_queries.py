@@ -1,4 +1,4 @@
-"""GROUP BY and aggregates: types, and what Flink refuses, with its words."""
+"""GROUP BY and aggregates: types, and what Flink rejects, with its words."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_types(text: str, types: dict[str, str]) -> None:
         ("SELECT id FROM t INTERSECT SELECT name FROM t", "Type mismatch in column 1 of INTERSECT"),
     ],
 )
-def test_refused(text: str, message: str) -> None:
+def test_rejected(text: str, message: str) -> None:
     with pytest.raises(SqlValidationError) as caught:
         bound(text)
     assert message in str(caught.value)

@@ -98,9 +98,9 @@ def test_what_queries_mean(text: str, types: dict[str, str], rows: list[tuple[An
     ],
 )
 def test_what_has_no_meaning(text: str, message: str) -> None:
-    with pytest.raises(SqlValidationError) as refused:
+    with pytest.raises(SqlValidationError) as rejected:
         bound(text)
-    assert message in str(refused.value)
+    assert message in str(rejected.value)
 
 
 @pytest.mark.parametrize(

@@ -61,10 +61,10 @@ def test_their_values(t_env: TableEnvironment, query: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "place"), [("id", "From line 1, column 8 to line 1, column 9"), ("q", "At line 1, column 8")]
+    ("name", "index"), [("id", "From line 1, column 8 to line 1, column 9"), ("q", "At line 1, column 8")]
 )
-def test_only_a_row_has_fields(t_env: TableEnvironment, name: str, place: str) -> None:
-    with pytest.raises(SqlValidationError, match=f"{place}: Not a record type. The '\\*' operator requires a record"):
+def test_only_a_row_has_fields(t_env: TableEnvironment, name: str, index: str) -> None:
+    with pytest.raises(SqlValidationError, match=f"{index}: Not a record type. The '\\*' operator requires a record"):
         t_env.sql_query(f"SELECT {name}.* FROM t")
 
 

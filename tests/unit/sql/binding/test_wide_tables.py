@@ -8,20 +8,20 @@ from funke.engine.types.logical.data_type import DataType
 from tests.harness.sql_changelogs import RunningQuery, bound_query
 
 WIDTH = 1000
-COLUMNS = {f"c{place}": "BIGINT" for place in range(WIDTH)}
+COLUMNS = {f"c{index}": "BIGINT" for index in range(WIDTH)}
 
 
 def test_a_thousand_columns() -> None:
-    items = ", ".join(f"c{place} + {place}" for place in range(WIDTH))
+    items = ", ".join(f"c{index} + {index}" for index in range(WIDTH))
     query = RunningQuery(bound_query(f"SELECT {items} FROM t", **COLUMNS))
     found = query.feed([("+I", tuple(range(WIDTH)))])
-    assert found == [("+I", tuple(2 * place for place in range(WIDTH)))]
+    assert found == [("+I", tuple(2 * index for index in range(WIDTH)))]
 
 
 def test_a_thousand_aggregates() -> None:
-    items = ", ".join(f"SUM(c{place})" for place in range(WIDTH))
+    items = ", ".join(f"SUM(c{index})" for index in range(WIDTH))
     query = RunningQuery(bound_query(f"SELECT {items} FROM t", **COLUMNS))
-    assert query.feed([("+I", tuple(range(WIDTH)))] * 2)[-1] == ("+U", tuple(2 * place for place in range(WIDTH)))
+    assert query.feed([("+I", tuple(range(WIDTH)))] * 2)[-1] == ("+U", tuple(2 * index for index in range(WIDTH)))
 
 
 def test_what_is_compared_grows_with_the_width(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,7 +35,7 @@ def test_what_is_compared_grows_with_the_width(monkeypatch: pytest.MonkeyPatch) 
             seen.append(None)
             return compare(one, other)
 
-        items = ", ".join(f"SUM(c{place})" for place in range(width))
+        items = ", ".join(f"SUM(c{index})" for index in range(width))
         with monkeypatch.context() as patch:
             patch.setattr(DataType, "__eq__", counting)
             bound_query(f"SELECT {items} FROM t", **COLUMNS)

@@ -1,4 +1,4 @@
-"""The catalog in memory keeps databases, tables, functions and partitions, and refuses with Flink's texts."""
+"""The catalog in memory keeps databases, tables, functions and partitions, and rejects with Flink's texts."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ def test_statements_that_change_something(t_env: TableEnvironment, session: Sess
 
 
 @pytest.mark.parametrize(
-    ("statement", "told"),
+    ("statement", "reported"),
     [
         ("CREATE TABLE orders (a INT)", "already exists"),
         ("CREATE TABLE k (a INT, PRIMARY KEY (a) NOT ENFORCED)", "Spark has columns only"),
@@ -134,8 +134,8 @@ def test_statements_that_change_something(t_env: TableEnvironment, session: Sess
         ),
     ],
 )
-def test_what_is_refused(t_env: TableEnvironment, statement: str, told: str) -> None:
-    with pytest.raises((ValidationException, CatalogException), match=told):
+def test_what_is_rejected(t_env: TableEnvironment, statement: str, reported: str) -> None:
+    with pytest.raises((ValidationException, CatalogException), match=reported):
         t_env.execute_sql(statement)
 
 

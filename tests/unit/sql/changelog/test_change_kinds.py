@@ -1,4 +1,4 @@
-"""Which changes queries emit, who needs UPDATE_BEFORE, and what sinks refuse."""
+"""Which changes queries emit, who needs UPDATE_BEFORE, and what sinks reject."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_keys_of_updates(text: str, key: tuple[int, ...] | None) -> None:
     assert smallest_key(as_node(query(text)).upsert_keys()) == key
 
 
-def test_a_sink_that_takes_inserts_refuses_updates() -> None:
+def test_a_sink_that_takes_inserts_rejects_updates() -> None:
     with pytest.raises(TableException) as caught:
         require_kinds(query(COUNTS), INSERTS, "Table sink 'default_catalog.default_database.s'")
     assert str(caught.value) == (

@@ -107,6 +107,6 @@ def test_keys(t_env: TableEnvironment, query: str, keys: str | None) -> None:
     session = t_env._session
     relation = in_execution_mode(t_env.sql_query(query)._relation, session.settings, session.is_streaming)
     found = sorted(
-        " ".join(sorted(relation.columns[place].name for place in key)) for key in as_node(relation).upsert_keys()
+        " ".join(sorted(relation.columns[index].name for index in key)) for key in as_node(relation).upsert_keys()
     )
     assert found == ([] if keys is None else keys.split(" | "))

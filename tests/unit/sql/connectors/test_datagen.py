@@ -43,7 +43,7 @@ def test_every_type_has_values() -> None:
     import re
 
     kinds = re.split(r", (?![^<(]*[>)])", TYPES)
-    columns = ", ".join(f"c{place} {kind}" for place, kind in enumerate(kinds))
+    columns = ", ".join(f"c{index} {kind}" for index, kind in enumerate(kinds))
     table = source(columns, ", 'number-of-rows' = '20'")
     reader = table.create_source().create_reader()
     (split,) = table.create_source().create_enumerator(1).poll(1)
@@ -53,7 +53,7 @@ def test_every_type_has_values() -> None:
     batch.data.validate(full=True)
     (row,) = batch.data.to_pylist()
     assert all(value is not None for value in row.values())
-    assert [len(row[f"c{place}"]) for place in (8, 9, 10, 11, 12, 13, 21)] == [3, 5, 100, 3, 4, 100, 3]
+    assert [len(row[f"c{index}"]) for index in (8, 9, 10, 11, 12, 13, 21)] == [3, 5, 100, 3, 4, 100, 3]
     (values, _) = next(reader.read(split))
     assert len(values) == 1
 
@@ -114,7 +114,7 @@ def test_a_rate_and_a_parallelism() -> None:
 
 
 @pytest.mark.parametrize(
-    ("columns", "options", "told"),
+    ("columns", "options", "reported"),
     [
         ("x INT", ", 'fields.x.kind' = 'foo'", "Unsupported generator kind: foo"),
         ("x INT", ", 'fields.x.kind' = 'sequence'",
@@ -135,7 +135,7 @@ def test_a_rate_and_a_parallelism() -> None:
         ("x INT", ", 'fields.x.start' = '1'", "Unsupported options found for 'datagen'."),
     ],
 )  # fmt: skip
-def test_what_is_refused(columns: str, options: str, told: str) -> None:
-    with pytest.raises(ValidationException) as refused:
+def test_what_is_rejected(columns: str, options: str, reported: str) -> None:
+    with pytest.raises(ValidationException) as rejected:
         source(columns, options)
-    assert told in str(refused.value)
+    assert reported in str(rejected.value)

@@ -1,4 +1,4 @@
-"""Rows that are invented by expressions: what expressions give, every type, and what is refused."""
+"""Rows that are invented by expressions: what expressions give, every type, and what is rejected."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_some_values_are_null() -> None:
         ("s STRING", "'fields.s.expression' = 'x', 'fields.t.expression' = 'y'", "Unsupported options"),
     ],
 )
-def test_what_is_refused(columns: str, options: str, message: str) -> None:
+def test_what_is_rejected(columns: str, options: str, message: str) -> None:
     with pytest.raises(ValidationException) as raised:
         rows(columns, options)
     assert re.search(message, f"{raised.value} {raised.value.__cause__}", re.DOTALL)

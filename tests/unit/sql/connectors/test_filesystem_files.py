@@ -81,7 +81,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def chosen(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple(values[place] for place in NO_MAP)
+    return tuple(values[index] for index in NO_MAP)
 
 
 CSV_TYPES = TYPES.replace("m MAP<STRING, INT>, ", "")
@@ -203,7 +203,7 @@ def test_insert_overwrite_replaces_the_partitions_it_writes(tmp_path: Path) -> N
         write(text, [(3, "x")], overwrite=True)
 
 
-def test_files_roll_and_partitions_are_told(tmp_path: Path) -> None:
+def test_files_roll_and_partitions_are_committed(tmp_path: Path) -> None:
     options = ", 'sink.rolling-policy.file-size' = '4 b', 'sink.partition-commit.policy.kind' = 'success-file'"
     write(
         table("a INT, s STRING", tmp_path, "csv", options, "PARTITIONED BY (s)"), [(number, "x") for number in range(9)]
@@ -216,8 +216,8 @@ def test_rows_are_written_once_after_a_restart(tmp_path: Path) -> None:
     text = table("a INT, s STRING", tmp_path, "csv", more="PARTITIONED BY (s)")
     context, _ = created(text)
     sink = create_table_sink(context).create_sink(context.columns)
-    place = WriterContext("job", 0, 1, 0, row_type_of(context.columns), lambda: 0, lambda _: None, staging_folder="/x")
-    writer = sink.create_writer(place)
+    index = WriterContext("job", 0, 1, 0, row_type_of(context.columns), lambda: 0, lambda _: None, staging_folder="/x")
+    writer = sink.create_writer(index)
     writer.write_columns(ColumnBatch(record_batch(context.columns, [(1, "x"), (2, "y")])))
     writer.prepare_snapshot(1)
     assert writer.prepare_commit() == []
@@ -225,7 +225,7 @@ def test_rows_are_written_once_after_a_restart(tmp_path: Path) -> None:
     writer.write_columns(ColumnBatch(record_batch(context.columns, [(3, "x"), (4, "z")])))
     writer.flush(end_of_input=False)
     writer.close()
-    again = sink.create_writer(place, state)
+    again = sink.create_writer(index, state)
     again.write_columns(ColumnBatch(record_batch(context.columns, [(3, "x"), (4, "z")])))
     again.flush(end_of_input=True)
     committer = sink.create_committer()
@@ -266,7 +266,7 @@ def test_new_files_are_looked_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("columns", "form", "options", "told"),
+    ("columns", "form", "options", "reported"),
     [
         ("a INT", "csv", ", 'sink.shuffle-by-partition.enable' = 'true'", "sink.shuffle-by-partition.enable"),
         ("a INT", "csv", ", 'partition.time-extractor.kind' = 'custom'", "time-extractor"),
@@ -276,14 +276,14 @@ def test_new_files_are_looked_for(tmp_path: Path) -> None:
         ("a INT", "raw", "", "the format raw with a column of type INT"),
     ],
 )
-def test_what_is_not_there_is_refused(tmp_path: Path, columns: str, form: str, options: str, told: str) -> None:
-    with pytest.raises(UnsupportedFeatureError) as refused:
+def test_what_is_not_there_is_rejected(tmp_path: Path, columns: str, form: str, options: str, reported: str) -> None:
+    with pytest.raises(UnsupportedFeatureError) as rejected:
         create_table_sink(created(table(columns, tmp_path, form, options))[0])
-    assert told in str(refused.value)
+    assert reported in str(rejected.value)
 
 
 @pytest.mark.parametrize(
-    ("columns", "form", "options", "told"),
+    ("columns", "form", "options", "reported"),
     [
         ("x INT", "nox", "", "Could not find any format factory for identifier 'nox' in the classpath."),
         ("x INT", "csv", ", 'csv.field-delimiter' = 'ab'",
@@ -294,18 +294,18 @@ def test_what_is_not_there_is_refused(tmp_path: Path, columns: str, form: str, o
         ("x STRING, y INT", "raw", "", "The 'raw' format only supports single physical column."),
     ],
 )  # fmt: skip
-def test_options_are_checked(tmp_path: Path, columns: str, form: str, options: str, told: str) -> None:
-    with pytest.raises(ValidationException) as refused:
+def test_options_are_checked(tmp_path: Path, columns: str, form: str, options: str, reported: str) -> None:
+    with pytest.raises(ValidationException) as rejected:
         source_of(table(columns, tmp_path, form, options))
-    assert told in str(refused.value)
+    assert reported in str(rejected.value)
 
 
-def test_a_table_without_path_or_format_is_refused() -> None:
+def test_a_table_without_path_or_format_is_rejected() -> None:
     for options, missing in (("'format' = 'csv'", "path"), ("'path' = '/x'", "format")):
-        with pytest.raises(ValidationException) as refused:
+        with pytest.raises(ValidationException) as rejected:
             source_of(f"CREATE TABLE t (x INT) WITH ('connector' = 'filesystem', {options})")
-        told = "One or more required options are missing.\n\nMissing required options are:\n\n"
-        assert str(refused.value).endswith(told + missing)
+        reported = "One or more required options are missing.\n\nMissing required options are:\n\n"
+        assert str(rejected.value).endswith(reported + missing)
 
 
 class Subtask:
@@ -334,7 +334,7 @@ class Subtask:
         return state
 
 
-def told(folder: Path) -> list[str]:
+def reported(folder: Path) -> list[str]:
     """The partitions that are told to be complete, with the number of files in them."""
     found = sorted(path.parent for path in folder.rglob("_SUCCESS"))
     parts = [[each for each in path.iterdir() if each.name.startswith("part-")] for path in found]
@@ -347,7 +347,7 @@ HOURLY = (
 )
 
 
-def test_partitions_are_told_when_the_watermark_has_passed_them(tmp_path: Path) -> None:
+def test_partitions_are_committed_when_the_watermark_has_passed_them(tmp_path: Path) -> None:
     """A checkpoint does it, for all files of the partition; the rest is told after a restart, or at the end."""
     text = table("v INT, `day` STRING, `hour` STRING", tmp_path, "json", HOURLY, "PARTITIONED BY (`day`, `hour`)")
     first = Subtask(text)
@@ -356,17 +356,17 @@ def test_partitions_are_told_when_the_watermark_has_passed_them(tmp_path: Path) 
     first.write((1, "2024-05-01", "12"), (2, "2024-05-01", "13"), (3, "2024-05-02", "00"))
     first.writer.write_watermark(noon + 3_600_000)
     first.checkpoint()
-    assert told(tmp_path) == []
+    assert reported(tmp_path) == []
     first.writer.write_watermark(noon + 3_600_001)
     state = first.checkpoint()
     # The file is closed though it is neither full nor old.
-    assert told(tmp_path) == ["day=2024-05-01/hour=12: 1"]
+    assert reported(tmp_path) == ["day=2024-05-01/hour=12: 1"]
     second = Subtask(text, state)
     second.writer.write_watermark(noon + 7_200_001)
     second.checkpoint()
-    assert told(tmp_path) == ["day=2024-05-01/hour=12: 1", "day=2024-05-01/hour=13: 1"]
+    assert reported(tmp_path) == ["day=2024-05-01/hour=12: 1", "day=2024-05-01/hour=13: 1"]
     second.checkpoint(is_last=True)
-    assert told(tmp_path)[-1] == "day=2024-05-02/hour=00: 1"
+    assert reported(tmp_path)[-1] == "day=2024-05-02/hour=00: 1"
 
 
 @pytest.mark.parametrize(
@@ -385,23 +385,23 @@ def test_times_of_partitions(tmp_path: Path, options: str, value: str, time: dat
     for late, count in ((0, 0), (1, 1)):
         subtask.writer.write_watermark(int(time.replace(tzinfo=UTC).timestamp() * 1000) + late)
         subtask.checkpoint()
-        assert len(told(tmp_path)) == count
+        assert len(reported(tmp_path)) == count
 
 
-def test_partitions_are_told_some_time_after_they_were_begun(tmp_path: Path) -> None:
+def test_partitions_are_committed_some_time_after_they_were_begun(tmp_path: Path) -> None:
     options = ", 'sink.partition-commit.policy.kind' = 'success-file', 'sink.partition-commit.delay' = '1 min'"
     subtask = Subtask(table("v INT, p STRING", tmp_path, "json", options, "PARTITIONED BY (p)"))
     assert not subtask.needs_watermarks
     subtask.write((1, "a"))
     subtask.now_ms = 60_000
     subtask.checkpoint()
-    assert told(tmp_path) == []
+    assert reported(tmp_path) == []
     subtask.now_ms = 60_001
     subtask.checkpoint()
-    assert told(tmp_path) == ["p=a: 1"]
+    assert reported(tmp_path) == ["p=a: 1"]
 
 
-def test_a_partition_without_a_time_is_refused(tmp_path: Path) -> None:
+def test_a_partition_without_a_time_is_rejected(tmp_path: Path) -> None:
     subtask = Subtask(table("v INT, p STRING", tmp_path, "json", HOURLY, "PARTITIONED BY (p)"))
     subtask.write((1, "a"))
     with pytest.raises(TableException, match="the partition 'p=a' has no time"):

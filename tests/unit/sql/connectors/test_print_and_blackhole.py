@@ -64,7 +64,7 @@ def lines(options: str, columns: list[Column], rows: list[Any], parallelism: int
         (DataTypes.INT(), None, "null"),
     ],
 )
-def test_texts(data_type: Any, value: Any, text: str) -> None:
+def test_strings(data_type: Any, value: Any, text: str) -> None:
     assert external_text(data_type)(value) == text
     assert lines("", [Column("x", data_type)], [(value,)]) == [f"+I[{text}]"]
 

@@ -17,5 +17,5 @@ def test_a_mistyped_option_is_named_without_its_value(key: str) -> None:
     )
     with pytest.raises(JavaException) as found:
         t_env.sql_query("SELECT * FROM t")
-    told = str(found.value)
-    assert "hush" not in told and f"'{key}'='******'" in told and "'table-name'='visible'" in told
+    reported = str(found.value)
+    assert "hush" not in reported and f"'{key}'='******'" in reported and "'table-name'='visible'" in reported

@@ -95,6 +95,6 @@ def test_a_writer() -> None:
 
 
 @pytest.mark.parametrize("options", ["'path' = '/x'", "'table' = 't', 'path' = '/x'", "'format' = 'x', 'url' = 'y'"])
-def test_what_is_refused(options: str) -> None:
+def test_what_is_rejected(options: str) -> None:
     with pytest.raises(ValidationException):
         source_of(table(options))

@@ -22,14 +22,14 @@ NAME = Identifier("default_catalog", "default_database", "t")
 
 
 def context(**options: str) -> TableContext:
-    texts = {key.replace("__", ".").replace("_", "-"): text for key, text in options.items()}
-    return TableContext(NAME, (Column("x", DataTypes.INT()),), texts)
+    strings = {key.replace("__", ".").replace("_", "-"): text for key, text in options.items()}
+    return TableContext(NAME, (Column("x", DataTypes.INT()),), strings)
 
 
-def test_a_table_without_a_connector_is_refused() -> None:
-    with pytest.raises(ValidationException) as refused:
+def test_a_table_without_a_connector_is_rejected() -> None:
+    with pytest.raises(ValidationException) as rejected:
         create_table_source(context(b="1", password="hush"))
-    assert str(refused.value) == (
+    assert str(rejected.value) == (
         "Unable to create a source for reading table 'default_catalog.default_database.t'.\n\n"
         "Table options are:\n\n'b'='1'\n'password'='******'\n"
         "Caused by: ValidationException: Table options do not contain an option key 'connector' for discovering a "
@@ -38,16 +38,16 @@ def test_a_table_without_a_connector_is_refused() -> None:
 
 
 def test_an_unknown_connector_lists_those_there_are() -> None:
-    with pytest.raises(ValidationException) as refused:
+    with pytest.raises(ValidationException) as rejected:
         create_table_sink(context(connector="foo"))
-    told = str(refused.value)
-    assert told.startswith("Unable to create a sink for writing table 'default_catalog.default_database.t'.")
+    reported = str(rejected.value)
+    assert reported.startswith("Unable to create a sink for writing table 'default_catalog.default_database.t'.")
     assert (
         "Caused by: ValidationException: Cannot discover a connector using option: 'connector'='foo'\n"
         "Caused by: ValidationException: Could not find any factory for identifier 'foo' that implements "
         "'org.apache.flink.table.factories.DynamicTableFactory' in the classpath.\n\n"
         "Available factory identifiers are:\n\n"
-    ) in told
+    ) in reported
 
 
 class OwnFactory(TableFactory):
@@ -77,10 +77,10 @@ def own(monkeypatch: pytest.MonkeyPatch) -> Any:
 @pytest.mark.usefixtures("own")
 def test_other_packages_bring_connectors() -> None:
     assert isinstance(create_table_sink(context(connector="own", url="x", length="5")), BlackholeTableSink)
-    with pytest.raises(ValidationException) as refused:
+    with pytest.raises(ValidationException) as rejected:
         create_table_sink(context(connector="own"))
-    told = "One or more required options are missing.\n\nMissing required options are:\n\nsize\nurl"
-    assert str(refused.value).endswith(told)
+    reported = "One or more required options are missing.\n\nMissing required options are:\n\nsize\nurl"
+    assert str(rejected.value).endswith(reported)
     with pytest.raises(ValidationException, match="Connector 'own' can only be used as a sink"):
         create_table_source(context(connector="own"))
 
@@ -93,9 +93,9 @@ def test_ends_that_a_connector_has_not() -> None:
 
 
 def test_unknown_options_list_those_there_are() -> None:
-    with pytest.raises(ValidationException) as refused:
+    with pytest.raises(ValidationException) as rejected:
         create_table_sink(context(connector="print", standard_errorr="true"))
-    assert str(refused.value).endswith(
+    assert str(rejected.value).endswith(
         "Unsupported options found for 'print'.\n\nUnsupported options:\n\nstandard-errorr\n\nSupported options:\n\n"
         "connector\nprint-identifier\nproperty-version\nscan.watermark.alignment.group\n"
         "scan.watermark.alignment.max-drift\nscan.watermark.alignment.update-interval\n"

@@ -78,7 +78,7 @@ def test_floating_point_zeros_are_two_values() -> None:
     ("pattern", "written"), [("yyyy-MM-dd", 1), ("HH:mm", 2), ("yyyy-MM-dd HH:mm:ss", 100), ("dd. MMM", 1)]
 )
 @pytest.mark.parametrize(("type_text", "zone"), [("TIMESTAMP(3)", None), ("TIMESTAMP_LTZ(3)", datetime.UTC)])
-def test_date_format_writes_what_a_pattern_tells_apart(
+def test_date_format_writes_what_a_pattern_distinguishes(
     pattern: str, written: int, type_text: str, zone: datetime.tzinfo | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The milliseconds of 100 seconds."""

@@ -135,7 +135,7 @@ CASTS = [
     (Of("ROW<`a` INT>", (1,)), "ROW<`x` DOUBLE>", (1.0,)),
 ]
 
-TEXTS = [
+STRINGS = [
     ("upper", ["straße"], "STRASSE"),
     ("lower", ["ABC"], "abc"),
     ("trim", ["  a b "], "a b"),
@@ -352,7 +352,7 @@ TIMES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "arguments", "wanted"), [*OPERATORS, *TEXTS, *NUMBERS, *TIMES])
+@pytest.mark.parametrize(("name", "arguments", "wanted"), [*OPERATORS, *STRINGS, *NUMBERS, *TIMES])
 def test_value(name: str, arguments: list[Any], wanted: Any) -> None:
     value, _ = call(name, *arguments)
     assert repr(value) == repr(wanted) or value == wanted

@@ -154,10 +154,10 @@ def calls_with_kernels(name: str) -> list[tuple[tuple[str, ...], BoundCall]]:
 def call_or_none(name: str, signature: tuple[str, ...]) -> BoundCall | None:
     choices, random = CONSTANTS.get(name, {}), Random(str(signature))
     arguments = [to_argument(each) for each in signature]
-    for place in choices:
-        if place < len(arguments):
-            chosen = random.choice(choices[place])
-            arguments[place] = constant(from_sql_text("STRING" if isinstance(chosen, str) else "INT"), chosen)
+    for index in choices:
+        if index < len(arguments):
+            chosen = random.choice(choices[index])
+            arguments[index] = constant(from_sql_text("STRING" if isinstance(chosen, str) else "INT"), chosen)
     try:
         return bound_call(name, arguments)
     except (AttributeError, KeyError):

@@ -73,7 +73,7 @@ def test_objects_and_their_parts(t_env: TableEnvironment, expression: str, value
         (f"{USER} = ROW('Bob', 25)", "Cannot apply '='"),
     ],
 )
-def test_what_is_refused(t_env: TableEnvironment, expression: str, message: str) -> None:
+def test_what_is_rejected(t_env: TableEnvironment, expression: str, message: str) -> None:
     with pytest.raises(SqlValidationError, match=message):
         t_env.sql_query(f"SELECT {expression}")
 

@@ -46,7 +46,7 @@ class Pane:
     """What a key has in a window."""
 
     values: list[Any] = field(default_factory=list)
-    told: Any = None
+    reported: Any = None
     timers: dict[int, int] = field(default_factory=dict)
     has_ended: bool = False
 
@@ -102,11 +102,13 @@ class Model:
         pane = self._panes[end, key]
         numbers = [each for each in pane.values if each is not None]
         now = (key, len(pane.values), sum(numbers) if numbers else None, max(numbers, default=None))
-        if pane.told != now:
+        if pane.reported != now:
             window = (end - self._windows.size_ms, end, end - 1)
-            self.changes += [("+I", (*now, *window))] if pane.told is None else []
-            self.changes += [] if pane.told is None else [("-U", (*pane.told, *window)), ("+U", (*now, *window))]
-        pane.told = now
+            self.changes += [("+I", (*now, *window))] if pane.reported is None else []
+            self.changes += (
+                [] if pane.reported is None else [("-U", (*pane.reported, *window)), ("+U", (*now, *window))]
+            )
+        pane.reported = now
 
 
 def changes_of(harness: OperatorHarness) -> list[Any]:
@@ -227,7 +229,7 @@ EARLY, LATE = ("table.exec.emit.early-fire.enabled", "true"), ("table.exec.emit.
         ),
     ],
 )
-def test_what_makes_no_sense_is_refused(window: str, options: list[tuple[str, str]], message: str) -> None:
+def test_what_makes_no_sense_is_rejected(window: str, options: list[tuple[str, str]], message: str) -> None:
     t_env = environment(options)
     with pytest.raises(TableException, match=message):
         t_env.explain_sql(f"SELECT COUNT(*) FROM t GROUP BY {window}(ts, INTERVAL '1' SECOND)")

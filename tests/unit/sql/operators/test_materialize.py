@@ -32,7 +32,7 @@ from tests.harness.sql_changelogs import Change, batch_of, changes_of
 RECORDED = json.loads((Path(__file__).parent / "reference_conflicts.json").read_text())
 ANSWERED = [each for each in RECORDED["cases"] if "changes" in each and "failed" not in each]
 FAILED = [each for each in RECORDED["cases"] if "failed" in each]
-REFUSED = [each for each in RECORDED["cases"] if "refused" in each]
+REJECTED = [each for each in RECORDED["cases"] if "refused" in each]
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +80,7 @@ def test_a_table_gets_what_flink_writes(folder: Path, case: dict[str, Any]) -> N
 def by_key(changes: list[Any], key: Sequence[int]) -> dict[tuple[str, ...], list[Any]]:
     found: dict[tuple[str, ...], list[Any]] = {}
     for sign, row in changes:
-        found.setdefault(tuple(row[place] for place in key), []).append((sign, row))
+        found.setdefault(tuple(row[index] for index in key), []).append((sign, row))
     return found
 
 
@@ -99,8 +99,8 @@ def test_plans_say_what_those_of_flink_say(folder: Path, case: dict[str, Any]) -
     assert line.split("]", 2)[2] == case["plan"].split("]", 2)[2]
 
 
-@pytest.mark.parametrize("case", REFUSED, ids=name_of)
-def test_what_flink_refuses(folder: Path, case: dict[str, Any]) -> None:
+@pytest.mark.parametrize("case", REJECTED, ids=name_of)
+def test_what_flink_rejects(folder: Path, case: dict[str, Any]) -> None:
     with pytest.raises(FunkeError) as caught:
         environment(folder, case).explain_sql(f"INSERT INTO s {case['query']}")
     assert str(caught.value) == case["refused"]
@@ -110,7 +110,7 @@ def last_rows(changes: Sequence[Change], key: Sequence[int]) -> dict[tuple[Any, 
     """What a table with a primary key has in the end."""
     table: dict[tuple[Any, ...], tuple[Any, ...]] = {}
     for sign, row in changes:
-        of_row = tuple(row[place] for place in key)
+        of_row = tuple(row[index] for index in key)
         if sign in ("+I", "+U"):
             assert (sign == "+U") == (of_row in table)
             table[of_row] = row
@@ -141,7 +141,7 @@ def test_the_table_has_rows_of_the_query(folder: Path, case: dict[str, Any]) -> 
     in_batch = environment(folder, case, EnvironmentSettings.in_batch_mode())
     in_batch.get_config().set("funke.table.batch-plan", "slots")
     rows = [row for _, row in changes_in(planned(in_batch, case))]
-    assert found.keys() == {tuple(row[place] for place in relation.keys) for row in rows}
+    assert found.keys() == {tuple(row[index] for index in relation.keys) for row in rows}
     assert {*found.values()} <= {*rows}
 
 

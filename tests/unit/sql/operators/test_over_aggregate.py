@@ -58,10 +58,10 @@ class Model:
         self._watermark = watermark
         due = sorted((row for row in self._waiting if row[1] <= watermark), key=lambda row: row[1])
         self._waiting = [row for row in self._waiting if row[1] > watermark]
-        for place, (key, time, value) in enumerate(due):
+        for index, (key, time, value) in enumerate(due):
             before = self._done.setdefault(key, [])
             before.append((time, value))
-            peers = [] if self._is_rows else [row[2] for row in due[place + 1 :] if row[:2] == (key, time)]
+            peers = [] if self._is_rows else [row[2] for row in due[index + 1 :] if row[:2] == (key, time)]
             frame = [*self._frame(before, time), *peers]
             most = max((each for each in frame if each is not None), default=None)
             self.results.append((key, time, value, len(frame), sum_of(frame), most))
@@ -95,7 +95,7 @@ def test_frames_are_those_of_a_row_by_row_model(
     choice = choice_of(backend)
     subtasks = [harness_of(spec, parallelism=2, subtask=each, backend=choice) for each in range(2)]
     watermark = -100
-    for place, (rows, reached) in enumerate(batches):
+    for index, (rows, reached) in enumerate(batches):
         for row in rows:
             model.row(*row)
         for start in range(0, len(rows), cut):
@@ -105,7 +105,7 @@ def test_frames_are_those_of_a_row_by_row_model(
         model.watermark(watermark)
         for each in subtasks:
             each.watermark(watermark)
-        if restart and place == 1:
+        if restart and index == 1:
             snapshots, parallelism = [each.snapshot() for each in subtasks], 1
             found += taken(subtasks)
             subtasks = [harness_of(spec, parallelism=1, restored=snapshots, backend=choice)]

@@ -38,7 +38,7 @@ KNOWN = {
 }
 CASES = [each for each in RECORDED["cases"] if "rows" in each and each["query"] not in KNOWN]
 # What cannot be done there can be done here: distinct values, filters, distances of times, aggregates in named windows.
-REFUSED = [
+REJECTED = [
     each
     for each in RECORDED["cases"]
     if "refused" in each
@@ -99,13 +99,13 @@ def test_rows_are_those_of_flink(
         assert in_recorded_form(by_spark(planned(t_env, case["query"], "spark"))) == without_last_digits(case["rows"])
 
 
-@pytest.mark.parametrize("case", REFUSED, ids=lambda case: case["query"])
-def test_what_flink_refuses_is_refused(t_env: TableEnvironment, case: dict[str, Any]) -> None:
-    with pytest.raises(FunkeError) as refusal:
+@pytest.mark.parametrize("case", REJECTED, ids=lambda case: case["query"])
+def test_what_flink_rejects_is_rejected(t_env: TableEnvironment, case: dict[str, Any]) -> None:
+    with pytest.raises(FunkeError) as rejection:
         planned(t_env, case["query"], "slots")
     # A job that fails later says why too late.
     if "NTILE(0)" not in case["query"]:
-        assert case["refused"].rpartition("Exception: ")[2] in str(refusal.value)
+        assert case["refused"].rpartition("Exception: ")[2] in str(rejection.value)
 
 
 OWN = {
@@ -178,7 +178,7 @@ def test_plans_name_each_window(t_env: TableEnvironment, query: str) -> None:
         ("NTILE(id) OVER (ORDER BY v)", "a constant number of parts"),
     ],
 )
-def test_what_is_refused_otherwise(t_env: TableEnvironment, call: str, reason: str) -> None:
+def test_what_is_rejected_otherwise(t_env: TableEnvironment, call: str, reason: str) -> None:
     with pytest.raises(FunkeError, match=reason):
         planned(t_env, f"SELECT {call} FROM t", "slots")
 

@@ -42,7 +42,7 @@ KNOWN = {
     f"SELECT k, v, ts {_NUMBERED.format('ts DESC, v')} WHERE rn = 1": "its updates come without the rows before",
 }
 ANSWERED = [each for each in RECORDED["cases"] if "changes" in each and each["query"] not in KNOWN]
-REFUSED = [each for each in RECORDED["cases"] if "refused" in each]
+REJECTED = [each for each in RECORDED["cases"] if "refused" in each]
 
 
 @pytest.fixture(scope="module")
@@ -89,8 +89,8 @@ def test_an_offset_leaves_as_many_rows_as_the_limit(t_env: TableEnvironment, que
     assert len(folded(changes_in(planned_rows(t_env._session, t_env.sql_query(query)._relation), is_batch=False))) == 2
 
 
-@pytest.mark.parametrize("case", REFUSED, ids=lambda case: case["query"])
-def test_what_flink_refuses(t_env: TableEnvironment, case: dict[str, Any]) -> None:
+@pytest.mark.parametrize("case", REJECTED, ids=lambda case: case["query"])
+def test_what_flink_rejects(t_env: TableEnvironment, case: dict[str, Any]) -> None:
     wanted = case["refused"].split("Exception: ", 1)[1]
     with pytest.raises(FunkeError, match=re.escape(wanted[:60])):
         t_env.explain_sql(case["query"])

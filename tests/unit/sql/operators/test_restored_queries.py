@@ -1,4 +1,4 @@
-"""A query that starts from the state of another one: what only moved goes on exactly, what changed is refused."""
+"""A query that starts from the state of another one: what only moved goes on exactly, what changed is rejected."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ def rows(seed: int, first_second: int, count: int = 12) -> dict[str, Rows]:
         values = (choose("ab"), choose("ab"), choose((None, 1, 2, 3, 4)), choose((1, 2, 3)), choose((0.5, 1.5)))
         return (*values, _EPOCH + datetime.timedelta(seconds=first_second + second))
 
-    made = {name: [("+I", row(place * 0.5)) for place in range(count)] for name in ("t", "u")}
+    made = {name: [("+I", row(index * 0.5)) for index in range(count)] for name in ("t", "u")}
     changes: list[Change] = []
-    for place in range(count):
-        known = row(place * 0.5)
+    for index in range(count):
+        known = row(index * 0.5)
         changes.append(("+I", known))
         if random_rows.random() < 0.3:
             changes.append(("-D", known))
-    updates = [("+U", row(place * 0.5)) for place in range(count)]
+    updates = [("+U", row(index * 0.5)) for index in range(count)]
     return {**made, "c": changes, "upserts": updates, "versions": [("+I", values) for _, values in updates]}
 
 
@@ -295,12 +295,12 @@ def test_what_only_moved_goes_on_in_another_backend(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CHANGED)
-def test_what_changed_is_refused_with_both(name: str) -> None:
+def test_what_changed_is_rejected_with_both(name: str) -> None:
     before, after, message = CHANGED[name]
     savepoint = saved(before)
-    with pytest.raises(StateError, match=message) as refusal:
+    with pytest.raises(StateError, match=message) as rejection:
         Query(after, TABLES, savepoint)
-    assert "is not that of this job" in str(refusal.value)
+    assert "is not that of this job" in str(rejection.value)
     # The query that has written it goes on.
     assert went_on(Query(before, TABLES, savepoint)) == undisturbed(before)
 
@@ -313,7 +313,7 @@ def legacy(calls: str, size: int = 4) -> str:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_windows_that_tell_early_results_are_the_same_or_refused(backend: str) -> None:
+def test_windows_that_tell_early_results_are_the_same_or_rejected(backend: str) -> None:
     """Results that were told stand in the state as they were."""
     before = legacy("SUM(v), COUNT(*)")
     savepoint = saved(before, backend, _EARLY)
@@ -360,7 +360,7 @@ def test_what_a_conflict_does_is_part_of_the_state() -> None:
         Query(text, TABLES, savepoint, wrap=materialized((0,), "error"))
 
 
-# The law, for random pairs of queries: starting one from the state of another is exact or refused.
+# The law, for random pairs of queries: starting one from the state of another is exact or rejected.
 
 _CALLS = (
     "SUM(v)",
@@ -451,22 +451,22 @@ _FAMILIES = ("grouped", "windowed", "in_sessions", "over", "over_values", "top",
 
 
 @pytest.mark.parametrize("family", _FAMILIES)
-def test_a_query_goes_on_exactly_from_the_state_of_another_one_or_is_refused(family: str) -> None:
+def test_a_query_goes_on_exactly_from_the_state_of_another_one_or_is_rejected(family: str) -> None:
     made = _Random(_FAMILIES.index(family))
     queries = [getattr(made, family)() for _ in range(16)]
     known = {text: undisturbed(text) for text in dict.fromkeys(queries)}
     states = {text: saved(text) for text in known}
-    exact = refused = 0
+    exact = rejected = 0
     for (before, state), (after, wanted) in product(states.items(), known.items()):
         try:
             query = Query(after, TABLES, state)
         except (StateError, Unclaimed):
-            refused += 1
+            rejected += 1
             continue
         assert went_on(query) == wanted, f"{before} -> {after}"
         exact += 1
     # Every query goes on from its own state; some of the others do, and some do not.
-    assert exact > len(known) and refused > len(known)
+    assert exact > len(known) and rejected > len(known)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -490,13 +490,13 @@ def test_state_without_a_description_goes_on_in_the_same_query(name: str) -> Non
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_state_without_a_description_is_refused_where_its_fields_are_not_those_of_the_query(backend: str) -> None:
+def test_state_without_a_description_is_rejected_where_its_fields_are_not_those_of_the_query(backend: str) -> None:
     savepoint = saved(grouped("SUM(v), COUNT(*)"), backend).without_meanings()
     with pytest.raises(StateError, match="has 3 fields, and this query keeps 1"):
         went_on(Query(grouped("COUNT(*)"), TABLES, savepoint, backend=backend))
-    texts = saved(grouped("COUNT(DISTINCT v)", source="c"), backend).without_meanings()
+    strings = saved(grouped("COUNT(DISTINCT v)", source="c"), backend).without_meanings()
     with pytest.raises(StateError, match="another query"):
-        went_on(Query(grouped("MAX(v)"), TABLES, texts, backend=backend))
+        went_on(Query(grouped("MAX(v)"), TABLES, strings, backend=backend))
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -535,8 +535,8 @@ def test_a_time_to_live_comes_and_goes(text: str, backend: str) -> None:
 
 
 def test_every_operator_with_state_says_what_it_means() -> None:
-    texts = [text for pair in MOVED.values() for text in pair]
-    for text in texts:
+    strings = [text for pair in MOVED.values() for text in pair]
+    for text in strings:
         query = Query(text, TABLES)
         query.feed(FIRST, AT_FIRST)
         savepoint = query.savepoint()

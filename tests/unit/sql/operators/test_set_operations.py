@@ -166,10 +166,10 @@ class Running:
 def test_state_moves_between_backends(is_anti: bool, rows: list[Any], signs: list[str], cut: int) -> None:
     """A row at a time in one go gives what two batches give with a restart on the other backend between them."""
     changes: list[Change] = []
-    for place, (row, sign) in enumerate(zip(rows, signs)):
-        changes.append(("+I" if place % 2 else "+U", row))
+    for index, (row, sign) in enumerate(zip(rows, signs)):
+        changes.append(("+I" if index % 2 else "+U", row))
         if sign:
-            changes.append((sign, rows[place // 2]))
+            changes.append((sign, rows[index // 2]))
     spec = join_of(is_anti)
     alone = Running(spec)
     wanted = [each for change in changes for each in alone.feed([change])]

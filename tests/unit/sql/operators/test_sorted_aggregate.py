@@ -43,7 +43,7 @@ KNOWN = {
     "SELECT k, v, SUM(v) OVER (PARTITION BY k ORDER BY v ROWS BETWEEN 2 PRECEDING AND CURRENT ROW) FROM t": _BOUNDED,
 }
 ANSWERED = [each for each in RECORDED["cases"] if "changes" in each and each["query"] not in KNOWN]
-REFUSED = [each for each in RECORDED["cases"] if "refused" in each and each["query"] not in KNOWN]
+REJECTED = [each for each in RECORDED["cases"] if "refused" in each and each["query"] not in KNOWN]
 
 
 @pytest.fixture(scope="module")
@@ -102,8 +102,8 @@ def folded_rows(given: list[Any]) -> list[Any]:
     return folded([(sign, tuple(row)) for sign, row in given])
 
 
-@pytest.mark.parametrize("case", REFUSED, ids=lambda case: case["query"])
-def test_what_flink_refuses(t_env: TableEnvironment, case: dict[str, Any]) -> None:
+@pytest.mark.parametrize("case", REJECTED, ids=lambda case: case["query"])
+def test_what_flink_rejects(t_env: TableEnvironment, case: dict[str, Any]) -> None:
     with pytest.raises(FunkeError, match=re.escape(case["refused"][:60])):
         t_env.explain_sql(case["query"])
 
@@ -119,16 +119,16 @@ def test_plans_say_what_flink_says(t_env: TableEnvironment, query: str) -> None:
 
 def over(is_rows: bool, calls: Sequence[tuple[str, int]], **more: Any) -> SortedOverAggregate:
     """Of rows with the key k, in the order of d."""
-    uses = [use(name, place) for name, place in calls]
-    results = [Column(f"r{place}", each.call.result) for place, each in enumerate(uses)]
+    uses = [use(name, index) for name, index in calls]
+    results = [Column(f"r{index}", each.call.result) for index, each in enumerate(uses)]
     columns = (*COLUMNS, *results)
     return SortedOverAggregate(columns, rows_of(COLUMNS), (0,), SortKey(2), is_rows, tuple(uses), **more)
 
 
-def use(name: str, place: int) -> BoundAggregate:
+def use(name: str, index: int) -> BoundAggregate:
     function = {each.name: each for each in RANKING}.get(name) or find_aggregate(name)
     assert function is not None
-    return BoundAggregate(bind_aggregate(function, [Argument(COLUMNS[place].type)]), (place,))
+    return BoundAggregate(bind_aggregate(function, [Argument(COLUMNS[index].type)]), (index,))
 
 
 class Model:
@@ -140,7 +140,7 @@ class Model:
 
     def change(self, sign: str, row: tuple[Any, ...]) -> list[Change]:
         rows = self._partitions.setdefault(row[0], [])
-        before = [(each, self._results(rows, place)) for place, each in enumerate(rows)]
+        before = [(each, self._results(rows, index)) for index, each in enumerate(rows)]
         own = next((at for at, each in enumerate(rows) if repr(each) == repr(row)), None)
         if sign == "+I":
             own = sum(by_value(each) <= by_value(row) for each in rows)
@@ -149,20 +149,20 @@ class Model:
             return []
         else:
             del rows[own]
-        after = [(each, self._results(rows, place)) for place, each in enumerate(rows)]
+        after = [(each, self._results(rows, index)) for index, each in enumerate(rows)]
         (before if sign == "+I" else after).insert(own, None)  # type: ignore[arg-type]
         changes: list[Change] = []
-        for place, (old, new) in enumerate(zip(before, after)):
-            if place == own:
+        for index, (old, new) in enumerate(zip(before, after)):
+            if index == own:
                 changes.append((sign, (*(new or old)[0], *(new or old)[1])))
             elif old != new:
                 changes += [("-U", (*old[0], *old[1])), ("+U", (*new[0], *new[1]))]
         return changes
 
-    def _results(self, rows: list[Any], place: int) -> tuple[Any, ...]:
-        value = by_value(rows[place])
+    def _results(self, rows: list[Any], index: int) -> tuple[Any, ...]:
+        value = by_value(rows[index])
         frame = [
-            each for other, each in enumerate(rows) if other <= place or (not self._is_rows and by_value(each) == value)
+            each for other, each in enumerate(rows) if other <= index or (not self._is_rows and by_value(each) == value)
         ]
         earlier = [by_value(each) for each in rows if by_value(each) < value]
         found = {"rank": len(earlier) + 1, "dense_rank": len({*earlier}) + 1}

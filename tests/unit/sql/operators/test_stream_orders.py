@@ -76,13 +76,13 @@ ROWS = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 5)), max_size=12)
 def run(spec: Any, batches: list[Any], restart: int | None = None) -> list[Any]:
     """What comes out of rows in batches, with the watermark that follows each."""
     harness, found = OperatorHarness(ColumnOperator(spec), keeps_columns=True), []
-    for place, (rows, watermark) in enumerate(batches):
+    for index, (rows, watermark) in enumerate(batches):
         if rows:
             times, values = zip(*rows)
             data = pa.record_batch([pa.array(times, pa.timestamp("ms")), pa.array(values, pa.int32())], ["ts", "v"])
             harness.operator.process_columns(ColumnBatch(data))
         harness.watermark(watermark)
-        if place == restart:
+        if index == restart:
             found += harness.elements()
             harness = OperatorHarness(ColumnOperator(spec), keeps_columns=True, restored=[harness.snapshot()])
     harness.end_input()

@@ -112,7 +112,7 @@ _ROWS = st.lists(st.tuples(_VALUES, _VALUES), max_size=6)
 _FILTERS = st.sampled_from(
     ["", "WHERE u.y > 1", "WHERE u.x = t.x", "WHERE u.y >= t.y", "WHERE u.x = t.y AND u.y <> t.x", "WHERE t.y IS NULL"]
 )
-_PLACES = st.sampled_from(["t.x", "t.y", "t.x + 1"])
+_RANKINGS = st.sampled_from(["t.x", "t.y", "t.x + 1"])
 
 
 @st.composite
@@ -125,7 +125,7 @@ def conditions(draw: st.DrawFn) -> str:
         return f"{negation}EXISTS (SELECT * FROM u {where})"
     if kind == "row":
         return f"(t.x, t.y) {negation}IN (SELECT u.x, u.y FROM u {where})"
-    return f"{draw(_PLACES)} {negation}IN (SELECT u.y FROM u {where})"
+    return f"{draw(_RANKINGS)} {negation}IN (SELECT u.y FROM u {where})"
 
 
 def of_sqlite(query: str, tables: dict[str, list[tuple[Any, ...]]]) -> list[tuple[Any, ...]]:

@@ -22,7 +22,7 @@ from tests.harness.sql_changelogs import folded
 
 RECORDED = json.loads((Path(__file__).parent / "reference_time_joins.json").read_text())
 ANSWERED = [each for each in RECORDED["cases"] if "changes" in each]
-REFUSED = [each for each in RECORDED["cases"] if "refused" in each]
+REJECTED = [each for each in RECORDED["cases"] if "refused" in each]
 JOIN = re.compile(r"(?:IntervalJoin|WindowJoin|(?<!\w)Join)\(.*\)")
 
 
@@ -72,8 +72,8 @@ def test_plans_say_what_flink_says(t_env: TableEnvironment, case: dict[str, Any]
     assert found == wanted != []
 
 
-@pytest.mark.parametrize("case", REFUSED, ids=lambda case: case["query"])
-def test_what_flink_refuses(t_env: TableEnvironment, case: dict[str, Any]) -> None:
+@pytest.mark.parametrize("case", REJECTED, ids=lambda case: case["query"])
+def test_what_flink_rejects(t_env: TableEnvironment, case: dict[str, Any]) -> None:
     with pytest.raises(Exception, match=re.escape(case["refused"])):
         t_env.explain_sql(case["query"])
 
@@ -113,7 +113,7 @@ def test_where_behind_a_join_of_the_table_api_bounds_it(t_env: TableEnvironment)
     assert "WindowAggregate(window=[TUMBLE(time_col=[us]" in text and "IntervalJoin(" in text
 
 
-def test_a_third_bound_from_outside_is_refused_if_times_go_on(t_env: TableEnvironment) -> None:
+def test_a_third_bound_from_outside_is_rejected_if_times_go_on(t_env: TableEnvironment) -> None:
     """It makes the join a regular one, whose result has no times."""
     pairs = "SELECT a.ts, b.ts AS us FROM a, b WHERE a.k = b.k AND a.ts BETWEEN b.ts - INTERVAL '4' SECOND AND b.ts"
     text = f"SELECT ts, us FROM ({pairs}) WHERE ts > us - INTERVAL '2' SECOND"

@@ -58,10 +58,10 @@ RESULTS = (
 )
 
 
-def use(name: str, *places: int) -> BoundAggregate:
+def use(name: str, *indexes: int) -> BoundAggregate:
     function = find_aggregate(name)
     assert function is not None
-    return BoundAggregate(bind_aggregate(function, [Argument(INPUTS[each].type) for each in places]), places)
+    return BoundAggregate(bind_aggregate(function, [Argument(INPUTS[each].type) for each in indexes]), indexes)
 
 
 def aggregation(windows: Windows, is_event_time: bool = True) -> WindowAggregate:
@@ -146,7 +146,7 @@ def test_windows_are_those_of_a_row_by_row_model(
     found: list[tuple[Any, ...]] = []
     subtasks = [harness_of(spec, parallelism=parallelism, subtask=each, backend=first) for each in range(parallelism)]
     watermark = -100
-    for place, (rows, reached) in enumerate(batches):
+    for index, (rows, reached) in enumerate(batches):
         for row in rows:
             model.row(*row)
         for start in range(0, len(rows), cut):
@@ -157,7 +157,7 @@ def test_windows_are_those_of_a_row_by_row_model(
         model.watermark(watermark)
         for each in subtasks:
             each.watermark(watermark)
-        if restart and place == 1:
+        if restart and index == 1:
             found += [row for each in subtasks for row in results_of(each)]
             snapshots = [each.snapshot() for each in subtasks]
             for each in subtasks:
@@ -344,7 +344,7 @@ def test_functions_of_users_that_cannot_be_put_together(
     harness.close()
 
 
-def test_windows_without_a_watermark_are_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_windows_without_a_watermark_are_reported(caplog: pytest.LogCaptureFixture) -> None:
     """As those of streams: after ten seconds in the log, and by a metric that `funke status` reads."""
     harness = harness_of(aggregation(TumblingWindows(5)))
     for second in range(0, 30, 5):

@@ -40,7 +40,7 @@ IN_BATCHES = [
     # Whose clock is another.
     if "pt DESC" not in each["query"]
 ]
-REFUSED = [each for each in RECORDED["cases"] if "refused" in each]
+REJECTED = [each for each in RECORDED["cases"] if "refused" in each]
 
 
 def environment(folder: Path, settings: EnvironmentSettings) -> TableEnvironment:
@@ -96,8 +96,8 @@ def test_what_has_no_windows_changes_as_rows_come(t_env: TableEnvironment, case:
     assert sorted(folded(kept)) == sorted(folded([(sign, tuple(row)) for sign, row in case["changes"]]))
 
 
-@pytest.mark.parametrize("case", REFUSED, ids=lambda case: case["query"])
-def test_what_flink_refuses(t_env: TableEnvironment, case: dict[str, Any]) -> None:
+@pytest.mark.parametrize("case", REJECTED, ids=lambda case: case["query"])
+def test_what_flink_rejects(t_env: TableEnvironment, case: dict[str, Any]) -> None:
     wanted = case["refused"].split("Exception: ", 1)[1]
     if wanted.startswith("Processing time"):
         # Windows of the clock tell their first rows as they change.
@@ -195,11 +195,11 @@ class RowByRow:
         self._watermark = watermark
         for window in [each for each in self._open if each[2] - 1 <= watermark]:
             rows = self._open.pop(window)
-            rows = sorted(rows[::-1] if self._spec.keeps_last else rows, key=self._place)
+            rows = sorted(rows[::-1] if self._spec.keeps_last else rows, key=self._index)
             numbered = list(enumerate(rows, 1))[self._spec.first - 1 : self._spec.last]
             self.results += [(*row, number) if self._spec.has_number else row for number, row in numbered]
 
-    def _place(self, row: Any) -> Any:
+    def _index(self, row: Any) -> Any:
         # Rising: NULL, numbers, NaN; falling the other way round.
         value, direction = VALUES.index(row[3]), 1 if self._spec.order[0].is_ascending else -1
         return direction * value
@@ -247,7 +247,7 @@ def test_first_rows_are_those_of_a_row_by_row_model(
     watermark, number, late = -1, 0, 0
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(window_rank, "_FEW_ROWS", most)
-        for place, (drawn, reached) in enumerate(batches):
+        for index, (drawn, reached) in enumerate(batches):
             rows = [(*each, number + at) for at, each in enumerate(drawn)]
             number += len(rows)
             for row in rows:
@@ -255,7 +255,7 @@ def test_first_rows_are_those_of_a_row_by_row_model(
             for start in range(0, len(rows), cut):
                 for subtask, part in enumerate(dealt(rows[start : start + cut], parallelism)):
                     subtasks[subtask].operator.process_columns(batch_of(part))
-            if place == restart:
+            if index == restart:
                 found += [row for each in subtasks for row in rows_of(each)]
                 late += sum(each.operator.metrics()["numLateRecordsDropped"] for each in subtasks)
                 snapshots = [each.snapshot() for each in subtasks]

@@ -1,4 +1,4 @@
-"""Statements that the reference accepts are read; those that it rejects are refused at the same place.
+"""Statements that the reference accepts are read; those that it rejects are rejected at the same place.
 
 `accepted.sql` has statements with an empty line between them. `rejected.sql` has, before each, the line and column
 that Flink's own parser names.
@@ -37,8 +37,8 @@ def test_an_accepted_statement_is_read(text):
     assert parse(f"\n  {text}\n;\n") == [statement]
 
 
-@pytest.mark.parametrize(("place", "text"), REJECTED)
-def test_a_rejected_statement_is_refused_at_its_place(place, text):
+@pytest.mark.parametrize(("position", "text"), REJECTED)
+def test_a_rejected_statement_is_rejected_at_its_position(position, text):
     with pytest.raises(SqlParserError) as caught:
         parse(text)
-    assert f"{caught.value.line}:{caught.value.column}" == place
+    assert f"{caught.value.line}:{caught.value.column}" == position

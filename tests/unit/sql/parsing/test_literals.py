@@ -95,13 +95,13 @@ def test_a_sign_is_a_call():
         "1" * 39,
     ],
 )
-def test_a_constant_that_means_nothing_is_refused(text):
-    place = f"From line 1, column 1 to line 1, column {len(text)}: "
-    with pytest.raises(SqlValidationError, match=rf"SQL validation failed\. {place}"):
+def test_a_constant_that_means_nothing_is_rejected(text):
+    position = f"From line 1, column 1 to line 1, column {len(text)}: "
+    with pytest.raises(SqlValidationError, match=rf"SQL validation failed\. {position}"):
         parse_expression(text)
 
 
 @pytest.mark.parametrize("text", ["INTERVAL a DAY TO HOUR", "INTERVAL '1' HOUR TO DAY", "U&'\\zz'"])
-def test_what_is_no_constant_is_refused(text):
+def test_what_is_no_constant_is_rejected(text):
     with pytest.raises(SqlParserError, match=r"SQL parse failed\. .* at line 1, column \d+"):
         parse_expression(text)

@@ -11,46 +11,46 @@ from funke.engine.sql.parsing import parse, parse_expression
 from funke.engine.sql.syntax.position import Position
 
 
-def refusal(text):
+def rejection(text):
     with pytest.raises(SqlParserError) as caught:
         parse(text)
     return caught.value
 
 
 def test_an_error_has_the_words_of_the_reference():
-    error = refusal("SELECT FROM t")
+    error = rejection("SELECT FROM t")
     assert str(error) == "SQL parse failed. Incorrect syntax near the keyword 'FROM' at line 1, column 8."
     assert (error.line, error.column) == (1, 8)
     assert isinstance(error, FunkeError)
 
 
 def test_lines_and_columns_count_from_one():
-    error = refusal("SELECT a,\n  b,\n\tWHERE")
+    error = rejection("SELECT a,\n  b,\n\tWHERE")
     assert str(error) == "SQL parse failed. Incorrect syntax near the keyword 'WHERE' at line 3, column 2."
 
 
-def test_the_end_is_a_place_too():
-    assert str(refusal("SELECT a FROM")) == 'Encountered "<EOF>" at line 1, column 13.'
+def test_the_end_is_a_position_too():
+    assert str(rejection("SELECT a FROM")) == 'Encountered "<EOF>" at line 1, column 13.'
 
 
 def test_what_is_no_token_is_a_lexical_error():
     lexical = "SQL parse failed. Lexical error at line 1, column"
-    assert str(refusal("SELECT a # b")) == f'{lexical} 10.  Encountered: "#" (35), after : ""'
-    assert str(refusal("SELECT `abc")) == f'{lexical} 12.  Encountered: <EOF> after : "`abc"'
-    assert str(refusal('SELECT "a"')) == r'SQL parse failed. Encountered "\"" at line 1, column 8.'
-    assert str(refusal("SELECT 'abc")) == 'SQL parse failed. Encountered "\'" at line 1, column 8.'
+    assert str(rejection("SELECT a # b")) == f'{lexical} 10.  Encountered: "#" (35), after : ""'
+    assert str(rejection("SELECT `abc")) == f'{lexical} 12.  Encountered: <EOF> after : "`abc"'
+    assert str(rejection('SELECT "a"')) == r'SQL parse failed. Encountered "\"" at line 1, column 8.'
+    assert str(rejection("SELECT 'abc")) == 'SQL parse failed. Encountered "\'" at line 1, column 8.'
 
 
 def test_an_operator_without_an_operand_is_what_is_wrong():
-    assert str(refusal("SELECT a\nWHERE")).endswith('Encountered "WHERE" at line 2, column 1.')
-    assert str(refusal("SELECT a > FROM t")).endswith('Encountered "> FROM" at line 1, column 10.')
-    assert str(refusal("SELECT a LIKE FROM t")).endswith(
+    assert str(rejection("SELECT a\nWHERE")).endswith('Encountered "WHERE" at line 2, column 1.')
+    assert str(rejection("SELECT a > FROM t")).endswith('Encountered "> FROM" at line 1, column 10.')
+    assert str(rejection("SELECT a LIKE FROM t")).endswith(
         "Incorrect syntax near the keyword 'LIKE' at line 1, column 10."
     )
 
 
 def test_an_error_travels():
-    error = refusal("SELECT")
+    error = rejection("SELECT")
     copy = pickle.loads(pickle.dumps(error))
     assert (str(copy), copy.line, copy.column) == (str(error), error.line, error.column)
 
@@ -82,7 +82,7 @@ def test_equality_does_not_look_at_positions():
 
 
 @pytest.mark.parametrize(
-    ("text", "place"),
+    ("text", "position"),
     [
         ("a", "At line 1, column 1"),
         ("abc", "From line 1, column 1 to line 1, column 3"),
@@ -94,13 +94,13 @@ def test_equality_does_not_look_at_positions():
         ("NOT ab", "From line 1, column 1 to line 1, column 6"),
     ],
 )
-def test_an_expression_knows_where_it_ends(text, place):
-    assert parse_expression(text).position.place == place
+def test_an_expression_knows_where_it_ends(text, position):
+    assert parse_expression(text).position.location == position
 
 
-def test_parts_of_a_name_have_places():
+def test_parts_of_a_name_have_positions():
     name = parse_expression("orders.`id`")
-    assert [each.place for each in name.places] == [
+    assert [each.location for each in name.positions] == [
         "From line 1, column 1 to line 1, column 6",
         "From line 1, column 8 to line 1, column 11",
     ]

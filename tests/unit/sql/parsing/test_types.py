@@ -60,7 +60,7 @@ def test_a_type_is_read(text, data_type):
     ("text", "column"),
     [("DECIMAL(5, 6)", 8), ("ARRAY<INT", 9), ("INT INT", 5), ("VARCHAR(0)", 8), ("MAP<INT>", 8)],
 )
-def test_what_is_no_type_is_refused(text, column):
+def test_what_is_no_type_is_rejected(text, column):
     with pytest.raises(SqlParserError) as caught:
         parse_type(text)
     assert (caught.value.line, caught.value.column) == (1, column)

@@ -16,7 +16,7 @@ import pytest
 from funke.common import Row
 from funke.engine.sql import plan
 from funke.engine.sql.binding.relations import Relation
-from funke.engine.sql.meaning.column_texts import ColumnTexts
+from funke.engine.sql.meaning.column_strings import ColumnStrings
 from funke.engine.sql.operators import loaded
 from funke.engine.sql.parsing import parse
 from funke.engine.sql.plan.changelogs.changes import ALL_KINDS, ChangeSettings
@@ -214,12 +214,12 @@ def _check_columns(node: PlanNode) -> None:
 
 
 def _check_state(node: PlanNode) -> None:
-    texts = ColumnTexts()
+    strings = ColumnStrings()
     whole = node.phases()[-1] is node
     if whole and node.inputs:
-        assert all(node.column_text(texts, index) for index in range(len(node.columns)))
-        list(node.row_conditions(texts))
-        meaning = node.state_meaning(texts)
+        assert all(node.column_text(strings, index) for index in range(len(node.columns)))
+        list(node.row_conditions(strings))
+        meaning = node.state_meaning(strings)
         assert meaning is None or node.state_name
     assert node.state_version >= 1
     detached = node.detached()

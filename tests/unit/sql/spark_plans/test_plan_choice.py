@@ -34,7 +34,7 @@ def batch_section(t_env: TableEnvironment, query: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("query", "told"),
+    ("query", "reported"),
     [
         (
             "SELECT id + 1 FROM (SELECT name, MAX(id) AS id FROM files GROUP BY name)",
@@ -73,8 +73,8 @@ def batch_section(t_env: TableEnvironment, query: str) -> list[str]:
         ),
     ],
 )
-def test_explain_tells_who_computes_and_why(t_env: TableEnvironment, query: str, told: str) -> None:
-    assert batch_section(t_env, query) == [told]
+def test_explain_shows_who_computes_and_why(t_env: TableEnvironment, query: str, reported: str) -> None:
+    assert batch_section(t_env, query) == [reported]
 
 
 def test_spark_computes_up_to_the_last_exchange(t_env: TableEnvironment) -> None:

@@ -69,12 +69,12 @@ def test_sorted_groups_are_those_of_a_stream(rows: list[Any], sizes: list[int]) 
 
 def cut(columns: tuple[Column, ...], rows: list[Any], sizes: list[int]) -> Iterator[ColumnBatch]:
     """Rows in batches of these sizes, over and over again."""
-    place = 0
+    index = 0
     for size in itertools.cycle(sizes):
-        if place >= len(rows):
+        if index >= len(rows):
             return
-        yield from to_batches(columns, rows[place : place + size])
-        place += size
+        yield from to_batches(columns, rows[index : index + size])
+        index += size
 
 
 def test_pandas_sees_all_rows_of_a_group() -> None:

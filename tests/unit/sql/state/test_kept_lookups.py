@@ -33,11 +33,13 @@ def take_back(kept, rows, now_ms=0):
 
 
 ids = st.one_of(st.none(), st.integers(0, 2))
-texts = st.sampled_from([None, "", "a"])
+strings = st.sampled_from([None, "", "a"])
 steps = st.lists(
     st.one_of(
-        st.tuples(st.just("add"), st.lists(st.tuples(ids, texts, st.lists(st.integers(0, 9), max_size=3)), min_size=1)),
-        st.tuples(st.just("take back"), st.lists(st.tuples(ids, texts), min_size=1)),
+        st.tuples(
+            st.just("add"), st.lists(st.tuples(ids, strings, st.lists(st.integers(0, 9), max_size=3)), min_size=1)
+        ),
+        st.tuples(st.just("take back"), st.lists(st.tuples(ids, strings), min_size=1)),
         st.tuples(st.just("move"), st.none()),
     ),
     max_size=8,

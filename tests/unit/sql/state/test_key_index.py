@@ -65,7 +65,7 @@ def test_integers_may_come_as_an_array() -> None:
     assert index.find(np.array([5, 1])).tolist() == [4, -1]
 
 
-def test_texts_may_be_removed_as_a_column(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_strings_may_be_removed_as_a_column(monkeypatch: pytest.MonkeyPatch) -> None:
     for form in ("none", "compiled"):
         use_form(form, monkeypatch)
         index, keys = KeyIndex(), TextKeys(pa.array(["a", "b\0", "c"]))

@@ -40,14 +40,14 @@ def test_rows_are_sorted_as_their_values_are(kind: str, second: str, data: st.Da
     rows = data.draw(
         st.lists(st.tuples(*(st.none() | VALUES[each] for each in (kind, second))), min_size=1, max_size=8)
     )
-    order = tuple(SortKey(place, data.draw(st.booleans()), data.draw(st.booleans())) for place in (0, 1))
+    order = tuple(SortKey(index, data.draw(st.booleans()), data.draw(st.booleans())) for index in (0, 1))
     batch = batch_of(inserts(rows), columns).data
     if data.draw(st.booleans()):
         rows, batch = rows[1:], batch.slice(1)
     found = OrderWords(batch.schema, order)
-    words, texts = found.of(batch)
+    words, strings = found.of(batch)
     lines = words.reshape(len(rows), found.count).tolist()
-    own = [(*line, b"" if texts is None else texts[place].as_py()) for place, line in enumerate(lines)]
+    own = [(*line, b"" if strings is None else strings[index].as_py()) for index, line in enumerate(lines)]
     wanted = sort_tuples(batch, order)
     assert [[_compared(left, right) for right in own] for left in own] == [
         [_compared(left, right) for right in wanted] for left in wanted

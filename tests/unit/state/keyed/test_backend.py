@@ -190,7 +190,7 @@ def test_several_states_of_one_key_do_not_mix() -> None:
     assert backend.get_state(ValueStateDescriptor("other", Types.INT())).value() is None
 
 
-def test_asking_again_gives_the_same_state_and_another_kind_is_refused() -> None:
+def test_asking_again_gives_the_same_state_and_another_kind_is_rejected() -> None:
     backend = backend_at()
     backend.get_state(VALUE).update(1)
     assert backend.get_state(ValueStateDescriptor("value", Types.INT())).value() == 1

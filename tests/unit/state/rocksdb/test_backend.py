@@ -92,7 +92,7 @@ def test_rows_are_taken_apart(group: int, number: int, namespace: Any, key: Any)
 
 
 @pytest.mark.parametrize("has_cache", [True, False])
-def test_keys_that_only_python_tells_apart_have_state_of_their_own(has_cache: bool) -> None:
+def test_keys_that_only_python_distinguishes_have_state_of_their_own(has_cache: bool) -> None:
     keys = [1, 1.0, True, 1.5, math.nan, (1, 2.5), (1.0,), frozenset({1}), {"a": 1}, [1], Row(1, 2), Row(x=1), b"1"]
     backend = new_backend()
     state = backend.get_state(VALUE)
@@ -115,7 +115,7 @@ def test_keys_that_only_python_tells_apart_have_state_of_their_own(has_cache: bo
     assert len(list(again.get_state(VALUE).table.items())) == len(keys) - 1
 
 
-def test_what_a_function_changes_in_place_is_not_changed_in_the_state() -> None:
+def test_what_a_function_mutates_is_not_changed_in_the_state() -> None:
     backend = new_backend()
     backend.set_current_key("k")
     value, elements, entries = backend.get_state(VALUE), backend.get_state(LIST), backend.get_state(MAP)
@@ -269,7 +269,7 @@ def test_the_backend_in_memory_has_no_files() -> None:
             make().restore_native(["x"], range(128))
 
 
-def test_a_folder_that_is_no_snapshot_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_is_no_snapshot_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(StateError, match="is not a snapshot of RocksDB state"):
         new_backend().restore_native([str(tmp_path)], range(128))
 
@@ -301,7 +301,7 @@ def test_what_a_killed_attempt_left_behind_is_removed(tmp_path: Path) -> None:
     assert not os.path.exists(own or "")
 
 
-def test_working_files_stand_in_the_slots_folder_unless_there_is_another_place() -> None:
+def test_working_files_are_in_the_slots_folder_unless_another_is_set() -> None:
     choice = BackendChoice("rocksdb").within("/slot")
     assert (choice.folder_for("job", "op", 0, 0) or "").startswith("/slot/")
     configured = BackendChoice("rocksdb", local_directories=("/fast",)).within("/slot")

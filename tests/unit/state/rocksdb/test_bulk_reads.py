@@ -141,19 +141,19 @@ def test_the_memory_of_an_object_is_estimated(make: Callable[[], Any], least: in
 @given(st.lists(KEYS, min_size=1, max_size=20), st.binary(max_size=5))
 def test_rows_of_many_keys_are_those_of_each(keys: list[Any], namespace: bytes) -> None:
     key_groups, stored = KeyGroups(128), storage_keys(keys)
-    rows, places, groups, _ = encode_rows(stored, key_groups, 3, namespace)
-    assert rows == sorted(rows) and sorted(places) == list(range(len(keys)))
-    for row, place in zip(rows, places):
-        group = group_of(stored[place], key_groups)
-        assert row == row_prefix(group, 3, namespace) + encode_key(stored[place]) and group in groups
+    rows, indexes, groups, _ = encode_rows(stored, key_groups, 3, namespace)
+    assert rows == sorted(rows) and sorted(indexes) == list(range(len(keys)))
+    for row, index in zip(rows, indexes):
+        group = group_of(stored[index], key_groups)
+        assert row == row_prefix(group, 3, namespace) + encode_key(stored[index]) and group in groups
 
 
 @given(st.lists(st.integers(-(1 << 63), (1 << 63) - 1), min_size=1, max_size=20))
 def test_rows_of_integers_are_those_of_each(keys: list[int]) -> None:
-    rows, places, _, has_buckets = encode_rows(keys, KeyGroups(100), 0, b"")
+    rows, indexes, _, has_buckets = encode_rows(keys, KeyGroups(100), 0, b"")
     assert not has_buckets and rows == sorted(rows)
-    for row, place in zip(rows, places):
-        assert row == row_prefix(KeyGroups(100).of(keys[place]), 0, b"") + encode_key(keys[place])
+    for row, index in zip(rows, indexes):
+        assert row == row_prefix(KeyGroups(100).of(keys[index]), 0, b"") + encode_key(keys[index])
 
 
 @given(STORED)

@@ -128,7 +128,7 @@ def test_an_empty_file_is_truncated() -> None:
         SnapshotReader(io.BytesIO(b""), "x")
 
 
-def test_a_file_of_a_later_format_is_refused() -> None:
+def test_a_file_of_a_later_format_is_rejected() -> None:
     data = bytearray(written()[0])
     data[8] = 9
     with pytest.raises(StateError, match=r"has format 9.0, and this version of Funke reads 1.0"):
@@ -156,7 +156,7 @@ def test_state_of_a_class_that_is_gone_names_the_operator() -> None:
         SnapshotReader(out, "x").own("parse")
 
 
-def test_state_that_cannot_be_pickled_is_told() -> None:
+def test_state_that_cannot_be_pickled_is_reported() -> None:
     import threading
 
     with pytest.raises(StateError, match="cannot be serialised"):

@@ -35,7 +35,7 @@ def test_rows_in_columns_are_counted_one_by_one() -> None:
     assert {each.name: each.entries for each in sizes.all()} == {"right-rows": 60, "left-rows": 30}
 
 
-def test_states_that_share_a_piece_are_told_apart_by_some_of_their_entries() -> None:
+def test_states_that_share_a_piece_are_distinguished_by_some_of_their_entries() -> None:
     sizes = StateSizes()
     windows = {table("sums", number, "reducing"): {f"key {number}": bytes([number]) * 1000} for number in range(50)}
     small = {table("seen"): {f"key {number}": True for number in range(500)}}

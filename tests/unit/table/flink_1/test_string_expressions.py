@@ -1,4 +1,4 @@
-"""Texts in the place of expressions, as programs of Flink 1.x write them: what they mean, and what is refused."""
+"""Texts in the place of expressions, as programs of Flink 1.x write them: what they mean, and what is rejected."""
 
 from __future__ import annotations
 
@@ -280,14 +280,14 @@ def table(t_env: TableEnvironment) -> Table:
         ),
     ],
 )
-def test_steps_with_texts(
+def test_steps_with_strings(
     table: Table, by_text: Callable[[Table], Table], by_objects: Callable[[Table], Table]
 ) -> None:
     assert str(by_text(table).get_resolved_schema()) == str(by_objects(table).get_resolved_schema())
     assert by_text(table).explain() == by_objects(table).explain()
 
 
-def test_joins_with_texts(t_env: TableEnvironment, table: Table) -> None:
+def test_joins_with_strings(t_env: TableEnvironment, table: Table) -> None:
     right = t_env.from_elements([(1, "x")], ["d", "e"])
     left = table.select("a, b")
     for join in (left.join, left.left_outer_join, left.right_outer_join, left.full_outer_join):

@@ -77,8 +77,8 @@ def test_types_that_only_files_have(column: Any) -> None:
 def test_a_slice_hashes_only_what_it_shows() -> None:
     column = pa.array([1, None, -1, 2, None])
     assert hash_columns([column.slice(1, 3)], [None]).tolist() == [stable_hash(key) for key in (None, -1, 2)]
-    texts = pa.array(["a", "b", None, "c"])
-    assert hash_columns([texts.slice(2)], [None]).tolist() == [stable_hash(None), stable_hash("c")]
+    strings = pa.array(["a", "b", None, "c"])
+    assert hash_columns([strings.slice(2)], [None]).tolist() == [stable_hash(None), stable_hash("c")]
 
 
 def test_an_empty_batch_has_no_groups() -> None:

@@ -22,25 +22,25 @@ PAIR = T.ROW_NAMED(["a", "b"], [T.STRING(), T.INT()])
         (T.INT(), 1.5, "1.5 becomes 1"),
         (T.INT(), 2**31, "2147483648 becomes -2147483648"),
         (T.BOOLEAN(), 5, "5 becomes True"),
-        (T.INT(), "a", "'a' is refused"),
-        (T.STRING(), 1, "1 is refused"),
+        (T.INT(), "a", "'a' is rejected"),
+        (T.STRING(), 1, "1 is rejected"),
         (T.TUPLE([T.INT(), T.INT()]), (1, 2, 3), "(1, 2, 3) becomes (1, 2)"),
         (T.TUPLE([T.INT(), T.INT()]), (1, 2.5), "(1, 2.5) becomes (1, 2)"),
-        (T.TUPLE([T.INT(), T.INT()]), (1,), "(1,) is refused"),
+        (T.TUPLE([T.INT(), T.INT()]), (1,), "(1,) is rejected"),
         (PAIR, ("x", 1), "('x', 1) becomes Row(a='x', b=1)"),
         (PAIR, {"a": "x", "b": 1}, "{'a': 'x', 'b': 1} becomes Row(a='x', b=1)"),
         (PAIR, Row(b=1.5, a="x"), "Row(b=1.5, a='x') becomes Row(a='x', b=1)"),
         (PAIR, Row(a="x", b=1, c=2), "Row(a='x', b=1, c=2) becomes Row(a='x', b=1)"),
         (T.LIST(T.INT()), [1, 2.5], "[1, 2.5] becomes [1, 2]"),
         (T.MAP(T.STRING(), T.INT()), {"a": 1.5}, "{'a': 1.5} becomes {'a': 1}"),
-        (T.STRING(), list(range(100)), f"{str(list(range(100)))[:77]}... is refused"),
+        (T.STRING(), list(range(100)), f"{str(list(range(100)))[:77]}... is rejected"),
     ],
     ids=repr,
 )
-def test_a_mismatch_is_told_with_what_becomes_of_it(type_info: TypeInformation, value: Any, text: str) -> None:
+def test_a_mismatch_is_reported_with_what_becomes_of_it(type_info: TypeInformation, value: Any, text: str) -> None:
     mismatch = mismatch_of(type_info, value)
     assert mismatch is not None and mismatch.text == text
-    assert mismatch.is_refused == text.endswith("is refused")
+    assert mismatch.is_rejected == text.endswith("is rejected")
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ FACTORS = (0.5, 0.1, 0.01, 1 / 3, 1 / 1024, 2.0**-20, 1e-9, 1e9, 1e300)
 START = datetime.datetime(2024, 3, 1)
 SIDE = 64
 COUNT = SIDE * SIDE
-TEXTS = {f"{prefix}N": lambda n, prefix=prefix: f"{prefix}{n}" for prefix in PREFIXES}
+STRINGS = {f"{prefix}N": lambda n, prefix=prefix: f"{prefix}{n}" for prefix in PREFIXES}
 PADDED = {f"{prefix}0000N": lambda n, prefix=prefix: f"{prefix}{n:08}" for prefix in PREFIXES}
 INTEGERS = {f"{step} N": lambda n, step=step: n * step for step in STEPS}
 FLOATS = {f"{factor} N": lambda n, factor=factor: n * factor for factor in FACTORS}
@@ -72,7 +72,7 @@ OTHERS: dict[str, Callable[[int], Any]] = {
     "bytes": lambda n: n.to_bytes(8, "big"),
     "bytes in front": lambda n: n.to_bytes(8, "little"),
 }
-FAMILIES: dict[str, Callable[[int], Any]] = {**TEXTS, **PADDED, **INTEGERS, **FLOATS, **OTHERS}
+FAMILIES: dict[str, Callable[[int], Any]] = {**STRINGS, **PADDED, **INTEGERS, **FLOATS, **OTHERS}
 
 
 def chi_square_score(counts: list[int]) -> float:
@@ -124,8 +124,8 @@ def test_the_bits_of_a_key_change_every_bit_of_its_group() -> None:
         for bit in (0, 7, 31, 55):
             first, second = key_groups.of_each([each.to_bytes(8, "big") for each in (key, key ^ 1 << bit)])
             changed = first ^ second
-            changes.update((bit, place) for place in range(7) if changed >> place & 1)
-    assert all(800 < changes[place] < 1200 for place in itertools.product((0, 7, 31, 55), range(7)))
+            changes.update((bit, index) for index in range(7) if changed >> index & 1)
+    assert all(800 < changes[index] < 1200 for index in itertools.product((0, 7, 31, 55), range(7)))
 
 
 @pytest.mark.parametrize("key_hash", [FIRST_KEY_HASH, NEWEST_KEY_HASH])
@@ -151,5 +151,5 @@ def test_groups_of_a_list_are_the_groups_of_its_keys(keys: list[Any], key_hash: 
     for max_parallelism in (128, 7):
         key_groups = KeyGroups(max_parallelism, key_hash)
         assert key_groups.of_each(keys) == [key_groups.of(key) for key in keys]
-        texts = list(map(str, keys))
-        assert key_groups.of_each(texts) == [key_groups.of(text) for text in texts]
+        strings = list(map(str, keys))
+        assert key_groups.of_each(strings) == [key_groups.of(text) for text in strings]

@@ -12,7 +12,7 @@ from funke.engine.types.logical.sql_text import from_sql_text, to_full_sql_text,
 from funke.engine.types.logical.time_types import ZonedTimestampType
 
 # The text that DESCRIBE shows, the long text (None: the same), the type.
-TEXTS = [
+STRINGS = [
     ("BOOLEAN", None, DataTypes.BOOLEAN()),
     ("TINYINT", None, DataTypes.TINYINT()),
     ("INT NOT NULL", None, DataTypes.INT(False)),
@@ -54,7 +54,7 @@ TEXTS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "full", "data_type"), TEXTS)
+@pytest.mark.parametrize(("text", "full", "data_type"), STRINGS)
 def test_both_ways(text: str, full: str | None, data_type: DataType) -> None:
     assert to_sql_text(data_type) == text
     assert to_full_sql_text(data_type) == (full or text)

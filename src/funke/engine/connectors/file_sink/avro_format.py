@@ -61,7 +61,7 @@ class AvroParquetBulkFormat(BulkFormat):
     schema: str
 
     def __post_init__(self) -> None:
-        """Refuses a schema that has no columns, where it is written."""
+        """Rejects a schema that has no columns, where it is written."""
         AvroColumns(self.schema)
 
     def create_writer(self, stream: IO[bytes], input_type: TypeInformation | None) -> BulkWriter:

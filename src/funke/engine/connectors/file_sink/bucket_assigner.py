@@ -71,7 +71,7 @@ class DateTimeBucketAssigner(BucketAssigner):
     zone_id: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuses a pattern or zone that does not exist, where it is written."""
+        """Rejects a pattern or zone that does not exist, where it is written."""
         compile_date_pattern(self.pattern)
         find_zone(self.zone_id)
 

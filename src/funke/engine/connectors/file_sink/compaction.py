@@ -40,7 +40,7 @@ class CompactStrategy:
     num_threads: int = 1
 
     def __post_init__(self) -> None:
-        """Refuses a strategy under which files would wait for ever."""
+        """Rejects a strategy under which files would wait for ever."""
         if self.num_checkpoints <= 0 and self.size_threshold < 0:
             raise ConfigurationError("a compact strategy needs a number of checkpoints or a size threshold")
         if self.num_threads < 1:
@@ -105,7 +105,7 @@ class IdenticalCompactor(Compactor):
     """Keeps a file as it is, and fails for more than one."""
 
     def compact(self, files: list[PendingFile], storage: Storage, target: IO[bytes]) -> None:
-        """Refuses: a single file is not copied."""
+        """Rejects: a single file is not copied."""
         raise SinkError(
             f"the identical file compactor takes one file at a time, and there are {len(files)} to compact; use "
             "concat_file_compactor() for text, record_wise_file_compactor() for other formats"

@@ -111,7 +111,7 @@ def row_writer(row_type: RowTypeInfo | TupleTypeInfo, dialect: CsvDialect) -> Te
 
 
 def check_nesting(row_type: RowTypeInfo) -> None:
-    """Refuses what lies deeper than fields of a nested row and elements of an array: they share one separator."""
+    """Rejects what lies deeper than fields of a nested row and elements of an array: they share one separator."""
     for name, field_type in zip(row_type.get_field_names(), row_type.get_field_types(), strict=True):
         for inner in _types_within(field_type):
             if isinstance(inner, (RowTypeInfo, TupleTypeInfo, *ARRAYS)):

@@ -34,7 +34,7 @@ class SimpleStringEncoder(Encoder):
     charset: str = "UTF-8"
 
     def __post_init__(self) -> None:
-        """Refuses a charset that does not exist, where it is written."""
+        """Rejects a charset that does not exist, where it is written."""
         try:
             codecs.lookup(self.charset)
         except LookupError:

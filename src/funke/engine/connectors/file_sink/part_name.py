@@ -21,7 +21,7 @@ class OutputFileConfig:
     suffix: str = ""
 
     def __post_init__(self) -> None:
-        """Refuses None, which would appear in file names as a word."""
+        """Rejects None, which would appear in file names as a word."""
         if not isinstance(self.prefix, str) or not isinstance(self.suffix, str):
             raise ConfigurationError(
                 f"prefix and suffix of part files must be text, got {self.prefix!r}, {self.suffix!r}"

@@ -22,7 +22,7 @@ class RollingPolicy:
     is_on_checkpoint: bool = False
 
     def __post_init__(self) -> None:
-        """Refuses limits that can never or always be exceeded."""
+        """Rejects limits that can never or always be exceeded."""
         limits = (self.part_size, self.rollover_interval_ms, self.inactivity_interval_ms)
         if min(limits) <= 0:
             raise ConfigurationError(f"part size and intervals of a rolling policy must be positive, got {limits}")

@@ -14,7 +14,7 @@ from funke.engine.connectors.jdbc.database import Database
 from funke.engine.connectors.jdbc.sink import BatchSettings, Connection
 from funke.engine.connectors.jdbc.statements import Statements, Work
 from funke.engine.connectors.sink import Committer, Sink, SinkWriter, WriterContext
-from funke.engine.connectors.staging import StagedData, Stager
+from funke.engine.connectors.staging import StagedData, UnitWriter
 
 __all__ = ["DEFAULT_COMMIT_TABLE", "ExactlyOnceJdbcSink"]
 
@@ -47,7 +47,7 @@ class _StagingWriter(SinkWriter):
         probe = Connection(sink.database, 0)
         probe.check()
         probe.close()
-        self._stager = Stager(context)
+        self._unit_writer = UnitWriter(context)
         self._chunk_rows = sink.batches.size or _ROWS_PER_CHUNK
         self._work: list[Work] = []
 
@@ -58,18 +58,18 @@ class _StagingWriter(SinkWriter):
 
     def _stage(self, rows: int) -> None:
         chunk, self._work = self._work[:rows], self._work[rows:]
-        self._stager.add(pickle.dumps(chunk, pickle.HIGHEST_PROTOCOL))
+        self._unit_writer.add(pickle.dumps(chunk, pickle.HIGHEST_PROTOCOL))
 
     def prepare_commit(self) -> list[Any]:
         """Everything since the last call, as one unit."""
         if self._work:
             self._stage(len(self._work))
-        staged = self._stager.finish()
+        staged = self._unit_writer.finish()
         return [staged] if staged is not None else []
 
     def close(self) -> None:
         """Drops what was not prepared."""
-        self._stager.discard()
+        self._unit_writer.discard()
 
 
 class _JdbcCommitter(Committer):

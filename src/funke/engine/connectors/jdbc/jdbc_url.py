@@ -49,7 +49,7 @@ def _without_user(rest: str) -> tuple[str, dict[str, str]]:
     address, mark, parameters = rest.partition("?")
     if not address.startswith("//") or "@" not in address:
         return rest, {}
-    login, _, place = address.removeprefix("//").rpartition("@")
+    login, _, location = address.removeprefix("//").rpartition("@")
     user, colon, password = login.partition(":")
     if "/" in user or (not colon and "/" in login):
         raise ConfigurationError(
@@ -57,7 +57,7 @@ def _without_user(rest: str) -> tuple[str, dict[str, str]]:
             "a password or a database as %40 (@), %2F (/), %3A (:)"
         )
     named = {"user": unquote(user), **({"password": unquote(password)} if colon else {})}
-    return f"//{place}{mark}{parameters}", named
+    return f"//{location}{mark}{parameters}", named
 
 
 def _sqlite_path(rest: str) -> str:

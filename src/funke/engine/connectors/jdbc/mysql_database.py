@@ -90,7 +90,7 @@ def _without_zone(timestamp: datetime.datetime) -> datetime.datetime:
     return timestamp if timestamp.tzinfo is None else timestamp.astimezone(datetime.UTC).replace(tzinfo=None)
 
 
-def _refuse_arrays(values: Any) -> NoReturn:
+def _reject_arrays(values: Any) -> NoReturn:
     raise UnsupportedFeatureError("an array in a table of MySQL or MariaDB")
 
 
@@ -98,7 +98,7 @@ _CONVERTERS: dict[type, Convert] = {
     Instant: lambda value: from_instant(value).replace(tzinfo=None),
     datetime.datetime: _without_zone,
     bytearray: bytes,
-    list: _refuse_arrays,
+    list: _reject_arrays,
 }
 
 

@@ -76,10 +76,10 @@ class PostgresCells:
 
     def __init__(self, fields: Sequence[RowField], quote: Quote) -> None:
         self.schema = schema_of(fields)
-        self.texts = [_cell_text(quote(each.name), each.data_type) for each in fields]
+        self.strings = [_cell_text(quote(each.name), each.data_type) for each in fields]
         self._wires = [_wire_type(each.data_type, wanted) for each, wanted in zip(fields, self.schema.types)]
         self._readers = [_text_reader(each.data_type) for each in fields]
-        names = [str(place) for place in range(len(fields))]
+        names = [str(index) for index in range(len(fields))]
         self._names = names
         self._parse = pa.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False)
         self._convert = pa.csv.ConvertOptions(
@@ -97,15 +97,15 @@ class PostgresCells:
         options = pa.csv.ReadOptions(use_threads=False, block_size=len(data) + 1, column_names=self._names)
         try:
             table = pa.csv.read_csv(pa.BufferReader(data), options, self._parse, self._convert)
-            arrays = [self._column(table.column(place), place) for place in range(len(self._names))]
+            arrays = [self._column(table.column(index), index) for index in range(len(self._names))]
         except (pa.ArrowInvalid, ValueError) as error:
             raise SourceError(f"a value of the database does not fit the table's columns: {error}") from error
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
-    def _column(self, chunks: Any, place: int) -> Any:
+    def _column(self, chunks: Any, index: int) -> Any:
         column = chunks.combine_chunks()
         column = column.chunk(0) if isinstance(column, pa.ChunkedArray) else column
-        read, wanted = self._readers[place], self.schema.types[place]
+        read, wanted = self._readers[index], self.schema.types[index]
         if read is not None:
             return pa.array([None if text is None else read(text) for text in column.to_pylist()], wanted)
         return column if column.type == wanted else column.cast(wanted, safe=False)
@@ -114,7 +114,7 @@ class PostgresCells:
 def copied_columns(connection: Any, read: TableRead, quote: Quote) -> Iterator[Any]:
     """Yields the rows of a table as record batches, while the server sends them."""
     cells = PostgresCells(read.fields, quote)
-    query = read.select(cells.texts, quote)
+    query = read.select(cells.strings, quote)
     for chunk in copied_rows(connection, copy_text(connection, query), _CHUNK_BYTES):
         yield cells.columns(chunk)
 

@@ -85,7 +85,7 @@ class _PartEnumerator(SplitEnumerator):
     def poll(self, max_records: int) -> list[Split]:
         """All parts at once."""
         first, self._position = self._position, len(self._parts)
-        return [Split(str(place), self._parts[place]) for place in range(first, self._position)]
+        return [Split(str(index), self._parts[index]) for index in range(first, self._position)]
 
     @property
     def is_finished(self) -> bool:

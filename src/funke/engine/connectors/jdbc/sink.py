@@ -25,7 +25,7 @@ class BatchSettings:
     max_retries: int = 3
 
     def __post_init__(self) -> None:
-        """Refuses numbers that make no sense."""
+        """Rejects numbers that make no sense."""
         if min(self.size, self.interval_ms, self.max_retries) < 0:
             raise ConfigurationError(f"batch size, interval and retries must not be negative, got {self}")
 

@@ -48,9 +48,9 @@ Work = tuple[int, tuple[Any, ...]]
 class Statements:
     """What is done for a record: one statement or, when rows have keys, another one for rows that go."""
 
-    texts: tuple[str, ...]
+    strings: tuple[str, ...]
     columns: int
-    key_places: tuple[int, ...] = ()
+    key_indexes: tuple[int, ...] = ()
 
     @staticmethod
     def from_sql(sql: str, row_type: RowTypeInfo) -> Statements:
@@ -71,8 +71,8 @@ class Statements:
         missing = [key for key in keys if key not in names]
         if missing or not keys:
             raise ConfigurationError(f"the key fields {keys} must be some of the fields {names}")
-        texts = database.upsert_statement(table, names, keys), database.delete_statement(table, keys)
-        return Statements(texts, columns, tuple(names.index(key) for key in keys))
+        strings = database.upsert_statement(table, names, keys), database.delete_statement(table, keys)
+        return Statements(strings, columns, tuple(names.index(key) for key in keys))
 
     def bind(self, values: list[Any], database: Database) -> list[Work]:
         """The statements for a batch."""
@@ -83,19 +83,19 @@ class Statements:
         if not isinstance(fields, (tuple, list)) or len(fields) != self.columns:
             raise SinkError(f"a row with {self.columns} fields is needed, got {value!r}")
         row = tuple([_convert(item, database) for item in fields])
-        if self.key_places and isinstance(value, Row) and value.get_row_kind() in _DELETING:
-            return 1, tuple(row[place] for place in self.key_places)
+        if self.key_indexes and isinstance(value, Row) and value.get_row_kind() in _DELETING:
+            return 1, tuple(row[index] for index in self.key_indexes)
         return 0, row
 
     def run(self, cursor: Any, work: list[Work], database: Database) -> None:
         """Runs statements in order, those that are the same together."""
-        for place, rows in _runs(work):
-            cursor.executemany(database.to_native(self.texts[place]), rows)
+        for index, rows in _runs(work):
+            cursor.executemany(database.to_native(self.strings[index]), rows)
 
 
 def _runs(work: list[Work]) -> Iterator[tuple[int, list[tuple[Any, ...]]]]:
-    for place, items in groupby(work, lambda item: item[0]):
-        yield place, [row for _, row in items]
+    for index, items in groupby(work, lambda item: item[0]):
+        yield index, [row for _, row in items]
 
 
 def _convert(value: Any, database: Database) -> Any:

@@ -233,7 +233,7 @@ def _partitioner(value: str, given: Mapping[str, str]) -> Native:
     raise ConfigurationError(f"'partitioner.class' names the Java class {value}; choose partitions in Python instead")
 
 
-def _refused(value: str, given: Mapping[str, str]) -> Native:
+def _rejected(value: str, given: Mapping[str, str]) -> Native:
     raise ConfigurationError(f"a callback handler of the Kafka client is Java code, which does not run here: {value}")
 
 
@@ -255,6 +255,6 @@ _TRANSLATED: dict[str, Callable[[str, Mapping[str, str]], Native]] = {
     "buffer.memory": lambda value, given: {"queue.buffering.max.kbytes": str(max(1, int(value) // 1024))},
     "isolation.level": lambda value, given: {"isolation.level": value.lower()},
     "compression.type": lambda value, given: {"compression.type": value.lower()},
-    "sasl.login.callback.handler.class": _refused,
-    "sasl.client.callback.handler.class": _refused,
+    "sasl.login.callback.handler.class": _rejected,
+    "sasl.client.callback.handler.class": _rejected,
 }

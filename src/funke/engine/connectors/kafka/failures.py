@@ -61,7 +61,7 @@ def _unreachable(about: str, servers: str, properties: ClientProperties) -> str:
 
 def _not_authenticated(about: str, servers: str, properties: ClientProperties) -> str:
     mechanism = properties.get("sasl.mechanism") or properties.get("sasl.mechanisms") or "SASL"
-    return f"Kafka at '{servers}' refuses the user name or password ({mechanism})"
+    return f"Kafka at '{servers}' rejects the user name or password ({mechanism})"
 
 
 def _unknown(about: str, servers: str, properties: ClientProperties) -> str:

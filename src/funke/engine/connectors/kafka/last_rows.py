@@ -93,6 +93,6 @@ class LastRowsWriter(SinkWriter):
         self._writer.close()
 
 
-def _last_of_each(rows: ColumnBatch, places: Sequence[int]) -> list[int]:
-    keys = zip(*(rows.data.column(place).to_pylist() for place in places))
+def _last_of_each(rows: ColumnBatch, indexes: Sequence[int]) -> list[int]:
+    keys = zip(*(rows.data.column(index).to_pylist() for index in indexes))
     return sorted({key: number for number, key in enumerate(keys)}.values())

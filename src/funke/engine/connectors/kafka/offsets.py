@@ -74,12 +74,12 @@ class OffsetsAsker:
     def _note(self, error: Any) -> None:
         """A wrong password is not tried again."""
         if error.name() in ("_AUTHENTICATION", "_SSL", "SASL_AUTHENTICATION_FAILED"):
-            self._refusal = error
+            self._rejection = error
 
-    _refusal: Any = None
+    _rejection: Any = None
 
     def _failure(self, error: Any, about: str = "") -> SourceError:
-        return SourceError(explain(self._refusal or error, self._properties, about))
+        return SourceError(explain(self._rejection or error, self._properties, about))
 
     def partitions_of(self, is_wanted: Callable[[str], bool]) -> dict[str, list[Partition]]:
         """The topics that are wanted, with their partitions."""
@@ -114,7 +114,7 @@ class OffsetsAsker:
             except KafkaException as error:
                 self._client().poll(0)
                 is_silent = error.args[0].name() in ("_TRANSPORT", "_TIMED_OUT", "_ALL_BROKERS_DOWN")
-                if self._refusal is not None or not is_silent or time.monotonic() >= end:
+                if self._rejection is not None or not is_silent or time.monotonic() >= end:
                     raise self._failure(error, "") from None
 
     def _patience_s(self) -> float:
@@ -164,8 +164,8 @@ class OffsetsAsker:
             with self._lock:
                 answers = self._client().list_offsets(asked, isolation_level=level, request_timeout=self._patience_s())
             return {
-                Partition(place.topic, place.partition): answer.result(ANSWER_S).offset
-                for place, answer in answers.items()
+                Partition(partition.topic, partition.partition): answer.result(ANSWER_S).offset
+                for partition, answer in answers.items()
             }
 
         return self._answered(ask, ", ".join(sorted({f"topic '{each.topic}'" for each in partitions})))
@@ -200,15 +200,15 @@ class OffsetsAsker:
         def ask() -> dict[Partition, tuple[int, str]]:
             client, seconds = self._client(), self._patience_s()
             answers = client.list_consumer_group_offsets(asked, require_stable=True, request_timeout=seconds)
-            places = answers[group].result(ANSWER_S).topic_partitions
-            for place in places:
+            topic_partitions = answers[group].result(ANSWER_S).topic_partitions
+            for partition in topic_partitions:
                 # Not as if nothing were committed: a transaction may be about to be.
-                if place.error is not None:
-                    raise KafkaException(place.error)
+                if partition.error is not None:
+                    raise KafkaException(partition.error)
             return {
-                Partition(place.topic, place.partition): (place.offset, place.metadata or "")
-                for place in places
-                if place.offset >= 0
+                Partition(partition.topic, partition.partition): (partition.offset, partition.metadata or "")
+                for partition in topic_partitions
+                if partition.offset >= 0
             }
 
         return self._answered(ask, f"the group '{group}'")
@@ -219,13 +219,13 @@ class OffsetsAsker:
 
         group = self._properties.get("group.id")
         assert group is not None
-        places = [TopicPartition(each.topic, each.number, offset) for each, offset in offsets.items()]
-        asked = [ConsumerGroupTopicPartitions(group, places)]
+        partitions = [TopicPartition(each.topic, each.number, offset) for each, offset in offsets.items()]
+        asked = [ConsumerGroupTopicPartitions(group, partitions)]
         try:
             with self._lock:
                 answers = self._client().alter_consumer_group_offsets(asked, request_timeout=self._patience_s())
             answered = answers[group].result(ANSWER_S).topic_partitions
-            failure = next((place.error for place in answered if place.error is not None), None)
+            failure = next((partition.error for partition in answered if partition.error is not None), None)
         except Exception as error:
             failure = error
         if failure is not None:

@@ -81,7 +81,7 @@ class KafkaSplitReader(SplitReader):
     def open(self) -> None:
         """Prepares what must not travel; the connection is made with the first partition."""
         self._states: dict[str, _PartitionState] = {}
-        self._by_place: dict[tuple[str, int], _PartitionState] = {}
+        self._by_partition: dict[tuple[str, int], _PartitionState] = {}
         self._asked: deque[Callable[[Any], object]] = deque()
         self._arrived: deque[list[Any]] = deque()
         # Whether the thread has the consumer, and the signal that it has.
@@ -110,15 +110,15 @@ class KafkaSplitReader(SplitReader):
 
         if not splits:
             return
-        places = []
+        partitions = []
         for split in splits:
             part: PartitionRange = split.payload
             state = _PartitionState(part, position=part.start, skip=part.skip)
-            self._states[split.id] = self._by_place[part.partition.topic, part.partition.number] = state
-            places.append(TopicPartition(part.partition.topic, part.partition.number, part.start))
+            self._states[split.id] = self._by_partition[part.partition.topic, part.partition.number] = state
+            partitions.append(TopicPartition(part.partition.topic, part.partition.number, part.start))
             self._topic = part.partition.topic
-        self._has_topics = len({topic for topic, _ in self._by_place}) > 1
-        self._ask(lambda consumer: consumer.incremental_assign(places))
+        self._has_topics = len({topic for topic, _ in self._by_partition}) > 1
+        self._ask(lambda consumer: consumer.incremental_assign(partitions))
         if self._thread is None:
             self._connect()
             self._thread = threading.Thread(target=self._wait, name="funke-kafka-wait", daemon=True)
@@ -185,10 +185,10 @@ class KafkaSplitReader(SplitReader):
         if time.monotonic() < self._next_look:
             return
         self._next_look = time.monotonic() + _LOOK_S
-        for where in [Partition(*place) for place in list(self._by_place)]:
+        for where in [Partition(*partition) for partition in list(self._by_partition)]:
             with contextlib.suppress(KafkaException):
-                place = TopicPartition(where.topic, where.number)
-                self._ends[where] = self._consumer.get_watermark_offsets(place, cached=True)[1]
+                partition = TopicPartition(where.topic, where.number)
+                self._ends[where] = self._consumer.get_watermark_offsets(partition, cached=True)[1]
 
     def _tell(self) -> None:
         self._has_records.set()
@@ -202,10 +202,12 @@ class KafkaSplitReader(SplitReader):
         if not is_passing(error):
             self._fail(SourceError(explain(error, self._source.properties)))
 
-    def _on_commit(self, error: Any, places: list[Any]) -> None:
+    def _on_commit(self, error: Any, partitions: list[Any]) -> None:
         self._commits["commitsSucceeded" if error is None else "commitsFailed"] += 1
         if error is None:
-            self._committed |= {Partition(place.topic, place.partition): place.offset for place in places}
+            self._committed |= {
+                Partition(partition.topic, partition.partition): partition.offset for partition in partitions
+            }
 
     # The slot's loop
 
@@ -249,7 +251,7 @@ class KafkaSplitReader(SplitReader):
             messages = [message for message in messages if message.error() is None]
         for topic, of_topic in groupby(messages, _topic) if self._has_topics else [(self._topic, messages)]:
             for number, run in groupby(of_topic, _partition):
-                state = self._by_place.get((topic, number))
+                state = self._by_partition.get((topic, number))
                 if state is not None and not state.is_ended:
                     self._filled += not state.messages
                     state.messages += run
@@ -260,7 +262,7 @@ class KafkaSplitReader(SplitReader):
     def _take_note(self, message: Any) -> None:
         error = message.error()
         if error.name() == "_PARTITION_EOF":
-            state = self._by_place.get((message.topic(), message.partition()))
+            state = self._by_partition.get((message.topic(), message.partition()))
             if state is not None and state.part.stop is not None and message.offset() >= state.part.stop:
                 state.is_ended = True
         elif not is_passing(error):
@@ -329,9 +331,9 @@ class KafkaSplitReader(SplitReader):
         where, stop = state.part.partition, state.part.stop
         assert stop is not None
         self._ended[where] = stop
-        del self._states[split.id], self._by_place[where.topic, where.number]
-        places = [TopicPartition(where.topic, where.number)]
-        self._ask(lambda consumer: consumer.incremental_unassign(places))
+        del self._states[split.id], self._by_partition[where.topic, where.number]
+        partitions = [TopicPartition(where.topic, where.number)]
+        self._ask(lambda consumer: consumer.incremental_unassign(partitions))
 
     def rest(self, split: Split, records: int) -> Split | None:
         """What is left of a partition: from which offset on."""
@@ -356,8 +358,8 @@ class KafkaSplitReader(SplitReader):
         for older in [number for number in self._noted if number < checkpoint_id]:
             del self._noted[older]
         if offsets and self._consumer is not None:
-            places = [TopicPartition(each.topic, each.number, offset) for each, offset in offsets.items()]
-            self._ask(lambda consumer: consumer.commit(offsets=places, asynchronous=True))
+            partitions = [TopicPartition(each.topic, each.number, offset) for each, offset in offsets.items()]
+            self._ask(lambda consumer: consumer.commit(offsets=partitions, asynchronous=True))
 
     def metrics(self) -> dict[str, Any]:
         """Flink's metrics of a Kafka source: how far it is behind, and where."""

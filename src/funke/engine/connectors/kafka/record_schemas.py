@@ -11,7 +11,7 @@ from funke.engine.errors import SinkError
 __all__ = ["SchemaRecords"]
 
 Serialize = Callable[[Any], bytes | None]
-# In batch mode, what comes of all the input has the greatest time there is; brokers refuse it.
+# In batch mode, what comes of all the input has the greatest time there is; brokers reject it.
 _END_OF_TIME = 2**63 - 1
 
 

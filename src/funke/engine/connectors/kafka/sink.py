@@ -31,7 +31,7 @@ class KafkaSink(Sink):
     holding_back: HoldingBack | None = None
 
     def __post_init__(self) -> None:
-        """Refuses what could not be exactly once."""
+        """Rejects what could not be exactly once."""
         if self.guarantee == "exactly-once" and not self.transactional_id_prefix:
             raise ConfigurationError(
                 "EXACTLY_ONCE delivery guarantee requires a transactionalIdPrefix to be set to provide unique "

@@ -40,7 +40,7 @@ class TableRecordReader(RecordReader):
 
     fields: tuple[RowField, ...]
     value: MessageDecoder
-    places: tuple[tuple[str, int], ...]
+    indexes: tuple[tuple[str, int], ...]
     key: MessageDecoder | None = None
     # A record without a value deletes the row of its key.
     is_upsert: bool = False
@@ -75,11 +75,12 @@ class TableRecordReader(RecordReader):
         columns, kinds, origins = found
         # As many rows as messages do not mean one of each: an update is two, and others may be left out.
         is_one_of_each = np.array_equal(origins, np.arange(len(messages)))
-        chosen = messages if is_one_of_each else [messages[place] for place in origins.tolist()]
-        told = iter(columns[len(self.fields) :])
+        chosen = messages if is_one_of_each else [messages[index] for index in origins.tolist()]
+        metadata_columns = iter(columns[len(self.fields) :])
         columns = columns[: len(self.fields)]
         columns += [
-            next(told) if key.startswith(OF_VALUES) else _metadata(key, own, chosen) for key, own in self.metadata
+            next(metadata_columns) if key.startswith(OF_VALUES) else _metadata(key, own, chosen)
+            for key, own in self.metadata
         ]
         schema = column_schema([each.name for each in self.all_fields], [each.data_type for each in self.all_fields])
         data = pa.RecordBatch.from_arrays(
@@ -91,12 +92,12 @@ class TableRecordReader(RecordReader):
         rows = self.value.decode([message.value() for message in messages])
         origins = np.asarray(rows.origins)
         keys = self._keys(messages, origins)
-        told = sum(key.startswith(OF_VALUES) for key, _ in self.metadata)
-        columns = self._columns(rows.data, keys) + rows.data.columns[rows.data.num_columns - told :]
+        metadata_columns = sum(key.startswith(OF_VALUES) for key, _ in self.metadata)
+        columns = self._columns(rows.data, keys) + rows.data.columns[rows.data.num_columns - metadata_columns :]
         return columns, rows.kinds, origins
 
     def _keys(self, messages: list[Any], origins: Any) -> Any:
-        if self.key is None or not any(side == "key" for side, _ in self.places):
+        if self.key is None or not any(side == "key" for side, _ in self.indexes):
             return None
         found = self.key.decode([message.key() for message in messages])
         # A record without a key has none of its columns.
@@ -106,7 +107,7 @@ class TableRecordReader(RecordReader):
         return found.data.take(pa.array(wanted, mask=wanted < 0))
 
     def _columns(self, values: Any, keys: Any) -> list[Any]:
-        return [keys.column(place) if side == "key" else values.column(place) for side, place in self.places]
+        return [keys.column(index) if side == "key" else values.column(index) for side, index in self.indexes]
 
     def _upserts(self, messages: list[Any]) -> tuple[list[Any], Any, Any]:
         """All records in order: those without a value have the columns of their key alone."""
@@ -165,9 +166,9 @@ class TableRecordWriter(RecordWriter):
     topics: Subscription
     fields: tuple[RowField, ...]
     value: MessageEncoder
-    value_places: tuple[int, ...]
+    value_indexes: tuple[int, ...]
     key: MessageEncoder | None = None
-    key_places: tuple[int, ...] = ()
+    key_indexes: tuple[int, ...] = ()
     is_upsert: bool = False
     # What METADATA columns, which follow the physical ones, say of a record.
     metadata: tuple[str, ...] = ()
@@ -198,15 +199,15 @@ class TableRecordWriter(RecordWriter):
     def records_of(self, batch: ColumnBatch) -> OutputRecords:
         """The records of columns."""
         schema = column_schema([each.name for each in self.fields], [each.data_type for each in self.fields])
-        columns = [_as(batch.data.column(place), kind) for place, kind in enumerate(schema.types)]
+        columns = [_as(batch.data.column(index), kind) for index, kind in enumerate(schema.types)]
         data = pa.RecordBatch.from_arrays(columns, schema=schema)
         kinds = None if self.is_upsert else batch.kinds
-        values: list[bytes | None] = list(self.value.encode(data.select(self.value_places), kinds))
+        values: list[bytes | None] = list(self.value.encode(data.select(self.value_indexes), kinds))
         if self.is_upsert and batch.kinds is not None:
             gone = np.isin(batch.kinds, _TAKEN_BACK).tolist()
             values = [None if is_gone else value for value, is_gone in zip(values, gone)]
-        keys = None if self.key is None else self.key.encode(data.select(self.key_places), None)
-        extra = {key: batch.data.column(len(self.fields) + place) for place, key in enumerate(self.metadata)}
+        keys = None if self.key is None else self.key.encode(data.select(self.key_indexes), None)
+        extra = {key: batch.data.column(len(self.fields) + index) for index, key in enumerate(self.metadata)}
         topics = self.topics.only or self._checked(extra["topic"])
         return OutputRecords(
             topics,

@@ -21,7 +21,7 @@ from funke.engine.connectors.kafka.failures import explain, is_passing
 from funke.engine.connectors.kafka.offsets import OffsetsAsker, Partition
 from funke.engine.connectors.kafka.producing import OutputRecords, RecordProducer
 from funke.engine.connectors.sink import Committer, SinkWriter, SlotCommit, WriterContext
-from funke.engine.connectors.staging import StagedData, Stager
+from funke.engine.connectors.staging import StagedData, UnitWriter
 from funke.engine.errors import SinkError
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class WrittenTransaction(SlotCommit):
         return replace(self, is_awaited=True)
 
     @property
-    def place(self) -> Partition:
+    def partition(self) -> Partition:
         """Where its marker stands."""
         return Partition(self.topic, 0)
 
@@ -90,11 +90,11 @@ class TransactionalProducer(RecordProducer):
         """Begins a transaction."""
         self._call(lambda seconds: self.client.begin_transaction())
 
-    def mark(self, place: Partition, number: int, group: Any) -> None:
+    def mark(self, partition: Partition, number: int, group: Any) -> None:
         """Puts a marker into the transaction."""
         from confluent_kafka import TopicPartition
 
-        offsets = [TopicPartition(place.topic, place.number, number + 1)]
+        offsets = [TopicPartition(partition.topic, partition.number, number + 1)]
         send = partial(self.client.send_offsets_to_transaction, offsets, group, _MARK_S)
         self._call(lambda seconds: self._within(_MARK_S, send))
 
@@ -200,7 +200,7 @@ class _StagedWriter(SinkWriter):
     def __init__(self, sink: KafkaSink, context: WriterContext) -> None:
         self._sink = sink
         self._records = sink.records
-        self._stager = Stager(context)
+        self._unit_writer = UnitWriter(context)
         self._ids = _ids(sink, context.operator_id, context.subtask)
         # Of the markers.
         self._group = (
@@ -217,18 +217,18 @@ class _StagedWriter(SinkWriter):
     def _take(self, records: OutputRecords) -> None:
         if records.values:
             self._topic = self._topic or next(iter(records.topics))
-            self._stager.add(pickle.dumps(tuple(records), pickle.HIGHEST_PROTOCOL))
+            self._unit_writer.add(pickle.dumps(tuple(records), pickle.HIGHEST_PROTOCOL))
 
     def _stage(self, ids: tuple[str, ...]) -> WrittenTransaction | None:
         topic, self._topic = self._topic, None
-        staged = self._stager.finish()
+        staged = self._unit_writer.finish()
         if staged is None:
             return None
         assert topic is not None
         return WrittenTransaction(ids, self._group, topic, staged.number, staged)
 
     def close(self) -> None:
-        self._stager.discard()
+        self._unit_writer.discard()
 
 
 class StagingWriter(_StagedWriter):
@@ -293,7 +293,7 @@ class TransactionWriter(_StagedWriter):
             others = [name for name in self._all if name != producer.id]
             written = self._stage((producer.id, *others))
             assert written is not None
-            producer.mark(written.place, written.number, self._metadata)
+            producer.mark(written.partition, written.number, self._metadata)
             number = None if self._has_ended else self._checkpoint_id
             self._waiting.append(_Waiting(producer, written, number))
         return [each.written for each in self._waiting]
@@ -374,7 +374,7 @@ class TransactionCommitter(Committer):
             for chunk in written.staged.chunks():
                 producer.send(OutputRecords(*pickle.loads(chunk)))
             producer.flush()
-            producer.mark(written.place, written.number, _group_metadata(self._sink, written.group))
+            producer.mark(written.partition, written.number, _group_metadata(self._sink, written.group))
             producer.commit()
         except BaseException:
             producer.abort()
@@ -382,5 +382,5 @@ class TransactionCommitter(Committer):
 
 
 def _is_committed(asker: OffsetsAsker, written: WrittenTransaction) -> bool:
-    offset, _ = asker.marks(written.group, [written.place]).get(written.place, (0, ""))
+    offset, _ = asker.marks(written.group, [written.partition]).get(written.partition, (0, ""))
     return offset > written.number

@@ -146,11 +146,11 @@ class ChangeRows(GatheredChanges[MySqlCdcSettings]):
     def _decode(self) -> None:
         events, self._events = self._events, []
         by_table: dict[bytes, list[int]] = {}
-        for place, (event, _) in enumerate(events):
-            by_table.setdefault(event.body[:_NUMBER], []).append(place)
+        for index, (event, _) in enumerate(events):
+            by_table.setdefault(event.body[:_NUMBER], []).append(index)
         found = [
-            self._table_rows(self._layouts[number], [events[place] for place in places], np.asarray(places))
-            for number, places in by_table.items()
+            self._table_rows(self._layouts[number], [events[index] for index in indexes], np.asarray(indexes))
+            for number, indexes in by_table.items()
         ]
         batches = [batch for batch, _ in found if len(batch)]
         if batches:
@@ -161,7 +161,7 @@ class ChangeRows(GatheredChanges[MySqlCdcSettings]):
             self._decoded.append(whole)
 
     def _table_rows(
-        self, layout: TableLayout, events: Sequence[tuple[LogEvent, LogPosition]], places: Any
+        self, layout: TableLayout, events: Sequence[tuple[LogEvent, LogPosition]], indexes: Any
     ) -> tuple[ColumnBatch, Any]:
         """The rows of a table, and their order: the places of their events, and their own there."""
         starts = [rows_at(event, len(layout.stored)) for event, _ in events]
@@ -172,13 +172,13 @@ class ChangeRows(GatheredChanges[MySqlCdcSettings]):
         rows = np.flatnonzero(kinds != _NO_ROW)
         kinds = kinds[rows]
         columns = [
-            each.fit(logged_column(block, block.cells(each.place).of(rows), each.column, each.store))
+            each.fit(logged_column(block, block.cells(each.index).of(rows), each.column, each.store))
             for each in layout.wanted
         ]
         times_ms = np.array([event.time_s * 1000 for event, _ in events], np.int64)[block.events[rows]]
         columns += metadata_columns(self._settings, origins_of(layout.table, len(rows)), times_ms, kinds)
         batch = ColumnBatch(pa.RecordBatch.from_arrays(columns, schema=self._schema), None, kinds)
-        return batch, np.array([places[block.events[rows]], block.numbers[rows]])
+        return batch, np.array([indexes[block.events[rows]], block.numbers[rows]])
 
     def _leave_out(self, kinds: Any, layout: TableLayout, block: RowBlock, transactions: Sequence[LogPosition]) -> None:
         """Takes out rows whose parts were read behind their transactions."""
@@ -200,14 +200,14 @@ class ChangeRows(GatheredChanges[MySqlCdcSettings]):
         chunk = layout.chunk
         if not parts.needs_keys or chunk is None:
             return np.full(len(block), parts.snapshots[0])
-        keys = logged_column(block, block.cells(chunk.place), chunk.column, chunk.store)
+        keys = logged_column(block, block.cells(chunk.index), chunk.column, chunk.store)
         if layout.table.chunk_value is None:
             return parts.snapshots[np.searchsorted(np.array(parts.lows, object), keys.to_pylist(), "right")]
-        texts = _key_texts(keys)
-        return parts.snapshots[np.asarray(self._questions.chunks(layout.table, parts.lows, texts), np.int64)]
+        strings = _key_strings(keys)
+        return parts.snapshots[np.asarray(self._questions.chunks(layout.table, parts.lows, strings), np.int64)]
 
 
-def _key_texts(keys: Any) -> list[str | None]:
+def _key_strings(keys: Any) -> list[str | None]:
     """Keys as the bounds of parts are written."""
     if pa.types.is_binary(keys.type):
         return [None if key is None else key.hex() for key in keys.to_pylist()]

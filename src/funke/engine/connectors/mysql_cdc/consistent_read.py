@@ -35,20 +35,20 @@ def begin_locked_read(settings: MySqlCdcSettings, connection: Any, table: MySqlT
 
     A position alone would not do: the log holds transactions for a moment before others see them.
     """
-    with contextlib.closing(settings.connect()) as holder:
+    with contextlib.closing(settings.connect()) as owner:
         try:
-            rows(holder, f"SET SESSION lock_wait_timeout = {_WAIT_S}")
-            rows(holder, f"LOCK TABLES {quote(table.path)} READ")
+            rows(owner, f"SET SESSION lock_wait_timeout = {_WAIT_S}")
+            rows(owner, f"LOCK TABLES {quote(table.path)} READ")
         except settings.database.error as error:
-            raise SourceError(_told(error, table)) from error
+            raise SourceError(_error_text(error, table)) from error
         rows(connection, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         rows(connection, _BEGIN)
         position = end_of_log(connection)
-        rows(holder, "UNLOCK TABLES")
+        rows(owner, "UNLOCK TABLES")
     return position
 
 
-def _told(error: Exception, table: MySqlTable) -> str:
+def _error_text(error: Exception, table: MySqlTable) -> str:
     code = error.args[0] if error.args else None
     if code == _LOCK_TIMEOUT:
         return (

@@ -39,14 +39,14 @@ __all__ = ["column_fitter"]
 
 Fit = Callable[[Any], Any]
 _NUMBERS = (*INTEGERS, "year", "bit", "float", "double", "decimal")
-_TEXTS = ("char", "varchar", "tinytext", "text", "mediumtext", "longtext", "enum", "set", "json")
+_STRINGS = ("char", "varchar", "tinytext", "text", "mediumtext", "longtext", "enum", "set", "json")
 _BYTES = ("binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob")
 _TIMESTAMPS = ("datetime", "timestamp")
 _DAY_US = 86_400_000_000
 
 
 def column_fitter(column: MySqlColumn, data_type: DataType, zone: str) -> Fit:
-    """What makes a column of the declared type; refuses types that have nothing to do with each other."""
+    """What makes a column of the declared type; rejects types that have nothing to do with each other."""
     fit = _fitter(column, data_type, zone)
     if fit is None or (column.charset is not None and not is_known(column.charset)):
         charset = f" CHARACTER SET {column.charset}" if column.charset else ""
@@ -94,7 +94,7 @@ def _to_text(column: MySqlColumn, zone: str) -> Fit | None:
         return lambda values: pc.utf8_slice_codeunits(local(values).cast(pa.string()), 0, size)
     if column.kind == "time":
         return lambda values: pa.array([_time_text(each, column.digits) for each in values.to_pylist()], pa.string())
-    if column.kind in (*_NUMBERS, *_TEXTS, *_BYTES, "date"):
+    if column.kind in (*_NUMBERS, *_STRINGS, *_BYTES, "date"):
         return lambda values: values.cast(pa.string())
     return None
 
@@ -129,7 +129,7 @@ def _to_bytes(column: MySqlColumn) -> Fit | None:
         return lambda values: pa.array(
             [None if each is None else each.to_bytes(size, "little") for each in values.to_pylist()], pa.binary()
         )
-    return (lambda values: values.cast(pa.binary())) if column.kind in (*_BYTES, *_TEXTS) else None
+    return (lambda values: values.cast(pa.binary())) if column.kind in (*_BYTES, *_STRINGS) else None
 
 
 def _to_time(precision: int, wanted: Any) -> Fit:
@@ -149,12 +149,12 @@ def _to_time(precision: int, wanted: Any) -> Fit:
 def _to_timestamp(kind: str, data_type: Any, wanted: Any, zone: str) -> Fit:
     unit = pa.timestamp("s", wanted.tz) if data_type.precision == 0 else wanted
     if isinstance(data_type, LocalZonedTimestampType):
-        place = _as_utc if kind == "timestamp" else _instant(zone)
+        converted = _as_utc if kind == "timestamp" else _instant(zone)
     else:
-        place = _local(zone) if kind == "timestamp" else _same
+        converted = _local(zone) if kind == "timestamp" else _same
 
     def fit(values: Any) -> Any:
-        return place(values.cast(pa.timestamp("us"))).cast(unit, safe=False).cast(wanted, safe=False)
+        return converted(values.cast(pa.timestamp("us"))).cast(unit, safe=False).cast(wanted, safe=False)
 
     return fit
 

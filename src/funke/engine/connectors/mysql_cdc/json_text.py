@@ -51,15 +51,15 @@ def _container(kind: int, data: bytes) -> str:
     at, names = 2 * width, []
     if kind in _OBJECTS:
         for _ in range(count):
-            (place,) = struct.unpack_from(form, data, at)
+            (offset,) = struct.unpack_from(form, data, at)
             (size,) = struct.unpack_from("<H", data, at + width)
-            names.append(json.dumps(data[place : place + size].decode(), ensure_ascii=False))
+            names.append(json.dumps(data[offset : offset + size].decode(), ensure_ascii=False))
             at += width + 2
     values = []
     for _ in range(count):
         inner = data[at]
-        (place,) = struct.unpack_from(form, data, at + 1)
-        values.append(_value(inner, data, at + 1 if inner in _INSIDE[is_large] else place))
+        (offset,) = struct.unpack_from(form, data, at + 1)
+        values.append(_value(inner, data, at + 1 if inner in _INSIDE[is_large] else offset))
         at += 1 + width
     if kind in _ARRAYS:
         return f"[{', '.join(values)}]"

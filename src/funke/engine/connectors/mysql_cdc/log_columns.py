@@ -62,8 +62,8 @@ def _bits(block: RowBlock, cells: Cells, column: MySqlColumn, store: StoredColum
 
 def _decimals(block: RowBlock, cells: Cells, column: MySqlColumn, store: StoredColumn) -> Any:
     """Groups of nine digits in four bytes each, the highest first; the bytes of negative numbers are inverted."""
-    places = Cells(np.where(cells.is_null, 0, cells.places), cells.lengths)
-    digits = block.matrix(places, store.width).astype(np.uint8)
+    offsets = Cells(np.where(cells.is_null, 0, cells.offsets), cells.lengths)
+    digits = block.matrix(offsets, store.width).astype(np.uint8)
     is_negative = digits[:, 0] < 0x80
     digits[:, 0] ^= 0x80
     digits[is_negative] ^= 0xFF
@@ -83,8 +83,8 @@ def _decimals(block: RowBlock, cells: Cells, column: MySqlColumn, store: StoredC
 
 def _decimal_array(numbers: Any, cells: Cells, precision: int, scale: int) -> Any:
     if precision > _MOST_IN_128_BITS:
-        texts = [str(Decimal(number).scaleb(-scale, _EXACT)) for number in numbers.tolist()]
-        return pa.array(texts, pa.string(), mask=cells.is_null)
+        strings = [str(Decimal(number).scaleb(-scale, _EXACT)) for number in numbers.tolist()]
+        return pa.array(strings, pa.string(), mask=cells.is_null)
     words: Any = np.empty((len(numbers), 2), np.uint64)
     if numbers.dtype == object:
         words[:, 0] = [number & 0xFFFF_FFFF_FFFF_FFFF for number in numbers]
@@ -115,7 +115,7 @@ def _fraction_us(block: RowBlock, cells: Cells, store: StoredColumn, whole: int)
     size = store.width - whole
     if size == 0:
         return 0
-    behind = Cells(cells.places + whole, cells.lengths)
+    behind = Cells(cells.offsets + whole, cells.lengths)
     return block.unsigned(behind, size, is_big=True).astype(np.int64) * 10 ** (6 - 2 * size)
 
 
@@ -155,12 +155,12 @@ def _enumerations(block: RowBlock, cells: Cells, column: MySqlColumn, store: Sto
 
 def _sets(block: RowBlock, cells: Cells, column: MySqlColumn, store: StoredColumn) -> Any:
     found = block.unsigned(cells, store.width)
-    masks, places = np.unique(np.where(cells.is_null, 0, found), return_inverse=True)
+    masks, offsets = np.unique(np.where(cells.is_null, 0, found), return_inverse=True)
     _check_members([int(mask).bit_length() for mask in masks], len(column.members), column)
-    texts = [
+    strings = [
         ",".join(member for bit, member in enumerate(column.members) if mask >> bit & 1) for mask in masks.tolist()
     ]
-    return pa.array(texts, pa.string()).take(_array(places, cells))
+    return pa.array(strings, pa.string()).take(_array(offsets, cells))
 
 
 def _check_members(numbers: Any, most: int, column: MySqlColumn) -> None:
@@ -171,7 +171,7 @@ def _check_members(numbers: Any, most: int, column: MySqlColumn) -> None:
         )
 
 
-def _texts(block: RowBlock, cells: Cells, column: MySqlColumn, store: StoredColumn) -> Any:
+def _strings(block: RowBlock, cells: Cells, column: MySqlColumn, store: StoredColumn) -> Any:
     found = block.binaries(cells)
     if column.charset is None:
         if store.type != stored.STRING:
@@ -193,7 +193,7 @@ def _json(block: RowBlock, cells: Cells, column: MySqlColumn, store: StoredColum
 _READERS: dict[int, Read] = {
     **dict.fromkeys((stored.TINY, stored.SHORT, stored.MEDIUM, stored.INT, stored.BIGINT), _integers),
     **dict.fromkeys((stored.FLOAT, stored.DOUBLE), _floats),
-    **dict.fromkeys((stored.STRING, stored.VARCHAR, stored.VAR_STRING, stored.BLOB), _texts),
+    **dict.fromkeys((stored.STRING, stored.VARCHAR, stored.VAR_STRING, stored.BLOB), _strings),
     stored.YEAR: _years,
     stored.BIT: _bits,
     stored.DECIMAL: _decimals,

@@ -32,7 +32,7 @@ ROWS = INSERTS | UPDATES | DELETES
 _SECOND_VERSIONS = frozenset({30, 31, 32})
 _STANDALONE, _PREPARED = 1, 64
 _COLUMN_NAMES = 4
-_REFUSED = {
+_REJECTED = {
     PARTIAL_UPDATE: "parts of JSON values: set binlog_row_value_options = ''",
     PAYLOAD: "compressed transactions: set binlog_transaction_compression = OFF",
 }
@@ -59,9 +59,9 @@ class LogEvent(NamedTuple):
 
 
 def plain_event(event: LogEvent) -> LogEvent:
-    """The event without compression; refuses those that would be misunderstood."""
-    if event.kind in _REFUSED:
-        raise SourceError(f"unsupported event in the binary log at {event.start}: {_REFUSED[event.kind]}")
+    """The event without compression; rejects those that would be misunderstood."""
+    if event.kind in _REJECTED:
+        raise SourceError(f"unsupported event in the binary log at {event.start}: {_REJECTED[event.kind]}")
     kind = _COMPRESSED.get(event.kind)
     if kind is None:
         return event
@@ -88,7 +88,7 @@ def _rows_head(kind: int, body: bytes) -> int:
 
 
 def rows_at(event: LogEvent, columns: int) -> int:
-    """Where the rows of an event begin; refuses those that lack columns."""
+    """Where the rows of an event begin; rejects those that lack columns."""
     head = _rows_head(event.kind, event.body)
     size = (columns + 7) // 8
     bitmaps = 2 if event.kind in UPDATES else 1

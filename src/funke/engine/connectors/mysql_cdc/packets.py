@@ -38,5 +38,5 @@ class Packets:
 
 def error_of(packet: bytes) -> tuple[int, str]:
     """The number and the text of an error."""
-    told = packet[3:].decode("utf-8", "replace")
-    return int.from_bytes(packet[1:3], "little"), told[6:] if told.startswith("#") else told
+    message = packet[3:].decode("utf-8", "replace")
+    return int.from_bytes(packet[1:3], "little"), message[6:] if message.startswith("#") else message

@@ -30,27 +30,27 @@ def selected_column(column: MySqlColumn, values: Any) -> Any:
     """The column of what the server sends, which are texts but for bytes."""
     if column.kind in _BINARIES:
         return values
-    texts = values.cast(pa.string())
+    strings = values.cast(pa.string())
     read = _READERS.get(column.kind)
-    return texts if read is None else read(texts, column)
+    return strings if read is None else read(strings, column)
 
 
-def _integers(texts: Any, column: MySqlColumn) -> Any:
-    return texts.cast(pa.uint64() if column.is_unsigned else pa.int64())
+def _integers(strings: Any, column: MySqlColumn) -> Any:
+    return strings.cast(pa.uint64() if column.is_unsigned else pa.int64())
 
 
-def _decimals(texts: Any, column: MySqlColumn) -> Any:
-    digits = max((len(text) for text in texts.to_pylist() if text is not None), default=1)
+def _decimals(strings: Any, column: MySqlColumn) -> Any:
+    digits = max((len(text) for text in strings.to_pylist() if text is not None), default=1)
     # With a sign, a point, and perhaps a zero in front.
-    return texts.cast(pa.decimal128(_MOST_DIGITS, column.digits)) if digits <= _MOST_DIGITS else texts
+    return strings.cast(pa.decimal128(_MOST_DIGITS, column.digits)) if digits <= _MOST_DIGITS else strings
 
 
-def _dates(texts: Any, column: MySqlColumn) -> Any:
-    return _or_none(texts, pa.date32(), datetime.date.fromisoformat)
+def _dates(strings: Any, column: MySqlColumn) -> Any:
+    return _or_none(strings, pa.date32(), datetime.date.fromisoformat)
 
 
-def _timestamps(texts: Any, column: MySqlColumn) -> Any:
-    return _or_none(texts, pa.timestamp("us"), _timestamp)
+def _timestamps(strings: Any, column: MySqlColumn) -> Any:
+    return _or_none(strings, pa.timestamp("us"), _timestamp)
 
 
 def _timestamp(text: str) -> datetime.datetime:
@@ -58,11 +58,11 @@ def _timestamp(text: str) -> datetime.datetime:
     return datetime.datetime.fromisoformat(whole).replace(microsecond=int(fraction.ljust(6, "0") or 0))
 
 
-def _or_none(texts: Any, wanted: Any, read: Callable[[str], Any]) -> Any:
+def _or_none(strings: Any, wanted: Any, read: Callable[[str], Any]) -> Any:
     """Dates that are in no calendar, with zeros for parts of them, are none."""
-    if not pc.any(pc.starts_with(texts, "0000")).as_py():
+    if not pc.any(pc.starts_with(strings, "0000")).as_py():
         try:
-            return texts.cast(wanted)
+            return strings.cast(wanted)
         except pa.ArrowInvalid:
             pass
 
@@ -72,11 +72,11 @@ def _or_none(texts: Any, wanted: Any, read: Callable[[str], Any]) -> Any:
         except ValueError:
             return None
 
-    return pa.array([value(text) for text in texts.to_pylist()], wanted)
+    return pa.array([value(text) for text in strings.to_pylist()], wanted)
 
 
-def _times(texts: Any, column: MySqlColumn) -> Any:
-    return pa.array([None if text is None else _micros(text) for text in texts.to_pylist()], pa.int64())
+def _times(strings: Any, column: MySqlColumn) -> Any:
+    return pa.array([None if text is None else _micros(text) for text in strings.to_pylist()], pa.int64())
 
 
 def _micros(text: str) -> int:
@@ -91,10 +91,10 @@ def _micros(text: str) -> int:
 
 _READERS: dict[str, Callable[[Any, MySqlColumn], Any]] = {
     **dict.fromkeys(INTEGERS, _integers),
-    "year": lambda texts, column: texts.cast(pa.int64()),
-    "bit": lambda texts, column: texts.cast(pa.uint64()),
-    "float": lambda texts, column: texts.cast(pa.float64()).cast(pa.float32()),
-    "double": lambda texts, column: texts.cast(pa.float64()),
+    "year": lambda strings, column: strings.cast(pa.int64()),
+    "bit": lambda strings, column: strings.cast(pa.uint64()),
+    "float": lambda strings, column: strings.cast(pa.float64()).cast(pa.float32()),
+    "double": lambda strings, column: strings.cast(pa.float64()),
     "decimal": _decimals,
     "date": _dates,
     "datetime": _timestamps,

@@ -54,7 +54,7 @@ def rows(connection: Any, query: str, values: Sequence[Any] = ()) -> list[Any]:
 
 
 def check_log(connection: Any) -> str:
-    """Refuses a server whose log does not hold what is needed; returns what tells it from others."""
+    """Rejects a server whose log does not hold what is needed; returns what tells it from others."""
     wanted = {"log_bin": "ON", "binlog_format": "ROW", "binlog_row_image": "FULL"}
     known = {name.lower(): value for name, value in rows(connection, "SHOW GLOBAL VARIABLES LIKE '%bin%log%'")}
     known |= {name.lower(): value for name, value in rows(connection, "SHOW GLOBAL VARIABLES LIKE 'log_bin'")}
@@ -111,7 +111,7 @@ def made_gtids(connection: Any) -> GtidSet:
 
 
 def find_tables(connection: Any, settings: MySqlCdcSettings) -> list[MySqlTable]:
-    """The tables that match; refuses those that lack what is needed."""
+    """The tables that match; rejects those that lack what is needed."""
     databases, names = re.compile(settings.schema_pattern), re.compile(settings.table_pattern)
     found = []
     for database, name, engine in rows(connection, _TABLES):

@@ -96,7 +96,7 @@ class LogStream:
     def _event(self, packet: bytes) -> LogEvent | None:
         """The event of a packet; None if it is only about the stream itself."""
         if packet[0] != _OK:
-            self._refuse(packet)
+            self._reject(packet)
         time_s, kind, _, size, end, flags = _HEADER.unpack_from(packet, 1)
         if kind == ROTATE:
             position = rotated_to(packet[_CONTENT_AT : len(packet) - self._sum])
@@ -113,7 +113,7 @@ class LogStream:
         content = packet[_CONTENT_AT : len(packet) - self._sum]
         return LogEvent(kind, time_s, self._file, offset - size, offset, content)
 
-    def _refuse(self, packet: bytes) -> None:
+    def _reject(self, packet: bytes) -> None:
         if packet[0] == _END:
             raise SourceError("the server has ended the stream of its binary log")
         raise SourceError(_advice(*error_of(packet), self._start))
@@ -123,19 +123,19 @@ class LogStream:
             self._connection._force_close()
 
 
-def _advice(code: int, told: str, start: LogPosition) -> str:
-    lowered = told.lower()
+def _advice(code: int, message: str, start: LogPosition) -> str:
+    lowered = message.lower()
     if "same server" in lowered:
-        return f"another reader of the log has the same number: give each job a 'server-id' of its own ({told})"
+        return f"another reader of the log has the same number: give each job a 'server-id' of its own ({message})"
     if code == _LOG_GONE:
         return (
             f"the server does not hold its binary log from {start} on any more, so changes are lost: start the job "
             f"anew without its state, so that the tables are read again, and have the server keep its log longer "
-            f"({told})"
+            f"({message})"
         )
     if "denied" in lowered:
-        return f"the binary log may not be read: GRANT REPLICATION SLAVE ON *.* TO the user ({told})"
-    return f"the binary log cannot be read: {told} ({code})"
+        return f"the binary log may not be read: GRANT REPLICATION SLAVE ON *.* TO the user ({message})"
+    return f"the binary log cannot be read: {message} ({code})"
 
 
 def time_of_file(settings: MySqlCdcSettings, file: LogPosition) -> int:

@@ -23,7 +23,7 @@ NULL = -1
 class Cells:
     """Where the values of a column stand, and how long they are, or NULL."""
 
-    places: Any
+    offsets: Any
     lengths: Any
 
     @property
@@ -31,7 +31,7 @@ class Cells:
         return self.lengths == NULL
 
     def of(self, rows: Any) -> Cells:
-        return Cells(self.places[rows], self.lengths[rows])
+        return Cells(self.offsets[rows], self.lengths[rows])
 
 
 class RowBlock:
@@ -54,9 +54,9 @@ class RowBlock:
         found: list[tuple[Any, Any]] = []
         active = np.arange(len(at))
         while len(active := active[at[active] < ends[active]]):
-            places, lengths, at[active] = self._step(at[active], columns)
+            offsets, lengths, at[active] = self._step(at[active], columns)
             events.append(active)
-            found.append((places, lengths))
+            found.append((offsets, lengths))
         if (at != ends).any():
             raise SourceError("the rows of an event of the binary log do not end where the event does")
         if not events:  # and no rows
@@ -67,7 +67,7 @@ class RowBlock:
         self.events, self.numbers = owners[order], steps[order]
         self._cells = [
             Cells(
-                np.concatenate([places[column] for places, _ in found])[order],
+                np.concatenate([offsets[column] for offsets, _ in found])[order],
                 np.concatenate([lengths[column] for _, lengths in found])[order],
             )
             for column in range(len(columns))
@@ -76,7 +76,7 @@ class RowBlock:
     def _step(self, at: Any, columns: Sequence[StoredColumn]) -> tuple[Any, Any, Any]:
         nulls = [self.data[at + byte] for byte in range((len(columns) + 7) // 8)]
         shape = (len(columns), len(at))
-        places: Any = np.empty(shape, np.int64)
+        offsets: Any = np.empty(shape, np.int64)
         lengths: Any = np.empty(shape, np.int64)
         at = at + len(nulls)
         for number, column in enumerate(columns):
@@ -89,11 +89,11 @@ class RowBlock:
                     found, begin = np.where(is_null, 0, found), np.where(is_null, at, begin)
             else:
                 found, begin = np.where(is_null, 0, column.width) if has_nulls else column.width, at
-            places[number], lengths[number] = begin, found
+            offsets[number], lengths[number] = begin, found
             at = begin + found
             if has_nulls:
                 lengths[number][is_null] = NULL
-        return places, lengths, at
+        return offsets, lengths, at
 
     def __len__(self) -> int:
         return len(self.events)
@@ -104,12 +104,12 @@ class RowBlock:
     def unsigned(self, cells: Cells, width: int, is_big: bool = False) -> Any:
         """Whole numbers of so many bytes; of nulls, any."""
         if is_big:
-            return self._big[cells.places].astype(np.uint64) >> np.uint64(64 - 8 * width)
-        return self._little[cells.places].astype(np.uint64) & np.uint64((1 << 8 * width) - 1)
+            return self._big[cells.offsets].astype(np.uint64) >> np.uint64(64 - 8 * width)
+        return self._little[cells.offsets].astype(np.uint64) & np.uint64((1 << 8 * width) - 1)
 
     def matrix(self, cells: Cells, width: int) -> Any:
         """The bytes of values that all have the same length, a row for each."""
-        return self.data[cells.places[:, None] + np.arange(width)]
+        return self.data[cells.offsets[:, None] + np.arange(width)]
 
     def binaries(self, cells: Cells) -> Any:
         """A column of bytes, as Arrow has it."""
@@ -118,11 +118,11 @@ class RowBlock:
 
 def binaries(content: bytes, cells: Cells) -> Any:
     """A column of bytes, as Arrow has it; places rise from row to row."""
-    count = len(cells.places)
+    count = len(cells.offsets)
     # What is between two values is a value, too, so that the bytes can stay where they are; every second is taken.
     edges: Any = np.empty(2 * count, np.int32)
-    edges[0::2] = cells.places
-    edges[1::2] = cells.places + np.maximum(cells.lengths, 0)
+    edges[0::2] = cells.offsets
+    edges[1::2] = cells.offsets + np.maximum(cells.lengths, 0)
     whole = pa.Array.from_buffers(
         pa.binary(), max(0, 2 * count - 1), [None, pa.py_buffer(edges), pa.py_buffer(content)]
     )

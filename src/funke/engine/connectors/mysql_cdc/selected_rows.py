@@ -44,8 +44,8 @@ def _rows(connection: Any) -> list[bytes]:
         elif packet[:1] == bytes([_END]) and len(packet) < _LONGEST_END:
             return found
         elif packet[:1] == bytes([_ERROR]):
-            code, told = error_of(packet)
-            raise SourceError(f"the rows of a table cannot be read: {told} ({code})")
+            code, message = error_of(packet)
+            raise SourceError(f"the rows of a table cannot be read: {message} ({code})")
         else:
             found.append(packet)
 

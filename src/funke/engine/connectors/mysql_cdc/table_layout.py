@@ -24,7 +24,7 @@ _ADVICE = (
 class WantedColumn:
     """A column: its place in rows, what it is, and what makes it the declared type."""
 
-    place: int
+    index: int
     column: MySqlColumn
     store: StoredColumn
     fit: Callable[[Any], Any]
@@ -88,12 +88,12 @@ class LayoutFinder:
         if table is None:
             return None
         stored = stored_columns(mapped)
-        columns = self._columns_at_places(table, mapped, stored)
+        columns = self._columns_by_index(table, mapped, stored)
         found = [self._wanted(table, columns, stored, each.name, each.data_type) for each in self._settings.fields]
         chunk = None if table.chunk_column is None else self._wanted(table, columns, stored, table.chunk_column)
         return TableLayout(table, tuple(stored), tuple(found), chunk)
 
-    def _columns_at_places(
+    def _columns_by_index(
         self, table: MySqlTable, mapped: MappedTable, stored: Sequence[StoredColumn]
     ) -> Sequence[MySqlColumn | None]:
         """What stands at each place; None for columns that are not known."""
@@ -120,12 +120,12 @@ class LayoutFinder:
         name: str,
         data_type: Any = None,
     ) -> WantedColumn:
-        found = ((place, each) for place, each in enumerate(columns) if each is not None and each.name == name)
-        place, column = next(found, (len(stored), None))
-        if column is None or place >= len(stored):
+        found = ((index, each) for index, each in enumerate(columns) if each is not None and each.name == name)
+        index, column = next(found, (len(stored), None))
+        if column is None or index >= len(stored):
             raise SourceError(f"the table {table.path} has lost its column {name}")
         fit = column_fitter(column, data_type, self._settings.zone) if data_type is not None else _as_it_is
-        return WantedColumn(place, column, stored[place], fit)
+        return WantedColumn(index, column, stored[index], fit)
 
 
 def _as_it_is(values: Any) -> Any:

@@ -29,11 +29,11 @@ _PADDING = bytes(8)
 class Cells:
     """Where values stand, by column and row, and how long they are: or NULL or UNCHANGED."""
 
-    places: Any
+    offsets: Any
     lengths: Any
 
     def of(self, columns: Any) -> Cells:
-        return Cells(self.places[columns], self.lengths[columns])
+        return Cells(self.offsets[columns], self.lengths[columns])
 
 
 class ChangeBlock:
@@ -70,20 +70,20 @@ class ChangeBlock:
             raise SourceError(f"PostgreSQL sent a row without the {columns} columns of its table")
         at = at + 2
         shape = (columns, len(at))
-        places: Any = np.empty(shape, np.int64)
+        offsets: Any = np.empty(shape, np.int64)
         lengths: Any = np.empty(shape, np.int64)
         for column in range(columns):
             kinds = self._data[at]
             is_text = kinds == _TEXT
             found = np.where(is_text, self._ints[at + 1], 0).astype(np.int64)
-            places[column] = np.where(is_text, at + 5, at + 1)
+            offsets[column] = np.where(is_text, at + 5, at + 1)
             lengths[column] = found
             if not is_text.all():
                 lengths[column][kinds == _NULL] = NULL
                 lengths[column][kinds == _UNCHANGED] = UNCHANGED
                 self._check(kinds[~is_text])
-            at = places[column] + found
-        return Cells(places, lengths), at
+            at = offsets[column] + found
+        return Cells(offsets, lengths), at
 
     @staticmethod
     def _check(kinds: Any) -> None:
@@ -91,17 +91,17 @@ class ChangeBlock:
         if len(unknown):
             raise SourceError(f"PostgreSQL sent a value of kind {chr(unknown[0])!r}, which was not requested")
 
-    def text(self, place: int, length: int) -> str | None:
-        return None if length < 0 else self.bytes[place : place + length].decode()
+    def text(self, offset: int, length: int) -> str | None:
+        return None if length < 0 else self.bytes[offset : offset + length].decode()
 
-    def texts(self, cells: Cells, others: Mapping[int, str | None] | None = None) -> Any:
+    def strings(self, cells: Cells, others: Mapping[int, str | None] | None = None) -> Any:
         """A column of texts, whose places rise from row to row; `others` has some that stand elsewhere, by row."""
-        places, lengths = cells.places, cells.lengths
-        count = len(places)
+        offsets, lengths = cells.offsets, cells.lengths
+        count = len(offsets)
         # What is between two values is a value, too, so that the bytes can stay where they are; every second is taken.
         edges: Any = np.empty(2 * count, np.int32)
-        edges[0::2] = places
-        edges[1::2] = places + np.maximum(lengths, 0)
+        edges[0::2] = offsets
+        edges[1::2] = offsets + np.maximum(lengths, 0)
         whole = pa.StringArray.from_buffers(max(0, 2 * count - 1), pa.py_buffer(edges), pa.py_buffer(self.bytes))
         chosen, is_null = np.arange(0, 2 * count, 2), lengths < 0
         if others:

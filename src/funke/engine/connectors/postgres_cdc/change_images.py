@@ -47,13 +47,13 @@ class Layout:
     def __init__(self, settings: PostgresCdcSettings, table: SourceTable, relation: LogRelation) -> None:
         self.table = table
         self.relation = relation
-        places = {name: place for place, name in enumerate(relation.columns)}
-        missing = [each.name for each in settings.fields if each.name not in places]
+        indexes = {name: index for index, name in enumerate(relation.columns)}
+        missing = [each.name for each in settings.fields if each.name not in indexes]
         if missing:
             raise SourceError(f"the table {table.path} has lost its column {', '.join(missing)}")
-        self.chosen = [places[each.name] for each in settings.fields]
-        self.key = [places[name] for name in table.key]
-        self.chunk_place = None if table.chunk_column is None else places[table.chunk_column]
+        self.chosen = [indexes[each.name] for each in settings.fields]
+        self.key = [indexes[name] for name in table.key]
+        self.chunk_index = None if table.chunk_column is None else indexes[table.chunk_column]
 
 
 class ChangeImages:
@@ -106,9 +106,9 @@ class ChangeImages:
 
     def _have_new_keys(self, layout: Layout, first: Cells, second: Cells, has_two: Any) -> Any:
         changed: Any = np.zeros(int(has_two.sum()), bool)
-        for place in layout.key:
-            before, behind = first.of((place, has_two)), second.of(place)
-            same = pc.equal(self._block.texts(before), self._block.texts(behind)).fill_null(False)
+        for index in layout.key:
+            before, behind = first.of((index, has_two)), second.of(index)
+            same = pc.equal(self._block.strings(before), self._block.strings(behind)).fill_null(False)
             changed |= ~same.to_numpy(zero_copy_only=False) & (behind.lengths != UNCHANGED)
         return changed
 
@@ -123,16 +123,16 @@ class ChangeImages:
 
     def chunk_numbers(self, table: SourceTable, lows: Sequence[Any], cells: Cells) -> Any:
         """In which parts of the table rows are, by the cells of its chunk column."""
-        keys = self._block.texts(cells)
+        keys = self._block.strings(cells)
         if table.chunk_type is not None:
             found = self._questions.chunks(table, lows, keys.to_pylist())
             return np.array([each or 0 for each in found], np.int64)
         numbers = keys.cast(pa.int64())
-        places = np.searchsorted(lows, numbers.fill_null(0).to_numpy(), "right")
-        return np.where(numbers.is_null().to_numpy(zero_copy_only=False), 0, places)
+        indexes = np.searchsorted(lows, numbers.fill_null(0).to_numpy(), "right")
+        return np.where(numbers.is_null().to_numpy(zero_copy_only=False), 0, indexes)
 
     def _put(self, rows: Any, cells: Cells) -> None:
-        self._cells.places[:, rows] = cells.places
+        self._cells.offsets[:, rows] = cells.offsets
         self._cells.lengths[:, rows] = cells.lengths
 
     def _complete(self, layout: Layout, messages: Any, first: Cells, second: Cells) -> None:
@@ -151,34 +151,34 @@ class ChangeImages:
                 if self.kinds[message, number] == _NO_ROW:
                     continue
                 fields = [field for _, field in found]
-                texts = self._missing(
+                strings = self._missing(
                     layout, message, fields, first.of((slice(None), owner)), cells.of((slice(None), row))
                 )
-                for field, text in zip(fields, texts):
+                for field, text in zip(fields, strings):
                     self._others[field][2 * message + number] = text
 
     def _missing(
         self, layout: Layout, message: int, fields: Sequence[int], first: Cells, own: Cells
     ) -> Sequence[str | None]:
-        places = [layout.chosen[each] for each in fields]
+        indexes = [layout.chosen[each] for each in fields]
         if self._block.marks[message] == WHOLE_OLD:
-            return [self._text(first, place) for place in places]
-        key = [self._text(first if own.lengths[place] == UNCHANGED else own, place) for place in layout.key]
-        columns = [layout.relation.columns[place] for place in places]
+            return [self._text(first, index) for index in indexes]
+        key = [self._text(first if own.lengths[index] == UNCHANGED else own, index) for index in layout.key]
+        columns = [layout.relation.columns[index] for index in indexes]
         return self._questions.values(layout.table, columns, key) or [None] * len(fields)
 
-    def _text(self, row: Cells, place: int) -> str | None:
-        return self._block.text(int(row.places[place]), int(row.lengths[place]))
+    def _text(self, row: Cells, index: int) -> str | None:
+        return self._block.text(int(row.offsets[index]), int(row.lengths[index]))
 
     def rows(self) -> Any:
         """The numbers of the rows there are."""
         return np.flatnonzero(self.kinds.ravel() != _NO_ROW)
 
-    def texts(self, column: int, rows: Any) -> Any:
+    def strings(self, column: int, rows: Any) -> Any:
         """A column of some rows."""
         others = self._others[column]
-        places: Any = np.searchsorted(rows, list(others)).tolist()
-        return self._block.texts(self._cells.of((column, rows)), dict(zip(places, others.values())))
+        indexes: Any = np.searchsorted(rows, list(others)).tolist()
+        return self._block.strings(self._cells.of((column, rows)), dict(zip(indexes, others.values())))
 
 
 def _snapshots(
@@ -186,12 +186,12 @@ def _snapshots(
 ) -> Any:
     """By which snapshots the rows of messages were read, first and second ones."""
     count = len(has_two)
-    if not parts.needs_keys or layout.chunk_place is None:
+    if not parts.needs_keys or layout.chunk_index is None:
         return np.full((count, 2), parts.snapshots[0])
     numbers: Any = np.zeros((count, 2), np.int64)
-    table, place = layout.table, layout.chunk_place
-    numbers[:, 0] = images.chunk_numbers(table, parts.lows, first.of(place))
-    behind = second.of(place)
+    table, index = layout.table, layout.chunk_index
+    numbers[:, 0] = images.chunk_numbers(table, parts.lows, first.of(index))
+    behind = second.of(index)
     found = images.chunk_numbers(table, parts.lows, behind)
     numbers[has_two, 1] = np.where(behind.lengths == UNCHANGED, numbers[has_two, 0], found)
     return parts.snapshots[numbers]

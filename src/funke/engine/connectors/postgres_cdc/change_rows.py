@@ -105,7 +105,7 @@ class ChangeRows(GatheredChanges[PostgresCdcSettings]):
         rows = images.rows()
         if not len(rows):
             return None
-        columns = [read(images.texts(place, rows)) for place, read in enumerate(self._readers)]
+        columns = [read(images.strings(index, rows)) for index, read in enumerate(self._readers)]
         kinds = images.kinds.ravel()[rows]
         if self._settings.metadata:
             times_ms = np.array([each.committed_ms for each in transactions])[owners]

@@ -40,7 +40,7 @@ _INTEGERS = ("smallint", "integer", "bigint")
 
 
 def find_tables(connection: Any, settings: PostgresCdcSettings) -> list[SourceTable]:
-    """The tables that match; refuses those that lack what is needed."""
+    """The tables that match; rejects those that lack what is needed."""
     schemas, names = re.compile(settings.schema_pattern), re.compile(settings.table_pattern)
     found = []
     for schema, name, identity, key, columns, types in connection.execute(_TABLES).fetchall():
@@ -66,8 +66,8 @@ def _chunk_column(
     if not key:
         return None, None
     # The first one has an index.
-    place = 0 if wanted is None else key.index(wanted)
-    return key[place], None if types[place] in _INTEGERS else types[place]
+    index = 0 if wanted is None else key.index(wanted)
+    return key[index], None if types[index] in _INTEGERS else types[index]
 
 
 def _check(settings: PostgresCdcSettings, table: SourceTable, identity: str | bytes, columns: Sequence[str]) -> None:
@@ -142,17 +142,17 @@ def _permitted(connection: Any, statement: str, values: Sequence[str], advice: s
 def check_slot(connection: Any, slot: str, position: int) -> None:
     """Refuses to go on from a position that the slot does not hold any more."""
     known = _slot(connection, slot)
-    told = (
+    detail = (
         f"Changes since {log_position.to_text(position)}, where the job stands, are lost: start it anew without its "
         "state, so that the tables are read again."
     )
     if known is None:
-        raise SourceError(f"the replication slot '{slot}' is gone. {told}")
-    confirmed = _usable(slot, known, told)
+        raise SourceError(f"the replication slot '{slot}' is gone. {detail}")
+    confirmed = _usable(slot, known, detail)
     if confirmed > position:
         raise SourceError(
             f"the replication slot '{slot}' has moved on to {log_position.to_text(confirmed)}: another reader uses it, "
-            f"or a later checkpoint was completed. {told}"
+            f"or a later checkpoint was completed. {detail}"
         )
 
 
@@ -165,12 +165,12 @@ def _slot(connection: Any, slot: str) -> tuple[Any, ...] | None:
     return found
 
 
-def _usable(slot: str, known: tuple[Any, ...], told: str = "") -> int:
+def _usable(slot: str, known: tuple[Any, ...], detail: str = "") -> int:
     plugin, is_own, confirmed, status = known
     if plugin != "pgoutput" or not is_own:
         raise SourceError(f"the replication slot '{slot}' belongs to another database or plugin ({plugin})")
     if status == "lost" or confirmed is None:
-        hint = told or "Drop it with pg_drop_replication_slot, and a new one is made."
+        hint = detail or "Drop it with pg_drop_replication_slot, and a new one is made."
         raise SourceError(f"the server has thrown away what the replication slot '{slot}' needs. {hint}")
     return log_position.from_text(confirmed)
 

@@ -50,10 +50,10 @@ class ReplicationStream:
             if result.status == ExecStatus.COPY_BOTH:
                 self._connection.nonblocking = 1
                 return
-            told = result.error_message.decode("utf-8", "replace").strip()
-            if "is active for PID" not in told or time.monotonic() > end:
+            message = result.error_message.decode("utf-8", "replace").strip()
+            if "is active for PID" not in message or time.monotonic() > end:
                 self.close()
-                raise SourceError(f"the replication slot '{self._slot}' cannot be read: {told}")
+                raise SourceError(f"the replication slot '{self._slot}' cannot be read: {message}")
             time.sleep(0.1)
 
     def take(self, wait_s: float) -> list[Any]:
@@ -70,7 +70,7 @@ class ReplicationStream:
                 elif data[0] == _KEEPALIVE:
                     self._answer(data)
             elif length < 0:
-                self._refuse()
+                self._reject()
             elif not self._wait(0.0 if taken else wait_s):
                 break
             else:
@@ -104,9 +104,9 @@ class ReplicationStream:
         self._connection.put_copy_data(status)
         self._connection.flush()
 
-    def _refuse(self) -> None:
-        told = self._connection.get_result()
-        message = b"" if told is None else told.error_message
+    def _reject(self) -> None:
+        detail = self._connection.get_result()
+        message = b"" if detail is None else detail.error_message
         text = (message or self._connection.error_message).decode("utf-8", "replace").strip()
         raise SourceError(f"PostgreSQL ended the stream of the replication slot '{self._slot}': {text}")
 
@@ -125,9 +125,9 @@ def _connect(settings: Mapping[str, Any]) -> Any:
     text = make_conninfo("", **{**settings, "replication": "database", "client_encoding": "UTF8", "options": options})
     connection = PGconn.connect(text.encode())
     if connection.status != ConnStatus.OK:
-        told = connection.error_message.decode("utf-8", "replace").strip()
+        message = connection.error_message.decode("utf-8", "replace").strip()
         connection.finish()
-        raise psycopg.OperationalError(told)
+        raise psycopg.OperationalError(message)
     return connection
 
 

@@ -58,9 +58,9 @@ class CdcEnumerator(ChangeEnumerator[PostgresCdcSettings]):
     """Holds a second connection, whose transaction keeps a snapshot of the tables."""
 
     def __init__(self, settings: PostgresCdcSettings, restored: CdcState | None) -> None:
-        self._holder: Any = None
+        self._owner: Any = None
         self._held: tuple[str, str] | None = None
-        self._told: int | None = None
+        self._reported: int | None = None
         # Positions of complete checkpoints that the server has not heard of yet.
         self._complete: deque[int] = deque()
         self._piece_at = 0.0
@@ -99,9 +99,9 @@ class CdcEnumerator(ChangeEnumerator[PostgresCdcSettings]):
 
     def _snapshot_held(self) -> tuple[str, str]:
         if self._held is None:
-            self._holder = self._settings.database.connect()
-            self._holder.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            found = self._holder.execute("SELECT pg_export_snapshot(), pg_current_snapshot()::text").fetchone()
+            self._owner = self._settings.database.connect()
+            self._owner.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            found = self._owner.execute("SELECT pg_export_snapshot(), pg_current_snapshot()::text").fetchone()
             self._held = (found[0], found[1])
         return self._held
 
@@ -109,10 +109,10 @@ class CdcEnumerator(ChangeEnumerator[PostgresCdcSettings]):
         self._release()
 
     def _release(self) -> None:
-        holder, self._holder, self._held = self._holder, None, None
-        if holder is not None:
+        owner, self._owner, self._held = self._owner, None, None
+        if owner is not None:
             with contextlib.suppress(self._settings.database.error):
-                holder.close()
+                owner.close()
 
     def _give_back(self, part: TablePart) -> None:
         """Another attempt had it read, whose snapshot has ended with it."""
@@ -128,9 +128,9 @@ class CdcEnumerator(ChangeEnumerator[PostgresCdcSettings]):
         """Also to tell the server what is confirmed, and that the job lives."""
         now = time.monotonic()
         is_silent = now - self._piece_at >= self._settings.heartbeat_ms / 1000
-        if not (super()._is_due(end) or self._confirmed != self._told or is_silent):
+        if not (super()._is_due(end) or self._confirmed != self._reported or is_silent):
             return False
-        self._piece_at, self._told = now, self._confirmed
+        self._piece_at, self._reported = now, self._confirmed
         return True
 
     def _find_seam_end(self) -> None:

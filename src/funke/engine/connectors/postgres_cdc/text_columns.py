@@ -37,9 +37,9 @@ def column_reader(name: str, data_type: DataType) -> Make:
     """What makes a column of an Arrow array of texts."""
     make = _column(data_type)
 
-    def read(texts: Any) -> Any:
+    def read(strings: Any) -> Any:
         try:
-            return make(texts)
+            return make(strings)
         except (pa.ArrowException, ValueError, ArithmeticError) as error:
             raise SourceError(
                 f"a value of the column {name!r} does not fit {to_sql_text(data_type)}: {error}"
@@ -51,19 +51,19 @@ def column_reader(name: str, data_type: DataType) -> Make:
 def _column(data_type: DataType) -> Make:
     wanted = to_column_type(data_type)
     if isinstance(data_type, CHARACTER):
-        return lambda texts: texts
+        return lambda strings: strings
     if isinstance(data_type, (*INTEGRAL, *APPROXIMATE)):
-        return lambda texts: texts.cast(wanted)
+        return lambda strings: strings.cast(wanted)
     if isinstance(data_type, BooleanType):
-        return lambda texts: pc.equal(texts, "t")
+        return lambda strings: pc.equal(strings, "t")
     if isinstance(data_type, (TimestampType, LocalZonedTimestampType)):
         wire = pa.timestamp("us", wanted.tz)
         unit = pa.timestamp("s", wanted.tz) if data_type.precision == 0 else wanted
-        return lambda texts: texts.cast(wire).cast(unit, safe=False).cast(wanted, safe=False)
+        return lambda strings: strings.cast(wire).cast(unit, safe=False).cast(wanted, safe=False)
     read = _value(data_type)
 
-    def each_value(texts: Any) -> Any:
-        return pa.array([None if text is None else read(text) for text in texts.to_pylist()], wanted)
+    def each_value(strings: Any) -> Any:
+        return pa.array([None if text is None else read(text) for text in strings.to_pylist()], wanted)
 
     return _cast_or(wanted, each_value) if isinstance(data_type, (DecimalType, DateType)) else each_value
 
@@ -71,11 +71,11 @@ def _column(data_type: DataType) -> Make:
 def _cast_or(wanted: Any, otherwise: Make) -> Make:
     """Numbers with too many digits, and dates that Arrow does not know, go one by one."""
 
-    def make(texts: Any) -> Any:
+    def make(strings: Any) -> Any:
         try:
-            return texts.cast(wanted)
+            return strings.cast(wanted)
         except pa.ArrowInvalid:
-            return otherwise(texts)
+            return otherwise(strings)
 
     return make
 

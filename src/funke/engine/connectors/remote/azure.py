@@ -1,6 +1,6 @@
 """Azure's files by tokens, through a process of their own.
 
-pyarrow's client for Azure ends the process that it runs in when a token is refused: what the library for tokens throws
+pyarrow's client for Azure ends the process that it runs in when a token is rejected: what the library for tokens throws
 is caught in few places. So that this is a failed call and not the end of a driver or a slot, the client runs beside it.
 """
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from funke.engine.connectors.file_sink.storage import open_storage
 from funke.engine.connectors.staging import StagedData
 
-__all__ = ["CommitLog", "StorageTexts", "TextFiles", "Moves"]
+__all__ = ["CommitLog", "StorageStrings", "TextFiles", "Moves"]
 
 
 class TextFiles(Protocol):
@@ -38,8 +38,8 @@ class Moves:
 class CommitLog:
     """Remembers units by writer, since each writer counts its own; so it does not grow with time."""
 
-    def __init__(self, texts: TextFiles) -> None:
-        self._texts = texts
+    def __init__(self, strings: TextFiles) -> None:
+        self._strings = strings
 
     def missing(self, units: Iterable[StagedData]) -> list[StagedData]:
         """The units that are not committed yet."""
@@ -48,23 +48,23 @@ class CommitLog:
 
     def add(self, units: dict[str, int]) -> None:
         """Notes the last unit of writers."""
-        self._texts.write("committed.json", json.dumps({**self._known(), **units}))
+        self._strings.write("committed.json", json.dumps({**self._known(), **units}))
 
     def begin(self, moves: Moves) -> None:
         """From here on the commit is completed, whatever happens."""
-        self._texts.write("moves.json", json.dumps(vars(moves)))
+        self._strings.write("moves.json", json.dumps(vars(moves)))
 
     def begun(self) -> Moves | None:
         """The commit that was under way."""
-        text = self._texts.read("moves.json")
+        text = self._strings.read("moves.json")
         return None if text is None else Moves(**json.loads(text))
 
     def end(self) -> None:
         """All files of the commit are in their places."""
-        self._texts.delete("moves.json")
+        self._strings.delete("moves.json")
 
     def _known(self) -> dict[str, int]:
-        text = self._texts.read("committed.json")
+        text = self._strings.read("committed.json")
         known: dict[str, int] = {} if text is None else json.loads(text)
         return known
 
@@ -77,7 +77,7 @@ def last_numbers(units: Iterable[StagedData]) -> dict[str, int]:
     return found
 
 
-class StorageTexts:
+class StorageStrings:
     """Texts beside the staged data of a sink."""
 
     def __init__(self, folder: str) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from funke.engine.connectors.sink import Committer
 from funke.engine.connectors.spark.arrow_messages import to_frame
 from funke.engine.connectors.spark.catalog_table import CatalogTable
-from funke.engine.connectors.spark.commit_log import CommitLog, StorageTexts, last_numbers
+from funke.engine.connectors.spark.commit_log import CommitLog, StorageStrings, last_numbers
 from funke.engine.connectors.spark.file_table import FileTable
 from funke.engine.connectors.spark.spark_files import SparkFiles
 from funke.engine.connectors.staging import StagedData
@@ -86,7 +86,7 @@ class SparkCommitter(Committer):
     def _write(self, spark: SparkSession, owner: str, units: list[StagedData], epoch: int) -> None:
         folder = units[0].folder
         # The note is made after the write: a crash in between writes the epoch again.
-        log = CommitLog(StorageTexts(folder)) if folder is not None else None
+        log = CommitLog(StorageStrings(folder)) if folder is not None else None
         missing = units if log is None else log.missing(units)
         if not missing:
             return

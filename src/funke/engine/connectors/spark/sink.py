@@ -18,7 +18,7 @@ from funke.engine.connectors.spark.arrow_messages import to_frame, to_message
 from funke.engine.connectors.spark.catalog_table import CatalogTable
 from funke.engine.connectors.spark.committer import FILE_FORMATS, SparkCommitter
 from funke.engine.connectors.spark.spark_files import active_session
-from funke.engine.connectors.staging import Stager
+from funke.engine.connectors.staging import UnitWriter
 from funke.engine.errors import ConfigurationError
 from funke.engine.types.columns.arrow_records import TableEncoder, table_encoder
 from funke.engine.types.driver_messages import SparkRecords
@@ -56,7 +56,7 @@ class SparkSink(Sink):
     sink_id: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     def __post_init__(self) -> None:
-        """Refuses settings that leave open what is to be done."""
+        """Rejects settings that leave open what is to be done."""
         if self.write is None and self.format is None and self.table is None:
             raise ConfigurationError("a Spark sink needs a function that writes a DataFrame, a format, or a table")
         if self.path is not None and self.table is not None:
@@ -139,7 +139,7 @@ class _SparkWriter(SinkWriter):
 
     def __init__(self, context: WriterContext, sink_id: str) -> None:
         self._send = context.send_to_driver
-        self._stager = Stager(context) if context.staging_folder is not None else None
+        self._unit_writer = UnitWriter(context) if context.staging_folder is not None else None
         self._sink_id = sink_id
         self._encode: TableEncoder = table_encoder(context.input_type)
         self._values: list[Any] = []
@@ -153,17 +153,17 @@ class _SparkWriter(SinkWriter):
             return
         values, self._values = self._values, []
         message = to_message(self._encode(values))
-        if self._stager is None:
+        if self._unit_writer is None:
             self._send(SparkRecords(self._sink_id, message))
         else:
-            self._stager.add(message)
+            self._unit_writer.add(message)
 
     def prepare_commit(self) -> list[Any]:
         """What was staged since the last call, as one unit."""
-        staged = self._stager.finish() if self._stager is not None else None
+        staged = self._unit_writer.finish() if self._unit_writer is not None else None
         return [staged] if staged is not None else []
 
     def close(self) -> None:
         """Drops what was not prepared."""
-        if self._stager is not None:
-            self._stager.discard()
+        if self._unit_writer is not None:
+            self._unit_writer.discard()

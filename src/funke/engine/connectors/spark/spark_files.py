@@ -97,14 +97,14 @@ class SparkFiles:
 
     def move(self, source: str, target: str) -> None:
         """Renames a file."""
-        origin, place = self._at(source), self._at(target)
+        origin, destination = self._at(source), self._at(target)
         if not self._fs.exists(origin):
-            if not self._fs.exists(place):
-                raise SinkError(f"neither {origin.toString()} nor {place.toString()} exists: data was lost")
+            if not self._fs.exists(destination):
+                raise SinkError(f"neither {origin.toString()} nor {destination.toString()} exists: data was lost")
             return
-        self._fs.mkdirs(place.getParent())
-        if not self._fs.rename(origin, place):
-            raise SinkError(f"{origin.toString()} could not be renamed to {place.toString()}")
+        self._fs.mkdirs(destination.getParent())
+        if not self._fs.rename(origin, destination):
+            raise SinkError(f"{origin.toString()} could not be renamed to {destination.toString()}")
 
     def delete_folder(self, name: str) -> None:
         """Removes a folder."""

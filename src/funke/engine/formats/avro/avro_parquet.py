@@ -27,7 +27,7 @@ class AvroParquetFormat(FileFormat):
     schema: str
 
     def __post_init__(self) -> None:
-        """Refuses a schema that has no columns, where it is written."""
+        """Rejects a schema that has no columns, where it is written."""
         AvroColumns(self.schema)
 
     @property

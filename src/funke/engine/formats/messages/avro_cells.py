@@ -68,7 +68,7 @@ def _numbers(column: Any) -> list[bytes]:
     return [content[start : start + length] for start, length in zip(starts, lengths.tolist())]
 
 
-def _texts(column: Any) -> list[bytes]:
+def _strings(column: Any) -> list[bytes]:
     contents = column.cast(pa.binary()).fill_null(b"").to_pylist()
     lengths = _numbers(pa.array(map(len, contents), pa.int64()))
     return [length + content for length, content in zip(lengths, contents)]
@@ -103,7 +103,7 @@ def _writer(data_type: DataType) -> Callable[[Any], list[bytes]] | None:
 
 _WRITERS: tuple[tuple[tuple[type[Any], ...], Callable[[Any], Callable[[Any], list[bytes]]]], ...] = (
     ((BigIntType, IntType, SmallIntType, TinyIntType), lambda _: _numbers),
-    ((CharType, VarCharType), lambda _: _texts),
+    ((CharType, VarCharType), lambda _: _strings),
     ((DoubleType,), lambda _: _fixed("<f8")),
     ((FloatType,), lambda _: _fixed("<f4")),
     ((BooleanType,), lambda _: _fixed("?")),

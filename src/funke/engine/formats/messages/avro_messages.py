@@ -100,7 +100,7 @@ class AvroEncoder(MessageEncoder):
     fields: tuple[RowField, ...]
 
     def __post_init__(self) -> None:
-        """Refuses types that Avro has no form for, where the table is made."""
+        """Rejects types that Avro has no form for, where the table is made."""
         avro_schema(self.fields)
 
     def encode(self, data: Any, kinds: Any) -> list[bytes]:
@@ -164,11 +164,11 @@ def _record(schema: Any, message: bytes, wanted: Any = None) -> Record:
 def _decoded(
     fields: tuple[RowField, ...], messages: Sequence[bytes | None], read: Callable[[bytes], Record]
 ) -> DecodedRows:
-    places = [place for place, each in enumerate(messages) if each]
-    records = [read(messages[place] or b"") for place in places]
+    indexes = [index for index, each in enumerate(messages) if each]
+    records = [read(messages[index] or b"") for index in indexes]
     schema = schema_of(fields)
     columns = [avro_column([each.get(field.name) for each in records], field.type) for field in schema]
-    return DecodedRows(pa.RecordBatch.from_arrays(columns, schema=schema), None, np.array(places, np.int64))
+    return DecodedRows(pa.RecordBatch.from_arrays(columns, schema=schema), None, np.array(indexes, np.int64))
 
 
 def _encoded(fields: tuple[RowField, ...], schema: Any, data: Any, header: bytes) -> list[bytes]:

@@ -55,7 +55,7 @@ class ChangeJsonDecoder(MessageDecoder):
     ignores_errors: bool = False
     is_iso: bool = False
     # Keys of the metadata columns, which follow the row's columns.
-    told: tuple[str, ...] = ()
+    metadata_keys: tuple[str, ...] = ()
     kinds = ALL_KINDS
     # Who writes such messages, for errors.
     writer = ""
@@ -64,14 +64,14 @@ class ChangeJsonDecoder(MessageDecoder):
 
     @property
     def fields(self) -> tuple[RowField, ...]:
-        return (*self.columns, *(RowField(key, self.beside[key].type) for key in self.told))
+        return (*self.columns, *(RowField(key, self.beside[key].type) for key in self.metadata_keys))
 
     @property
     def metadata(self) -> Mapping[str, DataType]:  # type: ignore[override]
         return {key: each.type for key, each in self.beside.items()}
 
     def with_metadata(self, keys: Sequence[str]) -> ChangeJsonDecoder:
-        return replace(self, told=tuple(keys))
+        return replace(self, metadata_keys=tuple(keys))
 
     def selecting(self, indexes: Sequence[int]) -> ChangeJsonDecoder:
         return replace(self, columns=tuple(self.columns[index] for index in indexes))
@@ -89,12 +89,12 @@ class ChangeJsonDecoder(MessageDecoder):
     def envelope(self) -> tuple[RowField, ...]:
         """The fields of a message that are read: those of rows, and metadata."""
         named = {each.name for each in self.rows}
-        sources = {field.name: field for field in (self.beside[key].source for key in self.told)}
+        sources = {field.name: field for field in (self.beside[key].source for key in self.metadata_keys)}
         return (*self.rows, *(field for name, field in sources.items() if name not in named))
 
-    def told_columns(self, envelopes: Any) -> list[Any]:
+    def envelope_columns(self, envelopes: Any) -> list[Any]:
         """The metadata columns, by message."""
-        return [self.beside[key].column(envelopes.column(self.beside[key].source.name)) for key in self.told]
+        return [self.beside[key].column(envelopes.column(self.beside[key].source.name)) for key in self.metadata_keys]
 
     @abstractmethod
     def changes(self, envelopes: Any, messages: Sequence[bytes]) -> Changes:
@@ -106,10 +106,12 @@ class ChangeJsonDecoder(MessageDecoder):
             envelopes, origins = parsed_lines(form.parser(), messages, schema_of(self.envelope), joins_lines=True)
         except ValueError as error:
             raise ValueError(f"Corrupt {self.writer} JSON message: {error}") from None
-        found = self.changes(envelopes, [messages[place] or b"" for place in origins])
-        return self._decoded(found, origins, messages, self.told_columns(envelopes))
+        found = self.changes(envelopes, [messages[index] or b"" for index in origins])
+        return self._decoded(found, origins, messages, self.envelope_columns(envelopes))
 
-    def _decoded(self, found: Changes, origins: Any, messages: Sequence[bytes | None], told: list[Any]) -> DecodedRows:
+    def _decoded(
+        self, found: Changes, origins: Any, messages: Sequence[bytes | None], envelope_values: list[Any]
+    ) -> DecodedRows:
         kinds = found.kinds.copy()
         self._check(found, kinds, lambda change: messages[origins[found.numbers[change]]] or b"")
         going = np.flatnonzero((kinds == _UPDATE) | (kinds == _DELETE))
@@ -125,7 +127,7 @@ class ChangeJsonDecoder(MessageDecoder):
         order = np.argsort(keys, kind="stable")
         rows = pa.concat_arrays(parts).take(pa.array(order))
         numbers = found.numbers[keys[order] // 2]
-        columns = [*rows.flatten(), *(each.take(pa.array(numbers)) for each in told)]
+        columns = [*rows.flatten(), *(each.take(pa.array(numbers)) for each in envelope_values)]
         schema = schema_of(self.fields)
         data = pa.RecordBatch.from_arrays(
             [each.cast(kind) for each, kind in zip(columns, schema.types)], schema=_nullable(schema)
@@ -140,7 +142,7 @@ class ChangeJsonDecoder(MessageDecoder):
         return DecodedRows(data, row_kinds if row_kinds.any() else None, origins[numbers])
 
     def _check(self, found: Changes, kinds: Any, message_of: Any) -> None:
-        """Refuses, or leaves out, what is unknown and changes that lack a row."""
+        """Rejects, or leaves out, what is unknown and changes that lack a row."""
         lacks = {
             "after": _is_null(found.after) & ((kinds == _INSERT) | (kinds == _UPDATE)),
             "before": (_is_null(found.before) & (kinds == _UPDATE)) | (_is_null(found.deleted) & (kinds == _DELETE)),
@@ -151,11 +153,11 @@ class ChangeJsonDecoder(MessageDecoder):
         if self.ignores_errors:
             kinds[bad] = _NOTHING
             return
-        place = int(np.flatnonzero(bad)[0])
-        text = message_of(place)[:500].decode("utf-8", "replace")
-        if kinds[place] == _UNKNOWN:
+        index = int(np.flatnonzero(bad)[0])
+        text = message_of(index)[:500].decode("utf-8", "replace")
+        if kinds[index] == _UNKNOWN:
             raise ValueError(f"Unknown kind of change. The {self.writer} JSON message is '{text}'")
-        raise ValueError(f"{self._lacking(lacks['after'][place])} The {self.writer} JSON message is '{text}'")
+        raise ValueError(f"{self._lacking(lacks['after'][index])} The {self.writer} JSON message is '{text}'")
 
     def _lacking(self, is_after: bool) -> str:
         return f"The row {'after' if is_after else 'before'} the change is null."
@@ -182,8 +184,8 @@ class DebeziumJsonDecoder(ChangeJsonDecoder):
         outer = tuple(each for each in inner if each.name == "schema")
         return (RowField("payload", RowType([each for each in inner if each not in outer])), *outer)
 
-    def told_columns(self, envelopes: Any) -> list[Any]:
-        return super().told_columns(self._content(envelopes))
+    def envelope_columns(self, envelopes: Any) -> list[Any]:
+        return super().envelope_columns(self._content(envelopes))
 
     def _content(self, envelopes: Any) -> Any:
         if not self.has_schema:
@@ -300,8 +302,8 @@ def _elements(lists: Any, numbers: Any, within: Any) -> Any:
     lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False).astype(np.int64)
     starts = np.cumsum(lengths) - lengths
     is_there = within < lengths[numbers] if len(numbers) else np.empty(0, bool)
-    places = pa.array(starts[numbers] + within, pa.int64(), mask=~is_there)
-    return lists.flatten().take(places)
+    indexes = pa.array(starts[numbers] + within, pa.int64(), mask=~is_there)
+    return lists.flatten().take(indexes)
 
 
 def _completed(old: Any, rows: Any, kinds: Any, numbers: Any, messages: Sequence[bytes]) -> Any:
@@ -309,20 +311,22 @@ def _completed(old: Any, rows: Any, kinds: Any, numbers: Any, messages: Sequence
     updates = np.flatnonzero((kinds == _UPDATE) & ~_is_null(old)) if len(kinds) else np.empty(0, np.int64)
     if not len(updates):
         return old
-    told = [_old_names(messages[numbers[place]]) for place in updates]
+    old_names = [_old_names(messages[numbers[index]]) for index in updates]
     columns = []
     for name, before, after in zip((each.name for each in old.type), old.flatten(), rows.flatten()):
         is_kept: Any = np.ones(len(old), bool)
-        is_kept[updates] = [name in names for names in told]
+        is_kept[updates] = [name in names for names in old_names]
         columns.append(pc.if_else(pa.array(is_kept), before, after))
     return pa.StructArray.from_arrays(columns, fields=list(_nullable(old.type)), mask=old.is_null())
 
 
 def _old_names(message: bytes) -> set[str]:
     """The names that the rows before an update have."""
-    places = [found.end() for found in _OLD.finditer(message)]
+    indexes = [found.end() for found in _OLD.finditer(message)]
     # One place cannot be another's: within texts, quotes have a sign before them. The rest of the message is not read.
-    old = _DECODER.raw_decode(message[places[0] :].decode())[0] if len(places) == 1 else json.loads(message).get("old")
+    old = (
+        _DECODER.raw_decode(message[indexes[0] :].decode())[0] if len(indexes) == 1 else json.loads(message).get("old")
+    )
     return {name for each in (old if isinstance(old, list) else [old]) for name in each or ()}
 
 

@@ -35,7 +35,7 @@ class ChangeMetadata:
 
 
 _TEXT, _NUMBER = DataTypes.STRING(), DataTypes.BIGINT()
-_TEXTS = DataTypes.ARRAY(DataTypes.STRING())
+_STRINGS = DataTypes.ARRAY(DataTypes.STRING())
 _TIMESTAMP, _FINE_TIMESTAMP = DataTypes.TIMESTAMP_LTZ(3), DataTypes.TIMESTAMP_LTZ(6)
 _PROPERTIES = DataTypes.MAP(DataTypes.STRING(), DataTypes.STRING())
 
@@ -56,9 +56,9 @@ def _source_timestamps(source: Any) -> Any:
     return _timestamps(_of_source("ts_ms")(source).cast(pa.int64()))
 
 
-def _written_timestamps(texts: Any) -> Any:
+def _written_timestamps(strings: Any) -> Any:
     """GoldenGate writes them with a blank or a T, and without a zone."""
-    return pc.replace_substring_regex(texts, "Z$", "").cast(pa.timestamp("us")).cast(pa.timestamp("us", "UTC"))
+    return pc.replace_substring_regex(strings, "Z$", "").cast(pa.timestamp("us")).cast(pa.timestamp("us", "UTC"))
 
 
 def _source(kind: DataType, make: Callable[[Any], Any]) -> ChangeMetadata:
@@ -78,19 +78,19 @@ CANAL: Mapping[str, ChangeMetadata] = {
     "database": _same("database", _TEXT),
     "table": _same("table", _TEXT),
     "sql-type": _same("sqlType", DataTypes.MAP(DataTypes.STRING(), DataTypes.INT())),
-    "pk-names": _same("pkNames", _TEXTS),
+    "pk-names": _same("pkNames", _STRINGS),
     "ingestion-timestamp": _timestamp("ts"),
     "event-timestamp": _timestamp("es"),
 }
 MAXWELL: Mapping[str, ChangeMetadata] = {
     "database": _same("database", _TEXT),
     "table": _same("table", _TEXT),
-    "primary-key-columns": _same("primary_key_columns", _TEXTS),
+    "primary-key-columns": _same("primary_key_columns", _STRINGS),
     "ingestion-timestamp": _timestamp("ts"),
 }
 OGG: Mapping[str, ChangeMetadata] = {
     "table": _same("table", _TEXT),
-    "primary-keys": _same("primary_keys", _TEXTS),
+    "primary-keys": _same("primary_keys", _STRINGS),
     "ingestion-timestamp": ChangeMetadata(_FINE_TIMESTAMP, RowField("current_ts", _TEXT), _written_timestamps),
     "event-timestamp": ChangeMetadata(_FINE_TIMESTAMP, RowField("op_ts", _TEXT), _written_timestamps),
 }

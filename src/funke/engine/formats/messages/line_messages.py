@@ -46,18 +46,18 @@ def parsed_lines(parse: Parse, messages: Sequence[bytes | None], schema: Any, jo
 
     `joins_lines` says that line breaks inside of a message mean nothing.
     """
-    places = [place for place, each in enumerate(messages) if each]
-    texts = [messages[place] or b"" for place in places]
+    indexes = [index for index, each in enumerate(messages) if each]
+    strings = [messages[index] or b"" for index in indexes]
     if joins_lines:
-        texts = [each.replace(b"\n", b" ") if b"\n" in each else each for each in texts]
-    if not texts:
+        strings = [each.replace(b"\n", b" ") if b"\n" in each else each for each in strings]
+    if not strings:
         return pa.RecordBatch.from_pylist([], schema=schema), np.empty(0, np.int64)
-    if joins_lines or not any(b"\n" in each for each in texts):
-        data = parse(b"\n".join(texts) + b"\n")
-        if len(data) == len(texts):
-            return data, np.array(places, np.int64)
-    batches = [parse(each + b"\n") for each in texts]
-    return pa.concat_batches(batches), np.repeat(np.array(places, np.int64), [len(each) for each in batches])
+    if joins_lines or not any(b"\n" in each for each in strings):
+        data = parse(b"\n".join(strings) + b"\n")
+        if len(data) == len(strings):
+            return data, np.array(indexes, np.int64)
+    batches = [parse(each + b"\n") for each in strings]
+    return pa.concat_batches(batches), np.repeat(np.array(indexes, np.int64), [len(each) for each in batches])
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ class AvroFileWriter(BatchFileWriter):
     codec: str = "deflate"
 
     def __post_init__(self) -> None:
-        """Refuses types that Avro has no form for, where the table is made."""
+        """Rejects types that Avro has no form for, where the table is made."""
         avro_schema(self.fields)
 
     def open_stream(self, stream: IO[bytes]) -> BatchStream:

@@ -74,14 +74,14 @@ class CsvTableFormat(LineTableFormat):
 
     @property
     def fields(self) -> tuple[RowField, ...]:
-        return tuple(self.cells_of_line[place] for place in self._places)
+        return tuple(self.cells_of_line[index] for index in self._indexes)
 
     @property
-    def _places(self) -> tuple[int, ...]:
+    def _indexes(self) -> tuple[int, ...]:
         return tuple(range(len(self.cells_of_line))) if self.wanted is None else self.wanted
 
     def selecting(self, indexes: Sequence[int]) -> CsvTableFormat:
-        return replace(self, wanted=tuple(self._places[index] for index in indexes))
+        return replace(self, wanted=tuple(self._indexes[index] for index in indexes))
 
     def columns_of(self, file: InputFile) -> Iterator[Any]:
         """Yield the rows of a file, a chunk at a time."""
@@ -100,24 +100,24 @@ class CsvTableFormat(LineTableFormat):
         return data[self.cells.ends.first_record(data) :] if self.cells.skips_first_line else data
 
     def parser(self) -> Callable[[bytes], Any]:
-        return CsvParser(self.cells_of_line, self._places, self.cells).parse
+        return CsvParser(self.cells_of_line, self._indexes, self.cells).parse
 
 
 class CsvParser:
     """Parses chunks of whole lines."""
 
-    def __init__(self, fields: Sequence[RowField], places: Sequence[int], cells: CsvCells) -> None:
+    def __init__(self, fields: Sequence[RowField], indexes: Sequence[int], cells: CsvCells) -> None:
         self._cells = cells
         self._ends = cells.ends
-        self._names = [str(place) for place in range(len(fields))]
-        self._wanted = [self._names[place] for place in places]
-        self._places = places
-        self._types = [fields[place].data_type for place in places]
-        self._field_names = [fields[place].name for place in places]
-        self._schema = schema_of([fields[place] for place in places])
+        self._names = [str(index) for index in range(len(fields))]
+        self._wanted = [self._names[index] for index in indexes]
+        self._indexes = indexes
+        self._types = [fields[index].data_type for index in indexes]
+        self._field_names = [fields[index].name for index in indexes]
+        self._schema = schema_of([fields[index] for index in indexes])
         self._quote = None if cells.quote is None else cells.quote.encode()
         self._escape = None if cells.escape is None else cells.escape.encode()
-        self._texts = self._conversion(lambda place: pa.string())
+        self._strings = self._conversion(lambda index: pa.string())
         self._is_typed = list(map(_is_typed, self._types))
         self._typed = self._conversion(self._cell_type)
         self._to_column = [_column_reader(each, cells) for each in self._types]
@@ -142,21 +142,21 @@ class CsvParser:
     def _by_text(self, data: bytes) -> Any:
         """Column by column, where a value of one of them is not as Arrow knows it."""
         try:
-            columns = self._read(data, self._texts)
+            columns = self._read(data, self._strings)
         except pa.ArrowInvalid:
             return self._from_cells(self._cells_of(data))
         if self._may_have_empty_lines(columns) and _EMPTY_LINE.search(data):
             return self._from_cells(self._cells_of(data))
         return self._batch([self._named(*pair) for pair in zip(self._field_names, self._to_column, columns)])
 
-    def _named(self, name: str, to_column: Callable[[Any], Any], texts: Any) -> Any:
+    def _named(self, name: str, to_column: Callable[[Any], Any], strings: Any) -> Any:
         try:
-            return to_column(texts)
+            return to_column(strings)
         except ValueError as error:
             raise ValueError(f"column {name}: {error}") from None
 
     def _from_cells(self, rows: list[list[str | None]]) -> Any:
-        columns = [pa.array([row[place] for row in rows], pa.string()) for place in self._places]
+        columns = [pa.array([row[index] for row in rows], pa.string()) for index in self._indexes]
         return self._batch([self._named(*each) for each in zip(self._field_names, self._to_column, columns)])
 
     def _batch(self, columns: list[Any]) -> Any:
@@ -181,7 +181,7 @@ class CsvParser:
     def _conversion(self, type_at: Callable[[int], Any]) -> Any:
         null = self._cells.null_literal
         return pa.csv.ConvertOptions(
-            column_types={self._names[place]: type_at(index) for index, place in enumerate(self._places)},
+            column_types={self._names[position]: type_at(index) for index, position in enumerate(self._indexes)},
             include_columns=self._wanted,
             null_values=[] if null is None else [null],
             strings_can_be_null=null is not None,
@@ -254,13 +254,13 @@ def _column_reader(data_type: DataType, cells: CsvCells) -> Callable[[Any], Any]
     """Return what makes a column of a column of texts."""
     (wanted,) = schema_of([_unnamed(data_type)]).types
     if pa.types.is_string(wanted):
-        return lambda texts: texts
+        return lambda strings: strings
     if isinstance(data_type, BooleanType):
-        return lambda texts: pc.equal(pc.utf8_lower(pc.utf8_trim_whitespace(texts)), "true")
+        return lambda strings: pc.equal(pc.utf8_lower(pc.utf8_trim_whitespace(strings)), "true")
     read = _value_reader(data_type, cells)
 
-    def to_column(texts: Any) -> Any:
-        return pa.array([None if text is None else read(text) for text in texts.to_pylist()], wanted)
+    def to_column(strings: Any) -> Any:
+        return pa.array([None if text is None else read(text) for text in strings.to_pylist()], wanted)
 
     return to_column
 

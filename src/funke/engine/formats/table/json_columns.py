@@ -80,7 +80,7 @@ class _JsonParser:
             except pa.ArrowInvalid:
                 pass
         rows = [node for line in data.split(b"\n") if line.strip() for node in self._objects(line)]
-        columns = [self._column(rows, place) for place in range(len(self._readers))]
+        columns = [self._column(rows, index) for index in range(len(self._readers))]
         return pa.RecordBatch.from_arrays(columns, schema=self._schema)
 
     def _quickly(self, data: bytes) -> Any:
@@ -105,8 +105,8 @@ class _JsonParser:
             raise ValueError(f"Failed to deserialize JSON '{shown}'. {error}") from None
         return nodes
 
-    def _column(self, rows: list[dict[str, Any]], place: int) -> Any:
-        wanted, read = self._schema.types[place], self._readers[place]
+    def _column(self, rows: list[dict[str, Any]], index: int) -> Any:
+        wanted, read = self._schema.types[index], self._readers[index]
         return pa.array([read(row) for row in rows], wanted)
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["RawLines", "RawTableFormat"]
 
 _CHUNK_BYTES = 1 << 20
-_TEXTS = (CharType, VarCharType)
+_STRINGS = (CharType, VarCharType)
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class RawTableFormat(TableFileFormat):
 
     def columns_of(self, file: InputFile) -> Iterator[Any]:
         """Yield the lines of a file."""
-        schema, is_text = schema_of(self.columns), isinstance(self.columns[0].data_type, _TEXTS)
+        schema, is_text = schema_of(self.columns), isinstance(self.columns[0].data_type, _STRINGS)
         with open_chunks(file, 0, file.size, LineEnds()) as chunks:
             while data := chunks.take(_CHUNK_BYTES):
                 lines: list[Any] = data.removesuffix(b"\n").split(b"\n")
@@ -63,14 +63,14 @@ class RawLines(LineFileWriter):
         _check(self.fields)
 
     def pieces(self, batch: Any, kinds: Any = None) -> list[bytes]:
-        is_text = isinstance(self.fields[0].data_type, _TEXTS)
+        is_text = isinstance(self.fields[0].data_type, _STRINGS)
         values = [value for value in batch.column(0).to_pylist() if value is not None]
         return [(value.encode(self.charset) if is_text else value) + b"\n" for value in values]
 
 
 def _check(fields: tuple[RowField, ...]) -> None:
     (field,) = fields
-    if not isinstance(field.data_type, (*_TEXTS, BinaryType, VarBinaryType)):
+    if not isinstance(field.data_type, (*_STRINGS, BinaryType, VarBinaryType)):
         raise UnsupportedFeatureError(
             f"the format raw with a column of type {to_sql_text(field.data_type)}", "texts and bytes have a form here"
         )

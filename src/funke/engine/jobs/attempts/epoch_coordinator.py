@@ -11,19 +11,19 @@ from typing import Any
 from funke.engine.errors import JobCancelledError, JobExecutionError
 from funke.engine.graph.execution_graph import ExecutionState
 from funke.engine.jobs.attempts.attempt import Attempt, JobStatistics, raise_failure
-from funke.engine.jobs.attempts.epoch_pacer import EpochPacer
+from funke.engine.jobs.attempts.epoch_sizer import EpochSizer
 from funke.engine.jobs.attempts.epoch_watch import EpochWatch
 from funke.engine.jobs.attempts.message_delivery import EpochWriter, MessageDelivery
 from funke.engine.jobs.attempts.progress import ProgressLine
 from funke.engine.jobs.checkpoints.savepoints import SavepointRequest
 from funke.engine.jobs.sources.job_sources import Polled
 from funke.engine.operators.operator import MAX_WATERMARK
-from funke.engine.operators.source import ReadOrder
+from funke.engine.operators.source import ReadCommand
 from funke.engine.runtime.epochs.epoch_runner import EpochRunner
 from funke.engine.runtime.epochs.results import Failure, SubtaskReport
 from funke.engine.runtime.fault_points import reach
 from funke.engine.runtime.slots.slot import EpochHeader
-from funke.engine.runtime.snapshots.checkpoint_order import CheckpointNotifications, CheckpointOrder, SnapshotAck
+from funke.engine.runtime.snapshots.checkpoint_command import CheckpointCommand, CheckpointNotifications, SnapshotAck
 
 _BOUNDED_EPOCH_MS = 8_000
 _UNBOUNDED_EPOCH_MS = 1_000
@@ -56,7 +56,7 @@ class EpochCoordinator:
         self._commit = attempt.commit
         self._interval_s = max(0, min_epoch_interval_ms) / 1000
         self._cancelled = threading.Event()
-        self._pacer = EpochPacer(self._epoch_ms())
+        self._sizer = EpochSizer(self._epoch_ms())
         self._progress = ProgressLine()
         self._messages = MessageDelivery(attempt.collect, self._sources.take_feedback, epoch_writers, self._progress)
         self._wakeup_ms: int | None = None
@@ -94,21 +94,21 @@ class EpochCoordinator:
         if is_final:
             # What the sources have just handed out is not lost: it is read by the next epoch.
             self._finish_savepoints()
-        order, request = self._checkpoint_coordinator.next_order(is_final) or (None, None)
+        command, request = self._checkpoint_coordinator.next_command(is_final) or (None, None)
         is_draining = request is not None and request.is_draining
-        deadline_ms = None if is_final or is_draining else self._pacer.deadline_ms
-        orders = self._sources.orders(polled, deadline_ms)
+        deadline_ms = None if is_final or is_draining else self._sizer.deadline_ms
+        commands = self._sources.commands(polled, deadline_ms)
         records_before = self.statistics.records_read
         started = time.monotonic()
-        header = EpochHeader(self.statistics.epochs + 1, is_final, order, is_draining, self._take_notifications())
-        self._run_epoch(header, orders)
+        header = EpochHeader(self.statistics.epochs + 1, is_final, command, is_draining, self._take_notifications())
+        self._run_epoch(header, commands)
         reach("after-epoch")
         self._sources.end_epoch()
         self._last_epoch = time.monotonic()
         duration_ms = (self._last_epoch - started) * 1000
         self.statistics.epoch_ms.append(duration_ms)
         was_cut = self._sources.has_unfinished
-        self._pacer.observe(self.statistics.records_read - records_before, self._busy_ms(), was_cut)
+        self._sizer.observe(self.statistics.records_read - records_before, self._busy_ms(), was_cut)
         self._progress.show(self.statistics.records_read, self.statistics.epochs, self.statistics.watermark)
         return is_final or (request is not None and request.ends_job and self._ends_with(request))
 
@@ -160,13 +160,13 @@ class EpochCoordinator:
     def _poll(self) -> Polled:
         self._raise_if_cancelled()
         self._checkpoint_coordinator.is_in_backlog = self._sources.is_processing_backlog
-        return self._sources.poll(self._pacer.max_records)
+        return self._sources.poll(self._sizer.max_records)
 
     def _is_last(self, polled: Polled) -> bool:
         """Whether the epoch ends the job: it must read all that is left, and be sure to get there in time."""
         if not self._sources.is_over or self._checkpoint_coordinator.requests or self.statistics.has_unfinished:
             return False
-        return self._pacer.is_speed_known or not any(splits for _, splits in polled)
+        return self._sizer.is_speed_known or not any(splits for _, splits in polled)
 
     def _is_due(self, polled: Polled) -> bool:
         has_input = any(splits for _, splits in polled)
@@ -210,12 +210,12 @@ class EpochCoordinator:
         if self._cancelled.is_set():
             raise JobCancelledError("the job was cancelled")
 
-    def _run_epoch(self, header: EpochHeader, orders: list[ReadOrder]) -> None:
+    def _run_epoch(self, header: EpochHeader, commands: list[ReadCommand]) -> None:
         is_first = self._last_epoch == 0
         try:
             # Until their first epoch has run, slots start and restore their state, which may take any time.
             with contextlib.nullcontext() if is_first else self._watch.watching():
-                results = self._runner.run_epoch(header, orders, self._sources.frames())
+                results = self._runner.run_epoch(header, commands, self._sources.frames())
         except Exception:
             self._raise_if_cancelled()
             raise
@@ -251,9 +251,9 @@ class EpochCoordinator:
         if over and not self.statistics.has_unfinished:
             self._executions.enter(ExecutionState.FINISHED, lambda each: each.vertex_id in over)
 
-    def _begin_checkpoint(self, order: CheckpointOrder) -> None:
-        positions = self._sources.snapshot(order.checkpoint_id)
-        self._checkpoint_coordinator.begin(order, self.statistics.epochs, positions, range(self._plan.slots))
+    def _begin_checkpoint(self, command: CheckpointCommand) -> None:
+        positions = self._sources.snapshot(command.checkpoint_id)
+        self._checkpoint_coordinator.begin(command, self.statistics.epochs, positions, range(self._plan.slots))
 
     def _accept_reports(self, results: list[Any]) -> None:
         statistics = self.statistics

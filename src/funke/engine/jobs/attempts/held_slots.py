@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterable
 from funke.engine.errors import FunkeError
 from funke.engine.jobs.views.job_view import HeldView
 from funke.engine.planner.plan import Plan
-from funke.engine.runtime.monitoring.flame_samples import SampledStack, SampleOrder
+from funke.engine.runtime.monitoring.flame_samples import SampleCommand, SampledStack
 
 __all__ = ["HeldSlots"]
 
 # Slots report every second, between two blocks. One block should not take long either: see debloating.
 _HELD_S = 10.0
 _LOOK_S = 0.2
-_ORDER = SampleOrder(samples=10, delay_ms=20, depth=100)
+_COMMAND = SampleCommand(samples=10, delay_ms=20, depth=100)
 
 
 class HeldSlots:
@@ -26,7 +26,7 @@ class HeldSlots:
     def __init__(
         self,
         plan: Plan,
-        sample: Callable[[int, SampleOrder], tuple[SampledStack, ...]],
+        sample: Callable[[int, SampleCommand], tuple[SampledStack, ...]],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._plan = plan
@@ -77,7 +77,7 @@ class HeldSlots:
     def _look_at(self, slot: int) -> None:
         since_ms = int((time.time() - (self._clock() - self._heard_at.get(slot, self._clock()))) * 1000)
         try:
-            found = _held_view(self._plan, slot, since_ms, self._sample(slot, _ORDER))
+            found = _held_view(self._plan, slot, since_ms, self._sample(slot, _COMMAND))
         except (OSError, FunkeError):
             found = None  # it has ended, or is stopped as a whole
         with self._lock:
@@ -97,6 +97,6 @@ def _held_view(plan: Plan, slot: int, since_ms: int, stacks: Iterable[SampledSta
     if not working:
         return None
     vertex_id = working.most_common(1)[0][0]
-    function, _, place = lines.most_common(1)[0][0].rpartition(" ")
-    line = f"{place} in {function}" if function else ""
+    function, _, location = lines.most_common(1)[0][0].rpartition(" ")
+    line = f"{location} in {function}" if function else ""
     return HeldView(vertex_id, slot - plan.placements[vertex_id].first_slot, since_ms, line)

@@ -18,7 +18,7 @@ from funke.engine.errors import (
     GraphError,
     JobCancelledError,
     LeaseLostError,
-    RecoveryRefusedError,
+    RecoveryRejectedError,
     SerializationError,
     SparkUnavailableError,
     StateError,
@@ -91,7 +91,7 @@ class JobAttempts:
         self._lifecycle = lifecycle
         self._results = results
         self.executions = JobExecutions(planned.graph, planned.plan)
-        self.package = planned.package
+        self.deployment = planned.deployment
         session = partial(spark_session, planned.settings.configuration)
         self._commits = JobCommits(planned.graph, session, planned.configured.get(options.COMMITTER_RETRIES))
         self._frame_writes = FrameWrites(planned.graph, session)
@@ -120,7 +120,7 @@ class JobAttempts:
         """Where slots are."""
         return self._runner.hosts if self._runner is not None else {}
 
-    def sample(self, order: SampleOrder) -> dict[int, tuple[SampledStack, ...]]:
+    def sample(self, command: SampleCommand) -> dict[int, tuple[SampledStack, ...]]:
         """What every slot does, seen so many times; waits for it."""
         runner = self._runner
         slots = list(runner.addresses) if runner is not None else []
@@ -215,7 +215,7 @@ class JobAttempts:
 
     def _next_attempt(self, failure: Exception) -> int:
         if self._record is None:
-            return self.package.attempt + 1
+            return self.deployment.attempt + 1
         try:
             return self._record.advance()
         except (StateError, OSError) as error:
@@ -251,7 +251,7 @@ class JobAttempts:
         return not isinstance(failure, _FINAL_FAILURES) and (has_run or is_worker_loss(failure))
 
     def _remember(self, failure: Exception) -> None:
-        self._lifecycle.record(self.package.attempt, failure)
+        self._lifecycle.record(self.deployment.attempt, failure)
         if self._record is not None:
             self._record.put_failure(failure)
 
@@ -346,7 +346,7 @@ class JobAttempts:
         return RegionRestart(self.package, start, delay_ms)
 
     def _start(self) -> Checkpoint | None:
-        """Where the attempt begins; RecoveryRefusedError when a user has to decide; nothing is removed."""
+        """Where the attempt begins; RecoveryRejectedError when a user has to decide; nothing is removed."""
         if self._checkpoint_coordinator.last_savepoint is not None:
             return self._checkpoint_coordinator.last_savepoint
         try:
@@ -354,7 +354,7 @@ class JobAttempts:
         except StorageUnavailableError:
             raise
         except StateError as error:
-            raise RecoveryRefusedError(str(error)) from error
+            raise RecoveryRejectedError(str(error)) from error
 
     def _intact_start(self) -> Checkpoint | None:
         store = self._checkpoint_coordinator.store

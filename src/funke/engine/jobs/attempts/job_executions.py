@@ -72,14 +72,14 @@ class JobExecutions:
                 self._prior.append(tuple(begun.values()))
             for place, each in begun.items():
                 created = replace(each, attempt=attempt, entered_ms=())
-                self._current[place] = self._in_state(created, _S.SCHEDULED)
+                self._current[vertex_subtask] = self._in_state(created, _S.SCHEDULED)
 
     def enter(self, state: ExecutionState, which: Callable[[ExecutionVertex], bool] = lambda each: True) -> None:
         """Subtasks go on to another state; those whose state does not lead there stay as they are."""
         with self._lock:
-            for place, each in self._current.items():
+            for vertex_subtask, each in self._current.items():
                 if state in _NEXT[each.state] and which(each):
-                    self._current[place] = self._in_state(each, state)
+                    self._current[vertex_subtask] = self._in_state(each, state)
 
     def _in_state(self, subtask: ExecutionVertex, state: ExecutionState) -> ExecutionVertex:
         return replace(subtask, state=state, entered_ms=(*subtask.entered_ms, (state, self._now_ms())))

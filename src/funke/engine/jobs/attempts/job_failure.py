@@ -30,7 +30,7 @@ def named(operator: ChainedOperator, call: Callable[P, R]) -> Callable[P, R]:
         except JobExecutionError:
             raise
         except (Exception, SystemExit) as cause:
-            failure = OperatorFailure(operator.place())
+            failure = OperatorFailure(operator.location())
             failure.__cause__ = cause
             raise to_error(to_failure(failure)) from cause
 
@@ -40,9 +40,9 @@ def named(operator: ChainedOperator, call: Callable[P, R]) -> Callable[P, R]:
 def to_error(failure: Failure) -> JobExecutionError:
     """The exception for what a worker reported."""
     message = f"{failure.error_type}: {failure.message}" if failure.message else failure.error_type
-    place = failure.place
-    if place.user_line:
-        message += f"\n  in your job: {place.user_line}"
+    location = failure.location
+    if location.user_line:
+        message += f"\n  in your job: {location.user_line}"
     kind = SlotLostError if failure.is_slot_lost else JobExecutionError
     if failure.error_type == RestoreFailure.__name__:
         return DamagedCheckpointError(failure.message)

@@ -96,7 +96,7 @@ class ExponentialDelay:
 
 def restart_strategy(settings: Settings, is_checkpointing: bool) -> RestartStrategy:
     """The strategy that is configured; without one, none at all or, with checkpoints, again and again."""
-    settings.get(options.FAILOVER_STRATEGY)  # refuses what Flink does not know
+    settings.get(options.FAILOVER_STRATEGY)  # rejects what Flink does not know
     name = settings.get(options.RESTART_STRATEGY)
     kind = (name or "").lower().replace("-", "").replace("_", "")
     if not kind:

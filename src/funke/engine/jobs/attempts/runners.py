@@ -13,7 +13,7 @@ from funke.engine.jobs.attempts.job_sinks import epoch_writers
 from funke.engine.jobs.attempts.region_failover import RegionFailover, RegionRestarts
 from funke.engine.jobs.attempts.slot_pool import request_timeout_s
 from funke.engine.jobs.attempts.stream_coordinator import StreamCoordinator
-from funke.engine.runtime.epochs.epoch_holders import epoch_holders
+from funke.engine.runtime.epochs.epoch_blockers import epoch_blockers
 from funke.engine.runtime.epochs.epoch_runner import EpochRunner
 from funke.engine.runtime.pipelined.region_runners import RegionRunners
 from funke.engine.runtime.pipelined.stream_runner import StreamRunner
@@ -40,7 +40,7 @@ def driven_by(
     attempt: Attempt,
     spark: JobSpark,
     planned: PlannedJob,
-    package: JobPackage,
+    deployment: JobDeployment,
     hosts: dict[int, str] | None,
     write_frames: Callable[[EpochRunner], None],
     restarts: RegionRestarts,
@@ -52,7 +52,7 @@ def driven_by(
     runner = EpochRunner(spark, planned.plan, package, hosts, request_s)
     holders = partial(epoch_holders, spark, planned.plan, package.key)
     watch = EpochWatch(
-        partial(planned.checkpoint_coordinator.expire, holders),
+        partial(planned.checkpoint_coordinator.expire, blockers),
         runner.cancel,
         planned.checkpoint_coordinator.settings.timeout_ms,
     )

@@ -15,7 +15,7 @@ _MOST_EMBEDDED_SLOTS = 128
 
 
 def require_slots(slots: int, settings: Settings, is_embedded: bool) -> None:
-    """Refuses a job that would start more processes than the configuration, or one machine, allows."""
+    """Rejects a job that would start more processes than the configuration, or one machine, allows."""
     limit = settings.get(options.MAX_SLOTS) or (_MOST_EMBEDDED_SLOTS if is_embedded else slots)
     if slots > limit:
         raise ConfigurationError(

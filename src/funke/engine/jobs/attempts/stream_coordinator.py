@@ -17,7 +17,7 @@ from funke.engine.jobs.checkpoints.savepoints import SavepointRequest
 from funke.engine.jobs.sources.circulation import Circulation
 from funke.engine.jobs.sources.job_sources import JobSources
 from funke.engine.operators.operator import MAX_WATERMARK
-from funke.engine.runtime.epochs.epoch_holders import subtasks_at
+from funke.engine.runtime.epochs.epoch_blockers import subtasks_at
 from funke.engine.runtime.epochs.results import Failure
 from funke.engine.runtime.fault_points import reach
 from funke.engine.runtime.pipelined.messages import (
@@ -27,10 +27,10 @@ from funke.engine.runtime.pipelined.messages import (
     Finished,
     GoOn,
     Notify,
-    Orders,
     Passed,
     Prepared,
     Probe,
+    ReadCommands,
     Reports,
     TakeCheckpoint,
 )
@@ -72,7 +72,7 @@ class StreamCoordinator:
         self._records = _FIRST_RECORDS
         self._handed_out_at = 0.0
         # The checkpoint whose barriers are on their way through the sources.
-        self._cutting: CheckpointOrder | None = None
+        self._cutting: CheckpointCommand | None = None
         # Where the sources stand in it, once all of them have cut.
         self._positions: dict[str, bytes] = {}
         self._early_acks: list[SnapshotAck] = []
@@ -113,7 +113,7 @@ class StreamCoordinator:
             raise JobCancelledError("the job was cancelled")
         self._hand_out()
         self._send_probe()
-        self._order_checkpoint()
+        self._command_checkpoint()
         self._listen(self._wait_s())
         self._settle_checkpoints()
         self._progress.show(self.statistics.records_read, self.statistics.epochs, self.statistics.watermark)
@@ -139,11 +139,11 @@ class StreamCoordinator:
         # What goes round comes in pieces as small as it likes.
         if not is_first and any(not source_coordinator.source.is_feedback for source_coordinator, _ in polled):
             self._pace()
-        told: dict[int, list[Any]] = {}
-        for slot, order in self._sources.new_orders(polled, is_first):
-            told.setdefault(slot, []).append(order)
-        for slot, orders in told.items():
-            self._runner.send(slot, Orders(tuple(orders)))
+        by_slot: dict[int, list[Any]] = {}
+        for slot, command in self._sources.new_commands(polled, is_first):
+            by_slot.setdefault(slot, []).append(command)
+        for slot, commands in by_slot.items():
+            self._runner.send(slot, ReadCommands(tuple(commands)))
 
     def _pace(self) -> None:
         """Splits that are read in no time are too small, and those that take long are unfair to other subtasks."""
@@ -229,8 +229,8 @@ class StreamCoordinator:
             statistics.subtasks[report.vertex_id, report.subtask] = report
             if report.reading is not None:
                 self._sources.accept(report.vertex_id, report.subtask, report.reading)
-        for slot, order in self._sources.new_limits():
-            self._runner.send(slot, Orders((order,)))
+        for slot, command in self._sources.new_limits():
+            self._runner.send(slot, ReadCommands((command,)))
         statistics.records_read = self._sources.records
         marks = [report.watermark for report in statistics.subtasks.values() if report.reading is None]
         statistics.watermark = min(marks or self._sources.watermarks(), default=MAX_WATERMARK)
@@ -290,42 +290,42 @@ class StreamCoordinator:
             return
         if not self._checkpoint_coordinator.is_due():
             return
-        found = self._checkpoint_coordinator.next_order()
+        found = self._checkpoint_coordinator.next_command()
         if found is None:
             return
-        order, request = found
-        self._cutting = order
+        command, request = found
+        self._cutting = command
         is_last = request is not None and request.ends_job
         self._ending = request if is_last else None
         is_draining = request is not None and request.is_draining
         self._sources.begin_cut()
-        self._runner.send_all(TakeCheckpoint(order, is_draining, is_last))
+        self._runner.send_all(TakeCheckpoint(command, is_draining, is_last))
 
     def _take_cut(self, cut: Cut) -> None:
-        order = self._cutting
-        if order is None or cut.checkpoint_id != order.checkpoint_id:
+        command = self._cutting
+        if command is None or cut.checkpoint_id != command.checkpoint_id:
             self._sources.accept(cut.vertex_id, cut.subtask, cut.report)
             return
         if self._sources.cut(cut.vertex_id, cut.subtask, cut.report):
             reach("after-barriers")
-            self._positions = self._sources.snapshot(order.checkpoint_id)
+            self._positions = self._sources.snapshot(command.checkpoint_id)
             self._circulation.write_down()
             self._sources.end_cut()
-            self._begin_checkpoint(order)
+            self._begin_checkpoint(command)
 
     def _take_captured(self, slot: int, message: Captured) -> None:
         self._checkpoint_coordinator.capture(message.checkpoint_id, slot)
-        order = self._cutting
-        if order is not None and message.checkpoint_id == order.checkpoint_id:
+        command = self._cutting
+        if command is not None and message.checkpoint_id == command.checkpoint_id:
             self._circulation.capture(slot)
-            self._begin_checkpoint(order)
+            self._begin_checkpoint(command)
 
-    def _begin_checkpoint(self, order: CheckpointOrder) -> None:
+    def _begin_checkpoint(self, command: CheckpointCommand) -> None:
         """Once it is known where the sources stand in it, and what goes round, slots are waited for."""
         if self._circulation.is_written:
             self.statistics.epochs += 1
             positions = {**self._positions, **self._circulation.snapshot()}
-            self._checkpoint_coordinator.begin(order, self.statistics.epochs, positions, self._slots)
+            self._checkpoint_coordinator.begin(command, self.statistics.epochs, positions, self._slots)
             self._end_cut()
 
     def _take_ack(self, ack: SnapshotAck) -> None:
@@ -380,7 +380,7 @@ class StreamCoordinator:
 
     def _finish(self) -> None:
         """All input is read: all slots end, then the rest is committed."""
-        order, _ = self._checkpoint_coordinator.next_order(is_final=True) or (None, None)
+        command, _ = self._checkpoint_coordinator.next_command(is_final=True) or (None, None)
         self._is_finishing = True
         self._runner.send_all(Finish())
         while len(self._finished) < len(self._slots):
@@ -388,8 +388,8 @@ class StreamCoordinator:
                 raise JobCancelledError("the job was cancelled")
             self._listen(_LONGEST_WAIT_S)
         self.statistics.epochs += 1
-        if order is not None:
-            positions = self._sources.snapshot(order.checkpoint_id)
-            self._checkpoint_coordinator.begin(order, self.statistics.epochs, positions, self._slots)
+        if command is not None:
+            positions = self._sources.snapshot(command.checkpoint_id)
+            self._checkpoint_coordinator.begin(command, self.statistics.epochs, positions, self._slots)
         self._checkpoint_coordinator.advance(self._commit)
         self._checkpoint_coordinator.commit_rest(self.statistics.epochs, self._commit)

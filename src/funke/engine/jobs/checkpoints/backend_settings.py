@@ -23,7 +23,7 @@ DEFAULT_MAX_STATE_BYTES = 5 * 1024 * 1024
 # What stands before an options factory in the configuration: an object, not a name.
 PICKLED_FACTORY = "pickled:"
 
-# Flink 1.x's names stand for state in memory and a place for checkpoints. Flink also takes names of classes.
+# Flink 1.x's names stand for state in memory and a folder for checkpoints. Flink also takes names of classes.
 _BACKENDS: dict[str, tuple[str, str | None]] = {
     "hashmap": ("hashmap", None),
     "rocksdb": ("rocksdb", None),

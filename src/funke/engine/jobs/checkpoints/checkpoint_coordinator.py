@@ -20,10 +20,10 @@ from funke.engine.jobs.views.job_view import CheckpointsView, CheckpointView, Sl
 from funke.engine.runtime.blocks.block_codec import encode
 from funke.engine.runtime.epochs.results import describe
 from funke.engine.runtime.fault_points import reach
-from funke.engine.runtime.snapshots.checkpoint_order import (
+from funke.engine.runtime.snapshots.checkpoint_command import (
+    CheckpointCommand,
     CheckpointKind,
     CheckpointNotifications,
-    CheckpointOrder,
     SnapshotAck,
 )
 from funke.engine.runtime.snapshots.snapshot_files import SnapshotHandle, delete_folder
@@ -50,7 +50,7 @@ class Guard(Protocol):
 class _Pending:
     """A checkpoint that was ordered: its epoch runs, then it waits for acknowledgements."""
 
-    order: CheckpointOrder
+    command: CheckpointCommand
     started: float
     request: SavepointRequest | None = None
     # Who asked for this checkpoint, if it was not due by itself.
@@ -81,20 +81,20 @@ class _Pending:
     def is_aligning(self) -> bool:
         """Whether barriers are on their way that may still have to overtake what is before them."""
         is_on_its_way = not self.has_run or bool(self.waiting - self.captured)
-        return self.order.kind == "checkpoint" and not self.order.is_unaligned and is_on_its_way
+        return self.command.kind == "checkpoint" and not self.command.is_unaligned and is_on_its_way
 
     def to_view(self, now: float, **settings: Any) -> CheckpointView:
         """A view of it, now or after its end."""
         duration_ms = (now - self.started) * 1000
         return CheckpointView(
-            self.order.checkpoint_id,
-            self.order.kind,
+            self.command.checkpoint_id,
+            self.command.kind,
             triggered_ms=int(time.time() * 1000 - duration_ms),
             duration_ms=duration_ms,
             size=sum(ack.new_bytes for ack in self.acks),
             stall_ms=max((ack.stall_ms for ack in self.acks), default=0.0),
             slots=tuple(map(self._slot_view, self.acks)),
-            is_unaligned=self.order.is_unaligned,
+            is_unaligned=self.command.is_unaligned,
             **settings,
         )
 
@@ -231,30 +231,30 @@ class CheckpointCoordinator:
 
     def _checkpoints_under_way(self) -> int:
         # Savepoints count, as in Flink: what they read of the state's files goes with the next checkpoint.
-        return sum(pending.order.kind != "final" for pending in self._pending.values())
+        return sum(pending.command.kind != "final" for pending in self._pending.values())
 
     # Begin
 
-    def next_order(self, is_final: bool = False) -> tuple[CheckpointOrder, SavepointRequest | None] | None:
+    def next_command(self, is_final: bool = False) -> tuple[CheckpointCommand, SavepointRequest | None] | None:
         """What the next epoch is to be: a requested savepoint, a checkpoint that is due, or none."""
         request, asked = None if is_final else self.requests.take(), list[CheckpointRequest]()
         if is_final:
             # What the last epoch prepares must not be committed twice either.
-            order = self._new_order("final") if self.is_periodic else None
+            command = self._new_command("final") if self.is_periodic else None
         elif request is not None:
-            order = self._new_order("savepoint", request.folder)
+            command = self._new_command("savepoint", request.folder)
         elif self._is_checkpoint_due():
             asked = self._take_asked()
-            order = self._new_order("checkpoint", is_full=any(each.is_full for each in asked))
+            command = self._new_command("checkpoint", is_full=any(each.is_full for each in asked))
         else:
-            order = None
-        if order is None:
+            command = None
+        if command is None:
             return None
         # From now on the requester gets an answer, whatever becomes of the epoch.
-        pending = self._pending[order.checkpoint_id] = _Pending(order, self._clock(), request, asked)
-        if order.kind == "checkpoint" and self._overtaken is not None:
+        pending = self._pending[command.checkpoint_id] = _Pending(command, self._clock(), request, asked)
+        if command.kind == "checkpoint" and self._overtaken is not None:
             pending.started, self._overtaken = self._overtaken.started, None
-        return order, request
+        return command, request
 
     def _take_asked(self) -> list[CheckpointRequest]:
         """All who wait for a checkpoint get the same one."""
@@ -263,7 +263,7 @@ class CheckpointCoordinator:
             found.append(request)
         return found
 
-    def _new_order(self, kind: CheckpointKind, folder: str | None = None, is_full: bool = False) -> CheckpointOrder:
+    def _new_command(self, kind: CheckpointKind, folder: str | None = None, is_full: bool = False) -> CheckpointCommand:
         if kind == "checkpoint":
             self._last_started = self._clock()
         self._last_id = self._last_id + 1 if folder is not None else self.store.reserve(self._last_id + 1)
@@ -275,7 +275,7 @@ class CheckpointCoordinator:
         # Savepoints can be started from in any way, so that nothing is on its way in them.
         overtakes = self._overtaken is not None or settings.alignment_ms == 0
         is_unaligned = settings.is_unaligned and kind == "checkpoint" and overtakes
-        return CheckpointOrder(
+        return CheckpointCommand(
             self._last_id,
             target,
             kind,
@@ -287,12 +287,12 @@ class CheckpointCoordinator:
             int(time.time() * 1000),
         )
 
-    def begin(self, order: CheckpointOrder, epoch: int, sources: dict[str, bytes], slots: Iterable[int]) -> None:
+    def begin(self, command: CheckpointCommand, epoch: int, sources: dict[str, bytes], slots: Iterable[int]) -> None:
         """The epoch has run; now the slots write, in vain if the checkpoint was given up meanwhile."""
-        pending = self._pending.get(order.checkpoint_id)
+        pending = self._pending.get(command.checkpoint_id)
         if pending is not None:
             pending.has_run, pending.epoch, pending.sources = True, epoch, sources
-            pending.waiting = set() if order.kind == "final" else set(slots)
+            pending.waiting = set() if command.kind == "final" else set(slots)
 
     def slots_are_ready(self) -> None:
         """The first epoch of an attempt has run: what its slots took to start and to restore is not counted."""
@@ -306,9 +306,9 @@ class CheckpointCoordinator:
         """Slots are about to read: the first checkpoint comes when the interval has passed."""
         self._last_started = self._clock()
 
-    def prepared(self, order: CheckpointOrder | None, committables: dict[str, list[Any]]) -> None:
+    def prepared(self, command: CheckpointCommand | None, committables: dict[str, list[Any]]) -> None:
         """Sinks have prepared something, by operator id: it is committed with this checkpoint, or else the next one."""
-        number = self._last_id + 1 if order is None else order.checkpoint_id
+        number = self._last_id + 1 if command is None else command.checkpoint_id
         self._uncommitted.extend((number, operator_id, items) for operator_id, items in committables.items())
 
     def prepared_with(self, checkpoint_id: int | None, operator_id: str, items: list[Any]) -> None:
@@ -328,9 +328,9 @@ class CheckpointCoordinator:
         waits = [each.started - now for each in self._pending.values() if each.is_aligning]
         return max(0.0, min(waits) * 1000 + self.settings.alignment_ms) if waits else None
 
-    def is_pending(self, order: CheckpointOrder) -> bool:
+    def is_pending(self, command: CheckpointCommand) -> bool:
         """Whether a checkpoint is still wanted."""
-        return order.checkpoint_id in self._pending
+        return command.checkpoint_id in self._pending
 
     # Acknowledge
 
@@ -352,7 +352,7 @@ class CheckpointCoordinator:
     def advance(self, commit: CommitAll, held: str = "") -> None:
         """Completes what is acknowledged by all, in order, and gives up what takes too long; `held` says why it may."""
         for pending in list(self._pending.values()):
-            if pending.has_run and not pending.waiting and pending.order.checkpoint_id in self._pending:
+            if pending.has_run and not pending.waiting and pending.command.checkpoint_id in self._pending:
                 self._complete(pending, commit)
         self._expire_pending(held)
         if self.ms_until_overtaking() == 0.0:
@@ -364,7 +364,7 @@ class CheckpointCoordinator:
         self._drop(pending)
         self._overtaken = pending
 
-    def expire(self, holders: Callable[[], str]) -> None:
+    def expire(self, blockers: Callable[[], str]) -> None:
         """While an epoch runs: gives up what takes too long; `holders` tells whom the epoch waits for.
 
         One that is due and cannot even begin because the epoch before it does not end has failed as well. Called by
@@ -374,7 +374,7 @@ class CheckpointCoordinator:
         is_due_for_long = until_due_ms is not None and -until_due_ms > timeout_ms
         if not is_due_for_long and not any(map(self._is_late, self._pending.values())):
             return
-        held = f"; the epoch waits for {found}" if (found := holders()) else ""
+        held = f"; the epoch waits for {found}" if (found := blockers()) else ""
         self._expire_pending(held)
         if is_due_for_long:
             # The next one is due at once, as it is when a checkpoint that has begun fails.
@@ -390,7 +390,7 @@ class CheckpointCoordinator:
 
     def _is_late(self, pending: _Pending) -> bool:
         # With the last one the job ends, and there is no later one that could take its place.
-        is_limited = pending.order.kind != "final"
+        is_limited = pending.command.kind != "final"
         return is_limited and (self._clock() - pending.started) * 1000 > self.settings.timeout_ms
 
     def _expire_pending(self, held: str) -> None:
@@ -401,14 +401,14 @@ class CheckpointCoordinator:
 
     def _write(self, pending: _Pending, committables: dict[str, list[Any]]) -> Checkpoint:
         """Writes the metadata, unless another driver runs the job."""
-        order, request = pending.order, pending.request
+        command, request = pending.command, pending.request
         # A savepoint may outlive the job's folder, where sinks keep what waits for its commit.
         kept = {name: self_contained(items) for name, items in committables.items()} if request else committables
         made = Checkpoint(
             self.job.job_id,
-            order.checkpoint_id,
+            command.checkpoint_id,
             pending.epoch,
-            order.kind,
+            command.kind,
             pending.handles,
             pending.sources,
             {operator_id: encode(items) for operator_id, items in kept.items()},
@@ -421,11 +421,11 @@ class CheckpointCoordinator:
         reach("before-metadata")
         if self._guard is not None:
             self._guard.check()
-        return write_checkpoint(order.folder, made)
+        return write_checkpoint(command.folder, made)
 
     def _complete(self, pending: _Pending, commit: CommitAll) -> None:
-        order, request = pending.order, pending.request
-        committables = self._committables_up_to(order.checkpoint_id)
+        command, request = pending.command, pending.request
+        committables = self._committables_up_to(command.checkpoint_id)
         try:
             written = self._write(pending, committables)
         except LeaseLostError:
@@ -433,8 +433,8 @@ class CheckpointCoordinator:
         except Exception as error:  # whatever it is, the checkpoint has failed by it, and not the job
             self._give_up(pending, _reason(error))
             return
-        reach("after-final-metadata" if order.kind == "final" else "after-metadata")
-        del self._pending[order.checkpoint_id]
+        reach("after-final-metadata" if command.kind == "final" else "after-metadata")
+        del self._pending[command.checkpoint_id]
         commits = request is None or request.commits
         if commits and self._guard is not None:
             # The pointer, then the check, then what counts: older checkpoints go, sinks commit.
@@ -450,13 +450,13 @@ class CheckpointCoordinator:
         if request is None:
             self._accept(written)
             for asked in pending.asked:
-                asked.succeed(order.checkpoint_id)
+                asked.succeed(command.checkpoint_id)
         elif request.ends_job:
             self.last_savepoint, self._last_request = written, request
         if commits:
-            self._completed_notifications.append(order.checkpoint_id)
-            is_last = order.kind == "final" or request is not None
-            self._commit_up_to(order.checkpoint_id, pending.epoch, committables, commit, is_last)
+            self._completed_notifications.append(command.checkpoint_id)
+            is_last = command.kind == "final" or request is not None
+            self._commit_up_to(command.checkpoint_id, pending.epoch, committables, commit, is_last)
             if request is not None:
                 with contextlib.suppress(FunkeError, OSError):  # then a job that starts from it commits again
                     mark_committed(written)
@@ -468,7 +468,7 @@ class CheckpointCoordinator:
         self.store.add(written)
         self._tidy_up()
         # Checkpoints that were begun before have become pointless.
-        for older in [p for p in self._pending.values() if p.order.checkpoint_id < written.checkpoint_id]:
+        for older in [p for p in self._pending.values() if p.command.checkpoint_id < written.checkpoint_id]:
             if older.request is None:
                 self._drop(older)
                 for asked in older.asked:  # a newer one has all that it would have had
@@ -543,7 +543,7 @@ class CheckpointCoordinator:
         self._note_failure(pending, reason)
 
     def _note_failure(self, pending: _Pending, reason: str) -> None:
-        message = f"checkpoint {pending.order.checkpoint_id} failed: {reason}"
+        message = f"checkpoint {pending.command.checkpoint_id} failed: {reason}"
         self._last_ended = self._clock()
         self._put_statistics(
             self.statistics.with_failed(pending.to_view(self._last_ended, status="FAILED", failure=message))
@@ -551,7 +551,7 @@ class CheckpointCoordinator:
         for asked in pending.asked:
             asked.fail(StateError(message))
         if pending.request is None:
-            self._count_failure(message, pending.order.kind == "final")
+            self._count_failure(message, pending.command.kind == "final")
         else:
             pending.request.fail(StateError(f"the savepoint failed: {reason}"))
 
@@ -564,11 +564,11 @@ class CheckpointCoordinator:
         notice(f"warning: {message}; the job goes on")
 
     def _drop(self, pending: _Pending) -> None:
-        del self._pending[pending.order.checkpoint_id]
-        self._aborted_notifications.append(pending.order.checkpoint_id)
-        self._given_up.append(pending.order.folder)
+        del self._pending[pending.command.checkpoint_id]
+        self._aborted_notifications.append(pending.command.checkpoint_id)
+        self._given_up.append(pending.command.folder)
         with contextlib.suppress(FunkeError, OSError):
-            delete_folder(pending.order.folder)
+            delete_folder(pending.command.folder)
 
     # Tell
 

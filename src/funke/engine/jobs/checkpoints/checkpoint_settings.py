@@ -51,7 +51,7 @@ class CheckpointSettings:
 
     @staticmethod
     def of(settings: Settings, default_folder: str | None = None) -> CheckpointSettings:
-        """Reads the settings of a job; checkpoints go to a temporary folder unless a place is named."""
+        """Reads the settings of a job; checkpoints go to a temporary folder unless a folder is named."""
         interval = settings.get(options.CHECKPOINTING_INTERVAL)
         interval_ms = interval.to_millis() if interval is not None and interval.to_millis() > 0 else None
         folder = settings.get(options.CHECKPOINTS_DIRECTORY) or default_folder

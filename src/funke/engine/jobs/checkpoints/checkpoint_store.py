@@ -137,7 +137,7 @@ class CheckpointStore:
             try:
                 verify_files(self.completed[-1])
                 return self.completed[-1]
-            except StorageUnavailableError:  # it may be there, and will be found when its place can be reached
+            except StorageUnavailableError:  # it may be there, and will be found when its storage can be reached
                 raise
             except StateError as error:
                 self.discard(error)

@@ -14,7 +14,7 @@ from typing import Any, Generic, Literal, TypeVar, get_args
 
 from funke.engine.errors import ConfigurationError, FunkeError, StateError
 from funke.engine.runtime.snapshots.snapshot_files import delete_folder, join_path, local_path, require_folder
-from funke.engine.trust.private_files import require_own_place
+from funke.engine.trust.private_files import require_own_folder
 
 __all__ = ["CheckpointRequest", "SavepointRequest", "SnapshotRequests", "begin_savepoint"]
 
@@ -140,7 +140,7 @@ def begin_savepoint(
 ) -> SavepointRequest:
     """A request for a savepoint in a new folder, below the one that was asked for or else the configured one.
 
-    The folder is made here, by the requester: a place that cannot be written to costs the job nothing, and nothing is
+    The folder is made here, by the requester: a folder that cannot be written to costs the job nothing, and nothing is
     drained for it.
     """
     if afterwards not in get_args(Afterwards):
@@ -169,5 +169,5 @@ def _savepoint_folder(job_id: str, wanted: str | None, configured: str | None) -
         )
     local = local_path(parent)
     if local is not None:
-        require_own_place(local)
+        require_own_folder(local)
     return join_path(parent, f"savepoint-{job_id[:6]}-{secrets.token_hex(6)}")

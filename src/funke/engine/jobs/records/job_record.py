@@ -5,7 +5,7 @@
     <home>/jobs/<job id>/state-<n>.json    status and last completed checkpoint, as the driver of attempt n knows them
     <home>/jobs/<job id>/view-<n>.json     the job's view, as the driver of attempt n has seen it last
     <home>/jobs/<job id>/control           the socket of the running driver
-    <home>/jobs/<job id>/checkpoints/      checkpoints, unless the configuration names another place
+    <home>/jobs/<job id>/checkpoints/      checkpoints, unless the configuration names another folder
 
 A replaced driver can only write files of its own attempt, which are not read any more.
 """
@@ -27,7 +27,7 @@ from funke.engine.config import flink_options as options
 from funke.engine.config import rest_options
 from funke.engine.config.settings import Settings
 from funke.engine.connectors.file_uri import without_file_scheme
-from funke.engine.errors import ConfigurationError, LeaseLostError, RecoveryRefusedError, StateError, UntrustedError
+from funke.engine.errors import ConfigurationError, LeaseLostError, RecoveryRejectedError, StateError, UntrustedError
 from funke.engine.jobs.records.lease import Lease, LeaseOwner, current_owner
 from funke.engine.jobs.views.job_view import JobView
 from funke.engine.trust.private_files import open_own_file, require_private_folder
@@ -235,7 +235,7 @@ class OwnedRecord:
         """Adds to the history of failures."""
         text = str(failure) or type(failure).__name__
         failures = (*self._state.failures, text)[-_MOST_FAILURES:]
-        self._state = replace(self._state, failures=failures, is_refused=isinstance(failure, RecoveryRefusedError))
+        self._state = replace(self._state, failures=failures, is_refused=isinstance(failure, RecoveryRejectedError))
 
     def give_up(self, failure: BaseException) -> None:
         """The job could not even begin; one that has run before may be tried again."""

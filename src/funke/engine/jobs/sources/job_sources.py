@@ -14,10 +14,10 @@ from funke.engine.jobs.checkpoints.checkpoints import Checkpoint
 from funke.engine.jobs.sources.source_coordinator import SourceCoordinator, SourceState
 from funke.engine.jobs.sources.spark_source_coordinator import SparkSourceCoordinator
 from funke.engine.operators.operator import MAX_WATERMARK, MIN_WATERMARK
-from funke.engine.operators.source import ReadOrder, ReadReport
+from funke.engine.operators.source import ReadCommand, ReadReport
 from funke.engine.planner.plan import Plan
 from funke.engine.runtime.blocks.block_codec import encode
-from funke.engine.runtime.snapshots.checkpoint_order import CheckpointNotifications
+from funke.engine.runtime.snapshots.checkpoint_command import CheckpointNotifications
 from funke.engine.runtime.spark.spark_input import SparkBatchEnumerator, SparkStreamEnumerator
 from funke.engine.runtime.spark.spark_session import JobSpark
 
@@ -88,7 +88,7 @@ class JobSources:
     @property
     def is_input_over(self) -> bool:
         """Whether all that comes from outside has been read, and those who read it know."""
-        return all(coordinator.is_over and coordinator.has_told_end for coordinator in self._others)
+        return all(coordinator.is_over and coordinator.has_declared_end for coordinator in self._others)
 
     @property
     def is_exhausted(self) -> bool:
@@ -158,15 +158,15 @@ class JobSources:
         ]
         return not group or coordinator.watermark <= min(group) + spec.alignment_drift_ms
 
-    def new_limits(self) -> Iterator[tuple[int, ReadOrder]]:
+    def new_limits(self) -> Iterator[tuple[int, ReadCommand]]:
         """Slots, with how far event time may go in their sources, where that has changed."""
         for coordinator in self.coordinators:
             limit = self._limit_of(coordinator)
-            if limit is not None and limit != coordinator.told_limit:
-                coordinator.told_limit = limit
+            if limit is not None and limit != coordinator.reported_limit:
+                coordinator.reported_limit = limit
                 for subtask in range(coordinator.vertex.parallelism):
-                    order = ReadOrder(coordinator.vertex.id, subtask, watermark_limit=limit)
-                    yield coordinator.first_slot + subtask, order
+                    command = ReadCommand(coordinator.vertex.id, subtask, watermark_limit=limit)
+                    yield coordinator.first_slot + subtask, command
 
     def _limit_of(self, coordinator: SourceCoordinator) -> int | None:
         """With watermark alignment: the lowest watermark of the group and as much as may be between them."""
@@ -196,16 +196,16 @@ class JobSources:
                     found.append((coordinator, splits))
         return found
 
-    def new_orders(self, polled: Polled, is_first: bool) -> Iterator[tuple[int, ReadOrder]]:
+    def new_commands(self, polled: Polled, is_first: bool) -> Iterator[tuple[int, ReadCommand]]:
         """Slots with the commands for their sources: splits, and the end of splits."""
         splits_of = {id(coordinator): splits for coordinator, splits in polled}
         for coordinator in self.coordinators:
-            is_end = coordinator.enumerator.is_finished and not coordinator.has_told_end
+            is_end = coordinator.enumerator.is_finished and not coordinator.has_declared_end
             splits = splits_of.get(id(coordinator), [])
             if splits or is_first or is_end:
-                for order in coordinator.orders(splits):
-                    if order.splits or is_first or is_end:
-                        yield coordinator.first_slot + order.subtask, order
+                for command in coordinator.commands(splits):
+                    if command.splits or is_first or is_end:
+                        yield coordinator.first_slot + command.subtask, command
 
     def ms_until_poll(self) -> int | None:
         """When to ask again; None if no source has news, or all readers have enough."""
@@ -236,10 +236,10 @@ class JobSources:
         for coordinator in self.coordinators:
             coordinator.end_cut()
 
-    def orders(self, polled: Polled, deadline_ms: int | None) -> list[ReadOrder]:
+    def commands(self, polled: Polled, deadline_ms: int | None) -> list[ReadCommand]:
         """What an epoch tells the subtasks of all sources."""
         self._was_input_over = all(coordinator.is_over for coordinator in self._others)
-        return [order for coordinator, splits in polled for order in coordinator.orders(splits, deadline_ms)]
+        return [command for coordinator, splits in polled for command in coordinator.commands(splits, deadline_ms)]
 
     def frames(self) -> Mapping[int, Any]:
         """By vertex: the DataFrame whose rows the epoch reads."""

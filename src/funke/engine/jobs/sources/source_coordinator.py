@@ -12,7 +12,7 @@ from funke.engine.connectors.source import Source, Split, SplitEnumerator
 from funke.engine.graph.job_graph import JobVertex
 from funke.engine.jobs.attempts.job_failure import named
 from funke.engine.operators.operator import MIN_WATERMARK
-from funke.engine.operators.source import ReadOrder, ReadReport
+from funke.engine.operators.source import ReadCommand, ReadReport
 from funke.engine.types.watermark_spec import WatermarkSpec
 
 P = ParamSpec("P")
@@ -56,13 +56,13 @@ class SourceCoordinator:
     _rests: dict[int, tuple[Split | None, ...]] = field(default_factory=dict)
     # Whether the subtasks of this attempt have been given what an earlier one had left.
     _has_begun: bool = False
-    _has_told_end: bool = False
+    _has_declared_end: bool = False
     # While a barrier is on its way through the subtasks: those that have sent it, and what they have said since.
     _cut: set[int] | None = None
     _deferred: list[tuple[int, ReadReport]] = field(default_factory=list)
     _restored_watermark: int | None = None
     # How far event time may go, as the subtasks have heard last.
-    told_limit: int | None = None
+    reported_limit: int | None = None
 
     def poll(self, max_records: int) -> list[Split]:
         """The next splits."""
@@ -87,26 +87,26 @@ class SourceCoordinator:
         return self.enumerator.is_finished and not self.has_unfinished
 
     @property
-    def has_told_end(self) -> bool:
+    def has_declared_end(self) -> bool:
         """Whether the subtasks know that nothing will follow."""
-        return self._has_told_end
+        return self._has_declared_end
 
     @property
     def has_end_to_tell(self) -> bool:
         """Whether everything has been read, and the subtasks do not know yet."""
-        return self.is_over and not self._has_told_end
+        return self.is_over and not self._has_declared_end
 
-    def orders(self, splits: list[Split], deadline_ms: int | None = None) -> list[ReadOrder]:
+    def commands(self, splits: list[Split], deadline_ms: int | None = None) -> list[ReadCommand]:
         """One order per source subtask; also for those that have nothing to read, so that time passes for them."""
         left = {} if self._has_begun else {subtask: list(given) for subtask, given in self._given.items()}
         assigned = self._assign(splits)
         is_over = self.enumerator.is_finished
-        orders = []
+        commands = []
         for subtask in range(self.vertex.parallelism):
             first = left.get(subtask, [])
             self._given.setdefault(subtask, []).extend(assigned[subtask])
-            orders.append(
-                ReadOrder(
+            commands.append(
+                ReadCommand(
                     self.vertex.id,
                     subtask,
                     (*first, *assigned[subtask]),
@@ -116,9 +116,9 @@ class SourceCoordinator:
                     restored_watermark=self._restored_watermark,
                 )
             )
-        self._has_begun, self._has_told_end = True, is_over
+        self._has_begun, self._has_declared_end = True, is_over
         self._restored_watermark = None
-        return orders
+        return commands
 
     def _assign(self, splits: list[Split]) -> list[list[Split]]:
         parallelism = self.vertex.parallelism

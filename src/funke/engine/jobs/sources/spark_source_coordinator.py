@@ -7,7 +7,7 @@ from typing import Any
 
 from funke.engine.connectors.source import ReadOutcome, Split
 from funke.engine.jobs.sources.source_coordinator import SourceCoordinator
-from funke.engine.operators.source import ReadOrder, ReadReport
+from funke.engine.operators.source import ReadCommand, ReadReport
 
 
 @dataclass
@@ -16,10 +16,10 @@ class SparkSourceCoordinator(SourceCoordinator):
 
     frame: Any = None
 
-    def orders(self, splits: list[Split], deadline_ms: int | None = None) -> list[ReadOrder]:
+    def commands(self, splits: list[Split], deadline_ms: int | None = None) -> list[ReadCommand]:
         """Orders without splits, nor an end to them: the rows of `frame` are read whole."""
         self.frame = splits[0].payload if splits else None
-        return super().orders([])
+        return super().commands([])
 
     def accept(self, subtask: int, report: ReadReport) -> None:
         """Takes what a subtask reported; the enumerator hears once that the epoch is over."""

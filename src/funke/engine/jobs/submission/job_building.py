@@ -28,7 +28,7 @@ def job_graph_of(nodes: StreamGraph, roots: set[int], settings: Settings, job_na
     graph = nodes.with_only_ancestors_of(roots)
     if settings.get(options.AUTO_GENERATE_UIDS) is False:
         _require_uids(graph)
-    _refuse_second_readers(graph)
+    _reject_second_readers(graph)
     is_batch = runs_in_batch_mode(graph, settings)
     if not is_batch and _has_small_bundles(settings):
         graph = _one_by_one(graph)
@@ -47,7 +47,7 @@ def job_graph_of(nodes: StreamGraph, roots: set[int], settings: Settings, job_na
     return with_aligned_partitions(graph)
 
 
-def _refuse_second_readers(graph: StreamGraph) -> None:
+def _reject_second_readers(graph: StreamGraph) -> None:
     """Two readers of a replication slot would each get a part of the changes."""
     readers: dict[str, str] = {}
     for node in graph.nodes.values():

@@ -22,7 +22,7 @@ from funke.engine.runtime.job_files.dependencies import Dependencies
 from funke.engine.runtime.monitoring.failed_records import RecordDisplay
 from funke.engine.runtime.pipelined.network_settings import DebloatSettings, NetworkSettings
 from funke.engine.runtime.slots.slot_watch import Heartbeat
-from funke.engine.runtime.slots.worker_setup import JobPackage, pack_code
+from funke.engine.runtime.slots.worker_setup import JobDeployment, pack_code
 from funke.engine.runtime.snapshots.snapshot_files import join_path
 from funke.engine.trust.credentials import Credentials
 
@@ -35,10 +35,10 @@ def pack_job(
     plan: Plan,
     dependencies: Dependencies,
     checkpoint_coordinator: CheckpointCoordinator,
-) -> JobPackage:
+) -> JobDeployment:
     """Everything workers must know of a job."""
     configured = Settings(settings.configuration)
-    return JobPackage(
+    return JobDeployment(
         job_id=job_id,
         job_name=settings.job_name,
         attempt=settings.record.attempt if settings.record is not None else 0,

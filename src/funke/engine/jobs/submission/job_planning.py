@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from funke.engine.config import flink_options as options
 from funke.engine.config.settings import Settings
-from funke.engine.errors import RecoveryRefusedError
+from funke.engine.errors import RecoveryRejectedError
 from funke.engine.graph.job_graph import JobGraph
 from funke.engine.graph.stream_graph import StreamGraph
 from funke.engine.jobs.attempts.restart import RestartStrategy, restart_strategy
@@ -52,7 +52,7 @@ class PlannedJob:
     checkpoint_coordinator: CheckpointCoordinator
     dependencies: Dependencies
     # What the slots of the first attempt are given.
-    package: JobPackage
+    deployment: JobDeployment
     restart: RestartStrategy
 
     @property
@@ -102,11 +102,13 @@ def plan_job(graph: StreamGraph, settings: JobSettings) -> PlannedJob:
         checkpoint_coordinator = CheckpointCoordinator(
             job, checkpointing, store, last_id, stopped_with, guard=settings.record
         )
-        package = pack_job(job_id, settings, plan, dependencies, checkpoint_coordinator)
+        deployment = pack_job(job_id, settings, plan, dependencies, checkpoint_coordinator)
         warn_of_ignored(configured)
         restart = restart_strategy(configured, checkpoint_coordinator.is_periodic)
         undoing.pop_all()
-    return PlannedJob(job_id, settings, job_graph, plan, mode, checkpoint_coordinator, dependencies, package, restart)
+    return PlannedJob(
+        job_id, settings, job_graph, plan, mode, checkpoint_coordinator, dependencies, deployment, restart
+    )
 
 
 def _plan(graph: JobGraph, mode: ExchangeMode, configured: Settings) -> Plan:
@@ -174,7 +176,7 @@ def _find_without_record(store: CheckpointStore, on_damage: str) -> None:
         return
     newest = store.completed[-1].path
     if on_damage == "refuse":
-        raise RecoveryRefusedError(
+        raise RecoveryRejectedError(
             f"the job's record has lost its state, and there are checkpoints: the newest is '{newest}'. To go on from "
             f"it set {options.RECOVERY_ON_DAMAGE.key}=repeat (funke recover --on-damage repeat); to begin from "
             f"nothing, with all output once more, {options.RECOVERY_ON_DAMAGE.key}=restart"

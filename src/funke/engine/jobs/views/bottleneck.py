@@ -42,7 +42,7 @@ class Bottleneck:
 def find_bottleneck(view: JobView) -> Bottleneck | None:
     """The slot that stopped answering, or else the root of backpressure; None when no vertex waits for another."""
     if view.held:
-        return _holder(view)
+        return _owner(view)
     waiting_windows = _windows_without_watermark(view)
     if waiting_windows is not None:
         return waiting_windows
@@ -113,7 +113,7 @@ def _share_of_time(vertex: VertexView) -> float:
     return vertex.pressure.busy if vertex.pressure else 0.0
 
 
-def _holder(view: JobView) -> Bottleneck | None:
+def _owner(view: JobView) -> Bottleneck | None:
     """The one that has been silent for longest: barriers, timers and checkpoints of its slot wait for it."""
     held = min(view.held, key=lambda each: each.since_ms)
     vertex = next((each for each in view.vertices if each.id == held.vertex_id), None)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from funke.engine.config import rest_options as options
 from funke.engine.config.settings import Settings
 from funke.engine.errors import FunkeError
-from funke.engine.runtime.monitoring.flame_samples import SampledStack, SampleOrder
+from funke.engine.runtime.monitoring.flame_samples import SampleCommand, SampledStack
 
 if TYPE_CHECKING:
     from funke.engine.planner.plan import Plan
@@ -44,7 +44,7 @@ class FlameGraphs:
         self,
         settings: Settings,
         plan: Plan,
-        sample: Callable[[SampleOrder], Samples],
+        sample: Callable[[SampleCommand], Samples],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`sample` waits for the samples of all slots."""
@@ -55,7 +55,7 @@ class FlameGraphs:
         self._refresh_s = settings.get(options.FLAMEGRAPH_REFRESH).to_millis() / 1000
         self._cleanup_s = settings.get(options.FLAMEGRAPH_CLEANUP).to_millis() / 1000
         delay_ms = settings.get(options.FLAMEGRAPH_DELAY).to_millis()
-        self._order = SampleOrder(
+        self._command = SampleCommand(
             settings.get(options.FLAMEGRAPH_SAMPLES), delay_ms, settings.get(options.FLAMEGRAPH_DEPTH)
         )
         self._lock = threading.Lock()
@@ -85,7 +85,7 @@ class FlameGraphs:
 
     def _take(self) -> None:
         try:
-            samples = self._sample(self._order)
+            samples = self._sample(self._command)
         except (OSError, FunkeError):
             samples = {}  # slots have ended meanwhile; the next request tries again
         with self._lock:

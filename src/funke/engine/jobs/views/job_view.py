@@ -11,7 +11,7 @@ from typing import Any
 from funke.engine.errors import JobExecutionError
 from funke.engine.graph.execution_graph import ExecutionState
 from funke.engine.jobs.views.back_pressure import PressureView
-from funke.engine.runtime.snapshots.checkpoint_order import AlignmentStatistics
+from funke.engine.runtime.snapshots.checkpoint_command import AlignmentStatistics
 from funke.engine.types.job_status import JobStatus
 
 __all__ = [
@@ -128,7 +128,7 @@ class SlotSnapshotView:
     write_ms: float
     stall_ms: float
     size: int
-    # From the order to its answer; what is more than the writing and the standing still is the barriers' way to it.
+    # From the command to its answer; what is more than the writing and the standing still is the barriers' way to it.
     answered_ms: float = 0.0
     # What barriers have overtaken, of the size.
     in_flight: int = 0

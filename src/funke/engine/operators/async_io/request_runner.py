@@ -178,9 +178,9 @@ class RequestRunner:
             return results
         if isinstance(results, Iterable):
             return list(results)
-        self._refuse(results)
+        self._reject(results)
 
-    def _refuse(self, results: Any) -> NoReturn:
+    def _reject(self, results: Any) -> NoReturn:
         fault = "cannot be none" if results is None else f"should be of list type, got {type(results).__name__}"
         raise RuntimeError(
             f"The result of AsyncFunction {fault}, please check the methods 'async_invoke' and 'timeout' of class "

@@ -79,7 +79,7 @@ class FoldAggregation(AggregateFunction):
         return accumulator
 
     def merge(self, acc_a: Any, acc_b: Any) -> NoReturn:
-        """Refuse: two folded values cannot become one."""
+        """Reject: two folded values cannot become one."""
         raise UnsupportedFeatureError(
             "fold() of windows that merge", "use aggregate(), whose accumulators can be merged"
         )

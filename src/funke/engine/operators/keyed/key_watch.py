@@ -14,15 +14,15 @@ __all__ = ["KeyWatch"]
 class KeyWatch:
     """Looks at the columns of a key; without any, there is nothing to see."""
 
-    def __init__(self, places: Sequence[int], clock: Callable[[], float] = time.monotonic) -> None:
-        self._places = tuple(places)
+    def __init__(self, indexes: Sequence[int], clock: Callable[[], float] = time.monotonic) -> None:
+        self._indexes = tuple(indexes)
         self._hot_keys = HotKeys(clock)
 
     def look(self, data: Any) -> None:
         """Looks at an Arrow batch; mostly there is nothing to do."""
-        if self._places and data.num_rows and self._hot_keys.is_due():
+        if self._indexes and data.num_rows and self._hot_keys.is_due():
             some = self._hot_keys.some_of(data.num_rows)
-            columns = [data.column(place)[some].to_pylist() for place in self._places]
+            columns = [data.column(index)[some].to_pylist() for index in self._indexes]
             # Lists and maps cannot be counted as they are.
             keys = columns[0] if len(columns) == 1 else list(zip(*columns))
             self._hot_keys.look([repr(key) if _is_nested(key) else key for key in keys])

@@ -17,11 +17,11 @@ T = TypeVar("T")
 def offer(heap: list[T], element: T, rank: Callable[[T], int]) -> None:
     """Adds an element."""
     heap.append(element)
-    place = len(heap) - 1
-    while place and rank(heap[(place - 1) // 2]) > rank(element):
-        parent = (place - 1) // 2
-        heap[place], heap[parent] = heap[parent], element
-        place = parent
+    index = len(heap) - 1
+    while index and rank(heap[(index - 1) // 2]) > rank(element):
+        parent = (index - 1) // 2
+        heap[index], heap[parent] = heap[parent], element
+        index = parent
 
 
 def poll(heap: list[T], rank: Callable[[T], int]) -> T:
@@ -35,17 +35,17 @@ def poll(heap: list[T], rank: Callable[[T], int]) -> T:
 
 def restore_order(heap: list[T], rank: Callable[[T], int]) -> None:
     """Makes a heap of what is left after elements were removed."""
-    for place in range(len(heap) // 2 - 1, -1, -1):
-        _sink(heap, place, rank)
+    for index in range(len(heap) // 2 - 1, -1, -1):
+        _sink(heap, index, rank)
 
 
-def _sink(heap: list[T], place: int, rank: Callable[[T], int]) -> None:
-    element = heap[place]
-    while (child := 2 * place + 1) < len(heap):
+def _sink(heap: list[T], index: int, rank: Callable[[T], int]) -> None:
+    element = heap[index]
+    while (child := 2 * index + 1) < len(heap):
         if child + 1 < len(heap) and rank(heap[child]) > rank(heap[child + 1]):
             child += 1
         if rank(element) <= rank(heap[child]):
             break
-        heap[place] = heap[child]
-        place = child
-    heap[place] = element
+        heap[index] = heap[child]
+        index = child
+    heap[index] = element

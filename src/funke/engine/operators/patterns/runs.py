@@ -66,23 +66,23 @@ class KeyRuns:
     def __reduce__(self) -> tuple[Any, ...]:
         # A run as long as a loop of the pattern would be too deep for pickle.
         rows: list[tuple[Any, ...]] = []
-        places: dict[int, int] = {}
-        tops = [self._flat(run, rows, places) for run in (*self.runs, *self.matches)]
+        indexes: dict[int, int] = {}
+        tops = [self._flat(run, rows, indexes) for run in (*self.runs, *self.matches)]
         return _restored, (rows, tops, len(self.runs))
 
     @staticmethod
-    def _flat(run: Run, rows: list[tuple[Any, ...]], places: dict[int, int]) -> int:
+    def _flat(run: Run, rows: list[tuple[Any, ...]], indexes: dict[int, int]) -> int:
         chain: list[Run] = []
         each: Run | None = run
-        while each is not None and id(each) not in places:
+        while each is not None and id(each) not in indexes:
             chain.append(each)
             each = each[BEFORE]
         for link in reversed(chain):
-            before = -1 if link[BEFORE] is None else places[id(link[BEFORE])]
-            first = -1 if link[FIRST] is None else places[id(link[FIRST])]
-            places[id(link)] = len(rows)
+            before = -1 if link[BEFORE] is None else indexes[id(link[BEFORE])]
+            first = -1 if link[FIRST] is None else indexes[id(link[FIRST])]
+            indexes[id(link)] = len(rows)
             rows.append((*link[:BEFORE], before, first))
-        return places[id(run)]
+        return indexes[id(run)]
 
 
 def _restored(rows: list[tuple[Any, ...]], tops: list[int], count: int) -> KeyRuns:

@@ -50,7 +50,7 @@ def _make_router(plan: Plan, vertex: JobVertex, exchange: JobEdge, subtask: int,
         try:
             return carry(exchange, subtask, receiver, parts)
         except SerializationError as cause:
-            raise OperatorFailure(sender.place(vertex.id, subtask)) from cause
+            raise OperatorFailure(sender.location(vertex.id, subtask)) from cause
 
     return create_router(
         exchange.partitioner,

@@ -34,28 +34,28 @@ from funke.engine.runtime.slots.slot_address import (
 from funke.engine.runtime.slots.slot_calls import connect
 from funke.engine.runtime.slots.slot_host import CLOSE_S, SOCKET_NAME, SlotLaunch
 from funke.engine.runtime.slots.slot_watch import ending_of
-from funke.engine.runtime.slots.worker_setup import JobPackage
-from funke.engine.runtime.snapshots.checkpoint_order import CheckpointNotifications
+from funke.engine.runtime.slots.worker_setup import JobDeployment
+from funke.engine.runtime.snapshots.checkpoint_command import CheckpointNotifications
 from funke.engine.trust.credentials import Credentials
 from funke.engine.trust.peers import listen_at
 from funke.engine.trust.private_files import make_private_folder, require_private_folder
-from funke.engine.types.operator_place import NOWHERE
+from funke.engine.types.operator_location import NOWHERE
 
 
-def start_slot(slot: int, package: JobPackage) -> SlotAddress:
+def start_slot(slot: int, deployment: JobDeployment) -> SlotAddress:
     """Starts a slot process on this host and returns where it listens."""
-    host, tls = package.driver_host, package.credentials.tls
+    host, tls = deployment.driver_host, deployment.credentials.tls
     if host is None:
-        require_reachable(executor_address(executor_pid(package)), package.driver_address.host)
-        for path in package.shared_paths:
+        require_reachable(executor_address(executor_pid(deployment)), deployment.driver_address.host)
+        for path in deployment.shared_paths:
             require_shared(path)
     if host is None and tls is not None:
         tls.check()
     folder = make_private_folder("funke-slot-") if host is None else make_private_folder("slot-", host.run_folder)
     try:
-        unpack_archives(package.archives, folder)
-        package = replace(package, cached_paths=placed_files(package.cached_files, folder))
-        return _start_in(folder, slot, package)
+        unpack_archives(deployment.archives, folder)
+        deployment = replace(deployment, cached_paths=placed_files(deployment.cached_files, folder))
+        return _start_in(folder, slot, deployment)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -68,33 +68,33 @@ def start_error(failure: Failure) -> FunkeError:
     return SlotLostError(f"a worker process cannot be started: {failure.error_type}: {failure.message}")
 
 
-def _start_in(folder: str, slot: int, package: JobPackage) -> SlotAddress:
+def _start_in(folder: str, slot: int, deployment: JobDeployment) -> SlotAddress:
     """Opens the sockets here and lets the new process inherit them: calls queue up until it is ready."""
     path = os.path.join(folder, SOCKET_NAME)
     with ExitStack() as closing:
         listeners = [closing.enter_context(listen_at(path))]
         own = LOOPBACK
-        if package.driver_host is None:
-            own = executor_address(executor_pid(package))
-            listeners.append(closing.enter_context(listen_for_hosts(own, package.network.slot_ports, 64)))
+        if deployment.driver_host is None:
+            own = executor_address(executor_pid(deployment))
+            listeners.append(closing.enter_context(listen_for_hosts(own, deployment.network.slot_ports, 64)))
         # As in PyFlink the variable `python` names the interpreter of functions.
-        environment = {**os.environ, "python": _interpreter(package, folder)}
-        launch = SlotLaunch(slot, package, executor_pid(package), folder, own.host, tuple(sys.path), environment)
+        environment = {**os.environ, "python": _interpreter(deployment, folder)}
+        launch = SlotLaunch(slot, deployment, executor_pid(deployment), folder, own.host, tuple(sys.path), environment)
         launch_file = os.path.join(folder, "launch")
         with open(launch_file, "wb") as message:
             pickle.dump(launch, message, 5)
-        pid = _start_process(package, folder, launch_file, tuple(listener.fileno() for listener in listeners))
+        pid = _start_process(deployment, folder, launch_file, tuple(listener.fileno() for listener in listeners))
         port = listeners[1].getsockname()[1] if len(listeners) > 1 else None
         return SlotAddress(slot, own.host, port, path, pid, os.getcwd())
 
 
-def _start_process(package: JobPackage, folder: str, launch_file: str, listeners: tuple[int, ...]) -> int:
+def _start_process(deployment: JobDeployment, folder: str, launch_file: str, listeners: tuple[int, ...]) -> int:
     """Starts the process of a slot: from the fork server if there is one, else as a new interpreter."""
-    if package.driver_host is not None and package.python_executable is None:
-        forked = fork_slot(package.driver_host, launch_file, listeners)
+    if deployment.driver_host is not None and deployment.python_executable is None:
+        forked = fork_slot(deployment.driver_host, launch_file, listeners)
         if forked is not None:
             return forked
-    command = [_interpreter(package, folder), "-m", "funke.engine.runtime.slots.slot_process", launch_file]
+    command = [_interpreter(deployment, folder), "-m", "funke.engine.runtime.slots.slot_process", launch_file]
     process = subprocess.Popen(
         [*command, *map(str, listeners)],
         stdin=subprocess.DEVNULL,
@@ -106,17 +106,17 @@ def _start_process(package: JobPackage, folder: str, launch_file: str, listeners
     return process.pid
 
 
-def _interpreter(package: JobPackage, folder: str) -> str:
-    if package.python_executable is None:
+def _interpreter(deployment: JobDeployment, folder: str) -> str:
+    if deployment.python_executable is None:
         return sys.executable
-    unpacked = os.path.join(folder, package.python_executable)
-    return unpacked if os.path.exists(unpacked) else package.python_executable
+    unpacked = os.path.join(folder, deployment.python_executable)
+    return unpacked if os.path.exists(unpacked) else deployment.python_executable
 
 
-def executor_pid(package: JobPackage) -> int:
+def executor_pid(deployment: JobDeployment) -> int:
     """The process whose end must end the slot: the JVM above PySpark's worker daemon; outside of Spark, the caller."""
-    if package.executor_pid is not None:
-        return package.executor_pid
+    if deployment.executor_pid is not None:
+        return deployment.executor_pid
     tasks = sys.modules.get("pyspark.taskcontext")
     if tasks is None or tasks.TaskContext.get() is None:
         return os.getpid()
@@ -174,7 +174,7 @@ def deliver(
         yield _lost(address, answers.failure)
 
 
-def order_reading(address: SlotAddress, credentials: Credentials, delivery: Delivery) -> Iterator[Frame]:
+def command_reading(address: SlotAddress, credentials: Credentials, delivery: Delivery) -> Iterator[Frame]:
     """Yields what a slot sends for a command to read."""
     try:
         slot = connect(address, credentials, delivery)
@@ -207,8 +207,8 @@ def send_notifications(
 def end_slots(addresses: list[SlotAddress], credentials: Credentials) -> list[SlotAddress]:
     """Tells slots to end, waits until they have tidied up, and returns those that were not reached from here."""
     # All are asked before the first is waited for: they close their functions at the same time.
-    told = [(address, _tell_end(address, credentials)) for address in addresses]
-    return [address for address, slot in told if slot is None or not _await_end(address, slot)]
+    connections = [(address, _tell_end(address, credentials)) for address in addresses]
+    return [address for address, slot in connections if slot is None or not _await_end(address, slot)]
 
 
 def _tell_end(address: SlotAddress, credentials: Credentials) -> FrameSocket | None:
@@ -280,7 +280,7 @@ def lost_slot(address: SlotAddress, error: BaseException) -> Failure:
     reason = f"(process {address.pid} on {address.host}) is gone: {error}"
     failure = Failure(NOWHERE, "SlotLostError", f"slot {address.slot} {reason}", "", is_slot_lost=True)
     if ending is not None:
-        blamed = ending.place if ending.is_fault_of_operator else NOWHERE
+        blamed = ending.location if ending.is_fault_of_operator else NOWHERE
         message = f"slot {address.slot} on {address.host} is gone: {ending}"
         failure = Failure(blamed, "SlotLostError", message, user_part(ending.crash), is_slot_lost=True)
     has_gone_in_order = ending is None and not os.path.exists(address.path)

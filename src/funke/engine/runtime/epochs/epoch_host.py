@@ -17,8 +17,8 @@ from funke.engine.runtime.blocks.frames import RESULT, Frame, FrameSocket
 from funke.engine.runtime.epochs.results import Failure, to_failure
 from funke.engine.runtime.slots.slot import Delivery, Slot
 from funke.engine.runtime.slots.slot_host import SlotHost, SlotLaunch
-from funke.engine.runtime.snapshots.checkpoint_order import CheckpointNotifications
-from funke.engine.types.operator_place import NOWHERE
+from funke.engine.runtime.snapshots.checkpoint_command import CheckpointNotifications
+from funke.engine.types.operator_location import NOWHERE
 
 __all__ = ["EpochHost"]
 
@@ -37,24 +37,24 @@ class EpochHost(SlotHost[Slot]):
         self._last: tuple[int, int] = (0, 0)
         self._kept: dict[int | None, list[Frame] | None] = {}
         # Embedded Spark repeats no task.
-        self._most_kept_bytes = _MOST_KEPT_BYTES if launch.package.driver_host is None else 0
+        self._most_kept_bytes = _MOST_KEPT_BYTES if launch.deployment.driver_host is None else 0
 
     def create_slot(self, plan: Plan) -> Slot:
-        return Slot(self._launch.slot, plan, self._launch.package, self._folder)
+        return Slot(self._launch.slot, plan, self._launch.deployment, self._folder)
 
-    def on_call(self, order: Any, connection: socket.socket, frames: FrameSocket) -> None:
-        self._work.put((frames, order))
+    def on_call(self, command: Any, connection: socket.socket, frames: FrameSocket) -> None:
+        self._work.put((frames, command))
 
     def serve(self) -> None:
         """Takes one delivery after the other."""
         while True:
-            connection, order = self._work.get()
+            connection, command = self._work.get()
             self._is_serving = True
             try:
-                if isinstance(order, CheckpointNotifications):
-                    self._tell(connection, order)
+                if isinstance(command, CheckpointNotifications):
+                    self._tell(connection, command)
                 else:
-                    self._deliver(connection, order)
+                    self._deliver(connection, command)
             except (ConnectionError, OSError):
                 self._is_broken = True  # half an epoch went in: only a new attempt can help
             finally:
@@ -66,17 +66,17 @@ class EpochHost(SlotHost[Slot]):
                 connection.close()
 
     def _deliver(self, connection: FrameSocket, delivery: Delivery) -> None:
-        refusal = self._startup_failure or (_BROKEN if self._is_broken else None)
-        if refusal is None and delivery.step > self._last:
+        rejection = self._startup_failure or (_BROKEN if self._is_broken else None)
+        if rejection is None and delivery.step > self._last:
             self._last, self._kept = delivery.step, {}
-        elif refusal is None and (delivery.step < self._last or delivery.vertex_id in self._kept):
+        elif rejection is None and (delivery.step < self._last or delivery.vertex_id in self._kept):
             kept = self._kept.get(delivery.vertex_id) if delivery.step == self._last else None
             if kept is not None:
                 self._answer(connection, kept)
                 return
-            refusal = _REPEATED  # running it again would count its records twice
-        if refusal is not None or self._slot is None:
-            self._answer(connection, [Frame(0, RESULT, 0, pickle.dumps(refusal, 5))])
+            rejection = _REPEATED  # running it again would count its records twice
+        if rejection is not None or self._slot is None:
+            self._answer(connection, [Frame(0, RESULT, 0, pickle.dumps(rejection, 5))])
             return
         self._kept[delivery.vertex_id] = None
         self._run(self._slot, connection, delivery)
@@ -93,8 +93,8 @@ class EpochHost(SlotHost[Slot]):
             connection.send(frame)
 
         try:
-            orders = decode(delivery.orders) if delivery.orders else ()
-            slot.run_level(delivery.header, delivery.level, _frames(connection), send, orders)
+            commands = decode(delivery.commands) if delivery.commands else ()
+            slot.run_level(delivery.header, delivery.level, _frames(connection), send, commands)
         except (ConnectionError, OSError):
             raise
         except Exception:
@@ -105,17 +105,17 @@ class EpochHost(SlotHost[Slot]):
 
     def _tell(self, connection: FrameSocket, notifications: CheckpointNotifications) -> None:
         """Between two epochs: takes notifications about checkpoints, and answers with what is known about snapshots."""
-        slot, refusal = self._slot, self._startup_failure or (_BROKEN if self._is_broken else None)
+        slot, rejection = self._slot, self._startup_failure or (_BROKEN if self._is_broken else None)
         answers: list[Frame] = []
-        if refusal is None and slot is not None:
+        if rejection is None and slot is not None:
             try:
                 slot.learn(notifications)
                 slot.send_acks(answers.append)
             except Exception as error:
                 self._is_broken = True
-                refusal = to_failure(error)
-        if refusal is not None:
-            answers = [Frame(0, RESULT, 0, pickle.dumps(refusal, 5))]
+                rejection = to_failure(error)
+        if rejection is not None:
+            answers = [Frame(0, RESULT, 0, pickle.dumps(rejection, 5))]
         self._answer(connection, answers)
 
     def _answer(self, connection: FrameSocket, answers: list[Frame]) -> None:

@@ -1,4 +1,4 @@
-"""Runs epochs as Spark jobs: orders to read, then one shuffle and one delivery stage per level, then the results."""
+"""Runs epochs as Spark jobs: commands to read, then one shuffle and one delivery stage per level, then the results."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from funke.engine.operators.source import ReadOrder
+from funke.engine.operators.source import ReadCommand
 from funke.engine.planner.plan import SOURCE_LEVEL, Plan
 from funke.engine.runtime.blocks.block_codec import decode, encode
 from funke.engine.runtime.blocks.frames import ROWS, Frame
 from funke.engine.runtime.blocks.row_blocks import row_frames
 from funke.engine.runtime.epochs.delivery import (
+    command_reading,
     consumed_at,
     deliver,
     end_slots,
-    order_reading,
     send_notifications,
     start_error,
     start_slot,
@@ -26,11 +26,11 @@ from funke.engine.runtime.epochs.results import Failure, to_failure
 from funke.engine.runtime.slots.fork_server import open_fork_server
 from funke.engine.runtime.slots.slot import Delivery, EpochHeader
 from funke.engine.runtime.slots.slot_address import SlotAddress
-from funke.engine.runtime.slots.worker_setup import JobPackage, prepare_spark_worker
-from funke.engine.runtime.snapshots.checkpoint_order import CheckpointNotifications
+from funke.engine.runtime.slots.worker_setup import JobDeployment, prepare_spark_worker
+from funke.engine.runtime.snapshots.checkpoint_command import CheckpointNotifications
 from funke.engine.runtime.spark.spark_input import spark_frames
 from funke.engine.runtime.spark.spark_session import OnSpark, is_embedded
-from funke.engine.runtime.spark.spark_tasks import await_places, driver_address, jvm_pid, placed_rdd, ship_funke
+from funke.engine.runtime.spark.spark_tasks import await_task_slots, driver_address, jvm_pid, placed_rdd, ship_funke
 from funke.engine.runtime.spark.task_failures import failure_in
 from funke.engine.trust.credentials import Credentials
 
@@ -49,22 +49,22 @@ class EpochRunner:
         self,
         spark: OnSpark,
         plan: Plan,
-        package: JobPackage,
+        deployment: JobDeployment,
         wanted_hosts: Mapping[int, str] | None = None,
         request_s: float = 300.0,
     ) -> None:
         self._spark = spark
-        # How long the job waits for a place on the cluster.
+        # How long the job waits for task slots of the cluster.
         self._request_s = request_s
         self._context = spark.sparkContext
         self._plan = plan
         if is_embedded(spark):
-            package = replace(package, driver_host=open_fork_server(), executor_pid=jvm_pid(self._context))
-        package = replace(package, driver_address=driver_address(spark))
-        self._package: Broadcast[JobPackage] = self._context.broadcast(package)
-        self._is_restarted = package.attempt > 0
-        self._credentials = package.credentials
-        self._group = package.key
+            deployment = replace(deployment, driver_host=open_fork_server(), executor_pid=jvm_pid(self._context))
+        deployment = replace(deployment, driver_address=driver_address(spark))
+        self._deployment: Broadcast[JobDeployment] = self._context.broadcast(deployment)
+        self._is_restarted = deployment.attempt > 0
+        self._credentials = deployment.credentials
+        self._group = deployment.key
         self.addresses: dict[int, SlotAddress] = {}
         # By slot: where its state is near, and where it has been started.
         self._wanted_hosts = wanted_hosts or {}
@@ -82,20 +82,20 @@ class EpochRunner:
             self._is_deployed.set()
 
     def _start_slots(self) -> None:
-        package = self._package
+        deployment = self._deployment
 
         def start(slots: Iterable[int]) -> Iterator[SlotAddress | Failure]:
             # A failure is a result: were it a failed task, the addresses of the started slots would be lost.
             for slot in slots:
                 try:
-                    yield start_slot(slot, package.value)
+                    yield start_slot(slot, deployment.value)
                 except Exception as error:
                     yield to_failure(error)
 
         self._enter_group("deploy")
         if not is_embedded(self._spark):
             # So that slots spread over executors.
-            await_places(self._context, self._plan.slots, self._is_restarted, self._request_s)
+            await_task_slots(self._context, self._plan.slots, self._is_restarted, self._request_s)
         started = self._slot_numbers().mapPartitions(start).collect()
         self.addresses = {address.slot: address for address in started if isinstance(address, SlotAddress)}
         self.hosts = {address.slot: address.host for address in self.addresses.values()}
@@ -112,7 +112,7 @@ class EpochRunner:
         return placed_rdd(self._context, slots, hosts)
 
     def run_epoch(
-        self, header: EpochHeader, orders: Iterable[ReadOrder], frames_of: Mapping[int, DataFrame] | None = None
+        self, header: EpochHeader, commands: Iterable[ReadCommand], frames_of: Mapping[int, DataFrame] | None = None
     ) -> list[Any]:
         """Runs one epoch; returns reports, messages and failures.
 
@@ -121,7 +121,7 @@ class EpochRunner:
         self._enter_group(f"epoch {header.epoch}")
         self._is_idle.clear()
         try:
-            blocks = self._read(header, list(orders), frames_of or {})
+            blocks = self._read(header, list(commands), frames_of or {})
             for level in range(SOURCE_LEVEL + 1, self._plan.levels + 1):
                 blocks = self._deliver(header, level, blocks)
             return [decode(frame.payload) for frame in map(_to_frame, blocks.collect())]
@@ -133,23 +133,23 @@ class EpochRunner:
         finally:
             self._is_idle.set()
 
-    def _read(self, header: EpochHeader, orders: list[ReadOrder], frames_of: Mapping[int, DataFrame]) -> RDD[Any]:
+    def _read(self, header: EpochHeader, commands: list[ReadCommand], frames_of: Mapping[int, DataFrame]) -> RDD[Any]:
         """Level 0: sends all slots their commands, and the rows that Spark reads to their slots."""
         inputs: list[RDD[Any]] = []
         for vertex_id, frame in frames_of.items():
-            own = [order for order in orders if order.vertex_id == vertex_id]
+            own = [command for command in commands if command.vertex_id == vertex_id]
             rows = self._read_rows(header, own, frame.coalesce(len(own)))
             # Spark plans a DataFrame, and may run parts of it, each time that it is asked how many partitions it has.
             fed = own[: rows.getNumPartitions()]
             inputs.append(rows)
-            orders = [order for order in orders if order not in fed]
-        inputs.append(self._read_splits(header, orders))
+            commands = [command for command in commands if command not in fed]
+        inputs.append(self._read_splits(header, commands))
         return inputs[0] if len(inputs) == 1 else self._context.union(inputs)
 
-    def _read_splits(self, header: EpochHeader, orders: list[ReadOrder]) -> RDD[Any]:
+    def _read_splits(self, header: EpochHeader, commands: list[ReadCommand]) -> RDD[Any]:
         addresses, credentials = self.addresses, self._credentials
-        told = [
-            (slot, encode(tuple(order for order in orders if self._slot_of(order) == slot)))
+        deliveries = [
+            (slot, encode(tuple(command for command in commands if self._slot_of(command) == slot)))
             for slot in range(self._plan.slots)
         ]
 
@@ -157,19 +157,19 @@ class EpochRunner:
             prepare_spark_worker()
             for slot, encoded in pairs:
                 delivery = Delivery(header, SOURCE_LEVEL, encoded)
-                for frame in order_reading(addresses[slot], credentials, delivery):
+                for frame in command_reading(addresses[slot], credentials, delivery):
                     yield frame.slot, frame[1:]
 
         if is_embedded(self._spark):
-            return self._context.parallelize(told, len(told)).mapPartitions(read)
-        return placed_rdd(self._context, told, [[self.hosts[slot]] for slot, _ in told]).mapPartitions(read)
+            return self._context.parallelize(deliveries, len(deliveries)).mapPartitions(read)
+        return placed_rdd(self._context, deliveries, [[self.hosts[slot]] for slot, _ in deliveries]).mapPartitions(read)
 
-    def _read_rows(self, header: EpochHeader, orders: list[ReadOrder], rows: DataFrame) -> RDD[Any]:
+    def _read_rows(self, header: EpochHeader, commands: list[ReadCommand], rows: DataFrame) -> RDD[Any]:
         credentials = self._credentials
-        addresses = [self.addresses[self._slot_of(order)] for order in orders]
+        addresses = [self.addresses[self._slot_of(command)] for command in commands]
         deliveries = [
-            Delivery(header, SOURCE_LEVEL, encode((replace(order, has_rows=True),)), order.vertex_id)
-            for order in orders
+            Delivery(header, SOURCE_LEVEL, encode((replace(command, has_rows=True),)), command.vertex_id)
+            for command in commands
         ]
 
         def read(partition: int, batches: Iterator[Any]) -> Iterator[Frame]:
@@ -223,8 +223,10 @@ class EpochRunner:
             ]
         else:
             self._enter_group("checkpoint")
-            told = self._context.parallelize(addresses, len(addresses))
-            answers = told.flatMap(lambda address: send_notifications(address, credentials, notifications)).collect()
+            deliveries = self._context.parallelize(addresses, len(addresses))
+            answers = deliveries.flatMap(
+                lambda address: send_notifications(address, credentials, notifications)
+            ).collect()
         return [decode(answer) for answer in answers]
 
     def _enter_group(self, what: str) -> None:
@@ -250,7 +252,7 @@ class EpochRunner:
                 rdd = placed_rdd(self._context, unreached, [[address.host] for address in unreached])
                 rdd.foreachPartition(lambda addresses: _end_quietly(addresses, credentials))
         with contextlib.suppress(Exception):
-            self._package.unpersist()
+            self._deployment.unpersist()
 
 
 def _end_quietly(addresses: Iterable[SlotAddress], credentials: Credentials) -> None:

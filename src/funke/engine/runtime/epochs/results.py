@@ -28,7 +28,7 @@ _MOST_TRACEBACK = 16_000
 class Failure:
     """A user function (or the slot itself) failed."""
 
-    place: OperatorPlace
+    location: OperatorLocation
     error_type: str
     message: str
     traceback_text: str
@@ -63,7 +63,7 @@ class SubtaskReport:
 
 def to_failure(error: BaseException, slot: int | None = None) -> Failure:
     """Describes an exception with the part of its traceback that belongs to the user."""
-    place, cause = NOWHERE, error
+    location, cause = NOWHERE, error
     if isinstance(error, OperatorFailure):
         place, cause = error.place, error.__cause__ or error
     return Failure(place, *describe(cause), _user_traceback(cause), slot=slot, record=failed_records.text_of(cause))

@@ -1,4 +1,4 @@
-"""Unpacks archives; one that would write, or lead, out of its folder is refused as a whole."""
+"""Unpacks archives; one that would write, or lead, out of its folder is rejected as a whole."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from types import FrameType
 
 from funke.engine.runtime.monitoring.user_frames import is_own_frame, is_users_frame
 
-__all__ = ["SLOT_LOOP", "WAITING", "SampleOrder", "SampledStack", "SampledThread", "take_samples"]
+__all__ = ["SLOT_LOOP", "WAITING", "SampleCommand", "SampledStack", "SampledThread", "take_samples"]
 
 # The thread is watched so long to see whether it computes or waits.
 _CPU_WINDOW_S = 0.004
@@ -24,7 +24,7 @@ WAITING, SLOT_LOOP = "waits", "the loop of its slot"
 
 
 @dataclass(frozen=True)
-class SampleOrder:
+class SampleCommand:
     """How many samples a slot is to take."""
 
     samples: int
@@ -52,13 +52,13 @@ class SampledThread:
 
 
 def take_samples(
-    order: SampleOrder, thread: SampledThread, sleep: Callable[[float], None] = time.sleep
+    command: SampleCommand, thread: SampledThread, sleep: Callable[[float], None] = time.sleep
 ) -> tuple[SampledStack, ...]:
     """Looks at a thread now and then, and sums up what it did."""
     seen: Counter[tuple[int | None, tuple[str, ...], bool]] = Counter()
     clock = _runnable_s(thread)
-    for _ in range(order.samples):
-        sleep(max(0.0, order.delay_ms / 1000 - _CPU_WINDOW_S))
+    for _ in range(command.samples):
+        sleep(max(0.0, command.delay_ms / 1000 - _CPU_WINDOW_S))
         before, since = next(clock), time.perf_counter()
         sleep(_CPU_WINDOW_S)
         spent_s = time.perf_counter() - since
@@ -68,7 +68,7 @@ def take_samples(
         if vertex_id is None:
             frames: tuple[str, ...] = (SLOT_LOOP,) if is_on_cpu else (WAITING,)
         else:
-            frames = tuple(_names(frame, order.depth))
+            frames = tuple(_names(frame, command.depth))
         seen[vertex_id, frames, is_on_cpu] += 1
     return tuple(SampledStack(*what, times) for what, times in seen.items())
 

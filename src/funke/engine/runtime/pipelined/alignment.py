@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from funke.engine.runtime.pipelined.messages import TakeCheckpoint
-from funke.engine.runtime.snapshots.checkpoint_order import AlignmentStatistics
+from funke.engine.runtime.snapshots.checkpoint_command import AlignmentStatistics
 
 __all__ = ["Alignment"]
 
@@ -29,5 +29,5 @@ class Alignment:
     def statistics(self, vertex_id: int, subtask: int) -> AlignmentStatistics:
         """What REST shows of it."""
         # Clocks of two hosts may differ, as in Flink.
-        start_delay_ms = max(0.0, self._began * 1000 - self.taking.order.triggered_ms)
+        start_delay_ms = max(0.0, self._began * 1000 - self.taking.command.triggered_ms)
         return AlignmentStatistics(vertex_id, subtask, start_delay_ms, self._duration_ms, self._processed_bytes)

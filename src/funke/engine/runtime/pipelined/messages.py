@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from funke.engine.operators.source import ReadOrder, ReadReport
+from funke.engine.operators.source import ReadCommand, ReadReport
 from funke.engine.runtime.epochs.results import SubtaskReport
 from funke.engine.runtime.slots.slot_address import SlotAddress
-from funke.engine.runtime.snapshots.checkpoint_order import CheckpointNotifications, CheckpointOrder
+from funke.engine.runtime.snapshots.checkpoint_command import CheckpointCommand, CheckpointNotifications
 
 __all__ = [
     "Begin",
@@ -19,7 +19,7 @@ __all__ = [
     "Finished",
     "GoOn",
     "Notify",
-    "Orders",
+    "ReadCommands",
     "Passed",
     "Prepared",
     "Probe",
@@ -40,17 +40,17 @@ class Begin:
 
 
 @dataclass(frozen=True)
-class Orders:
+class ReadCommands:
     """What sources are to read."""
 
-    orders: tuple[ReadOrder, ...]
+    commands: tuple[ReadCommand, ...]
 
 
 @dataclass(frozen=True)
 class TakeCheckpoint:
     """Sources send barriers now."""
 
-    order: CheckpointOrder
+    command: CheckpointCommand
     # Event time comes to its end before.
     is_draining: bool = False
     # Sources read nothing more behind the barrier, until they get the command to go on.

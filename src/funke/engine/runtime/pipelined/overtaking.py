@@ -40,7 +40,7 @@ class Overtaking:
     @property
     def number(self) -> int:
         """That of the checkpoint."""
-        return self.taking.order.checkpoint_id
+        return self.taking.command.checkpoint_id
 
     @property
     def is_complete(self) -> bool:

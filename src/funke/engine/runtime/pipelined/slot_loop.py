@@ -47,10 +47,10 @@ from funke.engine.runtime.pipelined.messages import (
     Finished,
     GoOn,
     Notify,
-    Orders,
     Passed,
     Prepared,
     Probe,
+    ReadCommands,
     Ready,
     Reports,
     TakeCheckpoint,
@@ -62,8 +62,8 @@ from funke.engine.runtime.pipelined.stack_samples import StackSamples
 from funke.engine.runtime.pipelined.task import Task
 from funke.engine.runtime.slots.memory_watch import own_bytes_of
 from funke.engine.runtime.slots.subtasks import InFlight, Subtask, Subtasks
-from funke.engine.runtime.slots.worker_setup import JobPackage
-from funke.engine.runtime.snapshots.checkpoint_order import CheckpointNotifications
+from funke.engine.runtime.slots.worker_setup import JobDeployment
+from funke.engine.runtime.snapshots.checkpoint_command import CheckpointNotifications
 from funke.engine.types.driver_messages import DriverMessage, LoggedLines, PreparedCommits
 
 __all__ = ["SlotLoop", "channel_numbers"]
@@ -74,7 +74,7 @@ _SHORTEST_TICK_S = 0.05
 _TIMERS_S = 0.002
 # So often at most it is noted who waits for a turn, however many blocks are processed meanwhile.
 _WAITING_S = 0.005
-# A block that takes longer is laid aside between two records, for orders and barriers that have come.
+# A block that takes longer is laid aside between two records, for commands and barriers that have come.
 _TURN_S = 0.05
 _MOST_RESULT_BYTES = 1 << 20
 _LONGEST_WAIT_S = 1.0
@@ -95,12 +95,12 @@ class SlotLoop:
     """Drives the subtasks of one slot until the job's attempt ends."""
 
     def __init__(
-        self, slot: int, plan: Plan, package: JobPackage, folder: str, network: NetworkSettings | None = None
+        self, slot: int, plan: Plan, deployment: JobDeployment, folder: str, network: NetworkSettings | None = None
     ) -> None:
         self.number = slot
         self._plan = plan
-        self._package = package
-        self._network = network or package.network
+        self._deployment = deployment
+        self._network = network or deployment.network
         self._outbox: list[bytes] = []
         # Records for the driver leave like those for other slots; if the job fails in between, they are dropped.
         self._results: list[bytes] = []
@@ -108,7 +108,7 @@ class SlotLoop:
         self._bell, self._rope = socket.socketpair()
         for end in (self._bell, self._rope):
             end.setblocking(False)
-        self._subtasks = Subtasks(slot, plan, package, folder, self._carry, self.send_to_driver, self._ring)
+        self._subtasks = Subtasks(slot, plan, deployment, folder, self._carry, self.send_to_driver, self._ring)
         self.snapshots = self._subtasks.snapshots
         self._numbers = channel_numbers(plan)
         self._buffers = SlotBuffers(slot, plan, self._network)
@@ -460,8 +460,8 @@ class SlotLoop:
             self._obey(decode(packet.payload))
 
     def _obey(self, message: Any) -> None:
-        if isinstance(message, Orders):
-            self._take_orders(message)
+        if isinstance(message, ReadCommands):
+            self._take_commands(message)
         elif isinstance(message, TakeCheckpoint):
             self._ordered.append(message)
         elif isinstance(message, Notify):
@@ -474,14 +474,14 @@ class SlotLoop:
         elif isinstance(message, Finish):
             self._finish()
         else:
-            raise JobExecutionError(f"slot {self.number} does not know the order {type(message).__name__}")
+            raise JobExecutionError(f"slot {self.number} does not know the command {type(message).__name__}")
 
-    def _take_orders(self, message: Orders) -> None:
-        for order in message.orders:
-            task = self._source_task(order.vertex_id)
+    def _take_commands(self, message: ReadCommands) -> None:
+        for command in message.commands:
+            task = self._source_task(command.vertex_id)
             source = task.subtask.source
             assert source is not None
-            source.take(order)
+            source.take(command)
             task.subtask.tell_idleness()
             task.is_dirty = task.has_open_epoch = True
 
@@ -496,9 +496,9 @@ class SlotLoop:
         """
         while self._ordered and not any(task.is_held for task in self._sources):
             taking = self._ordered.popleft()
-            if taking.order.is_unaligned:
+            if taking.command.is_unaligned:
                 self._overtake(taking)
-            elif taking.order.checkpoint_id not in self._aborted:
+            elif taking.command.checkpoint_id not in self._aborted:
                 self._begin(taking)
 
     def _begin(self, taking: TakeCheckpoint) -> None:
@@ -515,7 +515,7 @@ class SlotLoop:
         source = task.subtask.source
         assert source is not None
         vertex, index = task.subtask.vertex, task.subtask.index
-        self._tell(Cut(taking.order.checkpoint_id, vertex.id, index, source.report()))
+        self._tell(Cut(taking.command.checkpoint_id, vertex.id, index, source.report()))
 
     def _align(self, task: Task, taking: TakeCheckpoint) -> None:
         """All barriers have come: what is before them is settled, and the barrier goes on."""
@@ -526,12 +526,12 @@ class SlotLoop:
 
     def _prepare(self, task: Task, taking: TakeCheckpoint) -> None:
         chain = task.subtask.chain
-        self._preparing = taking.order.checkpoint_id
+        self._preparing = taking.command.checkpoint_id
         if taking.is_draining:
             chain.end_input()
         chain.end_epoch()
         started = time.perf_counter()
-        chain.prepare_snapshot(taking.order.checkpoint_id)
+        chain.prepare_snapshot(taking.command.checkpoint_id)
         self._preparing = None
         self._prepare_s += time.perf_counter() - started
 
@@ -544,30 +544,30 @@ class SlotLoop:
         self._prepare_s = 0.0
         self._release_results()
         if not any(task.has_ended for task in self._tasks):  # else the last checkpoint takes its place
-            alignments = tuple(task.end_alignment(taking.order.checkpoint_id) for task in self._tasks)
-            self._subtasks.snapshot(taking.order, stall_s * 1000, in_flight, alignments)
-            self._tell(Captured(taking.order.checkpoint_id))
+            alignments = tuple(task.end_alignment(taking.command.checkpoint_id) for task in self._tasks)
+            self._subtasks.snapshot(taking.command, stall_s * 1000, in_flight, alignments)
+            self._tell(Captured(taking.command.checkpoint_id))
         for task in self._tasks:
-            task.release(taking.order.checkpoint_id)
+            task.release(taking.command.checkpoint_id)
 
     def _on_overtaking(self, slot: int, taking: TakeCheckpoint) -> None:
-        """The barrier of another slot, which may be heard before the driver's order."""
+        """The barrier of another slot, which may be heard before the driver's command."""
         self._overtake(taking)
         overtaking = self._overtaking
-        if overtaking is not None and overtaking.number == taking.order.checkpoint_id:
+        if overtaking is not None and overtaking.number == taking.command.checkpoint_id:
             overtaking.hear(slot, self._inputs_from[slot])
             self._capture_if_overtaken(overtaking)
 
     def _overtake(self, taking: TakeCheckpoint) -> None:
         """Everything stands still, and the barrier leaves before what waits; unless it has already."""
-        number = taking.order.checkpoint_id
+        number = taking.command.checkpoint_id
         if number <= self._last_overtaking or number in self._aborted:
             return
         self._last_overtaking = number
         for task in self._tasks:
             if task.aligning is not None:
                 # It was given up, which is not known here yet.
-                task.release(task.aligning.order.checkpoint_id)
+                task.release(task.aligning.command.checkpoint_id)
             task.begin(taking)
             self._prepare(task, taking)
             task.hold()

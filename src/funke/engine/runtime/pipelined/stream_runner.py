@@ -31,7 +31,7 @@ from funke.engine.runtime.slots.slot_calls import connect
 from funke.engine.runtime.slots.worker_setup import ControlAddress, JobPackage, prepare_spark_worker
 from funke.engine.runtime.spark.spark_session import OnSpark, is_embedded
 from funke.engine.runtime.spark.spark_tasks import (
-    await_places,
+    await_task_slots,
     driver_address,
     jvm_pid,
     lack_of_room,
@@ -64,7 +64,7 @@ class StreamRunner:
         self,
         spark: OnSpark,
         plan: Plan,
-        package: JobPackage,
+        deployment: JobDeployment,
         wanted_hosts: Mapping[int, str] | None = None,
         request_s: float = 300.0,
         region: Region | None = None,
@@ -72,7 +72,7 @@ class StreamRunner:
     ) -> None:
         """`region` is the one that is run, if not the whole job; `places` those of the cluster, if that is known."""
         self._spark = spark
-        # How long the job waits for a place on the cluster.
+        # How long the job waits for task slots of the cluster.
         self._request_s = request_s
         self._launch_s = max(_LAUNCH_S, request_s)
         self._context = spark.sparkContext
@@ -86,12 +86,12 @@ class StreamRunner:
         self._is_restarted = package.attempt > 0
         self._wanted_hosts = wanted_hosts or {}
         self._own_address = driver_address(spark)
-        self._listener = self._listen(package.network.driver_ports)
-        self._greeter = Greeter(package.credentials, lambda call: partial(self._arrive, call))
+        self._listener = self._listen(deployment.network.driver_ports)
+        self._greeter = Greeter(deployment.credentials, lambda call: partial(self._arrive, call))
         if is_embedded(spark):
-            package = replace(package, driver_host=open_fork_server(), executor_pid=jvm_pid(self._context))
-        package = replace(package, control=self._control_address(), driver_address=self._own_address)
-        self._package = self._context.broadcast(package)
+            deployment = replace(deployment, driver_host=open_fork_server(), executor_pid=jvm_pid(self._context))
+        deployment = replace(deployment, control=self._control_address(), driver_address=self._own_address)
+        self._deployment = self._context.broadcast(deployment)
         self.addresses: dict[int, SlotAddress] = {}
         self._connections: dict[int, Connection] = {}
         self._ready: set[int] = set()
@@ -108,7 +108,7 @@ class StreamRunner:
         self._spark_failure: Exception | None = None
         self._task_failures: list[Failure] = []
         self._is_closing = False
-        # How many tasks start slots and stay with them, once there is a place for one.
+        # How many tasks start slots and stay with them, once there is a free core for one.
         self._tasks: int | None = None
         self._spark_job = threading.Thread(target=self._run_spark_job, name="funke-slots", daemon=True)
         ship_funke(spark)
@@ -164,7 +164,7 @@ class StreamRunner:
         return len(self._connections) == len(self._slots)
 
     def _do_tasks_run(self) -> bool:
-        """Whether Spark has found a place for each of the tasks that start slots."""
+        """Whether Spark has found a core for each of the tasks that start slots."""
         return self._tasks is not None and running_tasks(self._context, self._group) >= self._tasks
 
     def _lack_of_room(self) -> Exception:
@@ -194,11 +194,11 @@ class StreamRunner:
                 raise excess()
 
     def _run_spark_job(self) -> None:
-        package = self._package
+        deployment = self._deployment
 
         def accompany(shares: Iterable[list[int]]) -> Iterator[Failure]:
             prepare_spark_worker()
-            yield from accompany_slots([slot for share in shares for slot in share], package.value)
+            yield from accompany_slots([slot for share in shares for slot in share], deployment.value)
 
         try:
             self._context.setJobGroup(self._group, f"funke {self._group}: streaming", interruptOnCancel=False)
@@ -355,19 +355,19 @@ class StreamRunner:
         with contextlib.suppress(Exception):  # Spark may have ended
             if self._spark_job.is_alive():
                 self._context.cancelJobGroup(self._group)
-            self._package.unpersist()
+            self._deployment.unpersist()
         if self._path is not None:
             shutil.rmtree(os.path.dirname(self._path), ignore_errors=True)
 
 
-def accompany_slots(slots: list[int], package: JobPackage) -> Iterator[Failure]:
+def accompany_slots(slots: list[int], deployment: JobDeployment) -> Iterator[Failure]:
     """In a Spark task: starts slots and stays with them; yields how those ended that should not have."""
     own: dict[int, Any] = {}
     addresses: dict[int, SlotAddress] = {}
     try:
         # One slot is loaded while the next one starts.
-        for address in [start_slot(slot, package) for slot in slots]:
-            staying = connect(address, package.credentials, ACCOMPANY).connection
+        for address in [start_slot(slot, deployment) for slot in slots]:
+            staying = connect(address, deployment.credentials, ACCOMPANY).connection
             own[staying.fileno()] = staying
             addresses[staying.fileno()] = address
     except Exception as error:

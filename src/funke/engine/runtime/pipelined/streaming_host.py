@@ -38,25 +38,25 @@ class StreamingHost(SlotHost[SlotLoop]):
         self._callers: queue.Queue[tuple[int, socket.socket]] = queue.Queue()
 
     def create_slot(self, plan: Plan) -> SlotLoop:
-        return SlotLoop(self._launch.slot, plan, self._launch.package, self._folder)
+        return SlotLoop(self._launch.slot, plan, self._launch.deployment, self._folder)
 
-    def on_call(self, order: Any, connection: socket.socket, frames: FrameSocket) -> None:
-        if isinstance(order, PeerCall):
+    def on_call(self, command: Any, connection: socket.socket, frames: FrameSocket) -> None:
+        if isinstance(command, PeerCall):
             connection.sendall(b"\0")
-            self._callers.put((order.slot, connection))
-        elif order == ACCOMPANY:
+            self._callers.put((command.slot, connection))
+        elif command == ACCOMPANY:
             with contextlib.suppress(OSError):
                 connection.recv(1)
             self.end()
 
     def start(self) -> None:
         """Tells the driver that there is a slot, before it restores its state, which may take any time."""
-        control = self._launch.package.control
+        control = self._launch.deployment.control
         assert control is not None
         try:
             self._driver = call_driver(control, self._credentials)
             self._sockets.add(self._driver)
-            limit_silence(self._driver, self._launch.package.heartbeat.timeout_ms)
+            limit_silence(self._driver, self._launch.deployment.heartbeat.timeout_ms)
             send_message(self._driver, Born(self._address()))
         except OSError:
             self.end()  # the driver does not wait for it any more
@@ -100,6 +100,6 @@ class StreamingHost(SlotHost[SlotLoop]):
             slot, connection = self._callers.get(timeout=MEETING_S)
             peers[slot] = connection
         for connection in peers.values():
-            limit_silence(connection, self._launch.package.heartbeat.timeout_ms)
+            limit_silence(connection, self._launch.deployment.heartbeat.timeout_ms)
         self._sockets.update(peers.values())
         return peers

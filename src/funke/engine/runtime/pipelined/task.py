@@ -14,7 +14,7 @@ from funke.engine.runtime.pipelined.debloating import Debloater
 from funke.engine.runtime.pipelined.messages import TakeCheckpoint
 from funke.engine.runtime.pipelined.network_settings import NetworkSettings
 from funke.engine.runtime.slots.subtasks import Subtask
-from funke.engine.runtime.snapshots.checkpoint_order import AlignmentStatistics
+from funke.engine.runtime.snapshots.checkpoint_command import AlignmentStatistics
 
 __all__ = ["Task"]
 
@@ -205,12 +205,12 @@ class Task:
 
     def begin(self, taking: TakeCheckpoint) -> None:
         """A source sends its barrier, or one has overtaken everything."""
-        self._alignments[taking.order.checkpoint_id] = Alignment(taking, 0, self._taken_bytes)
+        self._alignments[taking.command.checkpoint_id] = Alignment(taking, 0, self._taken_bytes)
 
     def on_barrier(self, channel: InChannel, payload: bytes, aborted: set[int]) -> TakeCheckpoint | None:
         """A barrier has come; the checkpoint, once it has come on all channels."""
         taking: TakeCheckpoint = pickle.loads(payload)
-        number, is_blocking = taking.order.checkpoint_id, taking.order.is_exactly_once
+        number, is_blocking = taking.command.checkpoint_id, taking.command.is_exactly_once
         newest = max(self._alignments, default=-1)
         if number in aborted or (is_blocking and number < newest):
             self._unblock(channel)
@@ -247,7 +247,7 @@ class Task:
     def send_barrier(self, taking: TakeCheckpoint) -> None:
         """Behind everything that was sent before."""
         self.hold()
-        self._alignments[taking.order.checkpoint_id].complete(self._taken_bytes)
+        self._alignments[taking.command.checkpoint_id].complete(self._taken_bytes)
         payload = pickle.dumps(taking, 5)
         for channel in self.outs:
             channel.send_mark(BARRIER, payload)
@@ -255,7 +255,7 @@ class Task:
     def end_alignment(self, number: int) -> AlignmentStatistics:
         """How the barriers of a checkpoint that is captured now have come."""
         alignment = self._alignments[number]
-        if alignment.taking.order.is_unaligned:
+        if alignment.taking.command.is_unaligned:
             alignment.complete(self._taken_bytes)
         return alignment.statistics(self.subtask.vertex.id, self.subtask.index)
 

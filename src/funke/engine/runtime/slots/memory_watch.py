@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from funke.engine.config.memory_model import size_text
 from funke.engine.config.slot_memory import MemoryLimit
-from funke.engine.types.operator_place import NOWHERE, OperatorPlace
+from funke.engine.types.operator_location import NOWHERE, OperatorLocation
 
 __all__ = ["MemoryWatch", "own_bytes_of"]
 
@@ -29,14 +29,14 @@ class MemoryWatch:
         self,
         limit: MemoryLimit,
         own_bytes: Callable[[], int | None],
-        whose_turn: Callable[[], OperatorPlace],
+        whose_turn: Callable[[], OperatorLocation],
     ) -> None:
         self._limit = limit
         self._own_bytes = own_bytes
         self._whose_turn = whose_turn
-        self._grown: Counter[OperatorPlace] = Counter()
+        self._grown: Counter[OperatorLocation] = Counter()
         # How often the watch has looked during whose turns.
-        self._looks: Counter[OperatorPlace] = Counter()
+        self._looks: Counter[OperatorLocation] = Counter()
         self._before: int | None = None
         self._is_warned = False
         # Whether the limit is near.
@@ -68,28 +68,28 @@ class MemoryWatch:
         )
 
     @property
-    def largest(self) -> OperatorPlace:
+    def largest(self) -> OperatorLocation:
         """The operator during whose turns the process grew most; the one whose turn it is when it never grew.
 
         No operator, if memory grew as fast while none was running: a thread takes memory at any time.
         """
-        grown = Counter({place: size for place, size in self._grown.items() if place != NOWHERE})
+        grown = Counter({location: size for location, size in self._grown.items() if location != NOWHERE})
         if not grown:
             return NOWHERE if self._grown else self._whose_turn()
-        place = grown.most_common(1)[0][0]
-        return NOWHERE if self._grows_anyway(place) else place
+        location = grown.most_common(1)[0][0]
+        return NOWHERE if self._grows_anyway(location) else location
 
-    def _grows_anyway(self, place: OperatorPlace) -> bool:
+    def _grows_anyway(self, location: OperatorLocation) -> bool:
         idle_looks = self._looks[NOWHERE]
         if idle_looks < _ENOUGH_LOOKS:
             return False
-        return self._grown[NOWHERE] / idle_looks >= _AS_FAST * self._grown[place] / max(1, self._looks[place])
+        return self._grown[NOWHERE] / idle_looks >= _AS_FAST * self._grown[location] / max(1, self._looks[location])
 
     def _taken_by(self, before: str) -> str:
-        place = self.largest
-        if place != NOWHERE:
-            line = f" ({place.user_line})" if place.user_line else ""
-            return f"{before}most of it was taken while operator '{place.name}'{line} was running"
+        location = self.largest
+        if location != NOWHERE:
+            line = f" ({location.user_line})" if location.user_line else ""
+            return f"{before}most of it was taken while operator '{location.name}'{line} was running"
         if not self._grown:
             return ""
         return (

@@ -11,7 +11,7 @@ from funke.engine.connectors.source import Split
 from funke.engine.errors import JobExecutionError
 from funke.engine.graph.job_graph import JobEdge
 from funke.engine.operators.block_parts import Part
-from funke.engine.operators.source import ReadOrder
+from funke.engine.operators.source import ReadCommand
 from funke.engine.operators.turn import turn
 from funke.engine.planner.plan import SOURCE_LEVEL, Plan
 from funke.engine.runtime.blocks.block_codec import decode_block, encode, encode_block
@@ -21,8 +21,8 @@ from funke.engine.runtime.epochs.results import to_failure
 from funke.engine.runtime.fault_points import reach
 from funke.engine.runtime.monitoring.worker_logs import worker_logs
 from funke.engine.runtime.slots.subtasks import Subtask, Subtasks
-from funke.engine.runtime.slots.worker_setup import JobPackage
-from funke.engine.runtime.snapshots.checkpoint_order import CheckpointNotifications, CheckpointOrder
+from funke.engine.runtime.slots.worker_setup import JobDeployment
+from funke.engine.runtime.snapshots.checkpoint_command import CheckpointCommand, CheckpointNotifications
 from funke.engine.types.driver_messages import DriverMessage, LoggedLines
 
 # How long an epoch waits for records of a split that has no end.
@@ -36,7 +36,7 @@ class EpochHeader:
     epoch: int
     is_final: bool = False
     # The checkpoint that this epoch is; None when it is none.
-    checkpoint: CheckpointOrder | None = None
+    checkpoint: CheckpointCommand | None = None
     # The input is declared over, but operators stay open for the savepoint that this epoch is.
     is_draining: bool = False
     notifications: CheckpointNotifications = field(default_factory=CheckpointNotifications)
@@ -46,14 +46,14 @@ class EpochHeader:
 class Delivery:
     """What a delivery task opens its conversation with; blocks follow.
 
-    At level 0 there may be several for an epoch: one with the orders to read splits, and one for each source whose rows
+    At level 0 there may be several for an epoch: one with commands to read splits, and one for each source whose rows
     Spark reads.
     """
 
     header: EpochHeader
     level: int
     # Encoded: the slot reads them when the user's classes are there.
-    orders: bytes = b""
+    commands: bytes = b""
     # The source that this is for, if Spark reads its rows.
     vertex_id: int | None = None
 
@@ -66,11 +66,11 @@ class Delivery:
 class Slot:
     """A slot in epochs: gets, level by level, its commands and its records."""
 
-    def __init__(self, number: int, plan: Plan, package: JobPackage, folder: str = ".") -> None:
+    def __init__(self, number: int, plan: Plan, deployment: JobDeployment, folder: str = ".") -> None:
         self.number = number
         self._plan = plan
         self._outbox: list[Frame] = []
-        self._subtasks = Subtasks(number, plan, package, folder, self._carry, self.send_to_driver)
+        self._subtasks = Subtasks(number, plan, deployment, folder, self._carry, self.send_to_driver)
         self.snapshots = self._subtasks.snapshots
         self._by_exchange: dict[int, Subtask] = {}
         self._prepare_s = 0.0
@@ -98,15 +98,15 @@ class Slot:
         level: int,
         frames: Iterator[Frame],
         send: Callable[[Frame], None],
-        orders: tuple[ReadOrder, ...] = (),
+        commands: tuple[ReadCommand, ...] = (),
     ) -> None:
-        """Processes what is delivered at one level, blocks or orders to read, and ends that part of the epoch."""
-        told = {order.vertex_id for order in orders}
+        """Processes what is delivered at one level, blocks or commands to read, and ends that part of the epoch."""
+        vertex_ids = {command.vertex_id for command in commands}
         active = [
             subtask
             for subtask in self._subtasks.all
             if self._plan.placements[subtask.vertex.id].level == level
-            and (level > SOURCE_LEVEL or subtask.vertex.id in told)
+            and (level > SOURCE_LEVEL or subtask.vertex.id in vertex_ids)
         ]
         before = [subtask.busy_s for subtask in active]
         try:
@@ -114,7 +114,7 @@ class Slot:
                 self.learn(header.notifications)
             for subtask in active:
                 self._subtasks.fire_timers(subtask.chain)
-            for _ in self._work(active, orders, frames):
+            for _ in self._work(active, commands, frames):
                 self._empty_outbox(send)
                 self._send_logs(send)
             for subtask in active:
@@ -134,28 +134,30 @@ class Slot:
                 pass
             raise
 
-    def _work(self, active: list[Subtask], orders: tuple[ReadOrder, ...], frames: Iterator[Frame]) -> Iterator[None]:
+    def _work(
+        self, active: list[Subtask], commands: tuple[ReadCommand, ...], frames: Iterator[Frame]
+    ) -> Iterator[None]:
         """Does the work of a level; yields whenever what came of it may be sent."""
-        for order in orders:
+        for command in commands:
             reach("before-reading")
-            yield from self._read(next(each for each in active if each.vertex.id == order.vertex_id), order, frames)
+            yield from self._read(next(each for each in active if each.vertex.id == command.vertex_id), command, frames)
             reach("after-reading")
         for frame in frames:
             self._process(frame)
             yield
             reach("between-blocks")
 
-    def _read(self, subtask: Subtask, order: ReadOrder, frames: Iterator[Frame]) -> Iterator[None]:
-        """Reads what an order says, as long as it may take; the rows of a Spark source are among the frames."""
+    def _read(self, subtask: Subtask, command: ReadCommand, frames: Iterator[Frame]) -> Iterator[None]:
+        """Reads what a command says, as long as it may take; the rows of a Spark source are among the frames."""
         source = subtask.source
         assert source is not None
-        if order.has_rows:
-            order = replace(order, splits=(Split("spark", arrow_batches(frames), is_last=False),))
-        source.take(order)
+        if command.has_rows:
+            command = replace(command, splits=(Split("spark", arrow_batches(frames), is_last=False),))
+        source.take(command)
         subtask.tell_idleness()
         started = time.perf_counter()
-        limit_s = math.inf if order.deadline_ms is None else order.deadline_ms / 1000
-        if source.has_endless and order.deadline_ms is None:
+        limit_s = math.inf if command.deadline_ms is None else command.deadline_ms / 1000
+        if source.has_endless and command.deadline_ms is None:
             limit_s = 0.0
         while (
             subtask.chain.guarded_head(source.read)
@@ -190,9 +192,9 @@ class Slot:
         subtask.flush()
         subtask.busy_s += time.perf_counter() - started
 
-    def _snapshot(self, order: CheckpointOrder) -> None:
+    def _snapshot(self, command: CheckpointCommand) -> None:
         stall_ms, self._prepare_s = self._prepare_s * 1000, 0.0
-        self._subtasks.snapshot(order, stall_ms)
+        self._subtasks.snapshot(command, stall_ms)
 
     def learn(self, notifications: CheckpointNotifications) -> None:
         """Tells operators what became of checkpoints."""

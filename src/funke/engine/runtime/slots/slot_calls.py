@@ -20,34 +20,36 @@ if TYPE_CHECKING:
 
 __all__ = ["change_log_levels", "connect", "dump_threads", "reach_host", "sample"]
 
-# How long a slot may take to answer a greeting: it may have been started only just now, with many others.
-_GREETING_S = 60.0
+# How long a slot may take to answer a handshake: it may have been started only just now, with many others.
+_HANDSHAKE_S = 60.0
 # How long another host may take to answer at all.
 _REACH_S = 30.0
 # How much later than they should samples may come: a machine may have more to do than to look at itself.
 _SAMPLES_LATE_S = 30.0
 
 
-def connect(address: SlotAddress, credentials: Credentials, order: Any, timeout_s: float | None = None) -> FrameSocket:
+def connect(
+    address: SlotAddress, credentials: Credentials, command: Any, timeout_s: float | None = None
+) -> FrameSocket:
     """Opens a conversation with a slot."""
-    greeting_s = _GREETING_S if timeout_s is None else timeout_s
-    connection = _reach(address, credentials.tls, greeting_s)
+    handshake_s = _HANDSHAKE_S if timeout_s is None else timeout_s
+    connection = _reach(address, credentials.tls, handshake_s)
     try:
-        connection.settimeout(greeting_s)
+        connection.settimeout(handshake_s)
         prove_to_listener(connection, credentials.secret)
         connection.settimeout(timeout_s)
         frames = FrameSocket(connection)
-        frames.send_message(pickle.dumps(order, 5))
+        frames.send_message(pickle.dumps(command, 5))
     except BaseException:
         connection.close()
         raise
     return frames
 
 
-def sample(address: SlotAddress, credentials: Credentials, order: SampleOrder) -> tuple[SampledStack, ...]:
+def sample(address: SlotAddress, credentials: Credentials, command: SampleCommand) -> tuple[SampledStack, ...]:
     """What a slot does, seen so many times; takes as long as that takes."""
-    limit_s = order.samples * order.delay_ms / 1000 + _SAMPLES_LATE_S
-    with contextlib.closing(connect(address, credentials, order, limit_s)) as slot:
+    limit_s = command.samples * command.delay_ms / 1000 + _SAMPLES_LATE_S
+    with contextlib.closing(connect(address, credentials, command, limit_s)) as slot:
         found: tuple[SampledStack, ...] = pickle.loads(slot.receive_message())
         return found
 
@@ -67,20 +69,20 @@ def change_log_levels(address: SlotAddress, credentials: Credentials, levels: Lo
 
 def _reach(address: SlotAddress, tls: TlsSettings | None, greeting_s: float) -> socket.socket:
     try:
-        return connect_to_own(address.path, _GREETING_S)
+        return connect_to_own(address.path, _HANDSHAKE_S)
     except OSError:
         if address.port is None:
             raise
     # On another host, where the path leads nowhere, or to another user's socket.
-    return reach_host(address.host, address.port, tls, greeting_s)
+    return reach_host(address.host, address.port, tls, handshake_s)
 
 
-def reach_host(host: str, port: int, tls: TlsSettings | None, greeting_s: float) -> socket.socket:
+def reach_host(host: str, port: int, tls: TlsSettings | None, handshake_s: float) -> socket.socket:
     """A connection to another host, under TLS if that is on; who is there must still prove that it is of the job."""
     connection = socket.create_connection((host, port), _REACH_S)
     try:
         prepare_for_hosts(connection)
-        connection.settimeout(greeting_s)
+        connection.settimeout(handshake_s)
         if tls is not None:
             connection = wrapped = tls.wrap(connection, is_caller=True)
             wrapped.do_handshake()

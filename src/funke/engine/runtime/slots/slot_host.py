@@ -35,7 +35,7 @@ from funke.engine.runtime.monitoring.failed_records import failed_records
 from funke.engine.runtime.monitoring.flame_samples import SampledThread, SampleOrder, take_samples
 from funke.engine.runtime.monitoring.thread_dump import DumpOrder, thread_stacks
 from funke.engine.runtime.monitoring.worker_logs import worker_logs
-from funke.engine.runtime.slots.worker_setup import JobPackage, unpack
+from funke.engine.runtime.slots.worker_setup import JobDeployment, unpack
 from funke.engine.runtime.snapshots.snapshot_taking import SnapshotTaker
 from funke.engine.trust.greeter import Greeter
 from funke.engine.types.driver_messages import DriverMessage, PrintedText
@@ -57,7 +57,7 @@ class SlotLaunch:
     """The parameters of a new slot process, passed in a file in its folder."""
 
     slot: int
-    package: JobPackage
+    deployment: JobDeployment
     watched_pid: int
     folder: str
     # Under which other hosts reach it.
@@ -98,7 +98,7 @@ class SlotHost(ABC, Generic[S]):
         # Must not stay open in processes that user functions fork: callers of a dead slot must notice.
         self._sockets = weakref.WeakSet([watcher])
         self._is_fork = False
-        self._credentials = launch.package.credentials
+        self._credentials = launch.deployment.credentials
         self._listeners: list[socket.socket] = []
         self._greeter = Greeter(self._credentials, self._hear, self._sockets.add)
         self._last_call = time.monotonic()
@@ -142,7 +142,7 @@ class SlotHost(ABC, Generic[S]):
         """Lets the slot work, for ever."""
 
     @abstractmethod
-    def on_call(self, order: Any, connection: socket.socket, frames: FrameSocket) -> None:
+    def on_call(self, command: Any, connection: socket.socket, frames: FrameSocket) -> None:
         """Handles an authenticated call; each call has its own thread."""
 
     def start(self) -> None:
@@ -161,11 +161,11 @@ class SlotHost(ABC, Generic[S]):
     def _hear(self, connection: socket.socket) -> Callable[[], None]:
         """Reads what a caller wants, who has proven who it is; that is done without a limit of time."""
         frames = FrameSocket(connection)
-        order = pickle.loads(frames.receive_message())
-        return partial(self._obey, order, connection, frames)
+        command = pickle.loads(frames.receive_message())
+        return partial(self._obey, command, connection, frames)
 
-    def _obey(self, order: Any, connection: socket.socket, frames: FrameSocket) -> None:
-        if order == "end":
+    def _obey(self, command: Any, connection: socket.socket, frames: FrameSocket) -> None:
+        if command == "end":
             self.end(frames)
         self._last_call = time.monotonic()
         if isinstance(order, SampleOrder):
@@ -178,23 +178,23 @@ class SlotHost(ABC, Generic[S]):
                 worker_logs.install(order)
                 frames.send_end()
         else:
-            self.on_call(order, connection, frames)
+            self.on_call(command, connection, frames)
 
-    def _sample(self, order: SampleOrder, caller: FrameSocket) -> None:
+    def _sample(self, command: SampleCommand, caller: FrameSocket) -> None:
         """In the caller's thread: a function that takes for ever can be looked at too."""
         with contextlib.closing(caller), contextlib.suppress(OSError):
-            caller.send_message(pickle.dumps(take_samples(order, self._thread), 5))
+            caller.send_message(pickle.dumps(take_samples(command, self._thread), 5))
 
     def _watch(self) -> None:
         """Tells the watcher that the interpreter runs, as long as there is one and it wants that."""
         self._watcher.setblocking(False)
-        interval_s = self._launch.package.heartbeat.interval_ms / 1000
+        interval_s = self._launch.deployment.heartbeat.interval_ms / 1000
         while True:
             with contextlib.suppress(BlockingIOError):  # it has not heard the last ones yet
                 self._beat()
-            is_told_to_end = bool(select.select([self._watcher], [], [], interval_s)[0]) and not self._heard()
+            must_end = bool(select.select([self._watcher], [], [], interval_s)[0]) and not self._heard()
             is_lease_over = not self._is_serving and time.monotonic() - self._last_call > LEASE_S
-            if is_told_to_end or is_lease_over:
+            if must_end or is_lease_over:
                 self.end()
 
     def _heard(self) -> bool:

@@ -12,7 +12,7 @@ from funke.engine.config.slot_memory import MemoryLimit
 from funke.engine.runtime.epochs.epoch_host import EpochHost
 from funke.engine.runtime.pipelined.streaming_host import StreamingHost
 from funke.engine.runtime.slots.slot_host import SOCKET_NAME, SlotLaunch
-from funke.engine.runtime.slots.slot_watch import CRASH_FILE, WatchOrder, become_watched
+from funke.engine.runtime.slots.slot_watch import CRASH_FILE, WatchCommand, become_watched
 from funke.engine.trust.private_files import open_own_file
 
 __all__ = ["main"]
@@ -29,26 +29,28 @@ def main(launch_file: str, listeners: tuple[int, ...]) -> None:
         launch: SlotLaunch = pickle.load(message)
     os.unlink(taken)
     os.environ.update(launch.environment)
-    os.environ[_MEMORY_VARIABLE] = str(_memory_of(launch.package.memory_limit))
-    if launch.package.time_zone is not None:
-        os.environ["TZ"] = launch.package.time_zone
+    os.environ[_MEMORY_VARIABLE] = str(_memory_of(launch.deployment.memory_limit))
+    if launch.deployment.time_zone is not None:
+        os.environ["TZ"] = launch.deployment.time_zone
         time.tzset()
     for path in launch.sys_path:
         if path not in sys.path:
             sys.path.append(path)
-    host = launch.package.driver_host
-    if launch.package.archives:
+    host = launch.deployment.driver_host
+    if launch.deployment.archives:
         os.chdir(launch.folder)
     elif host is not None and host.working_folder is not None:
         os.chdir(host.working_folder)
     path = os.path.join(launch.folder, SOCKET_NAME)
-    package = launch.package
-    order = WatchOrder(launch.folder, path, launch.watched_pid, package.heartbeat, listeners, package.memory_limit)
-    watcher = become_watched(order)
+    deployment = launch.deployment
+    command = WatchCommand(
+        launch.folder, path, launch.watched_pid, deployment.heartbeat, listeners, deployment.memory_limit
+    )
+    watcher = become_watched(command)
     # What C code and other programs print on standard output is for the log of the executor.
     os.dup2(2, 1)
     faulthandler.enable(open(os.path.join(launch.folder, CRASH_FILE), "w"), all_threads=False)  # noqa: SIM115
-    process = (EpochHost if launch.package.control is None else StreamingHost)(launch, watcher)
+    process = (EpochHost if launch.deployment.control is None else StreamingHost)(launch, watcher)
     process.listen(listeners)
     process.start()
     process.serve()

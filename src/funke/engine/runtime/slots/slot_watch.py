@@ -24,9 +24,9 @@ from funke.engine.config.slot_memory import MemoryLimit
 from funke.engine.operators.turn import turn
 from funke.engine.runtime.slots.memory_watch import MemoryWatch, own_bytes_of
 from funke.engine.runtime.slots.process_ties import adopt_orphans, children_of, end_with_parent, is_alive, name_process
-from funke.engine.types.operator_place import NOWHERE, OperatorPlace
+from funke.engine.types.operator_location import NOWHERE, OperatorLocation
 
-__all__ = ["CRASH_FILE", "Ending", "Heartbeat", "WatchOrder", "become_watched", "ending_of"]
+__all__ = ["CRASH_FILE", "Ending", "Heartbeat", "WatchCommand", "become_watched", "ending_of"]
 
 _TICK_S = 0.5
 # As often the watcher looks when a slot comes near its limit of memory: a loop takes hundreds of megabytes a second.
@@ -55,7 +55,7 @@ class Heartbeat:
 
 
 @dataclass(frozen=True)
-class WatchOrder:
+class WatchCommand:
     """What a watcher must know of its slot."""
 
     # The slot's own, to be removed after it.
@@ -78,24 +78,24 @@ class Ending:
     # So long it had not answered when it was killed for that.
     silence_ms: int | None = None
     # The operator whose turn it was.
-    place: OperatorPlace = NOWHERE
+    location: OperatorLocation = NOWHERE
     # What Python wrote about a crash.
     crash: str = ""
-    # Why it was killed, if that was for its memory; then the place is that of the operator that took most of it.
+    # Why it was killed, if that was for its memory; then the location is that of the operator that took most of it.
     excess: str = ""
 
     @property
     def is_fault_of_operator(self) -> bool:
         """Whether the function that was running must have caused it, rather than another process."""
         if self.excess:
-            return self.place != NOWHERE
+            return self.location != NOWHERE
         outside = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-        return self.place != NOWHERE and self.signal not in outside
+        return self.location != NOWHERE and self.signal not in outside
 
     def __str__(self) -> str:
         if self.excess:
             return f"process {self.pid} was killed before memory ran short: {self.excess}"
-        running = f" while operator '{self.place.name}' was running" if self.place != NOWHERE else ""
+        running = f" while operator '{self.location.name}' was running" if self.location != NOWHERE else ""
         if self.silence_ms is not None:
             return (
                 f"process {self.pid} was killed{running}, because it had not answered for {self.silence_ms} ms "
@@ -114,7 +114,7 @@ def _name_of(number: int) -> str:
     return str(number)
 
 
-def become_watched(order: WatchOrder) -> socket.socket:
+def become_watched(command: WatchCommand) -> socket.socket:
     """Forks: the child returns, as the slot, with its line to the watcher, which the parent becomes until the end."""
     turn.renew()
     line, slots_end = socket.socketpair()
@@ -127,21 +127,21 @@ def become_watched(order: WatchOrder) -> socket.socket:
         name_process("funke-slot")
         return slots_end
     slots_end.close()
-    _watch(order, pid, line)
+    _watch(command, pid, line)
 
 
-def _watch(order: WatchOrder, pid: int, line: socket.socket) -> NoReturn:
+def _watch(command: WatchCommand, pid: int, line: socket.socket) -> NoReturn:
     try:
         name_process("funke-watcher")
-        for descriptor in order.listeners:
+        for descriptor in command.listeners:
             os.close(descriptor)
         adopts = adopt_orphans()
-        watcher = _Watcher(order, pid, line)
+        watcher = _Watcher(command, pid, line)
         watcher.await_end()
         watcher.write_down()
         _end_leftovers(pid, adopts)
         watcher.await_readers()
-        shutil.rmtree(order.folder, ignore_errors=True)
+        shutil.rmtree(command.folder, ignore_errors=True)
     except BaseException:
         traceback.print_exc()
     finally:
@@ -149,20 +149,20 @@ def _watch(order: WatchOrder, pid: int, line: socket.socket) -> NoReturn:
 
 
 class _Watcher:
-    def __init__(self, order: WatchOrder, pid: int, line: socket.socket) -> None:
-        self._order = order
+    def __init__(self, command: WatchCommand, pid: int, line: socket.socket) -> None:
+        self._command = command
         self._pid = pid
         self._line = line
         self._silent_s = 0.0
         self._is_killed_for_silence = False
-        limit = order.memory
+        limit = command.memory
         self._memory = None if limit is None else MemoryWatch(limit, lambda: own_bytes_of(pid), turn.now)
         self._excess = ""
         # When a slot that must end is killed.
         self._deadline: float | None = None
         self._poll = select.poll()
         self._poll.register(line, select.POLLIN)
-        self._executor = _process_descriptor(order.executor_pid)
+        self._executor = _process_descriptor(command.executor_pid)
         for descriptor in (_process_descriptor(pid), self._executor):
             if descriptor is not None:
                 self._poll.register(descriptor, select.POLLIN)
@@ -204,13 +204,13 @@ class _Watcher:
     def _kill_if_due(self, now: float) -> None:
         if self._deadline is None:
             self._deadline = self._find_deadline(now)
-        is_silent = self._silent_s * 1000 > self._order.heartbeat.timeout_ms
+        is_silent = self._silent_s * 1000 > self._command.heartbeat.timeout_ms
         if is_silent or (self._deadline is not None and now > self._deadline):
             self._is_killed_for_silence = is_silent
             os.kill(self._pid, signal.SIGKILL)
 
     def _find_deadline(self, now: float) -> float | None:
-        if not os.path.exists(self._order.socket_path):
+        if not os.path.exists(self._command.socket_path):
             return now + _FAREWELL_S
         if self._is_executor_gone():
             with contextlib.suppress(OSError):
@@ -220,7 +220,7 @@ class _Watcher:
 
     def _is_executor_gone(self) -> bool:
         if self._executor is None:
-            return not is_alive(self._order.executor_pid)
+            return not is_alive(self._command.executor_pid)
         return bool(select.select([self._executor], [], [], 0)[0])
 
     def write_down(self) -> None:
@@ -228,23 +228,23 @@ class _Watcher:
         exit_status, by_signal = _status_of(self._pid)
         silence_ms = int(self._silent_s * 1000) if self._is_killed_for_silence else None
         crash = self._crash() if by_signal is not None else ""
-        place = self._memory.largest if self._memory is not None and self._excess else turn.now()
-        ending = Ending(self._pid, exit_status, by_signal, silence_ms, place, crash, self._excess)
-        path = _beside(self._order.socket_path, _REASON_FILE)
+        location = self._memory.largest if self._memory is not None and self._excess else turn.now()
+        ending = Ending(self._pid, exit_status, by_signal, silence_ms, location, crash, self._excess)
+        path = _beside(self._command.socket_path, _REASON_FILE)
         with contextlib.suppress(OSError):
             with open(path + ".part", "w", encoding="ascii") as file:
                 json.dump(asdict(ending), file)
             os.rename(path + ".part", path)
 
     def _crash(self) -> str:
-        with contextlib.suppress(OSError), open(_beside(self._order.socket_path, CRASH_FILE), "rb") as file:
+        with contextlib.suppress(OSError), open(_beside(self._command.socket_path, CRASH_FILE), "rb") as file:
             return file.read(_MOST_CRASH_BYTES).decode("utf-8", "replace")
         return ""
 
     def await_readers(self) -> None:
         """Waits until the reason has been read, or its time is over."""
         end = time.monotonic() + _REASON_S
-        while os.path.exists(self._order.socket_path) and not self._is_executor_gone() and time.monotonic() < end:
+        while os.path.exists(self._command.socket_path) and not self._is_executor_gone() and time.monotonic() < end:
             time.sleep(_TICK_S / 5)
 
 
@@ -259,7 +259,7 @@ def ending_of(socket_path: str) -> Ending | None:
     try:
         with open(path, encoding="ascii") as file:
             written = json.loads(file.read(_MOST_REASON_BYTES))
-            return Ending(**{**written, "place": OperatorPlace(**written["place"])})
+            return Ending(**{**written, "location": OperatorLocation(**written["location"])})
     except (OSError, ValueError, TypeError, KeyError):
         return None
 
@@ -305,12 +305,12 @@ def _end_leftovers(pid: int, adopts: bool) -> None:
     if not adopts:
         with contextlib.suppress(OSError):
             os.killpg(pid, signal.SIGKILL)
-    end, told = time.monotonic() + _LEFTOVERS_S, set[int]()
+    end, signalled = time.monotonic() + _LEFTOVERS_S, set[int]()
     while _has_children():
         is_over = time.monotonic() > end
         for child in children_of(os.getpid()) if adopts else ():
-            if is_over or child not in told:
-                told.add(child)
+            if is_over or child not in signalled:
+                signalled.add(child)
                 with contextlib.suppress(OSError):
                     os.kill(child, signal.SIGKILL if is_over else signal.SIGTERM)
         time.sleep(0.01)

@@ -21,16 +21,16 @@ from funke.engine.runtime.blocks.router import Router, senders_to
 from funke.engine.runtime.epochs.results import SubtaskReport
 from funke.engine.runtime.fault_points import reach
 from funke.engine.runtime.monitoring.counter_rates import CounterRates
-from funke.engine.runtime.slots.worker_setup import JobPackage
+from funke.engine.runtime.slots.worker_setup import JobDeployment
 from funke.engine.runtime.snapshots.chain_snapshot import ChainSnapshot, write_in_flight
-from funke.engine.runtime.snapshots.checkpoint_order import (
+from funke.engine.runtime.snapshots.checkpoint_command import (
     AlignmentStatistics,
+    CheckpointCommand,
     CheckpointNotifications,
-    CheckpointOrder,
 )
 from funke.engine.runtime.snapshots.local_copies import LocalCopies
 from funke.engine.runtime.snapshots.snapshot_taking import SnapshotTaker, WrittenSnapshots
-from funke.engine.runtime.snapshots.state_restore import Place, read_in_flight, restore_chain
+from funke.engine.runtime.snapshots.state_restore import SubtaskRange, read_in_flight, restore_chain
 from funke.engine.state.snapshot.state_sizes import StateSizes
 from funke.engine.types.driver_messages import DriverMessage
 
@@ -55,7 +55,7 @@ class Subtask:
     timeouts_s: list[float]
     busy_s: float = 0.0
     # Whether the receivers of a source know that it has no say about event time.
-    is_told_idle: bool = False
+    is_reported_idle: bool = False
 
     def __post_init__(self) -> None:
         head = self.chain.head
@@ -94,10 +94,10 @@ class Subtask:
 
     def tell_idleness(self) -> None:
         """A source that never had anything to read must not hold back event time, nor one whose time never counts."""
-        if self.source is not None and self.source.is_idle != self.is_told_idle:
-            self.is_told_idle = self.source.is_idle
+        if self.source is not None and self.source.is_idle != self.is_reported_idle:
+            self.is_reported_idle = self.source.is_idle
             for router in self.routers:
-                router.process_status(self.is_told_idle)
+                router.process_status(self.is_reported_idle)
 
     def hottest_keys(self) -> dict[str, Any]:
         """The key that most of its records have, and those of what it has sent, by the vertex that it went to.
@@ -138,7 +138,7 @@ class Subtasks:
         self,
         slot: int,
         plan: Plan,
-        package: JobPackage,
+        deployment: JobDeployment,
         folder: str,
         carry: Carrier,
         send_to_driver: Callable[[DriverMessage], None],
@@ -146,7 +146,7 @@ class Subtasks:
     ) -> None:
         self._slot = slot
         self._plan = plan
-        self._package = package
+        self._deployment = deployment
         self._folder = folder
         self._carry = carry
         self._send_to_driver = send_to_driver
@@ -181,14 +181,14 @@ class Subtasks:
             )
         ]
         types = {exchange.id: self._plan.type_of(exchange) for exchange in inputs}
-        gate = InputGate(chain.head, chain.places[head.node_id], channels, partial(self.fire_timers, chain), types)
+        gate = InputGate(chain.head, chain.locations[head.node_id], channels, partial(self.fire_timers, chain), types)
         receivers = [exchange.target_vertex for exchange in self._plan.outputs_of(vertex.id)]
         # Before anything fails: it is closed with them.
         timeouts_s = [_timeout_s(exchange, self._package) for exchange in self._plan.outputs_of(vertex.id)]
         self.all.append(Subtask(vertex, index, chain, gate, routers, receivers, timeouts_s))
         place = Place(index, vertex.parallelism, vertex.max_parallelism)
         is_restored = restore_chain(
-            chain, self._package.restore, place, self._folder, self._copies, self._package.state_moves
+            chain, self._deployment.restore, subtask_range, self._folder, self._copies, self._deployment.state_moves
         )
         chain.open()
         if is_restored:
@@ -196,27 +196,27 @@ class Subtasks:
                 operator.announce()
 
     def _task_info(self, vertex: JobVertex, index: int) -> TaskInfo:
-        package = self._package
+        deployment = self._deployment
         return TaskInfo(
-            job_id=package.job_id,
-            job_name=package.job_name,
+            job_id=deployment.job_id,
+            job_name=deployment.job_name,
             task_name=vertex.name,
             vertex_id=vertex.id,
             subtask=index,
             parallelism=vertex.parallelism,
             max_parallelism=vertex.max_parallelism,
             key_hash=self._plan.graph.key_hash,
-            attempt=package.attempt,
-            restored_checkpoint_id=package.restored_checkpoint_id,
-            is_batch=package.is_batch,
-            has_epochs=package.control is None,
-            auto_watermark_interval_ms=package.auto_watermark_interval_ms,
-            job_parameters=dict(package.job_parameters),
-            cached_files=dict(package.cached_paths),
+            attempt=deployment.attempt,
+            restored_checkpoint_id=deployment.restored_checkpoint_id,
+            is_batch=deployment.is_batch,
+            has_epochs=deployment.control is None,
+            auto_watermark_interval_ms=deployment.auto_watermark_interval_ms,
+            job_parameters=dict(deployment.job_parameters),
+            cached_files=dict(deployment.cached_paths),
             send_to_driver=self._send_to_driver,
             wake=self._wake,
-            staging_folder=package.staging_folder,
-            backend=package.backend.within(self._folder),
+            staging_folder=deployment.staging_folder,
+            backend=deployment.backend.within(self._folder),
         )
 
     def fire_timers(self, chain: OperatorChain) -> bool:
@@ -230,20 +230,20 @@ class Subtasks:
 
     def read_in_flight(self) -> list[Any]:
         """What was on its way here when the checkpoint was taken that this attempt starts from."""
-        return read_in_flight(self._package.restore, self._slot, self._copies)
+        return read_in_flight(self._deployment.restore, self._slot, self._copies)
 
     def write(
-        self, order: CheckpointOrder, known: dict[str, int | None], in_flight: InFlight | None, folder: str
+        self, command: CheckpointCommand, known: dict[str, int | None], in_flight: InFlight | None, folder: str
     ) -> WrittenSnapshots:
         """Writes the state of all subtasks into a folder; runs in a process of its own."""
         handles, new_bytes, states = [], 0, StateSizes()
         # Savepoints are not kept where checkpoints are.
-        limit = self._package.backend.max_state_bytes if order.kind == "checkpoint" else None
+        limit = self._deployment.backend.max_state_bytes if command.kind == "checkpoint" else None
         for subtask in self.all:
             vertex = subtask.vertex
             # With the attempt in its name, no other driver or slot ever writes this file.
-            name = f"{vertex.id}-{subtask.index}-{self._package.attempt}"
-            snapshot = ChainSnapshot(order, folder, name, known, limit)
+            name = f"{vertex.id}-{subtask.index}-{self._deployment.attempt}"
+            snapshot = ChainSnapshot(command, folder, name, known, limit)
             handle = snapshot.write(subtask.chain, subtask.index, vertex.parallelism)
             states.add(snapshot.states.all())
             reach("in-snapshot")
@@ -252,24 +252,24 @@ class Subtasks:
                 new_bytes += snapshot.new_bytes
         content, in_flight_bytes = (None, 0) if in_flight is None else in_flight()
         if content is not None:
-            name = f"in-flight-{self._slot}-{self._package.attempt}"
-            handles.append(write_in_flight(order, folder, name, self._slot, content))
+            name = f"in-flight-{self._slot}-{self._deployment.attempt}"
+            handles.append(write_in_flight(command, folder, name, self._slot, content))
             new_bytes += handles[-1].size
         return WrittenSnapshots(tuple(handles), new_bytes, states.all(), in_flight_bytes)
 
     def snapshot(
         self,
-        order: CheckpointOrder,
+        command: CheckpointCommand,
         stall_ms: float,
         in_flight: InFlight | None = None,
         alignments: tuple[AlignmentStatistics, ...] = (),
     ) -> None:
         """Writes the state of all subtasks, as it is now, beside what follows."""
         reach("before-snapshot")
-        known = self.snapshots.known_files(order.folder)
-        self.snapshots.start(order, partial(self.write, order, known, in_flight), stall_ms, alignments)
-        if not self._package.backend.is_asynchronous:
-            self.snapshots.await_written(order.checkpoint_id)
+        known = self.snapshots.known_files(command.folder)
+        self.snapshots.start(command, partial(self.write, command, known, in_flight), stall_ms, alignments)
+        if not self._deployment.backend.is_asynchronous:
+            self.snapshots.await_written(command.checkpoint_id)
         reach("after-snapshot")
 
     def learn(self, notifications: CheckpointNotifications) -> None:

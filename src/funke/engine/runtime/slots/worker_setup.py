@@ -53,7 +53,7 @@ class ControlAddress:
 
 
 @dataclass(frozen=True)
-class JobPackage:
+class JobDeployment:
     """What a worker must have before it can unpickle the user's code, and that code in pickled form."""
 
     job_id: str
@@ -140,17 +140,17 @@ def _is_picklable(value: Any) -> bool:
     return True
 
 
-def unpack(package: JobPackage) -> Plan:
+def unpack(deployment: JobDeployment) -> Plan:
     """Makes this process, which belongs to the job alone, one that can run its functions; returns the plan."""
-    arm(package.fault)
-    install_access(package.storage)
-    wanted = [path for path in package.python_paths if path not in sys.path and os.path.exists(path)]
+    arm(deployment.fault)
+    install_access(deployment.storage)
+    wanted = [path for path in deployment.python_paths if path not in sys.path and os.path.exists(path)]
     sys.path[:0] = wanted
-    for hook in package.startup:
+    for hook in deployment.startup:
         module, _, function = hook.partition(":")
         getattr(importlib.import_module(module), function)()
     plan: Plan
-    classes, plan = cloudpickle.loads(package.code)
+    classes, plan = cloudpickle.loads(deployment.code)
     for name, value in classes.items():
         setattr(sys.modules["__main__"], name, value)
     plan = plan.with_operations(lambda operator: cloudpickle.loads(operator.operation))

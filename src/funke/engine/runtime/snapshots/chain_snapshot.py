@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, cast
 from funke.engine.connectors.named_file import open_to_write, sync
 from funke.engine.errors import StateError
 from funke.engine.operators.chain import OperatorChain
-from funke.engine.runtime.snapshots.checkpoint_order import CheckpointOrder
+from funke.engine.runtime.snapshots.checkpoint_command import CheckpointCommand
 from funke.engine.runtime.snapshots.snapshot_files import NativeFile, SnapshotHandle, checksum_of, copy_file, join_path
 from funke.engine.state.snapshot.file_format import GroupPart, SnapshotWriter
 from funke.engine.state.snapshot.native_files import LocalFile
@@ -31,7 +31,7 @@ IN_FLIGHT = "in flight"
 class ChainSnapshot:
     """One subtask's part of a checkpoint; `known` are shared files that a completed one has, with their checksums."""
 
-    order: CheckpointOrder
+    command: CheckpointCommand
     folder: str
     name: str
     known: Mapping[str, int | None] = field(default_factory=dict)
@@ -46,9 +46,11 @@ class ChainSnapshot:
 
     def write(self, chain: OperatorChain, subtask: int, parallelism: int) -> SnapshotHandle | None:
         """Writes everything; None, and no file, when no operator of the chain has state."""
-        out = _SnapshotOutput(os.path.join(self.folder, self.name), self.order.inline_bytes, self.order.buffer_bytes)
+        out = _SnapshotOutput(
+            os.path.join(self.folder, self.name), self.command.inline_bytes, self.command.buffer_bytes
+        )
         with contextlib.closing(out):
-            writer = SnapshotWriter(cast(BinaryIO, out), self.order.compress)
+            writer = SnapshotWriter(cast(BinaryIO, out), self.command.compress)
             sizes: Counter[tuple[str, str]] = Counter()
             for operator_id, own in chain.snapshot().items():
                 size = writer.write_own(operator_id, own)
@@ -79,7 +81,7 @@ class ChainSnapshot:
     def _keyed(self, chain: OperatorChain) -> Iterator[tuple[str, int, GroupPart]]:
         for spec in chain.specs:
             operator = chain.operators[spec.node_id]
-            files = operator.native_files() if self.order.is_incremental else ()
+            files = operator.native_files() if self.command.is_incremental else ()
             if files:
                 copied = tuple(self._copied(spec.operator_id, file) for file in files)
                 self._native.append((spec.operator_id, copied))
@@ -108,11 +110,11 @@ class ChainSnapshot:
         return NativeFile(target, file.name, size, checksum_of(file.path) if known is None else known)
 
 
-def write_in_flight(order: CheckpointOrder, folder: str, name: str, slot: int, content: Any) -> SnapshotHandle:
+def write_in_flight(command: CheckpointCommand, folder: str, name: str, slot: int, content: Any) -> SnapshotHandle:
     """Writes what is on its way from and to the subtasks of a slot; no operator owns it."""
-    out = _SnapshotOutput(os.path.join(folder, name), order.inline_bytes, order.buffer_bytes)
+    out = _SnapshotOutput(os.path.join(folder, name), command.inline_bytes, command.buffer_bytes)
     with contextlib.closing(out):
-        writer = SnapshotWriter(cast(BinaryIO, out), order.compress)
+        writer = SnapshotWriter(cast(BinaryIO, out), command.compress)
         writer.write_own(IN_FLIGHT, content)
         size = writer.finish()
         return SnapshotHandle((), slot, 1, name, size, inline=out.finish())

@@ -41,21 +41,21 @@ class LocalCopies:
         kept = set()
         for handle in handles:
             for path, size in handle.files():
-                place, spooled = join_path(folder, path), join_path(spool, path)
+                uri, spooled = join_path(folder, path), join_path(spool, path)
                 if os.path.exists(spooled):
-                    kept.add(self._take(spooled, place))
-                elif (found := self.find(place, size)) is not None:
-                    kept.add(self._link(found, place))
+                    kept.add(self._take(spooled, uri))
+                elif (found := self.find(uri, size)) is not None:
+                    kept.add(self._link(found, uri))
         with self._lock:
             self._kept[checkpoint_id] = kept
 
-    def find(self, place: str, size: int) -> str | None:
-        """An intact copy of the file that is kept at a place; None if there is none."""
-        for parent in self._places:
+    def find(self, uri: str, size: int) -> str | None:
+        """An intact copy of the file that is kept at a URI; None if there is none."""
+        for parent in self._uris:
             # Every user may write to the system's temporary folder.
             with contextlib.suppress(OSError):
                 require_private_folder(parent)
-                for found in glob.glob(os.path.join(glob.escape(parent), "*", f"{_key(place)}.*")):
+                for found in glob.glob(os.path.join(glob.escape(parent), "*", f"{_key(uri)}.*")):
                     if os.path.getsize(found) == size and found.endswith(f".{_checksum(found)}"):
                         return found
         return None
@@ -74,26 +74,26 @@ class LocalCopies:
 
     def _remove_older_attempts(self) -> None:
         # All slots have restored what they had to, or there were no complete checkpoint.
-        for parent in self._places:
+        for parent in self._uris:
             for name in os.listdir(parent) if os.path.isdir(parent) else ():
                 attempt, _, slot = name.partition("-")
                 if attempt.isdecimal() and int(attempt) < self._attempt and slot not in self._others:
                     shutil.rmtree(os.path.join(parent, name), ignore_errors=True)
 
-    def _take(self, spooled: str, place: str) -> str:
-        target = self._target(place, _checksum(spooled))
+    def _take(self, spooled: str, uri: str) -> str:
+        target = self._target(uri, _checksum(spooled))
         shutil.move(spooled, target)
         return target
 
-    def _link(self, found: str, place: str) -> str:
-        target = self._target(place, found.rpartition(".")[2])
+    def _link(self, found: str, uri: str) -> str:
+        target = self._target(uri, found.rpartition(".")[2])
         if found != target and not os.path.exists(target):
             os.link(found, target)
         return target
 
-    def _target(self, place: str, checksum: str) -> str:
+    def _target(self, uri: str, checksum: str) -> str:
         open_private_folder(os.path.dirname(self._own))
-        target = os.path.join(self._own, f"{_key(place)}.{checksum}")
+        target = os.path.join(self._own, f"{_key(uri)}.{checksum}")
         os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
         return target
 
@@ -110,17 +110,17 @@ def remove_copies(folders: Sequence[str], job_id: str, slots: int) -> None:
 
 
 def _remove_here(folders: Sequence[str], job_id: str) -> None:
-    for place in _places(folders, job_id):
-        shutil.rmtree(place, ignore_errors=True)
+    for uri in _uris(folders, job_id):
+        shutil.rmtree(uri, ignore_errors=True)
 
 
-def _places(folders: Sequence[str], job_id: str) -> list[str]:
+def _uris(folders: Sequence[str], job_id: str) -> list[str]:
     return [os.path.join(folder, f"funke-local-{job_id}") for folder in folders]
 
 
-def _key(place: str) -> str:
+def _key(uri: str) -> str:
     """The last two parts of a path: names are never used twice in a job."""
-    return "/".join(place.rsplit("/", 2)[1:])
+    return "/".join(uri.rsplit("/", 2)[1:])
 
 
 def _checksum(path: str) -> str:

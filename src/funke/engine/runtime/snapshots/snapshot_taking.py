@@ -23,10 +23,10 @@ from funke.engine.errors import StateError
 from funke.engine.runtime.epochs.results import describe
 from funke.engine.runtime.slots.process_ties import end_with_parent
 from funke.engine.runtime.snapshots.chain_snapshot import SHARED
-from funke.engine.runtime.snapshots.checkpoint_order import (
+from funke.engine.runtime.snapshots.checkpoint_command import (
     AlignmentStatistics,
+    CheckpointCommand,
     CheckpointNotifications,
-    CheckpointOrder,
     SnapshotAck,
 )
 from funke.engine.runtime.snapshots.local_copies import LocalCopies
@@ -59,7 +59,7 @@ _POLL_S = 0.001
 class _Work:
     """A child that is writing, or has written what is now copied elsewhere."""
 
-    order: CheckpointOrder
+    command: CheckpointCommand
     pid: int
     stall_ms: float
     started: float
@@ -94,14 +94,14 @@ class SnapshotTaker:
 
     def start(
         self,
-        order: CheckpointOrder,
+        command: CheckpointCommand,
         write: WriteSnapshots,
         stall_ms: float,
         alignments: tuple[AlignmentStatistics, ...] = (),
     ) -> None:
         """Forks a child that writes; its answer is among `acks` as soon as it is there."""
-        folder = local_path(order.folder)
-        target = folder if folder is not None else os.path.join(self._spool, f"chk-{order.checkpoint_id}")
+        folder = local_path(command.folder)
+        target = folder if folder is not None else os.path.join(self._spool, f"chk-{command.checkpoint_id}")
         started = time.perf_counter()
         reading, writing = os.pipe()
         slot = os.getpid()
@@ -114,9 +114,9 @@ class SnapshotTaker:
         os.close(writing)
         _lead_group(pid)
         now = time.perf_counter()
-        work = _Work(order, pid, stall_ms + (now - started) * 1000, now, alignments)
+        work = _Work(command, pid, stall_ms + (now - started) * 1000, now, alignments)
         with self._lock:
-            self._running[order.checkpoint_id] = work
+            self._running[command.checkpoint_id] = work
         waiting = threading.Thread(target=self._await, args=(work, reading, folder is None, target), daemon=True)
         waiting.start()
         work.waiting = waiting
@@ -169,16 +169,16 @@ class SnapshotTaker:
 
     def _upload(self, work: _Work, handles: tuple[SnapshotHandle, ...], spool: str) -> None:
         """Copies what is new; shared files that are there already were not written again."""
-        order = work.order
+        command = work.command
         written = [path for handle in handles for path, _ in handle.files() if os.path.exists(join_path(spool, path))]
         try:
             for path in written:
                 if work.is_unwanted:
                     raise StateError("the checkpoint was given up")
-                copy_file(join_path(spool, path), join_path(order.folder, path))
-            if self._copies is not None and order.kind == "checkpoint":
+                copy_file(join_path(spool, path), join_path(command.folder, path))
+            if self._copies is not None and command.kind == "checkpoint":
                 with contextlib.suppress(OSError):  # it is complete without
-                    self._copies.keep(order.checkpoint_id, order.folder, handles, spool)
+                    self._copies.keep(command.checkpoint_id, command.folder, handles, spool)
         finally:
             for path in written:
                 with contextlib.suppress(FileNotFoundError):
@@ -199,7 +199,7 @@ class SnapshotTaker:
         with self._lock:
             status = os.waitpid(work.pid, 0)[1]
             work.has_ended = True
-        number = work.order.checkpoint_id
+        number = work.command.checkpoint_id
         result: WrittenSnapshots | str
         try:
             result = pickle.loads(answer)
@@ -217,7 +217,7 @@ class SnapshotTaker:
             self._slot,
             stall_ms=work.stall_ms,
             write_ms=write_ms,
-            folder=work.order.folder,
+            folder=work.command.folder,
             alignments=work.alignments,
         )
         ack = replace(ack, failure=result) if isinstance(result, str) else replace(ack, **result._asdict())

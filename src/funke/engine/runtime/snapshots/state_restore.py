@@ -22,7 +22,7 @@ from funke.engine.runtime.snapshots.snapshot_files import SnapshotHandle, fetch_
 from funke.engine.state.operator_state import OperatorStateSnapshot, redistribute
 from funke.engine.state.snapshot.file_format import GroupPart, SnapshotReader
 
-__all__ = ["Place", "RestoreFailure", "read_in_flight", "restore_chain"]
+__all__ = ["SubtaskRange", "RestoreFailure", "read_in_flight", "restore_chain"]
 
 
 class RestoreFailure(StateError):
@@ -30,7 +30,7 @@ class RestoreFailure(StateError):
 
 
 @dataclass(frozen=True)
-class Place:
+class SubtaskRange:
     """A subtask of an operator: its number, how many there are, and into how many groups keys are divided."""
 
     subtask: int
@@ -45,8 +45,8 @@ class Place:
 class _OwnGroups:
     """The key groups of a subtask as a container."""
 
-    def __init__(self, place: Place) -> None:
-        self._owns = place.owns
+    def __init__(self, subtask_range: SubtaskRange) -> None:
+        self._owns = subtask_range.owns
 
     def __contains__(self, key_group: object) -> bool:
         return isinstance(key_group, int) and self._owns(key_group)
@@ -55,7 +55,7 @@ class _OwnGroups:
 def restore_chain(
     chain: OperatorChain,
     handles: Iterable[SnapshotHandle],
-    place: Place,
+    subtask_range: SubtaskRange,
     scratch: str,
     copies: LocalCopies | None = None,
     moves: Mapping[str, StateMoves] | None = None,
@@ -69,34 +69,34 @@ def restore_chain(
     useful = [handle for handle in handles if not wanted.keys().isdisjoint(handle.operator_ids)]
     if useful:
         reach("restore")
-    with _unreadable_told_apart(), ExitStack() as closing:
+    with _read_failures(), ExitStack() as closing:
         opened = [(handle, _open(handle, closing, copies)) for handle in useful]
         for operator_id, operator in wanted.items():
             found = [(handle, reader) for handle, reader in opened if operator_id in handle.operator_ids]
             for handle, _ in found:
                 operator.restore_types(dict(dict(handle.types).get(operator_id, ())))
-            _restore_own(operator, {h.subtask: (h.parallelism, r.own(operator_id)) for h, r in found}, place)
-            native = _native(operator_id, [handle for handle, _ in found], place, scratch, copies)
-            parts = _keyed(operator_id, [reader for _, reader in found], place)
+            _restore_own(operator, {h.subtask: (h.parallelism, r.own(operator_id)) for h, r in found}, subtask_range)
+            native = _native(operator_id, [handle for handle, _ in found], subtask_range, scratch, copies)
+            parts = _keyed(operator_id, [reader for _, reader in found], subtask_range)
             with native as folders:
                 if moves and operator_id in moves:
                     # Entries are written anew, so that files of before cannot be used as they are.
-                    parts = _moved(operator, chain_of(parts, _native_parts(folders, place)), moves[operator_id])
+                    parts = _moved(operator, chain_of(parts, _native_parts(folders, subtask_range)), moves[operator_id])
                 elif folders:
-                    operator.restore_native(folders, _OwnGroups(place))
+                    operator.restore_native(folders, _OwnGroups(subtask_range))
                 operator.restore_keyed(parts)
     return bool(useful)
 
 
 def read_in_flight(handles: Iterable[SnapshotHandle], slot: int, copies: LocalCopies | None = None) -> list[Any]:
     """What was on its way in a slot when a checkpoint overtook it."""
-    with _unreadable_told_apart(), ExitStack() as closing:
+    with _read_failures(), ExitStack() as closing:
         own = [handle for handle in handles if not handle.operator_ids and handle.subtask == slot]
         return [_open(handle, closing, copies).own(IN_FLIGHT) for handle in own]
 
 
 @contextlib.contextmanager
-def _unreadable_told_apart() -> Iterator[None]:
+def _read_failures() -> Iterator[None]:
     try:
         yield
     except StorageUnavailableError:
@@ -107,31 +107,35 @@ def _unreadable_told_apart() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _native(
-    operator_id: str, handles: list[SnapshotHandle], place: Place, scratch: str, copies: LocalCopies | None
+    operator_id: str,
+    handles: list[SnapshotHandle],
+    subtask_range: SubtaskRange,
+    scratch: str,
+    copies: LocalCopies | None,
 ) -> Iterator[list[str]]:
     """Lays out the backend's own files, one folder for each old subtask that had key groups of this one."""
     with tempfile.TemporaryDirectory(prefix="restore-", dir=scratch) as folder:
         folders = []
         for handle in handles:
             files = dict(handle.native).get(operator_id)
-            if files and _overlaps(handle, place):
+            if files and _overlaps(handle, subtask_range):
                 folders.append(os.path.join(folder, str(handle.subtask)))
                 for file in files:
                     fetch_native(file, os.path.join(folders[-1], file.name), _copy(file.path, file.size, copies))
         if not folders:
             yield []
             return
-        with _damage_told_apart(operator_id, handles[0].path):
+        with _damage_failures(operator_id, handles[0].path):
             yield folders
 
 
-def _native_parts(folders: Iterable[str], place: Place) -> Iterator[tuple[int, GroupPart]]:
+def _native_parts(folders: Iterable[str], subtask_range: SubtaskRange) -> Iterator[tuple[int, GroupPart]]:
     if folders:
         # Not at the top: a slot starts faster without what its job does not use.
         from funke.engine.state.rocksdb.copies import parts_of_copy
 
         for folder in folders:
-            yield from parts_of_copy(folder, _OwnGroups(place))
+            yield from parts_of_copy(folder, _OwnGroups(subtask_range))
 
 
 def _moved(
@@ -141,7 +145,7 @@ def _moved(
 
 
 @contextlib.contextmanager
-def _damage_told_apart(operator_id: str, path: str) -> Iterator[None]:
+def _damage_failures(operator_id: str, path: str) -> Iterator[None]:
     """RocksDB has no exception of its own for files that are not as they were written."""
     try:
         yield
@@ -151,9 +155,9 @@ def _damage_told_apart(operator_id: str, path: str) -> Iterator[None]:
         raise
 
 
-def _overlaps(handle: SnapshotHandle, place: Place) -> bool:
-    old = replace(place, subtask=handle.subtask, parallelism=handle.parallelism)
-    return any(place.owns(group) and old.owns(group) for group in range(place.max_parallelism))
+def _overlaps(handle: SnapshotHandle, subtask_range: SubtaskRange) -> bool:
+    old = replace(subtask_range, subtask=handle.subtask, parallelism=handle.parallelism)
+    return any(subtask_range.owns(group) and old.owns(group) for group in range(subtask_range.max_parallelism))
 
 
 def _open(handle: SnapshotHandle, closing: ExitStack, copies: LocalCopies | None) -> SnapshotReader:
@@ -166,29 +170,31 @@ def _copy(path: str, size: int, copies: LocalCopies | None) -> str | None:
     return None if copies is None else copies.find(path, size)
 
 
-def _keyed(operator_id: str, readers: list[SnapshotReader], place: Place) -> Iterator[tuple[int, GroupPart]]:
+def _keyed(
+    operator_id: str, readers: list[SnapshotReader], subtask_range: SubtaskRange
+) -> Iterator[tuple[int, GroupPart]]:
     for reader in readers:
-        yield from reader.keyed(operator_id, _OwnGroups(place))
+        yield from reader.keyed(operator_id, _OwnGroups(subtask_range))
 
 
-def _restore_own(operator: Operator, states: dict[int, tuple[int, Any]], place: Place) -> None:
+def _restore_own(operator: Operator, states: dict[int, tuple[int, Any]], subtask_range: SubtaskRange) -> None:
     """Gives back what each subtask had, or deals it out when there are more or fewer subtasks now."""
     known = {subtask: own for subtask, (_, own) in sorted(states.items()) if own is not None}
     if not known:
         return
-    is_same = all(parallelism == place.parallelism for parallelism, _ in states.values())
+    is_same = all(parallelism == subtask_range.parallelism for parallelism, _ in states.values())
     if all(isinstance(own, OperatorStateSnapshot) for own in known.values()):
-        share = redistribute(list(known.values()), place.parallelism)[place.subtask]
+        share = redistribute(list(known.values()), subtask_range.parallelism)[subtask_range.subtask]
         if is_same:
             # Lists move only when they have to; union lists go to all subtasks in any case.
-            share = replace(share, lists=known[place.subtask].lists if place.subtask in known else {})
+            share = replace(share, lists=known[subtask_range.subtask].lists if subtask_range.subtask in known else {})
         operator.restore(share)
     elif is_same:
-        if place.subtask in known:
-            operator.restore(known[place.subtask])
+        if subtask_range.subtask in known:
+            operator.restore(known[subtask_range.subtask])
     elif all(isinstance(own, list) for own in known.values()):
         joined = [item for own in known.values() for item in own]
-        operator.restore(joined[place.subtask :: place.parallelism])
+        operator.restore(joined[subtask_range.subtask :: subtask_range.parallelism])
     elif all(isinstance(own, dict) for own in known.values()):
         operator.restore(next(iter(known.values())))  # the same in every subtask, such as broadcast state
     # Anything else, such as the progress of event time, only made sense where it was.

@@ -48,8 +48,8 @@ _LATE_COMPILER = (
     "-XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=20000 "
     "-XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000"
 )
-# A job that streams has a task that only waits, as long as it runs; others must find a place beside it.
-_PLACES_FOR_JOBS = 32
+# A job that streams has a task that only waits, as long as it runs; others must find a free core beside it.
+_TASK_SLOTS_FOR_JOBS = 32
 _LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 # What embedded Spark takes from the environment, and a cluster must not.
 _own_variables: dict[str, str] = {}
@@ -230,7 +230,7 @@ def spark_options(configuration: Mapping[str, str]) -> dict[str, str]:
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     options = {
         "spark.app.name": configuration.get("pipeline.name", "funke"),
-        "spark.master": os.environ.get("FUNKE_SPARK_MASTER", f"local[{_cores() + _PLACES_FOR_JOBS}]"),
+        "spark.master": os.environ.get("FUNKE_SPARK_MASTER", f"local[{_cores() + _TASK_SLOTS_FOR_JOBS}]"),
         **_DEFAULTS,
         **(submitted := _submitted_settings()),
         **_spark_settings(configuration),

@@ -1,4 +1,4 @@
-"""What both ways of running a job need of Spark: who its process is, tasks at a place, Funke itself on a cluster."""
+"""What both ways of running a job need of Spark: who its process is, tasks on an executor, Funke on a cluster."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark import RDD, SparkContext
 
 __all__ = [
-    "await_places",
+    "await_task_slots",
     "driver_address",
     "jvm_pid",
     "lack_of_room",
@@ -54,11 +54,11 @@ def driver_address(spark: OnSpark) -> HostAddress:
     return HostAddress(host, settings.get("spark.driver.bindAddress", host))
 
 
-def await_places(context: SparkContext, wanted: int, is_restarted: bool, request_s: float) -> int:
-    """On a cluster, waits for as many cores as are wanted; returns how many places for tasks there are.
+def await_task_slots(context: SparkContext, wanted: int, is_restarted: bool, request_s: float) -> int:
+    """On a cluster, waits for as many cores as are wanted; returns how many tasks can run at a time.
 
     With fewer the job begins when Spark's own option says so, with none it waits for `request_s`. The first executor
-    may have places for all: those that have not come yet should have their share.
+    may have cores for all: those that have not come yet should have their share.
     """
     begin = time.time()
     # More than the application may have does not come.
@@ -82,7 +82,7 @@ def await_places(context: SparkContext, wanted: int, is_restarted: bool, request
 
 
 def lack_of_room(context: SparkContext, slots: int, waited_s: float) -> str:
-    """Why slots have no place, as far as Spark says."""
+    """Why slots cannot be started, as far as Spark says."""
     executors = _executors(context)
     settings = context.getConf()
     asked = f"an executor takes {settings.get('spark.executor.cores', 'all')} cores of a worker and "

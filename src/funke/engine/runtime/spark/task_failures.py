@@ -11,7 +11,7 @@ import re
 from typing import Any
 
 from funke.engine.runtime.epochs.results import Failure, to_failure
-from funke.engine.types.operator_place import OperatorPlace
+from funke.engine.types.operator_location import OperatorLocation
 
 __all__ = ["TaskFailure", "failure_in"]
 
@@ -23,8 +23,8 @@ class TaskFailure(Exception):
 
     def __init__(self, error: BaseException, name: str) -> None:
         failure = to_failure(error)
-        told = [failure.place.name or name, failure.error_type, failure.message, failure.traceback_text]
-        packed = base64.b64encode(json.dumps(told).encode()).decode()
+        fields = [failure.location.name or name, failure.error_type, failure.message, failure.traceback_text]
+        packed = base64.b64encode(json.dumps(fields).encode()).decode()
         super().__init__(f"{failure.error_type}: {failure.message} [funke-failure:{packed}]")
 
 
@@ -33,6 +33,6 @@ def failure_in(error: BaseException) -> Failure | None:
     found = _MARK.search(str(error))
     if found is None:
         return None
-    told: list[Any] = json.loads(base64.b64decode(found[1]))
-    name, error_type, message, traceback_text = map(str, told)
-    return Failure(OperatorPlace(name), error_type, message, traceback_text)
+    fields: list[Any] = json.loads(base64.b64decode(found[1]))
+    name, error_type, message, traceback_text = map(str, fields)
+    return Failure(OperatorLocation(name), error_type, message, traceback_text)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from funke.engine.flink_exceptions import ValidationException
 from funke.engine.sql.binding.relations import Column, Relation
-from funke.engine.sql.binding.scope import Scope, refused
+from funke.engine.sql.binding.scope import Scope, rejected
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
 from funke.engine.types.logical import CHARACTER, LONGEST, VarCharType, to_sql_text
@@ -41,7 +41,7 @@ def bind_changelog_function(
 ) -> Relation:
     """The meaning of one of the two functions."""
     if function.partition_by:
-        raise refused(
+        raise rejected(
             "Only tables with set semantics may be partitioned. Invalid PARTITION BY clause in the 0-th operand of "
             f"table function '{function.kind.upper()}'",
             function.position,
@@ -61,7 +61,7 @@ def _to_changelog(
     for names, code in pairs or ():
         for kind in map(_kind, names.split(",")):
             if kind in codes:
-                raise _refused(f"Duplicate change operation: '{kind.name}'.")
+                raise _rejected(f"Duplicate change operation: '{kind.name}'.")
             codes[kind] = code
     return ToChangelog((Column(op, _CODE), *columns), source, tuple(codes.items()))
 
@@ -74,7 +74,7 @@ def _from_changelog(
     for codes, name in pairs or ():
         kind = _kind(name)
         if kind in kinds.values():
-            raise _refused(
+            raise _rejected(
                 f"Duplicate change operation: '{kind.name}'. Use comma-separated keys to map multiple codes to the "
                 "same operation (e.g., MAP['c, r', 'INSERT'])."
             )
@@ -112,18 +112,18 @@ def _pairs(mapping: syntax.Expression | None) -> list[tuple[str, str]] | None:
     if mapping is None:
         return None
     parts = mapping.arguments if isinstance(mapping, syntax.Call) and mapping.name == "map" else ()
-    texts = [each.value for each in parts if isinstance(each, syntax.Literal) and isinstance(each.value, str)]
-    if not parts or len(texts) < len(parts):
+    strings = [each.value for each in parts if isinstance(each, syntax.Literal) and isinstance(each.value, str)]
+    if not parts or len(strings) < len(parts):
         raise ValidationException("The 'op_mapping' argument must be a constant MAP literal.")
-    return list(zip(texts[::2], texts[1::2]))
+    return list(zip(strings[::2], strings[1::2]))
 
 
 def _kind(name: str) -> RowKind:
     word = name.strip()
     if word not in _NAMES:
-        raise _refused(f"Unknown change operation: '{word}'. Valid values are: [{', '.join(_NAMES)}].")
+        raise _rejected(f"Unknown change operation: '{word}'. Valid values are: [{', '.join(_NAMES)}].")
     return RowKind[word]
 
 
-def _refused(reason: str) -> ValidationException:
+def _rejected(reason: str) -> ValidationException:
     return ValidationException(f"Invalid target mapping for argument 'op_mapping'. {reason}")

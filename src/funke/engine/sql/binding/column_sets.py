@@ -48,7 +48,7 @@ class ColumnSets:
         """The same for the columns of a result: those without a name get Flink's, and no name occurs twice."""
         items = self.with_names(expressions)
         names = [name for name, _ in items]
-        twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
+        twice = next((name for index, name in enumerate(names) if name in names[:index]), None)
         if twice is not None:
             raise ValidationException(f"Ambiguous column name: {twice}")
         return tuple(item for _, item in items)
@@ -79,7 +79,7 @@ class ColumnSets:
             return self._names(self._positions(expression))
         if expression.name == "without_columns":
             left_out = set(self._positions(expression))
-            return self._names(place for place in range(len(self.columns)) if place not in left_out)
+            return self._names(index for index in range(len(self.columns)) if index not in left_out)
         if expression.name == "call_sql":
             (text,) = expression.arguments
             assert isinstance(text, syntax.Literal)
@@ -126,7 +126,7 @@ class ColumnSets:
         return [syntax.Call("get", (operand, string_literal(name))) for name in data_type.names]
 
     def _positions(self, call: syntax.Call) -> list[int]:
-        return [place for argument in call.arguments for place in self._positions_of(argument)]
+        return [index for argument in call.arguments for index in self._positions_of(argument)]
 
     def _positions_of(self, argument: syntax.Expression) -> Sequence[int]:
         if isinstance(argument, syntax.Call) and argument.name == "range":
@@ -152,7 +152,7 @@ class ColumnSets:
         return [column.name for column in self.columns].index(argument.parts[0])
 
     def _names(self, positions: Iterable[int]) -> list[syntax.Expression]:
-        return [syntax.Name((self.columns[place].name,)) for place in positions]
+        return [syntax.Name((self.columns[index].name,)) for index in positions]
 
     def _require(self, name: syntax.Name) -> None:
         names = [column.name for column in self.columns]

@@ -19,12 +19,12 @@ from funke.engine.sql.binding import (
     time_of,
 )
 from funke.engine.sql.binding.constant_queries import constant_rows, is_constant
-from funke.engine.sql.binding.scope import Scope, refused, unknown_function
+from funke.engine.sql.binding.scope import Scope, rejected, unknown_function
 from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.functions.casts.value_casts import interval_unit, rounded_units
 from funke.engine.sql.functions.catalog import find_function
 from funke.engine.sql.functions.function import Function, Session, bind
-from funke.engine.sql.functions.refusals import type_text
+from funke.engine.sql.functions.rejections import type_text
 from funke.engine.sql.functions.surroundings import CURRENT_WATERMARK
 from funke.engine.sql.functions.users.user_scalars import UserScalar, as_scalar
 from funke.engine.sql.syntax import expressions as syntax
@@ -141,7 +141,7 @@ class ExpressionBinder:
 
     def _bind_cast(self, cast: syntax.Cast) -> BoundExpression:
         operand = self.bind(cast.operand)
-        # A cast that SQL has written stands somewhere, and is refused.
+        # A cast that SQL has written stands somewhere, and is rejected.
         if isinstance(operand.type, INTERVAL) and cast.position is None:
             operand = self._interval_number(operand, cast)
         elif isinstance(cast.type, INTERVAL) and cast.position is not None and _is_number(operand):
@@ -173,7 +173,7 @@ class ExpressionBinder:
             return BoundSubQuery(data_type, "scalar", relation, (), outer)
         rows = constant_rows(relation)
         if len(rows) > 1:
-            raise refused("SubQuery returned more than one row", expression.position)
+            raise rejected("SubQuery returned more than one row", expression.position)
         return BoundConstant(data_type, rows[0][0] if rows else None)
 
     def _inner_relation(self, query: Query) -> tuple[Relation, tuple[BoundExpression, ...]]:
@@ -194,9 +194,9 @@ class ExpressionBinder:
         if len(operands) != len(types):
             if expression.position is None:
                 raise _no_table(left, relation)
-            place, end = expression.position, expression.query.position
-            place = place.to(end.end) if end is not None and end.end is not None else place
-            raise refused("Values passed to IN operator must have compatible types", place)
+            position, end = expression.position, expression.query.position
+            position = position.to(end.end) if end is not None and end.end is not None else position
+            raise rejected("Values passed to IN operator must have compatible types", position)
         if is_known and not is_row:
             return self._one_of(left, types[0], relation, expression)
         for one, other in zip(operands, types):
@@ -232,7 +232,7 @@ class ExpressionBinder:
             relation, outer = self._inner_relation(query.query)
             _check_single(relation, query)
             data_type = relation.columns[0].type
-            # Refuses values that cannot be compared.
+            # Rejects values that cannot be compared.
             self._call(comparison, [left, BoundConstant(data_type, None)], call)
             truth = BooleanType(left.type._nullable or data_type._nullable)
             found = BoundSubQuery(truth, "some", relation, (left,), outer, comparison)
@@ -242,7 +242,7 @@ class ExpressionBinder:
         """The meaning of a condition, which must be a truth value."""
         bound = self.bind(expression)
         if not isinstance(bound.type, (BooleanType, NullType)):
-            raise refused(f"{clause} clause must be a condition", expression.position)
+            raise rejected(f"{clause} clause must be a condition", expression.position)
         return bound
 
     def bind_star(self, columns: Sequence[BoundColumn], star: syntax.Star) -> Sequence[BoundExpression]:
@@ -260,7 +260,7 @@ class ExpressionBinder:
         found, fields = self._scope.find(name)
         for field in fields:
             if not isinstance(found.type, RowType):
-                raise refused(f"Table '{name.parts[0]}' not found", name.place_of(0))
+                raise rejected(f"Table '{name.parts[0]}' not found", name.position_of(0))
             if field not in found.type.names:
                 raise self._scope.unknown_field(name)
             found = self._field(found, field, name)
@@ -269,7 +269,7 @@ class ExpressionBinder:
     def bind_fields(self, row: BoundExpression, origin: syntax.Expression) -> list[BoundExpression]:
         """The fields of a row, each as a value of its own."""
         if not isinstance(row.type, RowType):
-            raise refused("only a row has several names", origin.position)
+            raise rejected("only a row has several names", origin.position)
         return [self._field(row, field, origin) for field in row.type.names]
 
     def _field(self, row: BoundExpression, field: str, origin: syntax.Expression) -> BoundExpression:
@@ -277,15 +277,15 @@ class ExpressionBinder:
 
     def _bind_call(self, call: syntax.Call) -> BoundExpression:
         if call.condition is not None:
-            raise refused("FILTER must be applied to aggregate function", call.position)
+            raise rejected("FILTER must be applied to aggregate function", call.position)
         if call.is_distinct:
-            raise refused(f"DISTINCT/ALL not allowed with {call.name.upper()} function", call.position)
+            raise rejected(f"DISTINCT/ALL not allowed with {call.name.upper()} function", call.position)
         if call.over is not None and self.find(call.name) is not None:
-            raise refused("OVER must be applied to aggregate function", call.position)
+            raise rejected("OVER must be applied to aggregate function", call.position)
         if call.name in _ONLY_OVER and call.over is None:
-            raise refused("OVER clause is necessary for window functions", call.position)
+            raise rejected("OVER clause is necessary for window functions", call.position)
         if call.name in ("grouping", "grouping_id", "group_id"):
-            raise refused(f"{call.name.upper()} operator may only occur in an aggregate query", call.position)
+            raise rejected(f"{call.name.upper()} operator may only occur in an aggregate query", call.position)
         if call.over is not None or call.argument_names:
             raise UnsupportedFeatureError(f"{call.name.upper()} with OVER, or names of arguments")
         query = call.arguments[-1] if call.arguments else None
@@ -350,9 +350,9 @@ class ExpressionBinder:
             call = bind(function, [each.as_argument() for each in arguments], self._session)
         except TypeMismatchError as error:
             if str(error).startswith("The cast from"):
-                # It is found later than other mistakes, when places are forgotten.
+                # It is found later than other mistakes, when positions are lost.
                 raise ValidationException(str(error)) from error
-            raise refused(str(error), origin.position) from error
+            raise rejected(str(error), origin.position) from error
         return BoundFunction(call.result, call, tuple(arguments))
 
     def cast_arguments(
@@ -393,10 +393,10 @@ def _no_table(left: BoundExpression, relation: Relation) -> ValidationException:
 
 
 def _check_single(relation: Relation, query: syntax.ScalarQuery) -> None:
-    """Refuses a query of several columns where there is one value."""
+    """Rejects a query of several columns where there is one value."""
     if len(relation.columns) > 1:
         fields = ", ".join(f"{type_text(each.type)} {each.name}" for each in relation.columns)
-        raise refused(
+        raise rejected(
             f"Cannot apply '$SCALAR_QUERY' to arguments of type '$SCALAR_QUERY(<RECORDTYPE({fields.upper()})>)'. "
             "Supported form(s): '$SCALAR_QUERY(<RECORDTYPE(SINGLE FIELD)>)'",
             query.query.position or query.position,
@@ -404,7 +404,7 @@ def _check_single(relation: Relation, query: syntax.ScalarQuery) -> None:
 
 
 def _check_rowtime(arguments: list[BoundExpression]) -> None:
-    """Refuses what has no watermark, with Flink's words."""
+    """Rejects what has no watermark, with Flink's words."""
     if len(arguments) == 1 and time_of(arguments[0]) is not TimeAttribute.ROWTIME:
         raise ValidationException(
             "The argument of CURRENT_WATERMARK() must be a rowtime attribute, but is "

@@ -60,7 +60,7 @@ class BoundExpression:
 
 @dataclass(frozen=True)
 class BoundColumn(BoundExpression):
-    """A column of the input, by its place."""
+    """A column of the input, by its index."""
 
     index: int
     name: str
@@ -111,7 +111,7 @@ class BoundFunction(BoundExpression):
 
 @dataclass(frozen=True)
 class BoundOuterColumn(BoundExpression):
-    """A column of the query around this one, by its place among those that this one looks at."""
+    """A column of the outer query, by its index among those that this query uses."""
 
     number: int
     name: str
@@ -235,7 +235,7 @@ def calls_in(expression: BoundExpression | None) -> Iterator[BoundFunction]:
 
 
 def columns_in(expressions: Iterable[BoundExpression]) -> Iterator[int]:
-    """The places of the columns that expressions look at, each as often as they do."""
+    """The indexes of the columns that expressions use, each as often as it is used."""
     for each in expressions:
         if isinstance(each, BoundColumn):
             yield each.index
@@ -270,9 +270,9 @@ def with_parts(expression: BoundExpression, change: Callable[..., BoundExpressio
     return expression
 
 
-def moved(expression: BoundExpression, places: Mapping[int, int]) -> BoundExpression:
-    """The same expression, where the columns stand at other places."""
-    return with_columns(expression, lambda column: replace(column, index=places[column.index]))
+def moved(expression: BoundExpression, indexes: Mapping[int, int]) -> BoundExpression:
+    """The same expression, with the columns at other indexes."""
+    return with_columns(expression, lambda column: replace(column, index=indexes[column.index]))
 
 
 def conjuncts(condition: BoundExpression) -> list[BoundExpression]:

@@ -30,7 +30,7 @@ from funke.engine.sql.binding import (
 )
 from funke.engine.sql.binding.expression_binder import ExpressionBinder
 from funke.engine.sql.binding.over.over_queries import over_in, window_parts
-from funke.engine.sql.binding.scope import Scope, refused
+from funke.engine.sql.binding.scope import Scope, rejected
 from funke.engine.sql.binding.syntax_parts import parts_of
 from funke.engine.sql.functions.aggregates.aggregate import AggregateFunction, bind_aggregate
 from funke.engine.sql.functions.aggregates.catalog import find_aggregate
@@ -48,7 +48,7 @@ __all__ = [
     "distinct_rows",
     "is_grouped",
     "plain_aggregate",
-    "refuse_aggregates_in_joins",
+    "reject_aggregates_in_joins",
 ]
 
 # The aggregate function that a call means; None if it means none.
@@ -72,20 +72,20 @@ def aggregate_in(expression: syntax.Expression | None, find: AggregateFinder) ->
     return next((each for each in calls if find(each) is not None), None)
 
 
-def refuse_aggregates_in_joins(source: queries.Relation | None, find: AggregateFinder) -> None:
-    """Refuses aggregates in ON: a join looks at two rows at a time."""
+def reject_aggregates_in_joins(source: queries.Relation | None, find: AggregateFinder) -> None:
+    """Rejects aggregates in ON: a join looks at two rows at a time."""
     if not isinstance(source, queries.Join):
         return
-    refuse_aggregates_in_joins(source.left, find)
-    refuse_aggregates_in_joins(source.right, find)
+    reject_aggregates_in_joins(source.left, find)
+    reject_aggregates_in_joins(source.right, find)
     if source.condition is None:
         return
     calls = [each for each in parts_of(source.condition) if isinstance(each, syntax.Call)]
     for each in calls:
         if each.over is not None:
-            raise refused("Windowed aggregate expression is illegal in ON clause", each.position)
+            raise rejected("Windowed aggregate expression is illegal in ON clause", each.position)
         if find(each) is not None:
-            raise refused("Aggregate expression is illegal in ON clause", each.position)
+            raise rejected("Aggregate expression is illegal in ON clause", each.position)
 
 
 def is_grouped(select: queries.Select, find: AggregateFinder) -> bool:
@@ -108,19 +108,19 @@ class _Numbered(Generic[_Item]):
 
     def __init__(self) -> None:
         self.items: list[_Item] = []
-        self._places: dict[int, list[int]] = {}
+        self._indexes: dict[int, list[int]] = {}
 
-    def place_of(self, item: _Item) -> int:
+    def index_of(self, item: _Item) -> int:
         try:
-            places = self._places.setdefault(hash(item), [])
+            indexes = self._indexes.setdefault(hash(item), [])
         except TypeError:  # a constant like a list is within
-            places = self._places.setdefault(0, [])
-        for place in places:
-            if self.items[place] == item:
-                return place
-        places.append(len(self.items))
+            indexes = self._indexes.setdefault(0, [])
+        for index in indexes:
+            if self.items[index] == item:
+                return index
+        indexes.append(len(self.items))
         self.items.append(item)
-        return places[-1]
+        return indexes[-1]
 
 
 class GroupedBinder(ExpressionBinder):
@@ -141,8 +141,8 @@ class GroupedBinder(ExpressionBinder):
         self._aggregates: _Numbered[BoundAggregate] = _Numbered()
         self._sets = self._bind_sets(group_by)
         keys = [key for each in self._sets for key in each]
-        self._keys = list(dict.fromkeys(map(self._inputs.place_of, keys)))
-        self._key_expressions = [self._inputs.items[place] for place in self._keys]
+        self._keys = list(dict.fromkeys(map(self._inputs.index_of, keys)))
+        self._key_expressions = [self._inputs.items[index] for index in self._keys]
 
     def _bind_sets(self, group_by: queries.GroupBy | None) -> list[list[BoundExpression]]:
         if group_by is None:
@@ -150,7 +150,7 @@ class GroupedBinder(ExpressionBinder):
         for each in (part for keys in group_by.sets for part in keys):
             call = aggregate_in(each, self._find_aggregate)
             if call is not None:
-                raise refused("Aggregate expression is illegal in GROUP BY clause", call.position)
+                raise rejected("Aggregate expression is illegal in GROUP BY clause", call.position)
         return [[self._plain.bind(each) for each in keys] for keys in group_by.sets]
 
     @property
@@ -190,7 +190,7 @@ class GroupedBinder(ExpressionBinder):
         culprit = next((each for each in names if self._plain.bind(each) == column), None)
         text = column.name if culprit is None else ".".join(culprit.parts)
         position = origin.position if culprit is None else culprit.position
-        return refused(f"Expression '{text}' is not being grouped", position)
+        return rejected(f"Expression '{text}' is not being grouped", position)
 
     def bind_star(self, columns: Sequence[BoundColumn], star: syntax.Star) -> list[BoundExpression]:
         """What a star stands for; all of its columns must be keys."""
@@ -198,7 +198,7 @@ class GroupedBinder(ExpressionBinder):
             if each not in self._key_expressions:
                 table = self._scope.columns[each.index].table
                 name = each.name if table is None else f"{table}.{each.name}"
-                raise refused(f"Expression '{name}' is not being grouped", star.position)
+                raise rejected(f"Expression '{name}' is not being grouped", star.position)
         return [self._key_column(self._key_expressions.index(each)) for each in columns]
 
     def _key_column(self, number: int) -> BoundColumn:
@@ -217,21 +217,21 @@ class GroupedBinder(ExpressionBinder):
             if isinstance(argument.type, NUMERIC):
                 return super().bind(in_sums(function, call, argument.type))
         bound = self._bound_aggregate(function, call)
-        number = self._aggregates.place_of(bound)
-        place = len(self._keys) + (1 if self._has_several_sets else 0) + number
-        return BoundColumn(bound.call.result, place, f"EXPR${number}")
+        number = self._aggregates.index_of(bound)
+        index = len(self._keys) + (1 if self._has_several_sets else 0) + number
+        return BoundColumn(bound.call.result, index, f"EXPR${number}")
 
     def _bound_aggregate(self, function: AggregateFunction, call: syntax.Call) -> BoundAggregate:
         if call.within_group:
             raise UnsupportedFeatureError(f"{call.name.upper()} with WITHIN GROUP")
         for argument in call.arguments:
             if aggregate_in(argument, self._find_aggregate) is not None or over_in(argument):
-                raise refused("Aggregate expressions cannot be nested", call.position)
+                raise rejected("Aggregate expressions cannot be nested", call.position)
         if call.condition is not None and aggregate_in(call.condition, self._find_aggregate) is not None:
-            raise refused("FILTER must not contain aggregate expression", call.condition.position)
+            raise rejected("FILTER must not contain aggregate expression", call.condition.position)
         condition = None
         if call.condition is not None:
-            condition = self._inputs.place_of(self._plain.bind_condition(call.condition, "FILTER"))
+            condition = self._inputs.index_of(self._plain.bind_condition(call.condition, "FILTER"))
         arguments = self._bound_arguments(function, call)
         try:
             made = bind_aggregate(
@@ -242,17 +242,17 @@ class GroupedBinder(ExpressionBinder):
                 session=self._session,
             )
         except TypeMismatchError as error:
-            raise refused(str(error), call.position) from error
-        return BoundAggregate(made, tuple(map(self._place_of_argument, arguments)), condition)
+            raise rejected(str(error), call.position) from error
+        return BoundAggregate(made, tuple(map(self._index_of_argument, arguments)), condition)
 
     def _bound_arguments(self, function: AggregateFunction, call: syntax.Call) -> list[BoundExpression]:
         name = call.name.upper()
         if [type(each) for each in call.arguments] == [syntax.Star]:
             if name != "COUNT":
-                raise refused("Unknown identifier '*'", call.arguments[0].position)
+                raise rejected("Unknown identifier '*'", call.arguments[0].position)
             return []
         if not call.arguments and name == "COUNT":
-            raise refused("Invalid number of arguments to function 'COUNT'. Was expecting 1 arguments", call.position)
+            raise rejected("Invalid number of arguments to function 'COUNT'. Was expecting 1 arguments", call.position)
         if name == "COUNT" and len(call.arguments) > 1:
             raise TableException("We now only support the count of one field.")
         arguments = [self._plain.bind_argument(each) for each in call.arguments]
@@ -263,56 +263,56 @@ class GroupedBinder(ExpressionBinder):
             arguments = [each for each in arguments if each.type._nullable]
         return arguments
 
-    def _place_of_argument(self, argument: BoundExpression) -> int:
-        return -1 if isinstance(argument, BoundSymbol) else self._inputs.place_of(argument)
+    def _index_of_argument(self, argument: BoundExpression) -> int:
+        return -1 if isinstance(argument, BoundSymbol) else self._inputs.index_of(argument)
 
     def _bind_grouping(self, call: syntax.Call) -> BoundExpression:
         if not self._keys and not self._has_several_sets:
-            raise refused(f"{call.name.upper()} operator may only occur in an aggregate query", call.position)
+            raise rejected(f"{call.name.upper()} operator may only occur in an aggregate query", call.position)
         keys = [self._plain.bind(each) for each in call.arguments]
         for key, argument in zip(keys, call.arguments):
             if key not in self._key_expressions:
-                raise refused(
+                raise rejected(
                     f"Argument to {call.name.upper()} operator must be a grouped expression", argument.position
                 )
         levels = [_level(keys, each) for each in self._sets]
         if call.name == "group_id":
-            levels = [self._sets[:place].count(each) for place, each in enumerate(self._sets)]
+            levels = [self._sets[:index].count(each) for index, each in enumerate(self._sets)]
         numbers = [BoundConstant(BigIntType(False), level) for level in levels]
         if not self._has_several_sets:
             return numbers[0]
         number_of_set = BoundColumn(BigIntType(False), len(self._keys), "$e")
         arguments: list[BoundExpression] = []
-        for place, number in enumerate(numbers[:-1]):
-            this_one = BoundConstant(BigIntType(False), place)
+        for index, number in enumerate(numbers[:-1]):
+            this_one = BoundConstant(BigIntType(False), index)
             arguments += [self._call("=", [number_of_set, this_one], call), number]
         return self._call("case", [*arguments, numbers[-1]], call)
 
     def aggregation(self, source: Relation, where: BoundExpression | None) -> Relation:
         """The aggregation of everything that was bound."""
         inputs = self._inputs.items or [BoundConstant(BigIntType(False), 0)]
-        columns = tuple(Column(_name(each, place), each.type, time_of(each)) for place, each in enumerate(inputs))
+        columns = tuple(Column(_name(each, index), each.type, time_of(each)) for index, each in enumerate(inputs))
         computed: Relation = Calculation(columns, source, tuple(inputs), where)
         keys, shift = tuple(self._keys), 0
         if self._has_several_sets:
             computed, keys, shift = self._expanded(computed), tuple(range(len(keys) + 1)), len(keys) + 1
         aggregates = tuple(_shifted(each, shift) for each in self._aggregates.items)
-        results = [Column(f"agg${place}", each.call.result) for place, each in enumerate(aggregates)]
+        results = [Column(f"agg${index}", each.call.result) for index, each in enumerate(aggregates)]
         return Aggregation((*(computed.columns[key] for key in keys), *results), computed, keys, aggregates)
 
     def _expanded(self, computed: Relation) -> Relation:
         """Every row once for each set of keys: the keys, those that are not in the set NULL, the set, all columns."""
-        same = [BoundColumn(each.type, place, each.name) for place, each in enumerate(computed.columns)]
+        same = [BoundColumn(each.type, index, each.name) for index, each in enumerate(computed.columns)]
         types = [self._key_type(number) for number in range(len(self._keys))]
         projections = []
         for number, keys in enumerate(self._sets):
             chosen: list[BoundExpression] = [
-                same[place] if expression in keys else BoundConstant(with_nullable(data_type, True), None)
-                for place, expression, data_type in zip(self._keys, self._key_expressions, types)
+                same[index] if expression in keys else BoundConstant(with_nullable(data_type, True), None)
+                for index, expression, data_type in zip(self._keys, self._key_expressions, types)
             ]
             projections.append((*chosen, BoundConstant(BigIntType(False), number), *same))
-        key_columns = [Column(computed.columns[place].name, each) for place, each in zip(self._keys, types)]
-        hidden = [Column(f"in${place}", each.type) for place, each in enumerate(computed.columns)]
+        key_columns = [Column(computed.columns[index].name, each) for index, each in zip(self._keys, types)]
+        hidden = [Column(f"in${index}", each.type) for index, each in enumerate(computed.columns)]
         columns = (*key_columns, Column("$e", BigIntType(False)), *hidden)
         return Expansion(columns, computed, tuple(projections))
 
@@ -330,11 +330,11 @@ def _level(keys: list[BoundExpression], grouped: list[BoundExpression]) -> int:
 
 
 def _shifted(aggregate: BoundAggregate, shift: int) -> BoundAggregate:
-    arguments = tuple(place if place < 0 else place + shift for place in aggregate.arguments)
+    arguments = tuple(index if index < 0 else index + shift for index in aggregate.arguments)
     condition = None if aggregate.condition is None else aggregate.condition + shift
     return BoundAggregate(aggregate.call, arguments, condition)
 
 
-def _name(expression: BoundExpression, place: int) -> str:
+def _name(expression: BoundExpression, index: int) -> str:
     # A name of its own for every column: exchanges find keys by name.
-    return f"{expression.name}${place}" if isinstance(expression, BoundColumn) else f"${place}"
+    return f"{expression.name}${index}" if isinstance(expression, BoundColumn) else f"${index}"

@@ -49,12 +49,12 @@ def _can_merge(outer: Calculation, inner: Calculation) -> bool:
         return False
     uses = Counter(columns_in(outer.expressions))
     uses.update(columns_in(() if outer.condition is None else (outer.condition,)))
-    return all(not isinstance(each, BoundFunction) or uses[place] <= 1 for place, each in enumerate(inner.expressions))
+    return all(not isinstance(each, BoundFunction) or uses[index] <= 1 for index, each in enumerate(inner.expressions))
 
 
 def _is_nothing(calculation: Calculation) -> bool:
     if calculation.condition is not None or calculation.columns != calculation.input.columns:
         return False
     return all(
-        isinstance(each, BoundColumn) and each.index == place for place, each in enumerate(calculation.expressions)
+        isinstance(each, BoundColumn) and each.index == index for index, each in enumerate(calculation.expressions)
     )

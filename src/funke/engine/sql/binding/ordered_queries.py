@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from funke.engine.sql.binding import BoundColumn, Calculation, Column, Limit, Relation, Sort, SortKey
-from funke.engine.sql.binding.scope import refused
+from funke.engine.sql.binding.scope import rejected
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
 
@@ -30,12 +30,12 @@ def bind_ordered(query: Ordered, bind: Callable[[queries.Query], Relation]) -> R
     if not query.order_by:
         return Limit(relation.columns, relation, query.offset, query.limit)
     shown = relation.columns
-    places = [_place(item, shown) for item in query.order_by]
-    hidden = [item.operand for item, place in zip(query.order_by, places) if place is None]
+    positions = [_index_of(item, shown) for item in query.order_by]
+    hidden = [item.operand for item, position in zip(query.order_by, positions) if position is None]
     if hidden:
         relation = _with_hidden(plain, hidden, bind)
     numbers = iter(range(len(shown), len(relation.columns)))
-    indexes = [next(numbers) if place is None else place for place in places]
+    indexes = [next(numbers) if position is None else position for position in positions]
     keys = tuple(sort_key(index, item) for index, item in zip(indexes, query.order_by))
     ordered = Sort(relation.columns, relation, keys, query.offset, query.limit)
     return _first_columns(ordered, shown) if hidden else ordered
@@ -63,15 +63,15 @@ def _has_hidden(relation: Relation) -> bool:
     return isinstance(relation, Sort) and relation.columns[-1].name.startswith(_HIDDEN)
 
 
-def _place(item: syntax.OrderItem, columns: Sequence[Column]) -> int | None:
+def _index_of(item: syntax.OrderItem, columns: Sequence[Column]) -> int | None:
     """The column of the result that an item means: by its name, or by its number from 1."""
     operand = item.operand
     if isinstance(operand, syntax.Literal) and isinstance(operand.value, int):
         if not 1 <= operand.value <= len(columns):
-            raise refused("Ordinal out of range", operand.position)
+            raise rejected("Ordinal out of range", operand.position)
         return operand.value - 1
     if isinstance(operand, syntax.Name):
-        return next((place for place, each in enumerate(columns) if each.name == operand.parts[-1]), None)
+        return next((index for index, each in enumerate(columns) if each.name == operand.parts[-1]), None)
     return None
 
 
@@ -79,8 +79,8 @@ def _with_hidden(
     query: Ordered, hidden: list[syntax.Expression], bind: Callable[[queries.Query], Relation]
 ) -> Relation:
     if not isinstance(query, queries.Select):
-        raise refused("a set operation is sorted by columns of its result", query.position)
-    items = (syntax.Alias(each, (f"{_HIDDEN}{place}",)) for place, each in enumerate(hidden))
+        raise rejected("a set operation is sorted by columns of its result", query.position)
+    items = (syntax.Alias(each, (f"{_HIDDEN}{index}",)) for index, each in enumerate(hidden))
     return bind(replace(query, items=(*query.items, *items)))
 
 

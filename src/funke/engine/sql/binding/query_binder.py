@@ -25,14 +25,14 @@ from funke.engine.sql.binding.grouped_queries import (
     aggregate_in,
     distinct_rows,
     is_grouped,
-    refuse_aggregates_in_joins,
+    reject_aggregates_in_joins,
 )
 from funke.engine.sql.binding.joins.regular_joins import check_joins, distinct_names
 from funke.engine.sql.binding.ordered_queries import bind_ordered, is_ordered
 from funke.engine.sql.binding.over.batch_over_queries import BatchOverBinder
-from funke.engine.sql.binding.over.grouped_over_queries import GroupColumns, groups_of_windows, refuse_over_in_having
+from funke.engine.sql.binding.over.grouped_over_queries import GroupColumns, groups_of_windows, reject_over_in_having
 from funke.engine.sql.binding.over.over_queries import OverBinder, has_over
-from funke.engine.sql.binding.scope import Scope, ScopeColumn, not_a_row, refused
+from funke.engine.sql.binding.scope import Scope, ScopeColumn, not_a_row, rejected
 from funke.engine.sql.binding.set_operations import of_relations, words_of
 from funke.engine.sql.binding.source_binder import ONE_ROW, SourceBinder, source_hints
 from funke.engine.sql.binding.state_ttl_hints import with_group_ttl
@@ -48,8 +48,8 @@ from funke.engine.types.logical import RowType, common_type
 
 __all__ = ["QueryBinder"]
 
-# The parts of a SELECT that have a meaning here; whatever else is set is refused by its name.
-_REFUSED = {"qualify": "QUALIFY"}
+# The parts of a SELECT that have a meaning here; whatever else is set is rejected by its name.
+_REJECTED = {"qualify": "QUALIFY"}
 
 
 class QueryBinder(SourceBinder):
@@ -73,18 +73,18 @@ class QueryBinder(SourceBinder):
         raise UnsupportedFeatureError(f"{type(query).__name__} in SQL")
 
     def _bind_select(self, select: queries.Select) -> Relation:
-        for name, clause in _REFUSED.items():
+        for name, clause in _REJECTED.items():
             if getattr(select, name):
                 raise UnsupportedFeatureError(f"{clause} in SQL")
         check_joins(select.source)
-        refuse_aggregates_in_joins(select.source, self.find_aggregate)
+        reject_aggregates_in_joins(select.source, self.find_aggregate)
         hints = source_hints(select, is_grouped(select, self.find_aggregate))
         table, scope = replace(self, hints=hints).bind_rows(select)
         illegal = aggregate_in(select.where, self.find_aggregate)
         if illegal is not None:
-            raise refused("Aggregate expression is illegal in WHERE clause", illegal.position)
+            raise rejected("Aggregate expression is illegal in WHERE clause", illegal.position)
         for each in (select.where, select.having):
-            scope.refuse_shared(each)
+            scope.reject_shared(each)
         if select.where is not None and query_in(select.where) and has_query(self.binder_of(scope).bind(select.where)):
             # Behind the join that it becomes times are plain timestamps.
             scope = scope.without_times()
@@ -115,7 +115,7 @@ class QueryBinder(SourceBinder):
         plain: ExpressionBinder,
         where: BoundExpression | None,
     ) -> Relation:
-        refuse_over_in_having(select)
+        reject_over_in_having(select)
         binder = GroupedBinder(scope, self.session, plain, select.group_by, self.find_aggregate)
         if has_over(select):
             groups = groups_of_windows(select, binder, source, where)
@@ -190,7 +190,7 @@ class QueryBinder(SourceBinder):
             relation = inner.bind_query(each)
             names = column_names or tuple(column.name for column in relation.columns)
             if len(names) != len(relation.columns):
-                raise refused("Number of columns must match number of query columns", each.position)
+                raise rejected("Number of columns must match number of query columns", each.position)
             known[name] = _renamed(relation, names)
         return inner
 
@@ -198,11 +198,11 @@ class QueryBinder(SourceBinder):
         binder = ExpressionBinder(Scope(), self.session, self.find_function)
         rows = [[binder.bind(each) for each in row] for row in values.rows]
         if len({len(row) for row in rows}) > 1:
-            raise refused("Values passed to VALUES operator must have compatible types", values.position)
-        types = [common_type([row[place].type for row in rows]) for place in range(len(rows[0]))]
+            raise rejected("Values passed to VALUES operator must have compatible types", values.position)
+        types = [common_type([row[index].type for row in rows]) for index in range(len(rows[0]))]
         if any(each is None for each in types):
-            raise refused("Values passed to VALUES operator must have compatible types", values.position)
-        columns = tuple(Column(f"EXPR${place}", each) for place, each in enumerate(types) if each is not None)
+            raise rejected("Values passed to VALUES operator must have compatible types", values.position)
+        columns = tuple(Column(f"EXPR${index}", each) for index, each in enumerate(types) if each is not None)
         if any(map(is_computed_when_run, (each for row in rows for each in row))):
             each_row = [
                 Calculation(_columns([column.name for column in columns], row), ONE_ROW, tuple(row)) for row in rows
@@ -225,13 +225,13 @@ class QueryBinder(SourceBinder):
         words = words_of(query)
         left, right = self.bind_query(query.left), self.bind_query(query.right)
         if len(left.columns) != len(right.columns):
-            raise refused(f"Column count mismatch in {words}", queries.items_position(query.right))
+            raise rejected(f"Column count mismatch in {words}", queries.items_position(query.right))
         columns: list[Column] = []
         for one, other in zip(left.columns, right.columns):
             found = common_type([one.type, other.type])
             if found is None:
-                place = queries.item_position(query.left, len(columns))
-                raise refused(f"Type mismatch in column {len(columns) + 1} of {words}", place)
+                index = queries.item_position(query.left, len(columns))
+                raise rejected(f"Type mismatch in column {len(columns) + 1} of {words}", index)
             # Flink takes the role of the left side for both; rows of a side that has none would have no event time.
             columns.append(Column(one.name, found, one.time if one.time is other.time else None))
         wanted = tuple(columns)
@@ -244,9 +244,9 @@ class QueryBinder(SourceBinder):
         if all(own.type == column.type for own, column in zip(relation.columns, columns)):
             names = tuple(each.name for each in columns)
             return relation if names == tuple(each.name for each in relation.columns) else _renamed(relation, names)
-        scope = Scope(tuple(ScopeColumn(f"c{place}", own.type) for place, own in enumerate(relation.columns)))
+        scope = Scope(tuple(ScopeColumn(f"c{index}", own.type) for index, own in enumerate(relation.columns)))
         binder = ExpressionBinder(scope, self.session, self.find_function)
-        casts = [syntax.Cast(syntax.Name((f"c{place}",)), column.type) for place, column in enumerate(columns)]
+        casts = [syntax.Cast(syntax.Name((f"c{index}",)), column.type) for index, column in enumerate(columns)]
         return Calculation(columns, relation, tuple(map(binder.bind, casts)))
 
 

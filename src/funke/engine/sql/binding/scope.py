@@ -12,14 +12,14 @@ from funke.engine.sql.binding.expressions import BoundColumn
 from funke.engine.sql.binding.syntax_parts import parts_of
 from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.functions.built_in_names import built_in_names
-from funke.engine.sql.functions.refusals import family_text
+from funke.engine.sql.functions.rejections import family_text
 from funke.engine.sql.syntax.expressions import Expression, Name, Star
 from funke.engine.sql.syntax.position import Position
 from funke.engine.sql.syntax.queries import Relation
 from funke.engine.types.logical.data_type import DataType
 from funke.engine.types.near_names import did_you_mean
 
-__all__ = ["MissingName", "Scope", "ScopeColumn", "names_of", "not_a_row", "refused", "unknown_function"]
+__all__ = ["MissingName", "Scope", "ScopeColumn", "names_of", "not_a_row", "rejected", "unknown_function"]
 
 # There are hundreds of functions, so that some other one is always somehow like a name.
 _CLOSE_FUNCTION = 0.8
@@ -53,7 +53,7 @@ class Scope:
         """Whether a name means something here, and not in a query around this one."""
         parts = name.parts
         is_table = len(parts) > 1 and any(column.table == parts[0] for column in self.columns)
-        return is_table or parts[0] in self._places
+        return is_table or parts[0] in self._indexes
 
     def find(self, name: Name) -> tuple[BoundColumn, tuple[str, ...]]:
         """The column that a name means, and the fields of rows that follow behind it."""
@@ -62,41 +62,41 @@ class Scope:
             found = [i for i, column in enumerate(self.columns) if (column.table, column.name) == parts[:2]]
             if not found:
                 hint = did_you_mean(parts[1], (column.name for column in self.columns if column.table == parts[0]))
-                raise refused(f"Column '{parts[1]}' not found in table '{parts[0]}'{hint}", name.place_of(1))
+                raise rejected(f"Column '{parts[1]}' not found in table '{parts[0]}'{hint}", name.position_of(1))
             return self._column(found[0]), parts[2:]
-        found = self._places.get(parts[0], [])
+        found = self._indexes.get(parts[0], [])
         if len(found) > 1:
-            raise refused(f"Column '{parts[0]}' is ambiguous", name.position)
+            raise rejected(f"Column '{parts[0]}' is ambiguous", name.position)
         if found:
             return self._column(found[0]), parts[1:]
         if len(parts) > 1:
             hint = did_you_mean(parts[0], {column.table for column in self.columns if column.table is not None})
-            raise refused(f"Table '{parts[0]}' not found{hint}", name.place_of(0))
+            raise rejected(f"Table '{parts[0]}' not found{hint}", name.position_of(0))
         hint = did_you_mean(parts[0], (column.name for column in self.columns))
-        raise refused(f"Column '{parts[0]}' not found in any table{hint}", name.position)
+        raise rejected(f"Column '{parts[0]}' not found in any table{hint}", name.position)
 
     @cached_property
-    def _places(self) -> dict[str, list[int]]:
+    def _indexes(self) -> dict[str, list[int]]:
         """Where the columns of each name stand; tables may have thousands.
 
         As in Flink the columns that a natural join shares are ambiguous by their name alone.
         """
         shared = {each.name for each in self.columns if each.shared_by == "using" and not each.is_hidden}
-        places: dict[str, list[int]] = {}
-        for place, column in enumerate(self.columns):
+        indexes: dict[str, list[int]] = {}
+        for index, column in enumerate(self.columns):
             is_replaced = column.is_hidden and (column.shared_by or column.name in shared)
             if not is_replaced and column.shared_by != "natural":
-                places.setdefault(column.name, []).append(place)
-        return places
+                indexes.setdefault(column.name, []).append(index)
+        return indexes
 
-    def refuse_shared(self, expression: Expression | None) -> None:
-        """Refuses the columns of USING by their name alone: as in Flink they are found in SELECT and GROUP BY only."""
+    def reject_shared(self, expression: Expression | None) -> None:
+        """Rejects the columns of USING by their name alone: as in Flink they are found in SELECT and GROUP BY only."""
         shared = {each.name for each in self.columns if each.shared_by}
         if expression is None or not shared:
             return
         for each in parts_of(expression):
             if isinstance(each, Name) and each.parts[0] in shared and not self._is_table(each):
-                raise refused(f"Column '{each.parts[0]}' is ambiguous", each.position)
+                raise rejected(f"Column '{each.parts[0]}' is ambiguous", each.position)
 
     def _is_table(self, name: Name) -> bool:
         return len(name.parts) > 1 and any(column.table == name.parts[0] for column in self.columns)
@@ -129,11 +129,11 @@ class Scope:
         """The error for a field that a row does not have."""
         parts, first = name.parts, name.position
         if any(column.table == parts[0] for column in self.columns):
-            place = name.place_of(1)
-            return refused(f"Column '{'.'.join(parts[1:])}' not found in table '{parts[0]}'", _up_to_end(place, first))
+            index = name.position_of(1)
+            return rejected(f"Column '{'.'.join(parts[1:])}' not found in table '{parts[0]}'", _up_to_end(index, first))
         table = next((column.table for column in self.columns if column.name == parts[0]), None)
         where = "any table" if table is None else f"table '{table}'"
-        return refused(f"Column '{'.'.join(parts)}' not found in {where}", first)
+        return rejected(f"Column '{'.'.join(parts)}' not found in {where}", first)
 
     def _column(self, index: int) -> BoundColumn:
         column = self.columns[index]
@@ -146,7 +146,7 @@ def _up_to_end(start: Position | None, whole: Position | None) -> Position | Non
 
 @dataclass(frozen=True)
 class MissingName:
-    """A name that there is not, and those that are in its place."""
+    """An unknown name, and the names that are known there."""
 
     name: str
     known: tuple[str, ...] = ()
@@ -163,7 +163,7 @@ def unknown_function(
     """The error for an unknown function; `own` are the names of the program's functions."""
     given = ", ".join(f"<{family_text(each)}>" for each in types)
     hint = did_you_mean(name, (*built_in_names(), *own), _CLOSE_FUNCTION)
-    return refused(f"No match found for function signature {name}({given}){hint}", position)
+    return rejected(f"No match found for function signature {name}({given}){hint}", position)
 
 
 def names_of(source: Relation, own: Sequence[str]) -> tuple[str, ...]:
@@ -172,7 +172,7 @@ def names_of(source: Relation, own: Sequence[str]) -> tuple[str, ...]:
     if not given or len(given) == len(own):
         return given or tuple(own)
     columns = ", ".join(f"'{each}'" for each in own)
-    raise refused(
+    raise rejected(
         f"List of column aliases must have same degree as table; table has {len(own)} columns ({columns}), whereas "
         f"alias list has {len(given)} columns",
         source.aliases_position or source.position,
@@ -181,10 +181,10 @@ def names_of(source: Relation, own: Sequence[str]) -> tuple[str, ...]:
 
 def not_a_row(star: Star) -> SqlValidationError:
     """The error for `a.*` where a is neither a table nor a row."""
-    return refused("Not a record type. The '*' operator requires a record", star.position)
+    return rejected("Not a record type. The '*' operator requires a record", star.position)
 
 
-def refused(message: str, position: Position | None) -> SqlValidationError:
-    """The error for something that was asked for and has no meaning, with its place if that is known."""
-    place = "" if position is None else f"{position.place}: "
-    return SqlValidationError(f"SQL validation failed. {place}{message}")
+def rejected(message: str, position: Position | None) -> SqlValidationError:
+    """The error for an expression without a meaning, with its position if that is known."""
+    location = "" if position is None else f"{position.location}: "
+    return SqlValidationError(f"SQL validation failed. {location}{message}")

@@ -20,7 +20,7 @@ from funke.engine.sql.binding.joins.regular_joins import bind_join, conditions_o
 from funke.engine.sql.binding.joins.snapshot_joins import bind_snapshot_join, is_snapshot_join
 from funke.engine.sql.binding.ordered_queries import without_order
 from funke.engine.sql.binding.patterns.match_recognize import bind_match_recognize
-from funke.engine.sql.binding.scope import MissingName, Scope, ScopeColumn, names_of, refused
+from funke.engine.sql.binding.scope import MissingName, Scope, ScopeColumn, names_of, rejected
 from funke.engine.sql.binding.state_ttl_hints import bind_ttl_hints, with_join_ttls
 from funke.engine.sql.binding.subqueries.correlations import (
     TableFunctionFinder,
@@ -55,7 +55,7 @@ class SourceHints:
 
 
 def source_hints(select: queries.Select, is_grouped: bool) -> SourceHints:
-    """The hints of a query; refuses those that do not fit."""
+    """The hints of a query; rejects those that do not fit."""
     return SourceHints(
         bind_lookup_hints(select.hints, select.source),
         bind_ttl_hints(select.hints, select.source, is_grouped),
@@ -176,7 +176,7 @@ class SourceBinder:
         found = self.find_table(table.path, table.options) if table.options else self.find_table(table.path)
         if found is None:
             missing = self.find_missing(table.path)
-            raise refused(f"Object '{missing.name}' not found{missing.hint}", table.position)
+            raise rejected(f"Object '{missing.name}' not found{missing.hint}", table.position)
         return found
 
 

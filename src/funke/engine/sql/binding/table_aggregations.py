@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from funke.engine.sql.binding import BoundColumn, BoundExpression, Calculation, Column, Relation
 from funke.engine.sql.binding.expression_binder import ExpressionBinder
-from funke.engine.sql.binding.scope import refused
+from funke.engine.sql.binding.scope import rejected
 from funke.engine.sql.functions.users.user_aggregates import declared_types, result_fields
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
@@ -42,12 +42,12 @@ def bind_table_aggregation(
     types = declared_types(user)
     if types is not None:
         arguments = plain.cast_arguments(user.name, types, arguments, call)
-    columns = tuple(Column(f"in${place}", each.type) for place, each in enumerate([*keys, *arguments]))
+    columns = tuple(Column(f"in${index}", each.type) for index, each in enumerate([*keys, *arguments]))
     computed = Calculation(columns, source, (*keys, *arguments), where)
-    key_columns = [Column(f"key${place}", each.type) for place, each in enumerate(keys)]
+    key_columns = [Column(f"key${index}", each.type) for index, each in enumerate(keys)]
     made = [Column(name, data_type) for name, data_type in result_fields(user)]
-    places = range(len(keys), len(columns))
-    rows = TableAggregation((*key_columns, *made), computed, tuple(range(len(keys))), user, tuple(places))
+    indexes = range(len(keys), len(columns))
+    rows = TableAggregation((*key_columns, *made), computed, tuple(range(len(keys))), user, tuple(indexes))
     return _selected(select, plain, keys, rows, made)
 
 
@@ -66,12 +66,12 @@ def _selected(
             chosen = names if len(names) == len(made) else tuple(each.name for each in made)
             columns += [Column(name, each.type) for name, each in zip(chosen, made)]
             expressions += [
-                BoundColumn(each.type, len(keys) + place, name) for place, (name, each) in enumerate(zip(chosen, made))
+                BoundColumn(each.type, len(keys) + index, name) for index, (name, each) in enumerate(zip(chosen, made))
             ]
             continue
         bound = plain.bind(operand)
         if bound not in keys:
-            raise refused("only keys stand beside a table aggregate function", item.position)
+            raise rejected("only keys stand beside a table aggregate function", item.position)
         name = names[0] if names else operand.parts[-1] if isinstance(operand, syntax.Name) else f"EXPR${len(columns)}"
         columns.append(Column(name, bound.type))
         expressions.append(BoundColumn(bound.type, keys.index(bound), name))

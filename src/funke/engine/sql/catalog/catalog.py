@@ -20,7 +20,7 @@ PartitionSpec = Mapping[str, str]
 
 
 class Catalog(ABC):
-    """Databases with tables, views and functions. Methods that change something are refused unless overridden."""
+    """Databases with tables, views and functions. Methods that change something are rejected unless overridden."""
 
     def __init__(self, name: str, default_database: str) -> None:
         self.name = name
@@ -42,13 +42,13 @@ class Catalog(ABC):
         return name in self.list_databases()
 
     def create_database(self, name: str, database: CatalogDatabase, ignore_if_exists: bool) -> None:
-        self._refuse("create databases")
+        self._reject("create databases")
 
     def drop_database(self, name: str, ignore_if_not_exists: bool, is_cascade: bool = False) -> None:
-        self._refuse("drop databases")
+        self._reject("drop databases")
 
     def alter_database(self, name: str, database: CatalogDatabase, ignore_if_not_exists: bool) -> None:
-        self._refuse("alter databases")
+        self._reject("alter databases")
 
     @abstractmethod
     def list_tables(self, database: str) -> list[str]:
@@ -64,16 +64,16 @@ class Catalog(ABC):
     def table_exists(self, database: str, name: str) -> bool: ...
 
     def create_table(self, database: str, name: str, table: TableObject, ignore_if_exists: bool) -> None:
-        self._refuse("create tables")
+        self._reject("create tables")
 
     def drop_table(self, database: str, name: str, ignore_if_not_exists: bool) -> None:
-        self._refuse("drop tables")
+        self._reject("drop tables")
 
     def rename_table(self, database: str, name: str, new_name: str, ignore_if_not_exists: bool) -> None:
-        self._refuse("rename tables")
+        self._reject("rename tables")
 
     def alter_table(self, database: str, name: str, table: TableObject, ignore_if_not_exists: bool) -> None:
-        self._refuse("alter tables")
+        self._reject("alter tables")
 
     def list_functions(self, database: str) -> list[str]:
         return []
@@ -83,13 +83,13 @@ class Catalog(ABC):
         return None
 
     def create_function(self, database: str, name: str, function: CatalogFunction, ignore_if_exists: bool) -> None:
-        self._refuse("create functions")
+        self._reject("create functions")
 
     def alter_function(self, database: str, name: str, function: CatalogFunction, ignore_if_not_exists: bool) -> None:
-        self._refuse("alter functions")
+        self._reject("alter functions")
 
     def drop_function(self, database: str, name: str, ignore_if_not_exists: bool) -> None:
-        self._refuse("drop functions")
+        self._reject("drop functions")
 
     def list_models(self, database: str) -> list[str]:
         return []
@@ -99,19 +99,19 @@ class Catalog(ABC):
         return None
 
     def create_model(self, database: str, name: str, model: CatalogModel, ignore_if_exists: bool) -> None:
-        self._refuse("create models")
+        self._reject("create models")
 
     def alter_model(self, database: str, name: str, model: CatalogModel, ignore_if_not_exists: bool) -> None:
-        self._refuse("alter models")
+        self._reject("alter models")
 
     def rename_model(self, database: str, name: str, new_name: str, ignore_if_not_exists: bool) -> None:
-        self._refuse("rename models")
+        self._reject("rename models")
 
     def drop_model(self, database: str, name: str, ignore_if_not_exists: bool) -> None:
-        self._refuse("drop models")
+        self._reject("drop models")
 
     def list_partitions(self, database: str, name: str, spec: PartitionSpec | None = None) -> list[PartitionSpec]:
-        self._refuse("list partitions")
+        self._reject("list partitions")
         return []
 
     def get_partition(self, database: str, name: str, spec: PartitionSpec) -> CatalogPartition:
@@ -123,15 +123,15 @@ class Catalog(ABC):
     def create_partition(
         self, database: str, name: str, spec: PartitionSpec, partition: CatalogPartition, ignore_if_exists: bool
     ) -> None:
-        self._refuse("create partitions")
+        self._reject("create partitions")
 
     def drop_partition(self, database: str, name: str, spec: PartitionSpec, ignore_if_not_exists: bool) -> None:
-        self._refuse("drop partitions")
+        self._reject("drop partitions")
 
     def alter_partition(
         self, database: str, name: str, spec: PartitionSpec, partition: CatalogPartition, ignore_if_not_exists: bool
     ) -> None:
-        self._refuse("alter partitions")
+        self._reject("alter partitions")
 
-    def _refuse(self, what: str) -> None:
+    def _reject(self, what: str) -> None:
         raise CatalogException(f"the catalog {self.name!r}, of {type(self).__name__}, cannot {what}")

@@ -10,7 +10,7 @@ from funke.engine.sql.catalog.catalog import Catalog
 from funke.engine.sql.catalog.in_memory_catalog import InMemoryCatalog
 from funke.engine.sql.catalog.objects import CatalogView, Identifier, TableObject
 
-__all__ = ["CatalogManager", "told"]
+__all__ = ["CatalogManager", "failures_of_command"]
 
 
 class CatalogManager:
@@ -118,7 +118,7 @@ class CatalogManager:
         return identifier in self._temporary
 
     def create_table(self, identifier: Identifier, table: TableObject, ignore_if_exists: bool) -> None:
-        with told("CreateTable", identifier):
+        with failures_of_command("CreateTable", identifier):
             self.catalog_of(identifier).create_table(identifier.database, identifier.name, table, ignore_if_exists)
 
     def create_temporary(self, identifier: Identifier, table: TableObject, ignore_if_exists: bool) -> None:
@@ -131,12 +131,12 @@ class CatalogManager:
         if identifier in self._temporary:
             self._temporary[identifier] = table
             return
-        with told("AlterTable", identifier):
+        with failures_of_command("AlterTable", identifier):
             catalog = self.catalog_of(identifier)
             catalog.alter_table(identifier.database, identifier.name, table, ignore_if_not_exists)
 
     def rename_table(self, identifier: Identifier, new_name: str, ignore_if_not_exists: bool) -> None:
-        with told("AlterTable", identifier):
+        with failures_of_command("AlterTable", identifier):
             catalog = self.catalog_of(identifier)
             catalog.rename_table(identifier.database, identifier.name, new_name, ignore_if_not_exists)
 
@@ -171,7 +171,7 @@ class CatalogManager:
         catalog = self._catalogs.get(identifier.catalog)
         is_there = catalog is not None and catalog.table_exists(identifier.database, identifier.name)
         if is_there and catalog is not None and is_kind(catalog.get_table(identifier.database, identifier.name)):
-            with told("DropTable", identifier):
+            with failures_of_command("DropTable", identifier):
                 catalog.drop_table(identifier.database, identifier.name, ignore_if_not_exists)
             return True
         if not ignore_if_not_exists:
@@ -217,10 +217,10 @@ class CatalogManager:
         return names(found, database)
 
     def _temporary_names(self, catalog: str | None, database: str | None, is_view: bool | None = None) -> Iterator[str]:
-        place = (catalog or self.current_catalog, database or self.current_database)
+        namespace = (catalog or self.current_catalog, database or self.current_database)
         for identifier, table in self._temporary.items():
             is_wanted = is_view is None or isinstance(table, CatalogView) == is_view
-            if is_wanted and (identifier.catalog, identifier.database) == place:
+            if is_wanted and (identifier.catalog, identifier.database) == namespace:
                 yield identifier.name
 
     def catalog_of(self, identifier: Identifier) -> Catalog:
@@ -231,7 +231,7 @@ class CatalogManager:
 
 
 @contextmanager
-def told(command: str, identifier: Identifier) -> Iterator[None]:
+def failures_of_command(command: str, identifier: Identifier) -> Iterator[None]:
     """Say which command failed, as Flink does, and why."""
     try:
         yield

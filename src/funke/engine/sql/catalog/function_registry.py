@@ -72,7 +72,7 @@ class FunctionRegistry:
     def create(self, path: Sequence[str], function: CatalogFunction, ignore_if_exists: bool) -> None:
         """Create a function in a catalog."""
         identifier = self._qualify(path)
-        self._refuse_hidden("register", identifier)
+        self._reject_hidden("register", identifier)
         catalog = self._catalogs.catalog(identifier.catalog)
         if catalog.get_function(identifier.database, identifier.name) is None:
             catalog.create_function(identifier.database, identifier.name, function, ignore_if_exists)
@@ -84,7 +84,7 @@ class FunctionRegistry:
     def drop(self, path: Sequence[str], ignore_if_not_exists: bool) -> bool:
         """Drop a function of a catalog; returns whether there was one."""
         identifier = self._qualify(path)
-        self._refuse_hidden("drop", identifier)
+        self._reject_hidden("drop", identifier)
         catalog = self._catalogs.catalog(identifier.catalog)
         if catalog.get_function(identifier.database, identifier.name) is not None:
             catalog.drop_function(identifier.database, identifier.name, ignore_if_not_exists)
@@ -95,21 +95,21 @@ class FunctionRegistry:
 
     def list_user_defined(self) -> list[str]:
         """Return the names of all functions of users that a name alone can mean."""
-        place = (self._catalogs.current_catalog, self._catalogs.current_database)
-        permanent = self._catalogs.catalog(place[0]).list_functions(place[1])
+        namespace = (self._catalogs.current_catalog, self._catalogs.current_database)
+        permanent = self._catalogs.catalog(namespace[0]).list_functions(namespace[1])
         return sorted({*self.list_temporary(), *permanent})
 
     def list_temporary(self) -> list[str]:
         """Return those of them that live as long as the session; no catalog is asked for these."""
-        place = (self._catalogs.current_catalog, self._catalogs.current_database)
-        temporary = (each.name for each in self._temporary if (each.catalog, each.database) == place)
+        namespace = (self._catalogs.current_catalog, self._catalogs.current_database)
+        temporary = (each.name for each in self._temporary if (each.catalog, each.database) == namespace)
         return sorted({*self._system, *temporary})
 
     def _qualify(self, path: Sequence[str]) -> Identifier:
         found = self._catalogs.qualify(path)
         return Identifier(found.catalog, found.database, found.name.lower())
 
-    def _refuse_hidden(self, action: str, identifier: Identifier) -> None:
+    def _reject_hidden(self, action: str, identifier: Identifier) -> None:
         if identifier in self._temporary:
             raise ValidationException(
                 f"Could not {action} catalog function. A temporary function '{identifier}' does already exist. "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from funke.engine.flink_exceptions import ValidationException
-from funke.engine.sql.catalog.catalog_manager import CatalogManager, told
+from funke.engine.sql.catalog.catalog_manager import CatalogManager, failures_of_command
 from funke.engine.sql.catalog.objects import CatalogModel, Identifier
 
 __all__ = ["ModelRegistry"]
@@ -24,12 +24,12 @@ class ModelRegistry:
 
     def list_temporary(self) -> list[str]:
         """Return the names of temporary models in the current database."""
-        place = (self._catalogs.current_catalog, self._catalogs.current_database)
-        return sorted(each.name for each in self._temporary if (each.catalog, each.database) == place)
+        namespace = (self._catalogs.current_catalog, self._catalogs.current_database)
+        return sorted(each.name for each in self._temporary if (each.catalog, each.database) == namespace)
 
     def create(self, identifier: Identifier, model: CatalogModel, ignore_if_exists: bool) -> None:
         """Create a model in a catalog."""
-        with told("CreateModel", identifier):
+        with failures_of_command("CreateModel", identifier):
             catalog = self._catalogs.catalog_of(identifier)
             catalog.create_model(identifier.database, identifier.name, model, ignore_if_exists)
 

@@ -51,7 +51,7 @@ class SchemaDefinition:
     primary_key: tuple[str, ...] = ()
     primary_key_name: str = ""
     # Types of columns that were given as texts, which Flink shows in brackets.
-    type_texts: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+    type_strings: tuple[tuple[str, str], ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True)

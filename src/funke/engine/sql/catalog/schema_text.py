@@ -39,8 +39,8 @@ def key_text(name: str, columns: Iterable[str]) -> str:
 
 
 def _lines(schema: SchemaDefinition) -> Iterator[str]:
-    texts = dict(schema.type_texts)
-    yield from (_definition_text(each, texts.get(each.name)) for each in schema.columns)
+    strings = dict(schema.type_strings)
+    yield from (_definition_text(each, strings.get(each.name)) for each in schema.columns)
     if schema.watermark is not None:
         column = ".".join(map(quoted, schema.watermark.column))
         yield f"WATERMARK FOR {column} AS {summary(schema.watermark.expression)}"

@@ -57,8 +57,10 @@ class SparkCatalog(Catalog):
     def get_database(self, name: str) -> CatalogDatabase:
         self._require_database(name)
         rows = self._spark.sql(f"DESCRIBE NAMESPACE EXTENDED {self._path(name)}").collect()
-        told = {row[0]: row[1] for row in rows}
-        return CatalogDatabase({"location": told["Location"]} if told.get("Location") else {}, told.get("Comment", ""))
+        details = {row[0]: row[1] for row in rows}
+        return CatalogDatabase(
+            {"location": details["Location"]} if details.get("Location") else {}, details.get("Comment", "")
+        )
 
     def create_database(self, name: str, database: CatalogDatabase, ignore_if_exists: bool) -> None:
         if self.database_exists(name):
@@ -66,8 +68,8 @@ class SparkCatalog(Catalog):
                 return
             raise DatabaseAlreadyExistException(f"Database {name} already exists in Catalog {self.name}.")
         properties = ", ".join(f"{_text(key)} = {_text(value)}" for key, value in database.properties.items())
-        told = f" WITH PROPERTIES ({properties})" if properties else ""
-        self._spark.sql(f"CREATE NAMESPACE {self._path(name)} COMMENT {_text(database.comment)}{told}")
+        details = f" WITH PROPERTIES ({properties})" if properties else ""
+        self._spark.sql(f"CREATE NAMESPACE {self._path(name)} COMMENT {_text(database.comment)}{details}")
 
     def drop_database(self, name: str, ignore_if_not_exists: bool, is_cascade: bool = False) -> None:
         if ignore_if_not_exists and not self.database_exists(name):
@@ -123,13 +125,13 @@ class SparkCatalog(Catalog):
     def _statement(self, path: str, table: TableObject) -> str:
         """CREATE TABLE in Spark's words."""
         if not isinstance(table, CatalogTable) or table.schema.watermark or table.schema.primary_key:
-            self._refuse("keep views, watermarks and keys: Spark has columns only")
+            self._reject("keep views, watermarks and keys: Spark has columns only")
         assert isinstance(table, CatalogTable)
         if any(each.type is None or each.expression is not None or each.is_metadata for each in table.schema.columns):
-            self._refuse("keep columns that are computed or metadata")
+            self._reject("keep columns that are computed or metadata")
         if table.options.get("connector", "spark") != "spark" or set(table.options) - set(_KNOWN_OPTIONS):
             listed = ", ".join(f"'{key}'" for key in table.options)
-            self._refuse(f"keep tables of other connectors, nor options but '{_FORMAT}'; got {listed}")
+            self._reject(f"keep tables of other connectors, nor options but '{_FORMAT}'; got {listed}")
         columns = ", ".join(f"{format_path((each.name,))} {_spark_type(each.type)}" for each in table.schema.columns)
         keys = ", ".join(format_path((key,)) for key in table.partition_keys)
         apart = f" PARTITIONED BY ({keys})" if keys else ""

@@ -41,7 +41,7 @@ __all__ = [
     "ChangeTableFactory",
     "ChangeTableSource",
     "connection_of",
-    "refused",
+    "rejected",
 ]
 
 HOST = TableOption("hostname", description="The host of the server.")
@@ -87,7 +87,7 @@ NO_EFFECT = tuple(
 )
 
 
-def refused(key: str, why: str, kind: str = "Boolean", default: str = "false") -> TableOption:
+def rejected(key: str, why: str, kind: str = "Boolean", default: str = "false") -> TableOption:
     """An option that is known, and may only have its default."""
     return TableOption(key, kind, default, f"Only {default}: {why}.")
 
@@ -136,10 +136,10 @@ def connection_of(values: OptionValues, user: TableOption) -> dict[str, Any]:
 def _validate_shared(
     values: OptionValues, patterns: Iterable[TableOption], defaults_only: Iterable[TableOption]
 ) -> None:
-    """Refuses values that make no sense, whichever the database is, and those of options that may not be set."""
+    """Rejects values that make no sense, whichever the database is, and those of options that may not be set."""
     for option in defaults_only:
         if values[option]:
-            raise UnsupportedFeatureError(f"'{option.key}' = '{values.texts[option.key]}'", option.description)
+            raise UnsupportedFeatureError(f"'{option.key}' = '{values.strings[option.key]}'", option.description)
     if values[CHUNK] < 2:
         raise ValidationException(f"The value of '{CHUNK.key}' must be larger than 1, but is {values[CHUNK]}.")
     if values[SKIPPED] not in (None, "t", "none"):

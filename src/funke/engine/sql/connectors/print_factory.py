@@ -75,7 +75,7 @@ class _PrintWriter(SinkWriter):
         self._is_error = sink.is_error
         self._schema = schema_of(sink.columns)
         self._types = [each.type for each in sink.columns]
-        self._texts = [external_text(each) for each in self._types]
+        self._strings = [external_text(each) for each in self._types]
         self._input_type = context.input_type
 
     def write(self, values: list[Any], timestamps: list[int] | None) -> None:
@@ -88,7 +88,7 @@ class _PrintWriter(SinkWriter):
         data = batch.data if batch.data.schema == self._schema else batch.data.cast(self._schema, safe=False)
         cells = [
             list(map(to_text, to_values(column, data_type)))
-            for column, data_type, to_text in zip(data.columns, self._types, self._texts)
+            for column, data_type, to_text in zip(data.columns, self._types, self._strings)
         ]
         kinds = ["+I"] * len(batch) if batch.kinds is None else [_KINDS[kind] for kind in batch.kinds]
         lines = [f"{self._prefix}{kind}[{', '.join(row)}]\n" for kind, row in zip(kinds, zip(*cells))]

@@ -58,11 +58,11 @@ def _pushed_below(relation: Calculation) -> Calculation:
 def _filtered(relation: Relation, conditions: Sequence[BoundExpression]) -> Relation:
     """A relation of which only rows are wanted that fulfil conditions; its source may leave out others."""
     if isinstance(relation, Calculation):
-        places = {place: each for place, each in enumerate(relation.expressions) if isinstance(each, BoundColumn)}
+        indexes = {index: each for index, each in enumerate(relation.expressions) if isinstance(each, BoundColumn)}
         plain = [
-            with_columns(each, lambda column: places[column.index])
+            with_columns(each, lambda column: indexes[column.index])
             for each in conditions
-            if set(columns_in([each])) <= places.keys()
+            if set(columns_in([each])) <= indexes.keys()
         ]
         return replace(relation, input=_filtered(relation.input, plain))
     if isinstance(relation, WatermarkAssigner):
@@ -105,18 +105,18 @@ def _narrowed(relation: Relation, wanted: set[int]) -> tuple[Relation, dict[int,
         return push_down(chosen), numbers
     if isinstance(relation, WatermarkAssigner):
         return _narrowed_watermarks(relation, wanted)
-    return push_down(relation), {place: place for place in range(len(relation.columns))}
+    return push_down(relation), {index: index for index in range(len(relation.columns))}
 
 
 def _narrowed_watermarks(relation: WatermarkAssigner, wanted: set[int]) -> tuple[Relation, dict[int, int]]:
     needed = wanted | {relation.rowtime} | set(columns_in([relation.expression]))
     narrow, numbers = _narrowed(relation.input, needed)
     olds = {new: old for old, new in numbers.items()}
-    columns = tuple(relation.columns[olds[place]] for place in range(len(narrow.columns)))
+    columns = tuple(relation.columns[olds[index]] for index in range(len(narrow.columns)))
     expression = moved(relation.expression, numbers)
     changed = replace(relation, columns=columns, input=narrow, rowtime=numbers[relation.rowtime], expression=expression)
     return changed, numbers
 
 
-def _chosen(values: tuple[Any, ...], places: Sequence[int]) -> tuple[Any, ...]:
-    return tuple(values[place] for place in places)
+def _chosen(values: tuple[Any, ...], indexes: Sequence[int]) -> tuple[Any, ...]:
+    return tuple(values[index] for index in indexes)

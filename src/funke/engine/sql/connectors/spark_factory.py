@@ -54,7 +54,7 @@ class SparkFactory(TableFactory):
             values[_FORMAT],
             values[_PATH],
             values[_TABLE],
-            tuple(values.behind("options").texts.items()),
+            tuple(values.behind("options").strings.items()),
             values[_STREAMING],
             context.columns,
         )
@@ -62,7 +62,7 @@ class SparkFactory(TableFactory):
 
     def create_sink(self, context: TableContext) -> SparkTableSink:
         values = _checked(context)
-        options = dict(values.behind("options").texts)
+        options = dict(values.behind("options").strings)
         sink = SparkSink(
             None, values[_FORMAT], options, values[_MODE], values[_PATH], values[_TABLE], context.partition_keys
         )
@@ -101,7 +101,7 @@ class SparkLoad:
         ]
         if not any(casts):
             return chosen
-        return chosen.select(*(chosen[place].cast(each) if each else chosen[place] for place, each in enumerate(casts)))
+        return chosen.select(*(chosen[index].cast(each) if each else chosen[index] for index, each in enumerate(casts)))
 
 
 def _other_timestamp(wanted: DataType, given: str) -> str | None:

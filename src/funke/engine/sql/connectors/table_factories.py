@@ -49,7 +49,7 @@ COMMON_OPTIONS = (CONNECTOR, _PROPERTY_VERSION, *WATERMARK_OPTIONS)
 
 def create_table_source(context: TableContext) -> TableSource:
     """Return what reads a table of the catalog."""
-    with _told("Unable to create a source for reading table", context):
+    with _reported("Unable to create a source for reading table", context):
         factory = find_factory(context.options)
         if not factory.reads:
             raise ValidationException(
@@ -61,7 +61,7 @@ def create_table_source(context: TableContext) -> TableSource:
 
 def create_table_sink(context: TableContext) -> TableSink:
     """Return what writes a table of the catalog."""
-    with _told("Unable to create a sink for writing table", context):
+    with _reported("Unable to create a sink for writing table", context):
         factory = find_factory(context.options)
         if not factory.writes:
             raise ValidationException(
@@ -146,7 +146,7 @@ def _all_options(factory: TableFactory, context: TableContext) -> tuple[TableOpt
 
 
 @contextmanager
-def _told(what: str, context: TableContext) -> Iterator[None]:
+def _reported(what: str, context: TableContext) -> Iterator[None]:
     """Puts in front of an error which table it is about, and behind it which options may be mistyped.
 
     Mistyped ones are shown without their values, which may be secrets."""

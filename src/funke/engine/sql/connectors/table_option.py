@@ -60,14 +60,14 @@ class TableOption:
 class OptionValues:
     """The options of a table, read by what was declared for them."""
 
-    texts: Mapping[str, str]
+    strings: Mapping[str, str]
 
     def __contains__(self, option: TableOption) -> bool:
-        return any(key in self.texts for key in option.keys)
+        return any(key in self.strings for key in option.keys)
 
     def __getitem__(self, option: TableOption) -> Any:
-        key = next((key for key in option.keys if key in self.texts), None)
-        text = option.default if key is None else self.texts[key]
+        key = next((key for key in option.keys if key in self.strings), None)
+        text = option.default if key is None else self.strings[key]
         if text is None:
             return None
         try:
@@ -80,4 +80,4 @@ class OptionValues:
     def behind(self, prefix: str) -> OptionValues:
         """Return the options whose keys begin with a prefix and a dot, without it."""
         start = f"{prefix}."
-        return OptionValues({key[len(start) :]: text for key, text in self.texts.items() if key.startswith(start)})
+        return OptionValues({key[len(start) :]: text for key, text in self.strings.items() if key.startswith(start)})

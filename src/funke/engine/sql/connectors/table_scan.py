@@ -119,7 +119,7 @@ def with_event_time(
     idle_timeout_ms: int | None = None,
 ) -> WatermarkAssigner:
     """Return the rows with the event time of a column, and watermarks that are computed of each row."""
-    _refuse_alignment(options)
+    _reject_alignment(options)
     if isinstance(expression, syntax.Call) and expression.name.lower() == "source_watermark":
         raise UnsupportedFeatureError("SOURCE_WATERMARK()", "no connector here brings watermarks of its own")
     names = [each.name for each in relation.columns]
@@ -134,8 +134,8 @@ def with_event_time(
     bound = make(_scope_of(relation)).bind(expression)
     _check_time_type(bound.type, "expression")
     columns = tuple(
-        Column(each.name, each.type, TimeAttribute.ROWTIME) if place == rowtime else each
-        for place, each in enumerate(relation.columns)
+        Column(each.name, each.type, TimeAttribute.ROWTIME) if index == rowtime else each
+        for index, each in enumerate(relation.columns)
     )
     timeout = options[IDLE_TIMEOUT]
     return WatermarkAssigner(
@@ -156,12 +156,12 @@ def _in_milliseconds(relation: Relation, rowtime: int, make: BinderFactory) -> R
     wanted = type(given.type)(3, given.type._nullable)
     bind = make(_scope_of(relation)).bind
     names = [syntax.Name((each.name,)) for each in relation.columns]
-    bound = tuple(bind(syntax.Cast(name, wanted) if place == rowtime else name) for place, name in enumerate(names))
+    bound = tuple(bind(syntax.Cast(name, wanted) if index == rowtime else name) for index, name in enumerate(names))
     columns = [replace(each, type=wanted) if each is given else each for each in relation.columns]
     return Calculation(tuple(columns), relation, bound)
 
 
-def _refuse_alignment(options: OptionValues) -> None:
+def _reject_alignment(options: OptionValues) -> None:
     for option in ALIGNMENT:
         if option in options:
             raise UnsupportedFeatureError(f"the option '{option.key}'", "watermarks of tables are not aligned")

@@ -58,11 +58,11 @@ class TableSink(ABC):
 
     @abstractmethod
     def accepted_kinds(self, requested: frozenset[RowKind]) -> frozenset[RowKind]:
-        """Return the kinds of changes that it takes of a query that has those; what lacks one is refused."""
+        """Return the kinds of changes that it takes of a query that has those; what lacks one is rejected."""
 
     @abstractmethod
     def create_sink(self, columns: Sequence[Column], upsert_key: Sequence[int] = ()) -> Sink:
-        """Return what writes rows with these columns; the places of the key of its updates, if it has one."""
+        """Return what writes rows with these columns; the indexes of the key of its updates, if it has one."""
 
     @property
     def metadata(self) -> Mapping[str, DataType]:

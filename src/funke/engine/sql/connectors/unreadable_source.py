@@ -16,7 +16,7 @@ from funke.engine.sql.connectors.table_source import TableSource
 if TYPE_CHECKING:
     from funke.engine.types.logical.data_type import DataType
 
-__all__ = ["UnreadableSource", "refuse_unreadable"]
+__all__ = ["UnreadableSource", "reject_unreadable"]
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class UnreadableSource(TableSource):
 
     declared: tuple[Column, ...]
     declared_metadata: Mapping[str, DataType]
-    refusal: ValidationException
+    rejection: ValidationException
     summary = "unreadable"
 
     @property
@@ -41,12 +41,12 @@ class UnreadableSource(TableSource):
         return replace(self, declared=(*self.declared, *added))
 
     def create_source(self) -> NoReturn:
-        raise self.refusal
+        raise self.rejection
 
 
-def refuse_unreadable(relation: Relation) -> None:
+def reject_unreadable(relation: Relation) -> None:
     """Raises the reason why a table of a query cannot be read, if there is such a table."""
     if isinstance(relation, Scan) and isinstance(relation.table, UnreadableSource):
-        raise relation.table.refusal
+        raise relation.table.rejection
     for each in inputs_of(relation):
-        refuse_unreadable(each)
+        reject_unreadable(each)

@@ -23,9 +23,9 @@ IDLE_TIMEOUT = TableOption(
     "A subtask without rows for so long does not hold back event time; 'table.exec.source.idle-timeout' by default.",
 )
 ALIGNMENT = (
-    TableOption("scan.watermark.alignment.group", description="Refused: watermarks of tables are not aligned."),
-    TableOption("scan.watermark.alignment.max-drift", "Duration", None, "Refused, too."),
-    TableOption("scan.watermark.alignment.update-interval", "Duration", "1 s", "Refused, too."),
+    TableOption("scan.watermark.alignment.group", description="Rejected: watermarks of tables are not aligned."),
+    TableOption("scan.watermark.alignment.max-drift", "Duration", None, "Rejected, too."),
+    TableOption("scan.watermark.alignment.update-interval", "Duration", "1 s", "Rejected, too."),
 )
 
 WATERMARK_OPTIONS = (EMIT_STRATEGY, EMIT_GAP, IDLE_TIMEOUT, *ALIGNMENT)

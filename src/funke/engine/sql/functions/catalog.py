@@ -17,8 +17,8 @@ from funke.engine.sql.functions.objects import OBJECTS
 from funke.engine.sql.functions.operators import OPERATORS
 from funke.engine.sql.functions.strings.hashes import HASHES
 from funke.engine.sql.functions.strings.regexes import REGEXES
+from funke.engine.sql.functions.strings.string_functions import STRINGS
 from funke.engine.sql.functions.strings.text_tests import TEXT_TESTS
-from funke.engine.sql.functions.strings.texts import TEXTS
 from funke.engine.sql.functions.surroundings import SURROUNDINGS
 
 __all__ = ["FUNCTIONS", "GROUPS", "find_function"]
@@ -30,7 +30,7 @@ GROUPS: dict[str, tuple[Function, ...]] = {
     "Conditions": CONDITIONAL,
     "Casts": CASTING,
     "Numbers": MATHEMATICS,
-    "Texts": (*TEXTS, *TEXT_TESTS),
+    "Strings": (*STRINGS, *TEXT_TESTS),
     "Patterns": REGEXES,
     "Hashes": HASHES,
     "Dates and times": TIMES,

@@ -90,11 +90,11 @@ def _keyed(name: str, keys: Sequence[SqlValue], values: Sequence[SqlValue]) -> d
 
 
 def _row_type(arguments: Sequence[Argument]) -> DataType:
-    return RowType([RowField(f"EXPR${place}", each.type) for place, each in enumerate(arguments)], False)
+    return RowType([RowField(f"EXPR${index}", each.type) for index, each in enumerate(arguments)], False)
 
 
 def _at_type(arguments: Sequence[Argument]) -> DataType | None:
-    """An element of an array, by its place from 1, or the value of a key; both may be missing."""
+    """An element of an array, by its index from 1, or the value of a key; both may be missing."""
     whole: Any = arguments[0].type
     if isinstance(whole, ArrayType):
         return with_nullable(whole.element_type, True) if isinstance(arguments[1].type, (*INTEGRAL, NullType)) else None
@@ -113,7 +113,7 @@ def _at(whole: SqlValue, key: SqlValue) -> SqlValue:
     return whole[key - 1] if 1 <= key <= len(whole) else None
 
 
-def _field_place(arguments: Sequence[Argument]) -> int | None:
+def _field_index(arguments: Sequence[Argument]) -> int | None:
     row, name = arguments[0].type, arguments[1].value
     if not isinstance(row, RowType):
         return None
@@ -123,22 +123,22 @@ def _field_place(arguments: Sequence[Argument]) -> int | None:
 
 
 def _get_type(arguments: Sequence[Argument]) -> DataType | None:
-    place, row = _field_place(arguments), arguments[0].type
-    if place is None or not isinstance(row, RowType):
+    index, row = _field_index(arguments), arguments[0].type
+    if index is None or not isinstance(row, RowType):
         return None
-    found = row.field_types()[place]
+    found = row.field_types()[index]
     return with_nullable(found, is_nullable(found) or is_nullable(row))
 
 
 def _get_body(call: BoundCall) -> Body:
-    place = _field_place(call.arguments)
-    assert place is not None
-    return lambda row, _: row[place]
+    index = _field_index(call.arguments)
+    assert index is not None
+    return lambda row, _: row[index]
 
 
 def _get_kernel(call: BoundCall) -> Kernel | None:
-    place = _field_place(call.arguments)
-    return lambda column, _: pc.struct_field(column, [place])
+    index = _field_index(call.arguments)
+    return lambda column, _: pc.struct_field(column, [index])
 
 
 def _cardinality_body(call: BoundCall) -> Body:
@@ -197,7 +197,7 @@ def _intersect(left: list[SqlValue], right: list[SqlValue]) -> list[SqlValue]:
 
 
 def _slice(items: list[SqlValue], start: int, end: int | None = None) -> list[SqlValue]:
-    """From a place to another, both counted from 1, or from the end if negative."""
+    """From one index to another, both counted from 1, or from the end if negative."""
     first = start if start > 0 else len(items) + start + 1 if start < 0 else 1
     last = len(items) if end is None else end if end >= 0 else len(items) + end + 1
     return items[max(first, 1) - 1 : max(last or 1, 0)]
@@ -215,8 +215,8 @@ def _extreme(choose: Body) -> Callable[[list[SqlValue]], SqlValue]:
 
 
 def _join(items: list[str | None], separator: str, null_text: str | None = None) -> str:
-    texts = (null_text if each is None else each for each in items)
-    return separator.join(each for each in texts if each is not None)
+    strings = (null_text if each is None else each for each in items)
+    return separator.join(each for each in strings if each is not None)
 
 
 def _contains_type(arguments: Sequence[Argument]) -> DataType | None:
@@ -297,7 +297,7 @@ COLLECTIONS: tuple[Function, ...] = (
         "array/map/variant, any",
         _at_type,
         _at,
-        "An element of an array, by its place from 1, or the value of a key: `a[1]`; the same of a VARIANT.",
+        "An element of an array, by its index from 1, or the value of a key: `a[1]`; the same of a VARIANT.",
     ),
     Function(
         ("get",),
@@ -305,7 +305,7 @@ COLLECTIONS: tuple[Function, ...] = (
         _get_type,
         body_for=_get_body,
         kernel_for=_get_kernel,
-        purpose="A field of a row, by its name, or by its place from 0.",
+        purpose="A field of a row, by its name, or by its index from 0.",
     ),
     Function(
         ("cardinality",),
@@ -361,7 +361,7 @@ COLLECTIONS: tuple[Function, ...] = (
         "array, integer, integer?",
         like_argument(),
         _slice,
-        "The elements from a place to another.",
+        "The elements from one index to another.",
     ),
     _function(
         "array_sort",

@@ -37,17 +37,17 @@ if TYPE_CHECKING:
 __all__ = ["CONDITIONAL"]
 
 
-def _is_value(place: int, count: int) -> bool:
-    """Tell whether a place among CASE's arguments (condition, value, …, otherwise) holds a value."""
-    return place % 2 == 1 or place == count - 1
+def _is_value(index: int, count: int) -> bool:
+    """Whether an index among CASE's arguments (condition, value, …, otherwise) holds a value."""
+    return index % 2 == 1 or index == count - 1
 
 
 def _case_type(arguments: Sequence[Argument]) -> DataType | None:
     count = len(arguments)
-    conditions = [each.type for place, each in enumerate(arguments) if not _is_value(place, count)]
+    conditions = [each.type for index, each in enumerate(arguments) if not _is_value(index, count)]
     if count < 3 or count % 2 == 0 or not all(isinstance(each, (BooleanType, NullType)) for each in conditions):
         return None
-    return common_type([each.type for place, each in enumerate(arguments) if _is_value(place, count)])
+    return common_type([each.type for index, each in enumerate(arguments) if _is_value(index, count)])
 
 
 def _if_type(arguments: Sequence[Argument]) -> DataType | None:
@@ -59,9 +59,9 @@ def _case_body(call: BoundCall) -> Body:
     casts = [_cast_or_null(each, call) for each in call.types]
 
     def case(*values: SqlValue) -> SqlValue:
-        for place in range(0, len(values) - 1, 2):
-            if values[place] is True:
-                return casts[place + 1](values[place + 1])
+        for index in range(0, len(values) - 1, 2):
+            if values[index] is True:
+                return casts[index + 1](values[index + 1])
         return casts[-1](values[-1])
 
     return case
@@ -76,17 +76,17 @@ def _cast_or_null(source: DataType, call: BoundCall) -> Callable[[SqlValue], Sql
 
 def _case_kernel(call: BoundCall) -> Kernel | None:
     casts = _column_casts(
-        [each for place, each in enumerate(call.types) if _is_value(place, len(call.types))], call.result
+        [each for index, each in enumerate(call.types) if _is_value(index, len(call.types))], call.result
     )
     if casts is None:
         return None
 
     def case(*columns: Datum) -> Datum:
         found = casts[-1](columns[-1])
-        for place in range(len(columns) - 3, -1, -2):
+        for index in range(len(columns) - 3, -1, -2):
             # A condition may be a bare NULL.
-            condition = pc.fill_null(pc.cast(columns[place], pa.bool_()), False)
-            found = pc.if_else(condition, casts[place // 2](columns[place + 1]), found)
+            condition = pc.fill_null(pc.cast(columns[index], pa.bool_()), False)
+            found = pc.if_else(condition, casts[index // 2](columns[index + 1]), found)
         return found
 
     return case

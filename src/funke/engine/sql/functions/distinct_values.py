@@ -49,28 +49,28 @@ class OverDistinct:
             self._skips = min(2 * self._skips + 1, _MOST_SKIPPED)
             return self._function(columns, length)
         self._skips = 0
-        arguments, count, places = distinct
-        return self._function(arguments, count).take(places)
+        arguments, count, indexes = distinct
+        return self._function(arguments, count).take(indexes)
 
 
 def _distinct(columns: Sequence[Any], length: int) -> tuple[list[Any], int, pa.Array] | None:
     """Return the distinct arguments, their number and the place of each row's; None if they are too many."""
-    varying = [place for place, column in enumerate(columns) if isinstance(column, pa.Array)]
-    if not varying or not all(_has_codes(columns[place].type) for place in varying):
+    varying = [index for index, column in enumerate(columns) if isinstance(column, pa.Array)]
+    if not varying or not all(_has_codes(columns[index].type) for index in varying):
         return None
     encoded = []
-    for place in varying:
-        encoded.append(columns[place].dictionary_encode(null_encoding="encode"))
+    for index in varying:
+        encoded.append(columns[index].dictionary_encode(null_encoding="encode"))
         if len(encoded[-1].dictionary) > length // _FEWEST_REPEATS:
             return None
     distinct = (encoded[0].indices, [encoded[0].dictionary]) if len(encoded) == 1 else _combined(encoded)
     if distinct is None or len(distinct[1][0]) > length // _FEWEST_REPEATS:
         return None
-    places, values = distinct
+    indexes, values = distinct
     arguments = list(columns)
-    for place, each in zip(varying, values):
-        arguments[place] = each
-    return arguments, len(values[0]), places
+    for index, each in zip(varying, values):
+        arguments[index] = each
+    return arguments, len(values[0]), indexes
 
 
 def _combined(encoded: Sequence[pa.DictionaryArray]) -> tuple[pa.Array, list[pa.Array]] | None:

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 from funke.engine.errors import TypeMismatchError
 from funke.engine.operators.time.clock import Clock, SystemClock
-from funke.engine.sql.functions.refusals import call_refusal, type_text
+from funke.engine.sql.functions.rejections import call_rejection, type_text
 from funke.engine.sql.functions.users.async_calls import AsyncCalls
 from funke.engine.types.logical import (
     APPROXIMATE,
@@ -54,7 +54,7 @@ __all__ = [
     "SymbolType",
     "bind",
     "constant",
-    "refusal_of",
+    "rejection_of",
     "symbol",
 ]
 
@@ -195,17 +195,17 @@ class Form:
         return parameters
 
     def accepts(self, types: Sequence[DataType]) -> bool:
-        place = 0
+        index = 0
         for parameter, mark in self.parameters:
-            if mark == "..." and place < len(types):
-                return all(parameter.accepts(each) for each in types[place:])
-            if place < len(types):
-                if not parameter.accepts(types[place]):
+            if mark == "..." and index < len(types):
+                return all(parameter.accepts(each) for each in types[index:])
+            if index < len(types):
+                if not parameter.accepts(types[index]):
                     return False
-                place += 1
+                index += 1
             elif mark != "?":
                 return False
-        return place == len(types)
+        return index == len(types)
 
 
 # The type of a call that is about to be bound; None if its arguments have none.
@@ -297,18 +297,18 @@ class BoundCall:
 
 
 def bind(function: Function, arguments: Sequence[Argument], session: Session | None = None) -> BoundCall:
-    """Return the call of a function with arguments of some types; refuses types that it does not take."""
+    """Return the call of a function with arguments of some types; rejects types that it does not take."""
     result = function.result_type(arguments)
     if result is None:
-        raise TypeMismatchError(refusal_of(function.name, arguments, function.alternatives))
+        raise TypeMismatchError(rejection_of(function.name, arguments, function.alternatives))
     return BoundCall(function, tuple(arguments), result, session or Session())
 
 
-def refusal_of(name: str, arguments: Sequence[Argument], forms: Sequence[Form]) -> str:
+def rejection_of(name: str, arguments: Sequence[Argument], forms: Sequence[Form]) -> str:
     """Why a function that has these forms cannot be called with arguments."""
     signatures = [[(parameter.text, mark) for parameter, mark in form.parameters] for form in forms]
     types = [each.type for each in arguments]
-    return call_refusal(name, types, list(map(_argument_text, arguments)), signatures)
+    return call_rejection(name, types, list(map(_argument_text, arguments)), signatures)
 
 
 def _argument_text(argument: Argument) -> str:

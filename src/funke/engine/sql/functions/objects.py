@@ -41,9 +41,9 @@ def _updated_type(arguments: Sequence[Argument]) -> DataType | None:
     changed = dict(_pairs(arguments))
     unknown = next((key for key in changed if key not in given.names), None)
     if unknown is not None:
-        place = 2 + 2 * list(changed).index(unknown)
+        index = 2 + 2 * list(changed).index(unknown)
         raise TypeMismatchError(
-            f"The field name '{unknown}' at position {place} is not part of the structured type attributes. Available "
+            f"The field name '{unknown}' at position {index} is not part of the structured type attributes. Available "
             f"attributes: [{', '.join(given.names)}]."
         )
     fields = [
@@ -56,32 +56,32 @@ def _pairs(arguments: Sequence[Argument]) -> list[tuple[str, Argument]]:
     """The names of fields, which are constants and there once, with the arguments behind them."""
     found: dict[str, Argument] = {}
     for number, (key, value) in enumerate(zip(arguments[1::2], arguments[2::2])):
-        place = 2 + 2 * number
+        index = 2 + 2 * number
         if not isinstance(key.type, CHARACTER):
             raise TypeMismatchError(
-                f"The field key at position {place} must be a non-nullable character string, but was "
+                f"The field key at position {index} must be a non-nullable character string, but was "
                 f"{to_sql_text(key.type)}."
             )
         if not isinstance(key.value, str):
             raise TypeMismatchError(
-                f"The field key at position {place} must be a non-nullable character string literal."
+                f"The field key at position {index} must be a non-nullable character string literal."
             )
         if key.value in found:
-            raise TypeMismatchError(f"The field name '{key.value}' at position {place} is repeated.")
+            raise TypeMismatchError(f"The field name '{key.value}' at position {index} is repeated.")
         found[key.value] = value
     return list(found.items())
 
 
 def _updating_body(call: BoundCall) -> Body:
     assert isinstance(call.result, StructuredType)
-    places = [call.result.names.index(name) for name, _ in _pairs(call.arguments)]
+    indexes = [call.result.names.index(name) for name, _ in _pairs(call.arguments)]
 
     def updated(fields: SqlValue, *parts: SqlValue) -> SqlValue:
         if fields is None:
             return None
         values = list(fields)
-        for place, value in zip(places, parts[1::2]):
-            values[place] = value
+        for index, value in zip(indexes, parts[1::2]):
+            values[index] = value
         return tuple(values)
 
     return updated

@@ -16,9 +16,9 @@ def types_of(arguments: Sequence[Argument]) -> list[DataType]:
     return [each.type for each in arguments if not isinstance(each.type, SymbolType)]
 
 
-def like_argument(place: int = 0) -> TypeRule:
+def like_argument(index: int = 0) -> TypeRule:
     """The type of one argument, with NULLs if any argument has them."""
-    return lambda arguments: with_nullable(arguments[place].type, any_nullable(types_of(arguments)))
+    return lambda arguments: with_nullable(arguments[index].type, any_nullable(types_of(arguments)))
 
 
 def common(arguments: Sequence[Argument]) -> DataType | None:
@@ -26,9 +26,9 @@ def common(arguments: Sequence[Argument]) -> DataType | None:
     return common_type(types_of(arguments))
 
 
-def nullable_like(data_type: DataType, *places: int) -> TypeRule:
-    """A type with NULLs if the arguments at these places have them."""
-    return lambda arguments: with_nullable(data_type, any_nullable(arguments[place].type for place in places))
+def nullable_like(data_type: DataType, *indexes: int) -> TypeRule:
+    """A type with NULLs if the arguments at these indexes have them."""
+    return lambda arguments: with_nullable(data_type, any_nullable(arguments[index].type for index in indexes))
 
 
 @dataclass(frozen=True)

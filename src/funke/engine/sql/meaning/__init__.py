@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from funke.engine.sql.meaning.column_texts import ColumnTexts, user_function_text
+from funke.engine.sql.meaning.column_strings import ColumnStrings, user_function_text
 from funke.engine.sql.meaning.state_parts import (
     ACCUMULATORS,
     COLUMNS,
@@ -21,7 +21,7 @@ __all__ = [
     "COLUMNS",
     "LEFT_COLUMNS",
     "VERSION_COLUMNS",
-    "ColumnTexts",
+    "ColumnStrings",
     "accumulators",
     "columns_of",
     "input_facts",

@@ -9,7 +9,7 @@ from funke.engine.sql.binding.relations import BoundAggregate, Relation
 from funke.engine.sql.binding.windows.window_relations import WindowTime
 from funke.engine.sql.functions.aggregates.aggregate import AggregateCall
 from funke.engine.sql.functions.aggregates.kernel import AggregateKernel
-from funke.engine.sql.meaning.column_texts import ColumnTexts
+from funke.engine.sql.meaning.column_strings import ColumnStrings
 from funke.engine.sql.plan.node import as_node
 from funke.engine.sql.window_kinds import Windows
 
@@ -33,20 +33,20 @@ LEFT_COLUMNS, VERSION_COLUMNS = "column of the left side", "column of versions"
 Fact = tuple[str, str]
 
 
-def key_fact(texts: ColumnTexts, source: Relation, keys: Sequence[int], words: str = "GROUP BY") -> Fact:
+def key_fact(strings: ColumnStrings, source: Relation, keys: Sequence[int], words: str = "GROUP BY") -> Fact:
     """The columns that rows meet by, in their order."""
-    return words, texts.typed_columns(source, keys) or "()"
+    return words, strings.typed_columns(source, keys) or "()"
 
 
-def input_facts(texts: ColumnTexts, *sources: Relation) -> tuple[Fact, ...]:
+def input_facts(strings: ColumnStrings, *sources: Relation) -> tuple[Fact, ...]:
     """Whether rows may be taken back. Then conditions count: a row that has passed one must pass it on its way back."""
     if not any(as_node(each).has_retractions for each in sources):
         return (("an input of", "rows that stay"),)
-    return ("an input of", "rows that may be taken back"), ("the condition", texts.rows(*sources))
+    return ("an input of", "rows that may be taken back"), ("the condition", strings.rows(*sources))
 
 
 def window_fact(
-    texts: ColumnTexts,
+    strings: ColumnStrings,
     source: Relation,
     windows: Windows | None,
     time: WindowTime,
@@ -54,30 +54,33 @@ def window_fact(
 ) -> Fact:
     """The windows of rows, or those that rows carry."""
     if windows is not None:
-        return "windows", texts.windows(source, windows, time)
+        return "windows", strings.windows(source, windows, time)
     assert window_columns is not None
-    return "windows", texts.columns(source, window_columns)
+    return "windows", strings.columns(source, window_columns)
 
 
-def rows_fact(texts: ColumnTexts, source: Relation) -> Fact:
+def rows_fact(strings: ColumnStrings, source: Relation) -> Fact:
     """Rows that are kept as they are."""
-    return "rows of", texts.typed_columns(source, range(len(source.columns)))
+    return "rows of", strings.typed_columns(source, range(len(source.columns)))
 
 
 def accumulators(
-    texts: ColumnTexts,
+    strings: ColumnStrings,
     source: Relation,
     aggregates: Sequence[BoundAggregate],
     kernel_for: Callable[[AggregateCall], AggregateKernel],
 ) -> tuple[MeaningPart, ...]:
     """What is kept of each aggregate call."""
-    return tuple(MeaningPart(texts.call(source, each), len(kernel_for(each.call).dtypes)) for each in aggregates)
+    return tuple(MeaningPart(strings.call(source, each), len(kernel_for(each.call).dtypes)) for each in aggregates)
 
 
 def columns_of(
-    texts: ColumnTexts, relation: Relation, places: Sequence[int] | None = None, widths: Sequence[int] | None = None
+    strings: ColumnStrings,
+    relation: Relation,
+    indexes: Sequence[int] | None = None,
+    widths: Sequence[int] | None = None,
 ) -> tuple[MeaningPart, ...]:
-    """The columns of rows that are kept; all of them unless places are named."""
-    chosen = range(len(relation.columns)) if places is None else places
+    """The columns of rows that are kept; all of them unless indexes are given."""
+    chosen = range(len(relation.columns)) if indexes is None else indexes
     widths = [1] * len(chosen) if widths is None else widths
-    return tuple(MeaningPart(texts.typed(relation, place), width) for place, width in zip(chosen, widths))
+    return tuple(MeaningPart(strings.typed(relation, index), width) for index, width in zip(chosen, widths))

@@ -125,11 +125,11 @@ class AssignWatermarksOperator(Operator):
         sent = self._due
         while True:
             # What is reached never falls.
-            place = int(np.searchsorted(reached, sent + self._interval_ms, side="right"))
-            if place == len(reached):
+            index = int(np.searchsorted(reached, sent + self._interval_ms, side="right"))
+            if index == len(reached):
                 return
-            yield place + 1
-            sent = int(reached[place])
+            yield index + 1
+            sent = int(reached[index])
 
     def _ends_by_rows(self, reached: Array, gap: int) -> Iterator[int]:
         before, self._rows = self._rows, self._rows + len(reached)

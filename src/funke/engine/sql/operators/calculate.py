@@ -39,24 +39,24 @@ class _Watermarks:
         calls = [
             call for each in expressions for call in calls_in(each) if call.call.function.name == CURRENT_WATERMARK
         ]
-        self._places = {kind: first + place for place, kind in enumerate(dict.fromkeys(call.type for call in calls))}
+        self._indexes = {kind: first + index for index, kind in enumerate(dict.fromkeys(call.type for call in calls))}
         self.reached = MIN_WATERMARK
 
     def placed(self, expression: BoundExpression) -> BoundExpression:
         """The expression on a batch with these columns."""
-        if not isinstance(expression, BoundFunction) or not self._places:
+        if not isinstance(expression, BoundFunction) or not self._indexes:
             return expression
         if expression.call.function.name == CURRENT_WATERMARK:
-            return BoundColumn(expression.type, self._places[expression.type], CURRENT_WATERMARK)
+            return BoundColumn(expression.type, self._indexes[expression.type], CURRENT_WATERMARK)
         return replace(expression, arguments=tuple(map(self.placed, expression.arguments)))
 
     def with_columns(self, batch: ColumnBatch) -> ColumnBatch:
         """The rows with what they see."""
         data, value = batch.data, None if self.reached == MIN_WATERMARK else self.reached
-        for kind in self._places:
+        for kind in self._indexes:
             column = pa.array([value] * len(batch), pa.int64()).cast(to_column_type(kind))
             data = data.append_column(CURRENT_WATERMARK, column)
-        return batch.with_data(data) if self._places else batch
+        return batch.with_data(data) if self._indexes else batch
 
 
 class CalculateOperator(FunctionsOperator):

@@ -51,21 +51,21 @@ class CorrelateOperator(FunctionsOperator):
         self.records_in += len(batch)
         self._batch_time.begin()
         batch = as_schema(batch, self._input)
-        arguments = [self._values(get(batch.data), place, len(batch)) for place, get in enumerate(self._getters)]
-        places: list[int] = []
+        arguments = [self._values(get(batch.data), index, len(batch)) for index, get in enumerate(self._getters)]
+        indexes: list[int] = []
         rows: list[tuple[Any, ...]] = []
         nothing = (None,) * len(self._made)
-        for place in range(len(batch)):
+        for index in range(len(batch)):
             before = len(rows)
-            rows += self._rows_of(*(each[place] for each in arguments))
+            rows += self._rows_of(*(each[index] for each in arguments))
             if len(rows) == before and self._keeps_all:
                 rows.append(nothing)
-            places += [place] * (len(rows) - before)
+            indexes += [index] * (len(rows) - before)
         if rows:
-            self._emit(batch.take(pa.array(np.array(places))), rows)
+            self._emit(batch.take(pa.array(np.array(indexes))), rows)
 
-    def _values(self, column: Datum, place: int, length: int) -> list[SqlValue]:
-        data_type = self._types[place]
+    def _values(self, column: Datum, index: int, length: int) -> list[SqlValue]:
+        data_type = self._types[index]
         return [to_value(column, data_type)] * length if isinstance(column, pa.Scalar) else to_values(column, data_type)
 
     def _emit(self, repeated: ColumnBatch, rows: list[tuple[SqlValue, ...]]) -> None:

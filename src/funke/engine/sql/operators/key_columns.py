@@ -25,17 +25,17 @@ __all__ = ["KeyColumns"]
 class KeyColumns:
     """The columns of a key; without any, all rows have the same key."""
 
-    def __init__(self, places: Sequence[int], types: Sequence[DataType]) -> None:
-        self.places = list(places)
+    def __init__(self, indexes: Sequence[int], types: Sequence[DataType]) -> None:
+        self.indexes = list(indexes)
         # As the types that rows would travel by, so that keys are hashed as the exchange has hashed them.
-        row_type = row_type_of([Column(f"k{place}", each) for place, each in enumerate(types)])
+        row_type = row_type_of([Column(f"k{index}", each) for index, each in enumerate(types)])
         self._converters = [from_arrow_value(each) for each in row_type.get_field_types()]
 
     def encode(self, data: pa.RecordBatch) -> tuple[Array, Keys]:
         """The number of each row's key, in the order of their first rows, and the stored keys by these numbers."""
-        if not self.places:
+        if not self.indexes:
             return np.zeros(data.num_rows, np.int64), [()]
-        columns = [data.column(place) for place in self.places]
+        columns = [data.column(index) for index in self.indexes]
         if any(pa.types.is_nested(column.type) or pa.types.is_floating(column.type) for column in columns):
             return self._by_value(columns)
         codes, distinct = self._by_dictionary(columns)
@@ -48,7 +48,7 @@ class KeyColumns:
 
     def stored(self, data: pa.RecordBatch) -> list[Any]:
         """The stored key of each row."""
-        return self._stored([data.column(place) for place in self.places]) if self.places else [()] * data.num_rows
+        return self._stored([data.column(index) for index in self.indexes]) if self.indexes else [()] * data.num_rows
 
     @staticmethod
     def _by_dictionary(columns: list[pa.Array]) -> tuple[Array, list[pa.Array]]:

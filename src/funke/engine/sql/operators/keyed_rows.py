@@ -86,7 +86,7 @@ class _HeapRows(KeyedRows[Changes]):
         self._next_sweep_ms = now_ms() + self._layout.ttl_ms
 
     def _clear(self) -> None:
-        self._numbers = KeyNumbers([self._form.schema.types[place] for place in self._form.keys.places])
+        self._numbers = KeyNumbers([self._form.schema.types[index] for index in self._form.keys.indexes])
         # When each key was last looked at, if keys are forgotten.
         self._last_use: Array = np.zeros(0, np.int64)
         self._rows.clear()
@@ -102,7 +102,7 @@ class _HeapRows(KeyedRows[Changes]):
                 self._number_anew()
 
     def _keys_of(self, data: pa.RecordBatch) -> Array:
-        keys = self._numbers.group_numbers([data.column(place) for place in self._form.keys.places], data.num_rows)
+        keys = self._numbers.group_numbers([data.column(index) for index in self._form.keys.indexes], data.num_rows)
         self._rows.reserve_keys(int(keys.max(initial=-1)) + 1)
         return keys
 

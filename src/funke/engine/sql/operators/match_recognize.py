@@ -57,7 +57,7 @@ class MatchOperator(ColumnMatching):
         self._node = node
         columns = node.input.columns
         self._kept = node.kept_columns()
-        places = {column: place for place, column in enumerate(self._kept)}
+        indexes = {column: position for position, column in enumerate(self._kept)}
         definitions = {each.stage: each for each in node.definitions}
         first = node.pattern.elements[0]
         head = (
@@ -233,11 +233,11 @@ def _looked_up(lookup: Lookup, places: dict[int, int], head: int | None) -> _Loo
     return first if lookup.is_first else last
 
 
-def _aggregated(lookup: Lookup, places: dict[int, int], rows: Callable[..., list[_Row]]) -> _LookedUp:
+def _aggregated(lookup: Lookup, indexes: dict[int, int], rows: Callable[..., list[_Row]]) -> _LookedUp:
     assert lookup.aggregate is not None
     call = lookup.aggregate.call
     body = call.body
-    columns = [-1 if index < 0 else places[index] for index in lookup.aggregate.arguments]
+    columns = [-1 if index < 0 else indexes[index] for index in lookup.aggregate.arguments]
     constants = [argument.value for argument in call.arguments]
 
     def value(run: Run | None, own: tuple[int, _Row] | None) -> Any:

@@ -29,7 +29,7 @@ class OpenedFunctions:
         found = [each for expression in expressions for each in functions_in(expression)]
         found += [each.user.function for each in aggregates if isinstance(each, UserAggregate) and each.user]
         found += others
-        # One object may be called at several places.
+        # One object may be called by several expressions.
         self._functions = list({id(each): each for each in found}.values())
         self._opened: list[UserDefinedFunction] = []
         self._runtime: StreamingRuntimeContext | None = None
@@ -39,7 +39,7 @@ class OpenedFunctions:
             return
         self._runtime = runtime = StreamingRuntimeContext(context)
         task = context.task
-        told = FunctionContext(
+        reported = FunctionContext(
             runtime.get_metrics_group(),
             task.job_parameters,
             runtime.get_task_name(),
@@ -51,7 +51,7 @@ class OpenedFunctions:
         )
         for function in self._functions:
             self._opened.append(function)
-            function.open(told)
+            function.open(reported)
 
     def close(self) -> None:
         while self._opened:

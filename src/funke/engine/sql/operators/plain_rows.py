@@ -18,7 +18,7 @@ from funke.engine.state.snapshot.file_format import GroupPart
 if TYPE_CHECKING:
     from funke.engine.types.logical.sql_value import SqlValue
 
-__all__ = ["Values", "column_of", "moved_lists", "place_of", "plain_values", "require_rows", "row_lists"]
+__all__ = ["Values", "column_of", "moved_lists", "index_of", "plain_values", "require_rows", "row_lists"]
 
 Values = tuple[Any, ...]
 # Stands for NaN, which is not equal to itself.
@@ -79,7 +79,7 @@ def column_of(values: tuple[SqlValue, ...], kind: pa.DataType) -> pa.Array:
     return pa.array(values, pa.int32() if kind.bit_width == 32 else pa.int64()).cast(kind)
 
 
-def place_of(row: Values, rows: Sequence[Values], columns: Sequence[int]) -> int | None:
+def index_of(row: Values, rows: Sequence[Values], columns: Sequence[int]) -> int | None:
     """Where the first of some rows stands that has the same values in these columns."""
     wanted = [row[column] for column in columns]
     return next((at for at, each in enumerate(rows) if [each[column] for column in columns] == wanted), None)

@@ -17,7 +17,7 @@ __all__ = ["StreamColumns", "TimestampedRows"]
 
 @dataclass(frozen=True)
 class StreamColumns:
-    """Makes the operator: `fields` are the places of the columns in the stream's rows, None for event time."""
+    """Makes the operator: `fields` are the indexes of the columns in the stream's rows, None for event time."""
 
     columns: tuple[Column, ...]
     fields: tuple[int | None, ...]
@@ -36,12 +36,12 @@ class _StreamColumnsOperator(Operator):
 
     def process_columns(self, batch: ColumnBatch) -> None:
         self.records_in += len(batch)
-        arrays = [self._array(batch, place, field.type) for place, field in zip(self._fields, self._schema)]
+        arrays = [self._array(batch, index, field.type) for index, field in zip(self._fields, self._schema)]
         self.output.emit_columns(batch.with_data(pa.RecordBatch.from_arrays(arrays, schema=self._schema)))
 
-    def _array(self, batch: ColumnBatch, place: int | None, wanted: pa.DataType) -> pa.Array:
-        if place is not None:
-            column = batch.data.column(place)
+    def _array(self, batch: ColumnBatch, index: int | None, wanted: pa.DataType) -> pa.Array:
+        if index is not None:
+            column = batch.data.column(index)
             return column if column.type == wanted else column.cast(wanted, safe=False)
         if batch.timestamps is None:
             raise ValueError(

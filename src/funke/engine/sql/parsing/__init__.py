@@ -1,4 +1,4 @@
-"""From SQL text to syntax objects; the only place that knows sqlglot."""
+"""From SQL text to syntax objects; the only package that uses sqlglot."""
 
 from __future__ import annotations
 

@@ -72,39 +72,39 @@ class CallGrammar(ExpressionGrammar):
         if key in NILADIC_FUNCTIONS and not has_parenthesis:
             return Call(self.advance().key.lower(), position=self.position(self.before()))
         if not has_parenthesis:
-            return self._refuse_name() if key in RESERVED_WORDS else self._plain_call()
+            return self._reject_name() if key in RESERVED_WORDS else self._plain_call()
         if key in _FORMS:
             return self._special_call()
         if key in RESERVED_WORDS and key not in RESERVED_FUNCTIONS and key not in NILADIC_FUNCTIONS:
             # The word, not what follows it, is what cannot stand here.
-            self.refuse()
+            self.reject()
         return self._plain_call()
 
-    def _refuse_name(self) -> NoReturn:
+    def _reject_name(self) -> NoReturn:
         """A word that begins a constant, or a type, wants something else behind it."""
         if self.token.key in ("DATE", "TIME", "TIMESTAMP"):
-            place = self.position()
+            position = self.position()
             shown = self.text[self.token.start : self.ahead().end]
-            self.fail_at(place, f'Encountered "{" ".join(shown.split())}" at {place}.')
-        self.refuse_word()
+            self.fail_at(position, f'Encountered "{" ".join(shown.split())}" at {position}.')
+        self.reject_word()
 
     def _special_call(self) -> Expression:
         token = self.advance()
-        place = self.position(token)
+        position = self.position(token)
         self.expect("(")
-        found = _FORMS[token.key](self, token.key.lower(), place)
+        found = _FORMS[token.key](self, token.key.lower(), position)
         self.expect(")")
-        return self._with_aggregation(replace(found, position=self.span(place)))
+        return self._with_aggregation(replace(found, position=self.span(position)))
 
     # Plain calls
 
     def _plain_call(self) -> Expression:
-        place = self.position()
+        position = self.position()
         path = self._function_path()
         self.expect("(")
         quantifier = self.accept_any("DISTINCT", "ALL")
         if quantifier and self.at_any(")", "*"):
-            self.refuse()
+            self.reject()
         arguments, names = self._arguments()
         name = path[-1].lower()
         order_by = self.order_by() if name == "array_agg" else ()
@@ -116,7 +116,7 @@ class CallGrammar(ExpressionGrammar):
             argument_names=names,
             within_group=order_by,
             path=() if path == (name,) else path,
-            position=self.span(place),
+            position=self.span(position),
         )
         return self._with_aggregation(found)
 
@@ -130,9 +130,9 @@ class CallGrammar(ExpressionGrammar):
         if self.at(")"):
             return (), ()
         if self.at("*"):
-            place = self.position()
+            position = self.position()
             self.advance()
-            return (Star(position=place),), ()
+            return (Star(position=position),), ()
         found = self.separated(self._named_argument)
         names = tuple(name for name, _ in found if name is not None)
         return tuple(argument for _, argument in found), names
@@ -145,27 +145,27 @@ class CallGrammar(ExpressionGrammar):
         return name, self._argument()
 
     def _argument(self) -> Expression:
-        place = self.position()
+        position = self.position()
         if self.at("TABLE"):
             return self._table_argument()
         if self.accept("DEFAULT"):
-            return Call("default", position=place)
+            return Call("default", position=position)
         if self.at("DESCRIPTOR") and self.ahead().key == "(":
             self.advance()
             columns = self.in_parentheses(self._descriptor_column)
-            return Call("descriptor", columns, position=place)
+            return Call("descriptor", columns, position=position)
         argument = self.expression()
         if isinstance(argument, ScalarQuery) and self.at_any("PARTITION", "ORDER"):
-            table = SubQuery(argument.query, position=place)
-            return TableArgument(table, self._table_partition(), self._table_order(), position=place)
+            table = SubQuery(argument.query, position=position)
+            return TableArgument(table, self._table_partition(), self._table_order(), position=position)
         return argument
 
     def _table_argument(self) -> Expression:
         """`TABLE t PARTITION BY a ORDER BY b`."""
-        place = self.position()
+        position = self.position()
         self.expect("TABLE")
         table = self.table_reference()
-        return TableArgument(table, self._table_partition(), self._table_order(), position=place)
+        return TableArgument(table, self._table_partition(), self._table_order(), position=position)
 
     def _table_partition(self) -> tuple[Expression, ...]:
         """PARTITION BY a, or PARTITION BY (a, b)."""
@@ -184,8 +184,8 @@ class CallGrammar(ExpressionGrammar):
         return (self.order_item(),)
 
     def _descriptor_column(self) -> Expression:
-        place = self.position()
-        return Name((self.identifier(),), position=place)
+        position = self.position()
+        return Name((self.identifier(),), position=position)
 
     # Behind a call
 
@@ -200,7 +200,7 @@ class CallGrammar(ExpressionGrammar):
         over: OverWindow | str | None = None
         if self.accept("WITHIN"):
             self.expect("GROUP", "(")
-            within_group = self.order_by() or self.refuse()
+            within_group = self.order_by() or self.reject()
             self.expect(")")
         if self.accept("FILTER"):
             self.expect("(", "WHERE")
@@ -224,59 +224,59 @@ class CallGrammar(ExpressionGrammar):
 
     def time_unit(self) -> Symbol:
         """A unit of time: HOUR."""
-        place, unit = self.position(), self.token.key
+        position, unit = self.position(), self.token.key
         if unit not in _POINT_UNITS and UNITS.get(unit) != unit:
             if not self.at_identifier():
-                self.refuse()
+                self.reject()
             token = self.advance()
             self.fail_to_mean(f"'{token.text}' is not a valid time frame", token)
         self.advance()
-        return Symbol(unit.removeprefix("SQL_TSI_"), position=place)
+        return Symbol(unit.removeprefix("SQL_TSI_"), position=position)
 
-    def _extract(self, name: str, place: Position) -> Call:
+    def _extract(self, name: str, position: Position) -> Call:
         unit = self.time_unit()
         self.expect("FROM")
-        return Call(name, (unit, self.expression()), position=place)
+        return Call(name, (unit, self.expression()), position=position)
 
-    def _rounding(self, name: str, place: Position) -> Call:
+    def _rounding(self, name: str, position: Position) -> Call:
         """FLOOR(a), FLOOR(t TO HOUR)."""
         operand = self.expression()
         unit = (self.time_unit(),) if self.accept("TO") else ()
-        return Call("ceil" if name == "ceiling" else name, (operand, *unit), position=place)
+        return Call("ceil" if name == "ceiling" else name, (operand, *unit), position=position)
 
-    def _timestamp_arithmetic(self, name: str, place: Position) -> Call:
+    def _timestamp_arithmetic(self, name: str, position: Position) -> Call:
         unit = self.time_unit()
         self.expect(",")
         first = self.expression()
         self.expect(",")
-        return Call(name, (unit, first, self.expression()), position=place)
+        return Call(name, (unit, first, self.expression()), position=position)
 
-    def _trim(self, name: str, place: Position) -> Call:
+    def _trim(self, name: str, position: Position) -> Call:
         side = self.accept_any("BOTH", "LEADING", "TRAILING")
         if side and self.accept("FROM"):
-            return Call(name, (Symbol(side), string_literal(" "), self.expression()), position=place)
+            return Call(name, (Symbol(side), string_literal(" "), self.expression()), position=position)
         first = self.expression()
         if self.accept("FROM"):
-            return Call(name, (Symbol(side or "BOTH"), first, self.expression()), position=place)
-        return Call(name, (Symbol(side), string_literal(" "), first) if side else (first,), position=place)
+            return Call(name, (Symbol(side or "BOTH"), first, self.expression()), position=position)
+        return Call(name, (Symbol(side), string_literal(" "), first) if side else (first,), position=position)
 
-    def _substring(self, name: str, place: Position) -> Call:
+    def _substring(self, name: str, position: Position) -> Call:
         arguments = [self.expression()]
         self.expect_any("FROM", ",")
         arguments.append(self.expression())
         if self.accept_any("FOR", ","):
             arguments.append(self.expression())
-        return Call(name, tuple(arguments), position=place)
+        return Call(name, tuple(arguments), position=position)
 
-    def _position(self, name: str, place: Position) -> Call:
+    def _position(self, name: str, position: Position) -> Call:
         # IN binds the part to the whole here; it is not an operator.
         part = self.expression(33)
         self.expect("IN")
         whole = self.expression()
         start = (self.expression(),) if self.accept("FROM") else ()
-        return Call(name, (part, whole, *start), position=place)
+        return Call(name, (part, whole, *start), position=position)
 
-    def _overlay(self, name: str, place: Position) -> Call:
+    def _overlay(self, name: str, position: Position) -> Call:
         arguments = [self.expression()]
         self.expect("PLACING")
         arguments.append(self.expression())
@@ -284,14 +284,14 @@ class CallGrammar(ExpressionGrammar):
         arguments.append(self.expression())
         if self.accept("FOR"):
             arguments.append(self.expression())
-        return Call(name, tuple(arguments), position=place)
+        return Call(name, tuple(arguments), position=position)
 
     # JSON
 
-    def _json_value(self, name: str, place: Position) -> Call:
+    def _json_value(self, name: str, position: Position) -> Call:
         plain = self._json_path()
         if self.at(")"):
-            return Call(name, plain, position=place)
+            return Call(name, plain, position=position)
         returning = self._returning()
         behaviours: dict[str, tuple[Expression, Expression]] = {}
         while not self.at(")"):
@@ -302,12 +302,12 @@ class CallGrammar(ExpressionGrammar):
             behaviours[self.expect_any("EMPTY", "ERROR")] = Symbol(word, position=self.position(token)), default
         nothing = Symbol("NULL"), word_literal("NULL")
         on_empty, on_error = behaviours.get("EMPTY", nothing), behaviours.get("ERROR", nothing)
-        return Call(name, (*plain, returning, *on_empty, *on_error), position=place)
+        return Call(name, (*plain, returning, *on_empty, *on_error), position=position)
 
-    def _json_query(self, name: str, place: Position) -> Call:
+    def _json_query(self, name: str, position: Position) -> Call:
         plain = self._json_path()
         if self.at(")"):
-            return Call(name, plain, position=place)
+            return Call(name, plain, position=position)
         returning, wrapper = self._returning(), self._wrapper()
         behaviours: dict[str, Expression] = {}
         while not self.at(")"):
@@ -317,7 +317,7 @@ class CallGrammar(ExpressionGrammar):
             self.expect("ON")
             behaviours[self.expect_any("EMPTY", "ERROR")] = Symbol(word)
         on_empty, on_error = behaviours.get("EMPTY", Symbol("NULL")), behaviours.get("ERROR", Symbol("NULL"))
-        return Call(name, (*plain, returning, wrapper, on_empty, on_error), position=place)
+        return Call(name, (*plain, returning, wrapper, on_empty, on_error), position=position)
 
     def _wrapper(self) -> Symbol:
         if self.accept("WITHOUT"):
@@ -330,13 +330,13 @@ class CallGrammar(ExpressionGrammar):
             return Symbol(f"{kind} ARRAY")
         return Symbol("WITHOUT ARRAY")
 
-    def _json_exists(self, name: str, place: Position) -> Call:
+    def _json_exists(self, name: str, position: Position) -> Call:
         plain = self._json_path()
         if self.at(")"):
-            return Call(name, plain, position=place)
+            return Call(name, plain, position=position)
         word = self.expect_any("TRUE", "FALSE", "UNKNOWN", "ERROR")
         self.expect("ON", "ERROR")
-        return Call(name, (*plain, Symbol(word)), position=place)
+        return Call(name, (*plain, Symbol(word)), position=position)
 
     def _json_path(self) -> tuple[Expression, Expression]:
         operand = self.expression()
@@ -346,13 +346,13 @@ class CallGrammar(ExpressionGrammar):
     def _returning(self) -> TypeArgument:
         return TypeArgument(self.data_type() if self.accept("RETURNING") else _STRING)
 
-    def _json_object(self, name: str, place: Position) -> Call:
+    def _json_object(self, name: str, position: Position) -> Call:
         pairs: list[Expression] = []
         if not self.at(")") and not self._at_on_null():
             pairs += self._json_pair()
             while self.accept(","):
                 pairs += self._json_pair()
-        return Call(name, (self._on_null(name), *pairs), position=place)
+        return Call(name, (self._on_null(name), *pairs), position=position)
 
     def _json_pair(self) -> tuple[Expression, Expression]:
         # KEY is a name too: JSON_OBJECT(key VALUE 1).
@@ -362,18 +362,18 @@ class CallGrammar(ExpressionGrammar):
         self.expect_any("VALUE", ":")
         return key, self.expression()
 
-    def _json_array(self, name: str, place: Position) -> Call:
+    def _json_array(self, name: str, position: Position) -> Call:
         is_empty = self.at(")") or self._at_on_null()
         items = () if is_empty else self.expressions()
-        return Call(name, (self._on_null(name), *items), position=place)
+        return Call(name, (self._on_null(name), *items), position=position)
 
-    def _json_object_aggregate(self, name: str, place: Position) -> Call:
+    def _json_object_aggregate(self, name: str, position: Position) -> Call:
         pair = self._json_pair()
-        return Call(name, (self._on_null(name), *pair), position=place)
+        return Call(name, (self._on_null(name), *pair), position=position)
 
-    def _json_array_aggregate(self, name: str, place: Position) -> Call:
+    def _json_array_aggregate(self, name: str, position: Position) -> Call:
         item, order_by = self.expression(), self.order_by()
-        return Call(name, (self._on_null(name), item), within_group=order_by, position=place)
+        return Call(name, (self._on_null(name), item), within_group=order_by, position=position)
 
     def _at_on_null(self) -> bool:
         return self.at_any("NULL", "ABSENT") and self.ahead().key == "ON"

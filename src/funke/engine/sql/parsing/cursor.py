@@ -1,4 +1,4 @@
-"""A place in a list of tokens: looking ahead, taking what is expected, and the error for what is not."""
+"""A position in a list of tokens: looking ahead, taking what is expected, and the error for what is not."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Cursor:
         self.text = text
         self._tokens = tokenize(text)
         self._index = 0
-        self._line_starts = [0, *(place + 1 for place, character in enumerate(text) if character == "\n")]
+        self._line_starts = [0, *(position + 1 for position, character in enumerate(text) if character == "\n")]
         self.token = self._tokens[0]
 
     def position(self, token: Token | None = None) -> Position:
@@ -36,7 +36,7 @@ class Cursor:
         return Position(line, index - self._line_starts[line - 1] + 1)
 
     def span(self, start: Position) -> Position:
-        """The place from a start to the end of the token that was taken last."""
+        """The position from a start to the end of the last token taken."""
         return start.to(self._position_of(self.before().end - 1))
 
     def token_span(self, token: Token) -> Position:
@@ -48,7 +48,7 @@ class Cursor:
         return self.text[first.start : self.before().end]
 
     def ahead(self, distance: int = 1) -> Token:
-        """The token that many places behind the current one."""
+        """The token that many tokens behind the current one."""
         return self._tokens[min(self._index + distance, len(self._tokens) - 1)]
 
     def before(self) -> Token:
@@ -86,39 +86,39 @@ class Cursor:
         return self.advance().key if self.token.key in keys else None
 
     def expect(self, *keys: str) -> Token:
-        """Take these words and operators, or refuse the first other token; the last one is returned."""
+        """Take these words and operators, or reject the first other token; the last one is returned."""
         token = self.token
         for key in keys:
             if self.token.key != key:
-                self.refuse()
+                self.reject()
             token = self.advance()
         return token
 
     def expect_any(self, *keys: str) -> str:
-        """Take one of these words and operators and return it, or refuse the token."""
-        return self.accept_any(*keys) or self.refuse()
+        """Take one of these words and operators and return it, or reject the token."""
+        return self.accept_any(*keys) or self.reject()
 
-    def refuse(self, token: Token | None = None) -> NoReturn:
+    def reject(self, token: Token | None = None) -> NoReturn:
         """Raise the error that this token, by default the current one, cannot stand where it is."""
         token = token or self.token
-        place = self.position(token)
+        position = self.position(token)
         if token.kind == "unknown":
-            self._refuse_unknown(token)
-        self.fail_at(place, f'Encountered "{self._shown_text(token)}" at {place}.')
+            self._reject_unknown(token)
+        self.fail_at(position, f'Encountered "{self._shown_text(token)}" at {position}.')
 
-    def refuse_word(self) -> NoReturn:
+    def reject_word(self) -> NoReturn:
         """Raise the error that the current token cannot stand where a name could; a reserved word is named."""
         if self.token.kind == "word" and self.token.key in RESERVED_WORDS:
-            self.refuse_pair(self.token, self.ahead())
-        self.refuse()
+            self.reject_pair(self.token, self.ahead())
+        self.reject()
 
-    def refuse_pair(self, token: Token, following: Token) -> NoReturn:
+    def reject_pair(self, token: Token, following: Token) -> NoReturn:
         """Raise the error that a token cannot be followed by another."""
-        place = self.position(token)
+        position = self.position(token)
         if token.kind == "word":
-            self.fail_at(place, f"Incorrect syntax near the keyword '{token.key}' at {place}.")
+            self.fail_at(position, f"Incorrect syntax near the keyword '{token.key}' at {position}.")
         shown = f"{self._shown_text(token)} {self._shown_text(following)}"
-        self.fail_at(place, f'Encountered "{shown}" at {place}.')
+        self.fail_at(position, f'Encountered "{shown}" at {position}.')
 
     def _shown_text(self, token: Token) -> str:
         text = self.text[token.start : token.end] or "<EOF>"
@@ -126,27 +126,27 @@ class Cursor:
 
     def fail(self, message: str, token: Token | None = None) -> NoReturn:
         """Raise an error about this token, by default the current one."""
-        place = self.position(token)
-        self.fail_at(place, f"{message} at {place}.")
+        position = self.position(token)
+        self.fail_at(position, f"{message} at {position}.")
 
     def fail_to_mean(self, message: str, first: Token) -> NoReturn:
         """Raise the error that what was taken since a token can be read, and means nothing."""
-        raise SqlValidationError(f"SQL validation failed. {self.span(self.position(first)).place}: {message}")
+        raise SqlValidationError(f"SQL validation failed. {self.span(self.position(first)).location}: {message}")
 
-    def fail_at(self, place: Position, message: str) -> NoReturn:
+    def fail_at(self, position: Position, message: str) -> NoReturn:
         """Raise an error with a text of its own."""
-        raise SqlParserError(message, place.line, place.column)
+        raise SqlParserError(message, position.line, position.column)
 
-    def _refuse_unknown(self, token: Token) -> NoReturn:
+    def _reject_unknown(self, token: Token) -> NoReturn:
         """Raise the error about a character that starts nothing, or about what has no end."""
-        place, first = self.position(token), token.text[0]
+        position, first = self.position(token), token.text[0]
         if first in "'\"":
             shown = first.replace('"', '\\"')
-            self.fail_at(place, f'Encountered "{shown}" at {place}.')
+            self.fail_at(position, f'Encountered "{shown}" at {position}.')
         if first in "xX":
-            self.fail_at(place, "Binary literal string must contain only characters '0' - '9', 'A' - 'F'")
+            self.fail_at(position, "Binary literal string must contain only characters '0' - '9', 'A' - 'F'")
         if len(token.text) == 1:
-            self.fail_at(place, f'Lexical error at {place}.  Encountered: "{first}" ({ord(first)}), after : ""')
+            self.fail_at(position, f'Lexical error at {position}.  Encountered: "{first}" ({ord(first)}), after : ""')
         end = self.position(replace(token, start=len(self.text)))
         self.fail_at(end, f'Lexical error at {end}.  Encountered: <EOF> after : "{token.text}"')
 
@@ -160,7 +160,7 @@ class Cursor:
     def identifier(self) -> str:
         """Take a name."""
         if not self.at_identifier():
-            self.refuse_word()
+            self.reject_word()
         return self.advance().text
 
     def path(self) -> tuple[str, ...]:
@@ -179,9 +179,9 @@ class Cursor:
         first = self.position(self.ahead())
         self.expect("(")
         names = self.separated(self.identifier)
-        place = self.span(first)
+        position = self.span(first)
         self.expect(")")
-        return names, place
+        return names, position
 
     # Repetition
 
@@ -195,7 +195,7 @@ class Cursor:
             return read()
         except SqlParserError:
             if self.token is following:
-                self.refuse_pair(token, following)
+                self.reject_pair(token, following)
             raise
 
     def separated(self, one: Callable[[], T]) -> tuple[T, ...]:
@@ -217,13 +217,13 @@ class Cursor:
     def string(self) -> str:
         """Take a text in quotes."""
         if self.token.kind != "string":
-            self.refuse()
+            self.reject()
         return self.advance().text
 
     def whole_number(self) -> int:
         """Take a number without a sign or point."""
         if self.token.kind != "number" or not self.token.text.isdigit():
-            self.refuse()
+            self.reject()
         return int(self.advance().text)
 
     def options(self) -> tuple[tuple[str, str], ...]:

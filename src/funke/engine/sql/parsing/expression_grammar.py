@@ -82,7 +82,7 @@ class ExpressionGrammar(TypeGrammar):
             return self._whole(read(self, left, precedence))
         except SqlParserError:
             if self.token is following:
-                self.refuse_pair(operator, following)
+                self.reject_pair(operator, following)
             raise
 
     def _whole(self, found: Expression) -> Expression:
@@ -92,13 +92,13 @@ class ExpressionGrammar(TypeGrammar):
     def _operand(self) -> Expression:
         key = self.token.key
         if key == "NOT":
-            place = self.position()
+            position = self.position()
             self.advance()
-            return self._whole(Call("not", (self.expression(_NOT),), position=place))
+            return self._whole(Call("not", (self.expression(_NOT),), position=position))
         if key in ("-", "+"):
-            place = self.position()
+            position = self.position()
             self.advance()
-            return self._whole(_signed(key, self.expression(_SIGN), place))
+            return self._whole(_signed(key, self.expression(_SIGN), position))
         found = self._primary()
         if found.position is not None and found.position.end is None:
             # What stands in parentheses has its end already.
@@ -113,8 +113,8 @@ class ExpressionGrammar(TypeGrammar):
                 self.expect("]")
                 found = self._whole(found)
             elif self.accept("."):
-                place = self.position()
-                found = Call("get", (found, string_literal(self.identifier(), place)), position=found.position)
+                position = self.position()
+                found = Call("get", (found, string_literal(self.identifier(), position)), position=found.position)
                 found = self._whole(found)
             else:
                 return found
@@ -131,10 +131,10 @@ class ExpressionGrammar(TypeGrammar):
     def _some_or_all(self, left: Expression, comparison: str) -> Expression:
         """`> SOME (SELECT …)`, or values instead of the query."""
         is_all = self.advance().key == "ALL"
-        place = self.position()
+        position = self.position()
         self.expect("(")
         if self.at_query():
-            query = ScalarQuery(self._inner_query(), position=place)
+            query = ScalarQuery(self._inner_query(), position=position)
             self.expect(")")
             return Call(f"{comparison} {'all' if is_all else 'some'}", (left, query), position=left.position)
         items = self.expressions()
@@ -144,9 +144,9 @@ class ExpressionGrammar(TypeGrammar):
 
     def _inner_query(self) -> Query:
         """A query in parentheses, from its first to its last word."""
-        place = self.position()
+        position = self.position()
         query = self.query()
-        return replace(query, position=self.span(place))
+        return replace(query, position=self.span(position))
 
     def _is(self, left: Expression, _precedence: int) -> Expression:
         self.expect("IS")
@@ -242,17 +242,17 @@ class ExpressionGrammar(TypeGrammar):
                 f"Numeric literal '{token.text}' out of range", token
             )
         if token.kind == "operator":
-            return self._parentheses() if token.key == "(" else self.refuse()
+            return self._parentheses() if token.key == "(" else self.reject()
         return self._quoted_constant()
 
     def _quoted_constant(self) -> Literal:
         token = self.token
-        place = self.position()
+        position = self.position()
         if token.kind == "string":
-            return string_literal(self._joined_strings(), place)
+            return string_literal(self._joined_strings(), position)
         if token.kind == "bytes":
             self.advance()
-            return bytes_literal(token.text, place) or self.fail_to_mean(
+            return bytes_literal(token.text, position) or self.fail_to_mean(
                 "Binary literal string must contain an even number of hexits", token
             )
         if token.kind == "unicode":
@@ -262,9 +262,9 @@ class ExpressionGrammar(TypeGrammar):
             return (
                 self.fail("Unicode escape sequence is malformed", token)
                 if text is None
-                else string_literal(text, place)
+                else string_literal(text, position)
             )
-        self.refuse()
+        self.reject()
 
     def _joined_strings(self) -> str:
         """Strings that follow each other are one."""
@@ -275,33 +275,33 @@ class ExpressionGrammar(TypeGrammar):
 
     def _parentheses(self) -> Expression:
         """`(SELECT …)`, `(a)`, or a row `(a, b)`."""
-        place = self.position()
+        position = self.position()
         self.expect("(")
         if self.at_query():
             query = self._inner_query()
             self.expect(")")
-            return ScalarQuery(query, position=place)
+            return ScalarQuery(query, position=position)
         items = self.expressions()
         self.expect(")")
         if len(items) > 1:
-            return Call("row", items, position=place)
-        return self._interval_between(items[0], place) if self.at_any(*_INTERVAL_UNITS) else items[0]
+            return Call("row", items, position=position)
+        return self._interval_between(items[0], position) if self.at_any(*_INTERVAL_UNITS) else items[0]
 
-    def _interval_between(self, found: Expression, place: Position) -> Expression:
+    def _interval_between(self, found: Expression, position: Position) -> Expression:
         """`(end - start) DAY TO SECOND`."""
         token = self.token
         units = self.interval_units()
         if not isinstance(found, Call) or found.name != "-" or len(found.arguments) != 2:
             self.fail('Illegal expression. Was expecting "(DATETIME - DATETIME) INTERVALQUALIFIER"', token)
         interval = TypeArgument(to_interval_type(units), position=self.position(token))
-        return Call("interval between", (*found.arguments, interval), position=self.span(place))
+        return Call("interval between", (*found.arguments, interval), position=self.span(position))
 
     def _word(self) -> Expression:
         token = self.token
         read = _WORDS.get(token.key)
         if read is not None:
             if token.key in _WITH_PARENTHESIS and self.ahead().key != "(":
-                self.refuse_pair(token, self.ahead())
+                self.reject_pair(token, self.ahead())
             return read(self)
         if token.key in ("DATE", "TIME", "TIMESTAMP") and self.ahead().kind == "string":
             return self._time_constant()
@@ -310,12 +310,12 @@ class ExpressionGrammar(TypeGrammar):
     def _name_or_call(self) -> Expression:
         if self.token.key in RESERVED_WORDS or self._at_call():
             return self.call()
-        place = self.position()
-        parts, places = [self.identifier()], [self.span(place)]
+        position = self.position()
+        parts, positions = [self.identifier()], [self.span(position)]
         while self.token.key == "." and self.ahead().key != "*":
             parts.append(self.behind(self.advance(), self.identifier))
-            places.append(self.span(self.position(self.before())))
-        return Name(tuple(parts), position=place, places=tuple(places))
+            positions.append(self.span(self.position(self.before())))
+        return Name(tuple(parts), position=position, positions=tuple(positions))
 
     def _at_call(self) -> bool:
         distance = 1
@@ -324,8 +324,8 @@ class ExpressionGrammar(TypeGrammar):
         return self.ahead(distance).key == "("
 
     def _truth(self) -> Expression:
-        place = self.position()
-        return word_literal(self.advance().key, place)
+        position = self.position()
+        return word_literal(self.advance().key, position)
 
     def _time_constant(self) -> Expression:
         token = self.advance()
@@ -351,12 +351,12 @@ class ExpressionGrammar(TypeGrammar):
         units = self.interval_units()
         if units.last is not None:
             self.fail(f"An interval of {units} is written as a text", token)
-        place = self.position(token)
-        unit = Literal(to_interval("1", units), to_interval_type(units, False), position=place)
-        return Call("*", (count, unit), position=place)
+        position = self.position(token)
+        unit = Literal(to_interval("1", units), to_interval_type(units, False), position=position)
+        return Call("*", (count, unit), position=position)
 
     def _case(self) -> Expression:
-        place = self.position()
+        position = self.position()
         self.expect("CASE")
         operand = None if self.at("WHEN") else self.expression()
         branches: list[tuple[Expression, Expression]] = []
@@ -368,44 +368,44 @@ class ExpressionGrammar(TypeGrammar):
             branches += [(condition, result) for condition in conditions]
         otherwise = self.expression() if self.accept("ELSE") else None
         self.expect("END")
-        return Case(operand, tuple(branches), otherwise, position=place)
+        return Case(operand, tuple(branches), otherwise, position=position)
 
     def _cast(self) -> Expression:
-        place = self.position()
+        position = self.position()
         is_safe = self.advance().key == "TRY_CAST"
         self.expect("(")
         operand = self.expression()
         self.expect("AS")
         found = self.data_type(has_nulls=False)
         self.expect(")")
-        return Cast(operand, found, is_safe, position=place)
+        return Cast(operand, found, is_safe, position=position)
 
     def _exists(self) -> Expression:
-        place = self.position()
+        position = self.position()
         self.expect("EXISTS", "(")
         query = self.query()
         self.expect(")")
-        return Exists(query, position=place)
+        return Exists(query, position=position)
 
     def _row(self) -> Expression:
-        place = self.position()
+        position = self.position()
         self.expect("ROW", "(")
         items = self.expressions()
         self.expect(")")
-        return Call("row", items, position=place)
+        return Call("row", items, position=position)
 
     def _collection(self) -> Expression:
         """`ARRAY[1, 2]`, `MAP['a', 1]`, `MULTISET[1]`, `ARRAY(SELECT …)`."""
-        place = self.position()
+        position = self.position()
         name = self.advance().key.lower()
         if self.accept("("):
-            query = ScalarQuery(self.query(), position=place)
+            query = ScalarQuery(self.query(), position=position)
             self.expect(")")
-            return Call(f"{name} query", (query,), position=place)
+            return Call(f"{name} query", (query,), position=position)
         self.expect("[")
         items = () if self.at("]") else self.expressions()
         self.expect("]")
-        return Call(name, items, position=place)
+        return Call(name, items, position=position)
 
     # Order and windows
 
@@ -456,13 +456,13 @@ class ExpressionGrammar(TypeGrammar):
         return WindowBound(self.expect_any("PRECEDING", "FOLLOWING") == "PRECEDING", distance)
 
 
-def _signed(sign: str, operand: Expression, place: Position) -> Expression:
+def _signed(sign: str, operand: Expression, position: Position) -> Expression:
     """A sign before an operand; the lowest integer is a constant, though its opposite is none of that type."""
     if sign == "-" and isinstance(operand, Literal) and operand.value in (2**31, 2**63):
         lowest = number_literal(str(operand.value - 1))
         assert lowest is not None
-        return replace(lowest, value=-int(operand.value), position=place)
-    return Call(sign, (operand,), position=place)
+        return replace(lowest, value=-int(operand.value), position=position)
+    return Call(sign, (operand,), position=position)
 
 
 _Read = Callable[[ExpressionGrammar, Expression, int], Expression]

@@ -31,74 +31,74 @@ class ObjectGrammar(TableGrammar):
 
     def create(self) -> Statement:
         """CREATE …."""
-        place = self.position()
+        position = self.position()
         self.expect("CREATE")
         if self.accept("OR"):
             self.expect("REPLACE")
             if self.at("MATERIALIZED"):
                 raise UnsupportedFeatureError("CREATE OR REPLACE MATERIALIZED")
             self.expect("TABLE")
-            return self.create_table(place, False, "create or replace")
+            return self.create_table(position, False, "create or replace")
         if self.accept("TEMPORARY"):
-            return self._create_temporary(place)
+            return self._create_temporary(position)
         word = self._kind("TABLE", "VIEW", "FUNCTION", "DATABASE", "CATALOG")
         if word == "TABLE":
-            return self.create_table(place, False, "create")
+            return self.create_table(position, False, "create")
         if word == "VIEW":
-            return self._create_view(place, False)
+            return self._create_view(position, False)
         if word == "FUNCTION":
-            return self._create_function(place, False, False)
-        return self._create_database(place) if word == "DATABASE" else self._create_catalog(place)
+            return self._create_function(position, False, False)
+        return self._create_database(position) if word == "DATABASE" else self._create_catalog(position)
 
-    def _create_temporary(self, place: Position) -> Statement:
+    def _create_temporary(self, position: Position) -> Statement:
         if self.accept("SYSTEM"):
             self.expect("FUNCTION")
-            return self._create_function(place, True, True)
+            return self._create_function(position, True, True)
         word = self._kind("TABLE", "VIEW", "FUNCTION")
         if word == "TABLE":
-            return self.create_table(place, True, "create")
+            return self.create_table(position, True, "create")
         if word == "VIEW":
-            return self._create_view(place, True)
-        return self._create_function(place, True, False)
+            return self._create_view(position, True)
+        return self._create_function(position, True, False)
 
     def replace_table(self) -> Statement:
         """REPLACE TABLE … AS …."""
-        place = self.position()
+        position = self.position()
         self.expect("REPLACE", "TABLE")
-        return self.create_table(place, False, "replace")
+        return self.create_table(position, False, "replace")
 
     def _kind(self, *words: str) -> str:
         if self.at_any(*_UNSUPPORTED):
             raise UnsupportedFeatureError(f"{self.before().key} {self.token.key}")
         return self.expect_any(*words)
 
-    def _create_view(self, place: Position, is_temporary: bool) -> Statement:
+    def _create_view(self, position: Position, is_temporary: bool) -> Statement:
         if_not_exists = self.if_not_exists()
         path = self.path()
         columns = self.names() if self.at("(") else ()
         comment = self.comment()
         self.expect("AS")
         query, text = self._query_with_text()
-        return CreateView(path, query, text, columns, comment, is_temporary, if_not_exists, position=place)
+        return CreateView(path, query, text, columns, comment, is_temporary, if_not_exists, position=position)
 
     def _query_with_text(self) -> tuple[Query, str]:
         start = self.token.start
         query = self.query()
         return query, self.text[start : self.before().end]
 
-    def _create_database(self, place: Position) -> Statement:
+    def _create_database(self, position: Position) -> Statement:
         if_not_exists = self.if_not_exists()
         path, comment = self.path(), self.comment()
         options = self.options() if self.accept("WITH") else ()
-        return CreateDatabase(path, options, comment, if_not_exists, position=place)
+        return CreateDatabase(path, options, comment, if_not_exists, position=position)
 
-    def _create_catalog(self, place: Position) -> Statement:
+    def _create_catalog(self, position: Position) -> Statement:
         if_not_exists = self.if_not_exists()
         name, comment = self.identifier(), self.comment()
         options = self.options() if self.accept("WITH") else ()
-        return CreateCatalog(name, options, comment, if_not_exists, position=place)
+        return CreateCatalog(name, options, comment, if_not_exists, position=position)
 
-    def _create_function(self, place: Position, is_temporary: bool, is_system: bool) -> Statement:
+    def _create_function(self, position: Position, is_temporary: bool, is_system: bool) -> Statement:
         if_not_exists = self.if_not_exists()
         path = (self.identifier(),) if is_system else self.path()
         self.expect("AS")
@@ -106,7 +106,7 @@ class ObjectGrammar(TableGrammar):
         resources = self._resources()
         options = self.options() if self.accept("WITH") else ()
         return CreateFunction(
-            path, identifier, language, resources, options, is_temporary, is_system, if_not_exists, position=place
+            path, identifier, language, resources, options, is_temporary, is_system, if_not_exists, position=position
         )
 
     def _language(self) -> str:
@@ -123,56 +123,56 @@ class ObjectGrammar(TableGrammar):
 
     def alter(self) -> Statement:
         """ALTER …."""
-        place = self.position()
+        position = self.position()
         self.expect("ALTER")
         if self.accept("TEMPORARY"):
             is_system = self.accept("SYSTEM")
             self.expect("FUNCTION")
-            return self._alter_function(place, True, is_system)
+            return self._alter_function(position, True, is_system)
         word = self._kind("TABLE", "VIEW", "FUNCTION", "DATABASE", "CATALOG")
         if word == "TABLE":
-            return self.alter_table(place)
+            return self.alter_table(position)
         if word == "VIEW":
-            return self._alter_view(place)
+            return self._alter_view(position)
         if word == "FUNCTION":
-            return self._alter_function(place, False, False)
-        return self._alter_database(place) if word == "DATABASE" else self._alter_catalog(place)
+            return self._alter_function(position, False, False)
+        return self._alter_database(position) if word == "DATABASE" else self._alter_catalog(position)
 
-    def _alter_view(self, place: Position) -> Statement:
+    def _alter_view(self, position: Position) -> Statement:
         path = self.path()
         if self.accept("RENAME"):
             self.expect("TO")
-            return AlterView(path, new_path=self.path(), position=place)
+            return AlterView(path, new_path=self.path(), position=position)
         self.expect("AS")
         query, text = self._query_with_text()
-        return AlterView(path, query=query, text=text, position=place)
+        return AlterView(path, query=query, text=text, position=position)
 
-    def _alter_database(self, place: Position) -> Statement:
+    def _alter_database(self, position: Position) -> Statement:
         path = self.path()
         self.expect("SET")
-        return AlterDatabase(path, self.options(), position=place)
+        return AlterDatabase(path, self.options(), position=position)
 
-    def _alter_catalog(self, place: Position) -> Statement:
+    def _alter_catalog(self, position: Position) -> Statement:
         name = self.identifier()
         if self.accept("SET"):
-            return AlterCatalog(name, options=self.options(), position=place)
+            return AlterCatalog(name, options=self.options(), position=position)
         if self.accept("RESET"):
-            return AlterCatalog(name, keys=self.in_parentheses(self.string), position=place)
+            return AlterCatalog(name, keys=self.in_parentheses(self.string), position=position)
         self.expect("COMMENT")
-        return AlterCatalog(name, comment=self.string(), position=place)
+        return AlterCatalog(name, comment=self.string(), position=position)
 
-    def _alter_function(self, place: Position, is_temporary: bool, is_system: bool) -> Statement:
+    def _alter_function(self, position: Position, is_temporary: bool, is_system: bool) -> Statement:
         if_exists = self.if_exists()
         path = self.path()
         self.expect("AS")
         identifier, language = self.string(), self._language()
-        return AlterFunction(path, identifier, language, is_temporary, is_system, if_exists, position=place)
+        return AlterFunction(path, identifier, language, is_temporary, is_system, if_exists, position=position)
 
     # DROP
 
     def drop(self) -> Statement:
         """DROP …."""
-        place = self.position()
+        position = self.position()
         self.expect("DROP")
         is_temporary = self.accept("TEMPORARY")
         is_system = is_temporary and self.accept("SYSTEM")
@@ -182,4 +182,4 @@ class ObjectGrammar(TableGrammar):
         if_exists = self.if_exists()
         path = (self.identifier(),) if kind == "catalog" else self.path()
         is_cascade = kind == "database" and self.accept_any("CASCADE", "RESTRICT") == "CASCADE"
-        return DropObject(kind, path, if_exists, is_temporary, is_system, is_cascade, position=place)
+        return DropObject(kind, path, if_exists, is_temporary, is_system, is_cascade, position=position)

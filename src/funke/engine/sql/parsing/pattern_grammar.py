@@ -14,7 +14,7 @@ class PatternGrammar(CallGrammar):
 
     def match_recognize(self, source: Relation) -> Pattern:
         """MATCH_RECOGNIZE (…), part by part."""
-        place = self.position()
+        position = self.position()
         self.expect("MATCH_RECOGNIZE", "(")
         partition_by, order_by = self.partition_by(), self.order_by()
         measures = self.separated(self._measure) if self.accept("MEASURES") else ()
@@ -39,17 +39,17 @@ class PatternGrammar(CallGrammar):
             definitions,
             subsets,
             within,
-            position=place,
+            position=position,
         )
 
     def _measure(self) -> Expression:
-        place = self.position()
+        position = self.position()
         word = self.accept_any("FINAL", "RUNNING")
         operand = self.expression()
         if word:
-            operand = Call(word.lower(), (operand,), position=place)
+            operand = Call(word.lower(), (operand,), position=position)
         self.expect("AS")
-        return Alias(operand, (self.identifier(),), position=place)
+        return Alias(operand, (self.identifier(),), position=position)
 
     def _rows_per_match(self) -> str:
         if self.accept("ONE"):
@@ -128,6 +128,6 @@ class PatternGrammar(CallGrammar):
         self.expect(",")
         most = str(self.whole_number()) if self.token.kind == "number" else ""
         if not least and not most:
-            self.refuse()
+            self.reject()
         self.expect("}")
         return f"{{{least},{most}}}"

@@ -31,13 +31,13 @@ class QueryGrammar(RelationGrammar):
 
     def query(self) -> Query:
         """A query with all that may follow it."""
-        place = self.position()
+        position = self.position()
         if not self.accept("WITH"):
             return self._ordered_query()
         if self.at("RECURSIVE"):
             raise UnsupportedFeatureError("WITH RECURSIVE")
         tables = self.separated(self._common_table)
-        return With(tables, self._ordered_query(), position=place)
+        return With(tables, self._ordered_query(), position=position)
 
     def _common_table(self) -> tuple[str, tuple[str, ...], Query]:
         name = self.identifier()
@@ -87,14 +87,14 @@ class QueryGrammar(RelationGrammar):
         return left
 
     def _term(self) -> Query:
-        place = self.position()
+        position = self.position()
         if self.at("SELECT"):
             return self._select()
         if self.accept("VALUES"):
             rows = self.separated(self._values_row)
-            return Values(rows, position=self.span(place))
+            return Values(rows, position=self.span(position))
         if self.accept("TABLE"):
-            return Select((Star(),), self.table_reference(), position=place)
+            return Select((Star(),), self.table_reference(), position=position)
         self.expect("(")
         query = self.query()
         self.expect(")")
@@ -108,14 +108,14 @@ class QueryGrammar(RelationGrammar):
     # SELECT
 
     def _select(self) -> Query:
-        place = self.position()
+        position = self.position()
         self.expect("SELECT")
         hints = self.hints()
         self.accept("STREAM")
         is_distinct = self.accept_any("DISTINCT", "ALL") == "DISTINCT"
         items = self.separated(self._item)
         if not self.accept("FROM"):
-            return Select(items, is_distinct=is_distinct, hints=hints, position=place)
+            return Select(items, is_distinct=is_distinct, hints=hints, position=position)
         source = self.relation()
         where = self.expression() if self.accept("WHERE") else None
         group_by = self._group_by() if self.accept("GROUP") else None
@@ -123,18 +123,18 @@ class QueryGrammar(RelationGrammar):
         windows = self.separated(self._window) if self.accept("WINDOW") else ()
         qualify = self.expression() if self.accept("QUALIFY") else None
         return Select(
-            items, source, where, group_by, having, qualify, is_distinct, windows, hints=hints, position=place
+            items, source, where, group_by, having, qualify, is_distinct, windows, hints=hints, position=position
         )
 
     def _item(self) -> Expression:
-        place = self.position()
+        position = self.position()
         if self.accept("*"):
-            return Star(position=place)
+            return Star(position=position)
         if self.at_identifier() and self._at_table_star():
-            return self._table_star(place)
+            return self._table_star(position)
         operand = self.expression()
         name = self.alias()
-        return operand if name is None else Alias(operand, (name,), position=self.span(place))
+        return operand if name is None else Alias(operand, (name,), position=self.span(position))
 
     def _at_table_star(self) -> bool:
         distance = 1
@@ -144,13 +144,13 @@ class QueryGrammar(RelationGrammar):
             distance += 2
         return False
 
-    def _table_star(self, place: Position) -> Star:
+    def _table_star(self, position: Position) -> Star:
         parts = [self.identifier()]
-        place = self.span(place)
+        position = self.span(position)
         while self.accept(".") and not self.accept("*"):
             parts.append(self.identifier())
-            place = self.span(place)
-        return Star(tuple(parts), position=place)
+            position = self.span(position)
+        return Star(tuple(parts), position=position)
 
     def _window(self) -> tuple[str, OverWindow]:
         name = self.identifier()
@@ -194,7 +194,7 @@ def _joined(parts: Iterable[Keys]) -> Keys:
 
 
 def _without_repetition(sets: list[Keys]) -> list[Keys]:
-    return [each for place, each in enumerate(sets) if each not in sets[:place]]
+    return [each for index, each in enumerate(sets) if each not in sets[:index]]
 
 
 def _with_order(query: Query, order: _Order) -> Query:

@@ -81,8 +81,8 @@ class RelationGrammar(PatternGrammar):
         )
 
     def _placed_name(self) -> tuple[str, Position]:
-        place = self.position()
-        return self.identifier(), self.span(place)
+        position = self.position()
+        return self.identifier(), self.span(position)
 
     # One table
 
@@ -97,22 +97,22 @@ class RelationGrammar(PatternGrammar):
         if name is None:
             return found
         placed = self.in_parentheses(self._placed_name) if self.at("(") else ()
-        self._refuse_same_names(placed)
+        self._reject_same_names(placed)
         columns = tuple(name for name, _ in placed)
-        place = placed[0][1].to(placed[-1][1].end or placed[-1][1]) if placed else None
+        position = placed[0][1].to(placed[-1][1].end or placed[-1][1]) if placed else None
         if isinstance(found, Join):
             self.fail_at(start, "Join expression encountered in illegal context")
         whole = self.span(start)
-        found = replace(found, alias=name, column_aliases=columns, aliases_position=place, whole_position=whole)
+        found = replace(found, alias=name, column_aliases=columns, aliases_position=position, whole_position=whole)
         return self._matched(found) if self.at("MATCH_RECOGNIZE") else found
 
     @staticmethod
-    def _refuse_same_names(placed: Sequence[tuple[str, Position]]) -> None:
+    def _reject_same_names(placed: Sequence[tuple[str, Position]]) -> None:
         names = [name for name, _ in placed]
-        for index, (name, place) in enumerate(placed):
+        for index, (name, position) in enumerate(placed):
             if name in names[:index]:
                 raise SqlValidationError(
-                    f"SQL validation failed. {place.place}: Duplicate name '{name}' in column alias list"
+                    f"SQL validation failed. {position.location}: Duplicate name '{name}' in column alias list"
                 )
 
     def _matched(self, source: Relation) -> Relation:
@@ -127,7 +127,7 @@ class RelationGrammar(PatternGrammar):
         return self.identifier() if self.at_identifier() else None
 
     def _bare_table(self) -> Relation:
-        place = self.position()
+        position = self.position()
         if self.accept("LATERAL"):
             return self._lateral()
         if self.at("TABLE"):
@@ -142,15 +142,15 @@ class RelationGrammar(PatternGrammar):
         if self.accept("FOR"):
             self.expect("SYSTEM_TIME", "AS", "OF")
             # What binds less than a sum may belong to the join's condition.
-            found = replace(found, as_of=self.expression(33), position=place)
+            found = replace(found, as_of=self.expression(33), position=position)
         return found
 
     def table_reference(self) -> TableRef:
         """A table by its path, with OPTIONS."""
-        place = self.position()
+        position = self.position()
         path = self.path()
-        place = self.span(place)
-        return TableRef(path, self.option_hints(), position=place)
+        position = self.span(position)
+        return TableRef(path, self.option_hints(), position=position)
 
     def _lateral(self) -> Relation:
         if self.at("TABLE"):
@@ -158,31 +158,31 @@ class RelationGrammar(PatternGrammar):
         if self.at("UNNEST"):
             return self._unnest()
         if self.at("("):
-            place = self.position()
+            position = self.position()
             self.advance()
             query = self.query()
             self.expect(")")
-            return Lateral(query, position=place)
+            return Lateral(query, position=position)
         if self.at("SNAPSHOT", "("):
             return self._called(is_lateral=True)
-        self.refuse()
+        self.reject()
 
     def _unnest(self) -> Relation:
-        place = self.position()
+        position = self.position()
         self.expect("UNNEST", "(")
         operand = self.expression()
         self.expect(")")
-        place = self.span(place)
-        return Unnest(operand, self.accept("WITH", "ORDINALITY"), position=place)
+        position = self.span(position)
+        return Unnest(operand, self.accept("WITH", "ORDINALITY"), position=position)
 
     def _in_parentheses(self) -> Relation:
         """`(SELECT …)`, or tables with parentheses around them."""
-        place = self.position()
+        position = self.position()
         self.expect("(")
         if self.at_query() and not self.at("TABLE", "("):
             query = self.query()
             self.expect(")")
-            return SubQuery(query, position=place)
+            return SubQuery(query, position=position)
         found = self.relation()
         if isinstance(found, TableRef):
             self.fail("Expected query or join", self.before())
@@ -199,7 +199,7 @@ class RelationGrammar(PatternGrammar):
         return found
 
     def _called(self, is_lateral: bool) -> Relation:
-        place = self.position()
+        position = self.position()
         call = self.call()
         if not isinstance(call, Call):
             self.fail("A table function is expected")
@@ -209,14 +209,16 @@ class RelationGrammar(PatternGrammar):
             return self._changelog_function(call)
         if call.name == "snapshot" and call.arguments:
             return self._snapshot_function(call, is_lateral)
-        return TableFunction(call, is_lateral, position=place)
+        return TableFunction(call, is_lateral, position=position)
 
     def _snapshot_function(self, call: Call, is_lateral: bool) -> Relation:
         arguments = self._arguments_by_name(call, _SNAPSHOT_ARGUMENTS)
         source = None if arguments is None or "input" not in arguments else self._source_of(arguments["input"])
         if arguments is None or source is None:
-            names, place = ", ".join(_SNAPSHOT_ARGUMENTS), call.position or self.position()
-            self.fail_at(place, f"SNAPSHOT at {place} needs ({names}): TABLE t, DESCRIPTOR(column), a time, intervals.")
+            names, position = ", ".join(_SNAPSHOT_ARGUMENTS), call.position or self.position()
+            self.fail_at(
+                position, f"SNAPSHOT at {position} needs ({names}): TABLE t, DESCRIPTOR(column), a time, intervals."
+            )
         on_time, completed, idle_timeout, ttl = (arguments.get(name) for name in _SNAPSHOT_ARGUMENTS[1:])
         return SnapshotFunction(
             source[0], on_time, completed, idle_timeout, ttl, source[1], is_lateral, position=call.position
@@ -226,12 +228,12 @@ class RelationGrammar(PatternGrammar):
         kind = WINDOW_KINDS[call.name]
         arguments = self._arguments_by_name(call, kind.arguments())
         if arguments is None:
-            self._refuse_window(call)
+            self._reject_window(call)
         table, column = arguments.pop("data", None), arguments.pop("timecol", None)
         offset = arguments.pop("offset", None)
         sizes = tuple(arguments[name] for name in kind.length_arguments if name in arguments)
         if table is None or column is None or len(sizes) < len(kind.length_arguments):
-            self._refuse_window(call)
+            self._reject_window(call)
         source, partition_by = self._window_source(call, table)
         return WindowFunction(
             kind,
@@ -253,7 +255,7 @@ class RelationGrammar(PatternGrammar):
         return dict(zip(given, call.arguments))
 
     def _window_source(self, call: Call, table: Expression) -> tuple[Relation, tuple[Expression, ...]]:
-        return self._source_of(table) or self._refuse_window(call)
+        return self._source_of(table) or self._reject_window(call)
 
     @staticmethod
     def _source_of(table: Expression) -> tuple[Relation, tuple[Expression, ...]] | None:
@@ -268,8 +270,10 @@ class RelationGrammar(PatternGrammar):
         arguments = self._arguments_by_name(call, _CHANGELOG_ARGUMENTS)
         source = None if arguments is None or "input" not in arguments else self._source_of(arguments["input"])
         if arguments is None or source is None:
-            names, place = ", ".join(_CHANGELOG_ARGUMENTS), call.position or self.position()
-            self.fail_at(place, f"{call.name.upper()} at {place} needs ({names}): TABLE t, DESCRIPTOR(column), MAP[…].")
+            names, position = ", ".join(_CHANGELOG_ARGUMENTS), call.position or self.position()
+            self.fail_at(
+                position, f"{call.name.upper()} at {position} needs ({names}): TABLE t, DESCRIPTOR(column), MAP[…]."
+            )
         return ChangelogFunction(
             call.name,  # type: ignore[arg-type]
             source[0],
@@ -284,21 +288,23 @@ class RelationGrammar(PatternGrammar):
             (name,) = column.arguments
             if isinstance(name, Name):
                 return name.parts[0]
-        self._refuse_window(call)
+        self._reject_window(call)
 
-    def _refuse_window(self, call: Call) -> NoReturn:
+    def _reject_window(self, call: Call) -> NoReturn:
         names = ", ".join(name.upper() for name in WINDOW_KINDS[call.name].arguments())
-        place = call.position or self.position()
-        self.fail_at(place, f"{call.name.upper()} at {place} needs ({names}): TABLE t, DESCRIPTOR(column), intervals.")
+        position = call.position or self.position()
+        self.fail_at(
+            position, f"{call.name.upper()} at {position} needs ({names}): TABLE t, DESCRIPTOR(column), intervals."
+        )
 
     # Hints
 
     def option_hints(self) -> tuple[tuple[str, str], ...]:
         """`/*+ OPTIONS('key' = 'value') */`, if it comes next."""
-        place = self.token
+        position = self.token
         hints = self.hints()
         if any(name != "OPTIONS" for name, _ in hints):
-            self.fail(f"The hint {hints[0][0]} cannot stand behind a table", place)
+            self.fail(f"The hint {hints[0][0]} cannot stand behind a table", position)
         return tuple(option for _, options in hints for option in options)
 
     def hints(self) -> Hints:

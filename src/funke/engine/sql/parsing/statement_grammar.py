@@ -90,22 +90,22 @@ class StatementGrammar(ObjectGrammar):
             raise UnsupportedFeatureError(f"{key} in SQL")
         if self.at_identifier():
             self.fail_at(self.position(), "Non-query expression encountered in illegal context")
-        return self._query_statement() if self.starts_query() else self.refuse_word()
+        return self._query_statement() if self.starts_query() else self.reject_word()
 
     def _query_statement(self) -> Statement:
-        place, first = self.position(), self.token
-        return QueryStatement(self.query(), position=place, written=self.since(first))
+        position, first = self.position(), self.token
+        return QueryStatement(self.query(), position=position, written=self.since(first))
 
     # INSERT
 
     def _insert(self) -> Insert:
-        place, first = self.position(), self.token
+        position, first = self.position(), self.token
         self.expect("INSERT")
         is_overwrite = self.expect_any("INTO", "OVERWRITE") == "OVERWRITE"
         path, options = self.path(), self.option_hints()
         partition = self.partition() if self.accept("PARTITION") else ()
         has_columns = self.at("(") and not self.starts_query()
-        columns, places = self._target_columns() if has_columns else ((), ())
+        columns, positions = self._target_columns() if has_columns else ((), ())
         query = self.query()
         on_conflict = None
         if self.accept("ON"):
@@ -120,30 +120,30 @@ class StatementGrammar(ObjectGrammar):
             is_overwrite,
             options,
             on_conflict,
-            column_places=places,
-            position=place,
+            column_positions=positions,
+            position=position,
             written=written,
         )
 
     def _target_columns(self) -> tuple[tuple[str, ...], tuple[Position, ...]]:
         found = self.in_parentheses(lambda: (self.identifier(), self.span(self.position(self.before()))))
-        return tuple(name for name, _ in found), tuple(place for _, place in found)
+        return tuple(name for name, _ in found), tuple(position for _, position in found)
 
     def _execute(self) -> Statement:
         """EXECUTE STATEMENT SET BEGIN … END, or EXECUTE before an INSERT or a query."""
         if self.ahead().key == "STATEMENT":
-            place = self.position()
+            position = self.position()
             self.advance()
-            return self._statement_set(place)
+            return self._statement_set(position)
         self.advance()
         if self.at("PLAN"):
-            place = self.position()
+            position = self.position()
             self.advance()
-            return ExecutePlan(self.string(), position=place)
+            return ExecutePlan(self.string(), position=position)
         return self._insert() if self.at("INSERT") else self._query_statement()
 
     def _compile(self) -> Statement:
-        place = self.position()
+        position = self.position()
         self.expect("COMPILE")
         is_executed = self.accept("AND", "EXECUTE")
         self.expect("PLAN")
@@ -151,18 +151,18 @@ class StatementGrammar(ObjectGrammar):
         # What is run is compiled only if there is no plan yet.
         ignores_existing = is_executed or self.accept("IF", "NOT", "EXISTS")
         self.expect("FOR")
-        inserts = self._statement_set(place).inserts if self.at("STATEMENT") else (self._insert(),)
-        return CompilePlan(file, inserts, ignores_existing, is_executed, position=place)
+        inserts = self._statement_set(position).inserts if self.at("STATEMENT") else (self._insert(),)
+        return CompilePlan(file, inserts, ignores_existing, is_executed, position=position)
 
-    def _statement_set(self, place: Position) -> StatementSet:
+    def _statement_set(self, position: Position) -> StatementSet:
         self.expect("STATEMENT", "SET", "BEGIN")
-        return StatementSet(self._inserts(), position=place)
+        return StatementSet(self._inserts(), position=position)
 
     def _begin(self) -> Statement:
         """BEGIN STATEMENT SET; … END."""
-        place = self.position()
+        position = self.position()
         self.expect("BEGIN", "STATEMENT", "SET", ";")
-        return StatementSet(self._inserts(), position=place)
+        return StatementSet(self._inserts(), position=position)
 
     def _inserts(self) -> tuple[Insert, ...]:
         inserts: list[Insert] = []
@@ -175,7 +175,7 @@ class StatementGrammar(ObjectGrammar):
     # EXPLAIN, DESCRIBE, SHOW
 
     def _explain(self) -> Statement:
-        place = self.position()
+        position = self.position()
         self.expect("EXPLAIN")
         details: tuple[str, ...] = ()
         if self.accept("PLAN"):
@@ -185,17 +185,17 @@ class StatementGrammar(ObjectGrammar):
             if len(set(details)) < len(details):
                 self.fail("Duplicate EXPLAIN DETAIL is not allowed.", self.before())
         if self.at("STATEMENT"):
-            return Explain(self._statement_set(self.position()), details, position=place)
+            return Explain(self._statement_set(self.position()), details, position=position)
         if self.at("EXECUTE"):
-            return Explain(self._execute(), details, position=place)
+            return Explain(self._execute(), details, position=position)
         statement = self._insert() if self.at("INSERT") else self._explained()
-        return Explain(statement, details, position=place)
+        return Explain(statement, details, position=position)
 
     def _explained(self) -> Statement:
         return self.create() if self.at("CREATE") else self._query_statement()
 
     def _describe(self) -> Statement:
-        place = self.position()
+        position = self.position()
         self.advance()
         if self.at("JOB") and self.ahead().kind == "string":
             self.advance()
@@ -204,7 +204,7 @@ class StatementGrammar(ObjectGrammar):
         if self.at_any("CATALOG", "DATABASE", "FUNCTION", "TABLE") and self.ahead().kind in ("word", "quoted"):
             kind = self.advance().key.lower()
         is_extended = self.accept("EXTENDED")
-        return Describe(self.path(), kind, is_extended, position=place)
+        return Describe(self.path(), kind, is_extended, position=position)
 
     def _stop(self) -> Statement:
         place = self.position()
@@ -214,7 +214,7 @@ class StatementGrammar(ObjectGrammar):
         return StopJob(job_id, has_savepoint, self.accept("WITH", "DRAIN"), position=place)
 
     def _show(self) -> Statement:
-        place = self.position()
+        position = self.position()
         self.expect("SHOW")
         what = self._shown()
         path: tuple[str, ...] = ()
@@ -227,7 +227,7 @@ class StatementGrammar(ObjectGrammar):
             path = self.path()
         partition = self.partition() if what == "partitions" and self.accept("PARTITION") else ()
         pattern, is_negated, ignores_case = self._like_pattern() if what in _SHOWN_LIKE else (None, False, False)
-        return Show(what, path, pattern, is_negated, ignores_case, partition, position=place)
+        return Show(what, path, pattern, is_negated, ignores_case, partition, position=position)
 
     def _shown(self) -> str:
         """What SHOW is to show, in lower case."""
@@ -240,8 +240,8 @@ class StatementGrammar(ObjectGrammar):
         # The word that no form goes on with.
         if self.at_any("CREATE", "CURRENT", "USER", "FULL"):
             self.advance()
-            self.refuse()
-        self.refuse_pair(self.before(), self.token)
+            self.reject()
+        self.reject_pair(self.before(), self.token)
 
     def _like_pattern(self) -> tuple[str | None, bool, bool]:
         is_negated = self.accept("NOT")
@@ -251,38 +251,38 @@ class StatementGrammar(ObjectGrammar):
     # USE, modules, SET
 
     def _use(self) -> Statement:
-        place = self.position()
+        position = self.position()
         self.expect("USE")
         if self.accept("CATALOG"):
-            return Use((self.identifier(),), True, position=place)
+            return Use((self.identifier(),), True, position=position)
         if self.accept("MODULES"):
-            return UseModules(self.separated(self.identifier), position=place)
-        return Use(self.behind(self.before(), self.path), position=place)
+            return UseModules(self.separated(self.identifier), position=position)
+        return Use(self.behind(self.before(), self.path), position=position)
 
     def _load(self) -> Statement:
-        place = self.position()
+        position = self.position()
         self.expect("LOAD", "MODULE")
         name = self.identifier()
-        return LoadModule(name, self.options() if self.accept("WITH") else (), position=place)
+        return LoadModule(name, self.options() if self.accept("WITH") else (), position=position)
 
     def _unload(self) -> Statement:
-        place = self.position()
+        position = self.position()
         self.expect("UNLOAD", "MODULE")
-        return UnloadModule(self.identifier(), position=place)
+        return UnloadModule(self.identifier(), position=position)
 
     def _set(self) -> Statement:
-        place = self.position()
+        position = self.position()
         self.expect("SET")
         if self.token.kind != "string":
-            return Set(position=place)
+            return Set(position=position)
         key = self.string()
         self.expect("=")
-        return Set(key, self.string(), position=place)
+        return Set(key, self.string(), position=position)
 
     def _reset(self) -> Statement:
-        place = self.position()
+        position = self.position()
         self.expect("RESET")
-        return Reset(self.string() if self.token.kind == "string" else None, position=place)
+        return Reset(self.string() if self.token.kind == "string" else None, position=position)
 
 
 _SHOWN = (

@@ -44,7 +44,7 @@ class TableGrammar(QueryGrammar):
     """Reads definitions of tables and changes of them."""
 
     def create_table(
-        self, place: Position, is_temporary: bool, mode: Literal["create", "replace", "create or replace"]
+        self, position: Position, is_temporary: bool, mode: Literal["create", "replace", "create or replace"]
     ) -> Statement:
         """What follows CREATE [TEMPORARY] TABLE."""
         if_not_exists = self.if_not_exists()
@@ -74,7 +74,7 @@ class TableGrammar(QueryGrammar):
             if_not_exists,
             mode,
             primary_key_name=schema.primary_key_name,
-            position=place,
+            position=position,
         )
 
     def _partitioned_by(self) -> tuple[str, ...]:
@@ -143,27 +143,27 @@ class TableGrammar(QueryGrammar):
             self.fail(_ENFORCED, token)
 
     def _column(self, schema: _Schema) -> None:
-        place = self.position()
+        position = self.position()
         name = self.identifier()
         if self.accept("AS"):
-            found = ColumnDefinition(name, expression=self.expression(), comment=self.comment(), position=place)
+            found = ColumnDefinition(name, expression=self.expression(), comment=self.comment(), position=position)
         elif self.at_any(",", ")"):
             # CREATE TABLE t (b, a) AS SELECT …
-            found = ColumnDefinition(name, position=place)
+            found = ColumnDefinition(name, position=position)
         else:
-            found = self._typed_column(schema, name, place)
-        schema.columns.append(self._with_place(found))
+            found = self._typed_column(schema, name, position)
+        schema.columns.append(self._with_position(found))
 
-    def _typed_column(self, schema: _Schema, name: str, place: Position) -> ColumnDefinition:
+    def _typed_column(self, schema: _Schema, name: str, position: Position) -> ColumnDefinition:
         if self.at("INTERVAL"):
             # A type of values, and of no column.
-            self.refuse_pair(self.token, self.ahead())
+            self.reject_pair(self.token, self.ahead())
         data_type = self.data_type()
         if self.accept("METADATA"):
             key = self.string() if self.accept("FROM") else None
             is_virtual = self.accept("VIRTUAL")
             return ColumnDefinition(
-                name, data_type, None, True, key, is_virtual, comment=self.comment(), position=place
+                name, data_type, None, True, key, is_virtual, comment=self.comment(), position=position
             )
         if self.at_any("CONSTRAINT", "PRIMARY", "UNIQUE"):
             key_name = self.identifier() if self.accept("CONSTRAINT") else ""
@@ -172,9 +172,9 @@ class TableGrammar(QueryGrammar):
             self._set_key(schema, (name,), key_name)
             if self.accept("NOT", "NULL"):
                 data_type = data_type.not_null()
-        return ColumnDefinition(name, data_type, comment=self.comment(), position=place)
+        return ColumnDefinition(name, data_type, comment=self.comment(), position=position)
 
-    def _with_place(self, column: ColumnDefinition) -> ColumnDefinition:
+    def _with_position(self, column: ColumnDefinition) -> ColumnDefinition:
         if self.accept("FIRST"):
             return replace(column, is_first=True)
         return replace(column, after=self.identifier()) if self.accept("AFTER") else column
@@ -189,7 +189,7 @@ class TableGrammar(QueryGrammar):
                 kind = "hash" if self.advance().key == "HASH" else "range"
             columns = self.names()
         elif not self.at("INTO"):
-            self.refuse()
+            self.reject()
         buckets = None
         if self.accept("INTO"):
             buckets = self.whole_number()
@@ -218,12 +218,12 @@ class TableGrammar(QueryGrammar):
 
     # ALTER TABLE
 
-    def alter_table(self, place: Position) -> Statement:
+    def alter_table(self, position: Position) -> Statement:
         """What follows ALTER TABLE."""
         if_exists = self.if_exists()
         path = self.path()
         change = self._change(path)
-        return replace(change, if_exists=if_exists, position=place)
+        return replace(change, if_exists=if_exists, position=position)
 
     def _change(self, path: tuple[str, ...]) -> AlterTable:
         word = self.expect_any("RENAME", "SET", "RESET", "ADD", "MODIFY", "DROP")

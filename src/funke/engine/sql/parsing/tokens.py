@@ -99,8 +99,8 @@ def _sqlglot_tokens(text: str) -> list[SqlglotToken]:
 
 
 def _start_of_unclosed(text: str) -> int:
-    """Where the string, name or comment begins that has no end: the last place up to which all is well."""
-    starts = [place for place, character in enumerate(text) if character in "'`/xX"]
+    """Where the string, name or comment begins that has no end: the last offset up to which the text is well-formed."""
+    starts = [index for index, character in enumerate(text) if character in "'`/xX"]
     for start in reversed(starts):
         try:
             _FlinkTokenizer().tokenize(text[:start])

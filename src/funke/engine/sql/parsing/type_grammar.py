@@ -80,7 +80,7 @@ class TypeGrammar(Cursor):
     def _bare_type(self) -> DataType:
         token = self.token
         if token.kind != "word":
-            self.refuse()
+            self.reject()
         if token.key in _UNSUPPORTED:
             raise UnsupportedFeatureError(f"the type {token.key}")
         if token.key in _PLAIN:
@@ -88,14 +88,14 @@ class TypeGrammar(Cursor):
             return _PLAIN[token.key]()
         read = _READERS.get(token.key)
         if read is None:
-            self._refuse_type()
+            self._reject_type()
         self.advance()
         return read(self)
 
-    def _refuse_type(self) -> NoReturn:
+    def _reject_type(self) -> NoReturn:
         """A name that no type has; a reserved word is none."""
         if not self.at_identifier():
-            self.refuse()
+            self.reject()
         token = self.advance()
         self.fail_to_mean(f"Unknown identifier '{token.text}'", token)
 
@@ -185,11 +185,11 @@ class TypeGrammar(Cursor):
                 fraction = self._fraction_digits(3, 9)
         units = IntervalUnits(first, last, digits, fraction)
         if not units.is_valid:
-            self.refuse(token)
+            self.reject(token)
         return units
 
     def _interval_unit(self) -> str:
-        unit = UNITS.get(self.token.key) or self.refuse()
+        unit = UNITS.get(self.token.key) or self.reject()
         self.advance()
         return unit
 

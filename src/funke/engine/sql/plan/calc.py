@@ -35,7 +35,7 @@ from funke.engine.types.logical.casts import is_injective_cast
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
-    from funke.engine.sql.meaning.column_texts import ColumnTexts
+    from funke.engine.sql.meaning.column_strings import ColumnStrings
 
 __all__ = ["Calc"]
 
@@ -106,12 +106,12 @@ class Calc(Calculation, PlanNode):
         calls = (call.call.function for each in (*self.expressions, self.condition) for call in calls_in(each))
         return f"{kind_text('Calc', calls)}(select=[{named}]{where})"
 
-    def column_text(self, texts: ColumnTexts, index: int) -> str:
-        return texts.expression_on(self.input, self.expressions[index])
+    def column_text(self, strings: ColumnStrings, index: int) -> str:
+        return strings.expression_on(self.input, self.expressions[index])
 
-    def row_conditions(self, texts: ColumnTexts) -> Iterator[str]:
+    def row_conditions(self, strings: ColumnStrings) -> Iterator[str]:
         if self.condition is not None:
-            yield texts.expression_on(self.input, self.condition)
+            yield strings.expression_on(self.input, self.condition)
 
     def create(self, task: TaskInfo) -> Operator:
         from funke.engine.sql.operators.calculate import CalculateOperator

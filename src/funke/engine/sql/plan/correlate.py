@@ -19,7 +19,7 @@ from funke.engine.sql.plan import (
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
-    from funke.engine.sql.meaning.column_texts import ColumnTexts
+    from funke.engine.sql.meaning.column_strings import ColumnStrings
 
 __all__ = ["REPEATED", "Correlate"]
 
@@ -58,14 +58,14 @@ class Correlate(Correlation, PlanNode):
         kind = "LEFT" if self.keeps_all else "INNER"
         return f"{name}(invocation=[{call}], correlate=[table({call})], select=[{fields}], joinType=[{kind}])"
 
-    def column_text(self, texts: ColumnTexts, index: int) -> str:
-        from funke.engine.sql.meaning.column_texts import user_function_text
+    def column_text(self, strings: ColumnStrings, index: int) -> str:
+        from funke.engine.sql.meaning.column_strings import user_function_text
 
         own = index - len(self.input.columns)
         if own < 0:
-            return texts.column(self.input, index)
+            return strings.column(self.input, index)
         name = "UNNEST" if self.function is None else user_function_text(self.function)
-        arguments = ", ".join(texts.expression_on(self.input, each) for each in self.arguments)
+        arguments = ", ".join(strings.expression_on(self.input, each) for each in self.arguments)
         return f"{name}({arguments}).{own}"
 
     def create(self, task: TaskInfo) -> Operator:

@@ -20,7 +20,7 @@ from funke.engine.sql.plan.watermarks import EVERY_WATERMARK, WatermarkStep
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
-    from funke.engine.sql.meaning.column_texts import ColumnTexts
+    from funke.engine.sql.meaning.column_strings import ColumnStrings
 
 __all__ = ["MatchRecognize"]
 
@@ -81,8 +81,8 @@ class MatchRecognize(Matches, PlanNode):
         if not node.columns:
             # A batch without columns has no rows.
             return replace(self, input=self.input), {index: index for index in range(len(self.columns))}
-        places = {keys + old: keys + new for new, old in enumerate(measures)}
-        return node, {**{key: key for key in range(keys)}, **places}
+        indexes = {keys + old: keys + new for new, old in enumerate(measures)}
+        return node, {**{key: key for key in range(keys)}, **indexes}
 
     def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
         # Runs are over by every watermark, which a match may wait for.
@@ -149,46 +149,46 @@ class MatchRecognize(Matches, PlanNode):
     def column_text(self, texts: ColumnTexts, index: int) -> str:
         keys = len(self.partition_by)
         if index < keys:
-            return texts.column(self.input, self.partition_by[index])
-        return f"{self.meaning_text(texts)} {self._measure_text(texts, self.measures[index - keys])}"
+            return strings.column(self.input, self.partition_by[index])
+        return f"{self.meaning_text(strings)} {self._measure_text(strings, self.measures[index - keys])}"
 
-    def _measure_text(self, texts: ColumnTexts, measure: Measure) -> str:
-        found = [self._lookup_meaning(texts, each) for each in measure.lookups]
-        return texts.expression(measure.expression, lambda place: found[place])
+    def _measure_text(self, strings: ColumnStrings, measure: Measure) -> str:
+        found = [self._lookup_meaning(strings, each) for each in measure.lookups]
+        return strings.expression(measure.expression, lambda index: found[index])
 
-    def _lookup_meaning(self, texts: ColumnTexts, lookup: Lookup) -> str:
+    def _lookup_meaning(self, strings: ColumnStrings, lookup: Lookup) -> str:
         if lookup.aggregate is not None:
             rows = "|".join(self.pattern.names[stage] for stage in lookup.stages) or "*"
-            return f"{rows}.{texts.call(self.input, lookup.aggregate)}"
-        return self._lookup_text(lookup, lambda index: texts.column(self.input, index))
+            return f"{rows}.{strings.call(self.input, lookup.aggregate)}"
+        return self._lookup_text(lookup, lambda index: strings.column(self.input, index))
 
-    def meaning_text(self, texts: ColumnTexts) -> str:
+    def meaning_text(self, strings: ColumnStrings) -> str:
         """What is a match."""
         conditions = []
         for each in self.definitions:
             if each.lookups is None:
-                text = texts.expression_on(self.input, each.condition)
+                text = strings.expression_on(self.input, each.condition)
             else:
-                found = [self._lookup_meaning(texts, lookup) for lookup in each.lookups]
-                text = texts.expression(each.condition, lambda place, found=found: found[place])  # type: ignore[misc]
+                found = [self._lookup_meaning(strings, lookup) for lookup in each.lookups]
+                text = strings.expression(each.condition, lambda index, found=found: found[index])  # type: ignore[misc]
             conditions.append(f"{self.pattern.names[each.stage]} AS {text}")
         within = f" WITHIN {self.pattern.within_ms} ms" if self.pattern.within_ms else ""
         return f"PATTERN ({_pattern_text(self.pattern.elements)}){within} DEFINE {', '.join(conditions) or 'nothing'}"
 
-    def state_meaning(self, texts: ColumnTexts) -> StateMeaning | None:
+    def state_meaning(self, strings: ColumnStrings) -> StateMeaning | None:
         """The partial matches of each key, whose rows have the columns that measures need, and rows that wait."""
         from funke.engine.sql.meaning.state_parts import key_fact
 
         facts = (
-            key_fact(texts, self.input, self.partition_by, "PARTITION BY"),
+            key_fact(strings, self.input, self.partition_by, "PARTITION BY"),
             (
                 "ORDER BY",
-                ", ".join(filter(None, (texts.time(self.input, self.time), texts.order(self.input, self.order)))),
+                ", ".join(filter(None, (strings.time(self.input, self.time), strings.order(self.input, self.order)))),
             ),
-            ("the pattern", self.meaning_text(texts)),
+            ("the pattern", self.meaning_text(strings)),
             ("AFTER MATCH", self._after_text()),
-            ("the columns of a match", texts.typed_columns(self.input, self.kept_columns())),
-            ("the rows that wait", texts.typed_columns(self.input, range(len(self.input.columns)))),
+            ("the columns of a match", strings.typed_columns(self.input, self.kept_columns())),
+            ("the rows that wait", strings.typed_columns(self.input, range(len(self.input.columns)))),
         )
         return StateMeaning("Match", facts)
 

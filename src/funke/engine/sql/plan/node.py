@@ -25,7 +25,7 @@ from funke.engine.sql.plan.watermarks import WatermarkStep
 if TYPE_CHECKING:
     from funke.engine.graph.state_meaning import StateMeaning
     from funke.engine.operators.operator import Operator, TaskInfo
-    from funke.engine.sql.meaning.column_texts import ColumnTexts
+    from funke.engine.sql.meaning.column_strings import ColumnStrings
     from funke.engine.sql.plan.state_growth import StateGrowth
 
 __all__ = [
@@ -186,16 +186,16 @@ class PlanNode(Relation, ABC):
         return (self,)
 
     @abstractmethod
-    def column_text(self, texts: ColumnTexts, index: int) -> str:
+    def column_text(self, strings: ColumnStrings, index: int) -> str:
         """What a column is computed of, down to the columns of tables; part of the meaning of state."""
 
-    def row_conditions(self, texts: ColumnTexts) -> Iterator[str]:
+    def row_conditions(self, strings: ColumnStrings) -> Iterator[str]:
         """The conditions that the rows of this node (not those of its inputs) have passed."""
         return iter(())
 
     # At run time
 
-    def state_meaning(self, texts: ColumnTexts) -> StateMeaning | None:
+    def state_meaning(self, strings: ColumnStrings) -> StateMeaning | None:
         """What its state means; None without state, or if only the progress of time is kept."""
         return None
 
@@ -230,8 +230,8 @@ class PassThrough(PlanNode):
     def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
         return wanted
 
-    def column_text(self, texts: ColumnTexts, index: int) -> str:
-        return texts.column(self.input, index)
+    def column_text(self, strings: ColumnStrings, index: int) -> str:
+        return strings.column(self.input, index)
 
 
 @dataclass(frozen=True)
@@ -244,7 +244,7 @@ class LocalPhase(PassThrough):
     def pruned(self, needed: frozenset[int]) -> Pruned:
         return self, same_columns(self)
 
-    def column_text(self, texts: ColumnTexts, index: int) -> str:
+    def column_text(self, strings: ColumnStrings, index: int) -> str:
         return self.columns[index].name
 
 
@@ -278,5 +278,5 @@ class DetachedInput(PlanNode):
     def title(self, style: ExplainStyle) -> str:
         return f"Input({field_names(self.columns)})"
 
-    def column_text(self, texts: ColumnTexts, index: int) -> str:
+    def column_text(self, strings: ColumnStrings, index: int) -> str:
         return self.columns[index].name

@@ -24,7 +24,7 @@ from funke.engine.sql.plan.changelogs.changelog_normalize import ChangelogNormal
 from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
-    from funke.engine.sql.meaning.column_texts import ColumnTexts
+    from funke.engine.sql.meaning.column_strings import ColumnStrings
 
 __all__ = ["TableScan"]
 
@@ -75,6 +75,6 @@ class TableScan(Scan, PlanNode):
         table = ", ".join(self.path) or "*anonymous*"
         return f"TableSourceScan(table=[[{table}]], fields=[{field_names(self.columns)}])"
 
-    def column_text(self, texts: ColumnTexts, index: int) -> str:
+    def column_text(self, strings: ColumnStrings, index: int) -> str:
         path = self.path[2:] if self.path[:2] == _DEFAULT_DATABASE else self.path
         return ".".join((*path, self.columns[index].name))

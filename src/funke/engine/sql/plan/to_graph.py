@@ -16,7 +16,7 @@ from funke.engine.graph.column_key import ColumnKey
 from funke.engine.graph.operations import ColumnOperator, CustomOperator
 from funke.engine.graph.partitioners import Global, Hash
 from funke.engine.sql.binding.relations import Column, Relation
-from funke.engine.sql.meaning.column_texts import ColumnTexts
+from funke.engine.sql.meaning.column_strings import ColumnStrings
 from funke.engine.sql.operators.batch_elements import unpack_batches
 from funke.engine.sql.plan import INSERTS, SINGLE, Distribution, PlanNode, as_node
 from funke.engine.sql.plan import Hash as HashKeys
@@ -70,11 +70,11 @@ def _operators(builder: GraphBuilder, node: PlanNode) -> StreamRef:
     *first, last = node.phases()
     for each in first:
         streams = [_operator(builder, each, streams, ColumnOperator(each.detached().create))]
-    meaning = node.state_meaning(ColumnTexts())
+    meaning = node.state_meaning(ColumnStrings())
     if meaning is not None:
         # Which rows have come, and from where.
         names = {source.uid or source.name for each in streams for source in builder.sources_of(each)}
-        rows = ColumnTexts().rows(*node.inputs)
+        rows = ColumnStrings().rows(*node.inputs)
         # State of the first version carries no number, as in earlier savepoints.
         version = (("version of the state", str(node.state_version)),) if node.state_version > 1 else ()
         facts = (*meaning.facts, *version)

@@ -19,7 +19,7 @@ from funke.engine.sql.plan import (
 from funke.engine.sql.plan.pruning import only
 
 if TYPE_CHECKING:
-    from funke.engine.sql.meaning.column_texts import ColumnTexts
+    from funke.engine.sql.meaning.column_strings import ColumnStrings
 
 __all__ = ["Union"]
 
@@ -49,8 +49,8 @@ class Union(UnionAll, PlanNode):
     def title(self, style: ExplainStyle) -> str:
         return f"Union(all=[true], union=[{field_names(self.columns)}])"
 
-    def column_text(self, texts: ColumnTexts, index: int) -> str:
+    def column_text(self, strings: ColumnStrings, index: int) -> str:
         # The same order for all columns, whatever order the inputs have.
-        whole = {texts.columns(each, range(len(each.columns))): texts.column(each, index) for each in self.inputs}
+        whole = {strings.columns(each, range(len(each.columns))): strings.column(each, index) for each in self.inputs}
         parts = [whole[each] for each in sorted(whole)]
         return parts[0] if len(set(parts)) == 1 else f"UNION({', '.join(parts)})"

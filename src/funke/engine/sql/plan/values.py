@@ -18,7 +18,7 @@ from funke.engine.sql.plan import (
 )
 
 if TYPE_CHECKING:
-    from funke.engine.sql.meaning.column_texts import ColumnTexts
+    from funke.engine.sql.meaning.column_strings import ColumnStrings
 
 __all__ = ["Values"]
 
@@ -46,5 +46,5 @@ class Values(Constants, PlanNode):
         more = ", …" if len(self.rows) > _MOST_ROWS else ""
         return f"Values(tuples=[[{rows}{more}]])"
 
-    def column_text(self, texts: ColumnTexts, index: int) -> str:
+    def column_text(self, strings: ColumnStrings, index: int) -> str:
         return f"VALUES.{index}"

@@ -24,7 +24,7 @@ from funke.engine.sql.plan.windows import WINDOW_COLUMNS, window_step, windows_t
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
-    from funke.engine.sql.meaning import ColumnTexts
+    from funke.engine.sql.meaning import ColumnStrings
 
 __all__ = ["SessionWindowTableFunction", "WindowTableFunction"]
 
@@ -68,13 +68,13 @@ class WindowTableFunction(WindowTable, PlanNode):
         windows = windows_text(time, self.windows, [inputs[index] for index in self.partition_by or ()])
         return f"WindowTableFunction(window=[{windows}])"
 
-    def column_text(self, texts: ColumnTexts, index: int) -> str:
+    def column_text(self, strings: ColumnStrings, index: int) -> str:
         number = index - len(self.input.columns)
         if number < 0:
-            return texts.column(self.input, index)
-        keys = texts.columns(self.input, self.partition_by or ())
+            return strings.column(self.input, index)
+        keys = strings.columns(self.input, self.partition_by or ())
         partition = f" PARTITION BY {keys}" if keys else ""
-        return f"{texts.windows(self.input, self.windows, self.time)}{partition}.{WINDOW_COLUMNS[number]}"
+        return f"{strings.windows(self.input, self.windows, self.time)}{partition}.{WINDOW_COLUMNS[number]}"
 
     def create(self, task: TaskInfo) -> Operator:
         from funke.engine.sql.operators.windows.window_table import WindowTableOperator
@@ -94,16 +94,16 @@ class SessionWindowTableFunction(WindowTableFunction):
     def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
         return finer(wanted, window_step(self.time, self.windows))
 
-    def state_meaning(self, texts: ColumnTexts) -> StateMeaning | None:
+    def state_meaning(self, strings: ColumnStrings) -> StateMeaning | None:
         from funke.engine.sql.meaning import COLUMNS, columns_of, input_facts, key_fact, window_fact
 
         source = self.input
         facts = (
-            key_fact(texts, source, self.partition_by or (), "PARTITION BY"),
-            window_fact(texts, source, self.windows, self.time, None),
-            *input_facts(texts, source),
+            key_fact(strings, source, self.partition_by or (), "PARTITION BY"),
+            window_fact(strings, source, self.windows, self.time, None),
+            *input_facts(strings, source),
         )
-        return StateMeaning("WindowTableFunction", facts, ((COLUMNS, columns_of(texts, source)),))
+        return StateMeaning("WindowTableFunction", facts, ((COLUMNS, columns_of(strings, source)),))
 
     def create(self, task: TaskInfo) -> Operator:
         from funke.engine.sql.operators.windows.session_windows.session_table import SessionTableOperator

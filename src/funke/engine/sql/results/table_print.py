@@ -50,7 +50,7 @@ class ResultColumns:
     types: tuple[DataType, ...]
     zone: datetime.tzinfo | None = None
 
-    def texts(self, row: Sequence[SqlValue] | Row, null_text: str) -> list[str]:
+    def strings(self, row: Sequence[SqlValue] | Row, null_text: str) -> list[str]:
         """Return the values of a row as texts."""
         return [
             null_text if value is None else value_text(value, data_type, self.zone)
@@ -73,15 +73,15 @@ def query_lines(columns: ResultColumns, rows: Iterable[Row], is_streaming: bool,
     widths = [_typed_width(name, data_type, max_width) for name, data_type in zip(columns.names, columns.types)]
     kinds = (_KIND_HEADER,) if is_streaming else ()
     widths = [*map(len, kinds), *widths]
-    texts = ([*((str(row.get_row_kind()),) if is_streaming else ()), *columns.texts(row, _NULL)] for row in rows)
-    return _framed([*kinds, *columns.names], widths, texts)
+    strings = ([*((str(row.get_row_kind()),) if is_streaming else ()), *columns.strings(row, _NULL)] for row in rows)
+    return _framed([*kinds, *columns.names], widths, strings)
 
 
 def listing_lines(columns: ResultColumns, rows: Iterable[Sequence[SqlValue]]) -> Iterator[str]:
     """Give the lines of what SHOW, DESCRIBE and their kin answer: widths follow from the values, NULL is empty."""
-    texts = [columns.texts(row, "") for row in rows]
-    widths = [max(map(display_width, column)) for column in zip(columns.names, *texts)]
-    return _framed(list(columns.names), widths, texts)
+    strings = [columns.strings(row, "") for row in rows]
+    widths = [max(map(display_width, column)) for column in zip(columns.names, *strings)]
+    return _framed(list(columns.names), widths, strings)
 
 
 def _framed(names: list[str], widths: list[int], rows: Iterable[list[str]]) -> Iterator[str]:
@@ -98,8 +98,8 @@ def _framed(names: list[str], widths: list[int], rows: Iterable[list[str]]) -> I
     yield f"{count} {'row' if count == 1 else 'rows'} in set"
 
 
-def _line(texts: Sequence[str], widths: Sequence[int]) -> str:
-    cells = (f" {right_aligned(cut(text, width), width)} |" for text, width in zip(texts, widths))
+def _line(strings: Sequence[str], widths: Sequence[int]) -> str:
+    cells = (f" {right_aligned(cut(text, width), width)} |" for text, width in zip(strings, widths))
     return "|" + "".join(cells)
 
 

@@ -47,7 +47,7 @@ def value_text(value: SqlValue, data_type: DataType, zone: datetime.tzinfo | Non
     """
     if value is None:
         return "NULL"
-    for cls, to_text in _TEXTS:
+    for cls, to_text in _STRINGS:
         if isinstance(data_type, cls):
             return to_text(value, data_type, zone)
     return str(value)
@@ -126,7 +126,7 @@ def _structured_text(value: SqlValue, data_type: Any, zone: datetime.tzinfo | No
 
 
 _Text = Callable[[Any, Any, "datetime.tzinfo | None"], str]
-_TEXTS: tuple[tuple[type[DataType] | tuple[type[DataType], ...], _Text], ...] = (
+_STRINGS: tuple[tuple[type[DataType] | tuple[type[DataType], ...], _Text], ...] = (
     (BooleanType, lambda value, *_: str(value).upper()),
     (DoubleType, lambda value, *_: double_text(value)),
     (FloatType, lambda value, *_: float_text(value)),

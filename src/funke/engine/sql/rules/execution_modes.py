@@ -15,7 +15,7 @@ from funke.engine.sql.rules.ranks import with_ranks
 from funke.engine.sql.rules.row_numbers import with_row_numbers
 from funke.engine.sql.rules.set_comparisons import with_set_comparisons
 from funke.engine.sql.rules.stream_orders import with_stream_orders
-from funke.engine.sql.rules.stream_refusals import refuse_changes
+from funke.engine.sql.rules.stream_rejections import reject_changes
 from funke.engine.sql.rules.temporal_joins import check_versions
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def _in_stream(relation: Relation, settings: Settings) -> Relation:
     ranked = with_row_numbers(with_ranks(relation), is_stream=True)
     changed = with_stream_orders(with_multi_joins(without_needless_joins(ranked), settings))
     check_versions(changed)
-    refuse_changes(changed)
+    reject_changes(changed)
     return changed
 
 

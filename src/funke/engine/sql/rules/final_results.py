@@ -12,7 +12,7 @@ from funke.engine.sql.plan.joins.batch_join import BatchJoin
 from funke.engine.sql.plan.joins.join import Join
 from funke.engine.sql.plan.ranks.deduplicate import Deduplicate
 from funke.engine.sql.plan.ranks.rank import Rank
-from funke.engine.sql.rules.stream_refusals import has_pandas
+from funke.engine.sql.rules.stream_rejections import has_pandas
 
 __all__ = ["with_final_ranks", "with_final_rows"]
 

@@ -44,13 +44,13 @@ def _is_needless(aggregation: Aggregation) -> bool:
 
 def _calculation(aggregation: Aggregation) -> Calculation:
     inputs = aggregation.input.columns
-    places = (*aggregation.keys, *(each.arguments[0] for each in aggregation.aggregates))
-    expressions = (_as_type(inputs[place], place, column.type) for place, column in zip(places, aggregation.columns))
+    indexes = (*aggregation.keys, *(each.arguments[0] for each in aggregation.aggregates))
+    expressions = (_as_type(inputs[index], index, column.type) for index, column in zip(indexes, aggregation.columns))
     return Calc(aggregation.columns, lower(aggregation.input), tuple(expressions))
 
 
-def _as_type(column: Column, place: int, wanted: DataType) -> BoundExpression:
-    same = BoundColumn(column.type, place, column.name, column.time)
+def _as_type(column: Column, index: int, wanted: DataType) -> BoundExpression:
+    same = BoundColumn(column.type, index, column.name, column.time)
     if column.type == wanted:
         return same
     call = bind(FUNCTIONS["cast"], [same.as_argument(), symbol_of(wanted).as_argument()])

@@ -57,7 +57,7 @@ def with_ranks(relation: Relation, is_stream: bool = True) -> Relation:
     while isinstance(whole.input, Calculation) and (pair := merged_pair(whole, whole.input)) is not None:
         whole = pair
     if is_stream:
-        _refuse_ranks(whole)
+        _reject_ranks(whole)
     numbered = _numbered(whole.input, is_stream)
     if numbered is None:
         return changed
@@ -82,13 +82,13 @@ def _numbered(relation: Relation, is_stream: bool) -> NumberedRows | None:
     return NumberedRows(relation.columns, relation.input, relation.partition_by, (SortKey(relation.time.column),))
 
 
-def _refuse_ranks(calculation: Calculation) -> None:
-    """Refuses conditions on numbers without a last one, and those on ranks."""
+def _reject_ranks(calculation: Calculation) -> None:
+    """Rejects conditions on numbers without a last one, and those on ranks."""
     relation = calculation.input
     if calculation.condition is None or not isinstance(relation, NumberedRows | SortedAggregation):
         return
-    for place, name in _ranks_of(relation):
-        bounds = [_bound(each, place) for each in conjuncts(calculation.condition)]
+    for index, name in _ranks_of(relation):
+        bounds = [_bound(each, index) for each in conjuncts(calculation.condition)]
         known = [each for several in bounds if several is not None for each in several]
         # Without an upper bound the state of a Top-N has no limit.
         if known and all(operator in (">", ">=") for operator, _ in known):
@@ -186,7 +186,7 @@ def _uncast(expression: BoundExpression) -> BoundExpression:
 
 
 def _filtered(relation: Relation, condition: BoundExpression) -> Calculation:
-    same = (BoundColumn(each.type, place, each.name, each.time) for place, each in enumerate(relation.columns))
+    same = (BoundColumn(each.type, index, each.name, each.time) for index, each in enumerate(relation.columns))
     return Calc(relation.columns, lower(relation), tuple(same), condition)
 
 

@@ -108,7 +108,7 @@ def _counted(
     """What a function makes of the marks of each row, those of the left and of the right side."""
     number = len(comparison.columns)
     call = bind_aggregate(function, [Argument(marks[0].type)], may_be_empty=False)
-    aggregates = tuple(BoundAggregate(call, (number + place,)) for place in range(len(marks)))
+    aggregates = tuple(BoundAggregate(call, (number + index,)) for index in range(len(marks)))
     sides = _sides(comparison, marks, values)
     return Aggregation((*comparison.columns, *results), sides, tuple(range(number)), aggregates)
 
@@ -136,7 +136,7 @@ def _type_of(value: object) -> DataType:
 
 
 def _same(columns: tuple[Column, ...], first: int = 0) -> tuple[BoundColumn, ...]:
-    return tuple(BoundColumn(each.type, first + place, each.name) for place, each in enumerate(columns))
+    return tuple(BoundColumn(each.type, first + index, each.name) for index, each in enumerate(columns))
 
 
 def _call(name: str, *arguments: BoundExpression) -> BoundExpression:

@@ -65,8 +65,8 @@ def _with_scans(relation: Relation, shared: dict[_Path, Scan]) -> Relation:
         return changed
     if scan.columns == relation.columns:
         return scan
-    places = {name: index for index, name in enumerate(_names(scan))}
-    chosen = (BoundColumn(each.type, places[each.name], each.name, each.time) for each in relation.columns)
+    indexes = {name: index for index, name in enumerate(_names(scan))}
+    chosen = (BoundColumn(each.type, indexes[each.name], each.name, each.time) for each in relation.columns)
     return Calc(relation.columns, as_node(scan), tuple(chosen))
 
 
@@ -94,11 +94,11 @@ def with_shared_watermarks(relation: Relation) -> Relation:
     # Equal inputs run once, so their batches are cut for the consumer that needs the most cuts.
     steps: list[tuple[AssignWatermarks, WatermarkStep | None]] = []
     for each in _assigners(relation):
-        place = next((index for index, (other, _) in enumerate(steps) if other == replace(each, step=None)), None)
-        if place is None:
+        position = next((index for index, (other, _) in enumerate(steps) if other == replace(each, step=None)), None)
+        if position is None:
             steps.append((replace(each, step=None), each.step))
         else:
-            steps[place] = steps[place][0], finer(steps[place][1], each.step)
+            steps[position] = steps[position][0], finer(steps[position][1], each.step)
     return _with_steps(relation, steps)
 
 

@@ -52,5 +52,5 @@ def _limited(source: Relation, keys: tuple[SortKey, ...], offset: int, limit: in
 
 def _filtered(calculation: Calculation) -> Calculation:
     columns = calculation.input.columns
-    same = (BoundColumn(each.type, place, each.name, each.time) for place, each in enumerate(columns))
+    same = (BoundColumn(each.type, index, each.name, each.time) for index, each in enumerate(columns))
     return Calc(columns, lower(calculation.input), tuple(same), calculation.condition)

@@ -1,4 +1,4 @@
-"""Refuses event-time temporal joins with tables that have no versions: those without a key, or without event time.
+"""Rejects event-time temporal joins with tables that have no versions: those without a key, or without event time.
 
 A table has the key that it declares, or the one that a query gives its rows: that of a deduplication.
 """
@@ -18,7 +18,7 @@ _NEEDED = "Event-Time Temporal Table Join requires both primary key and row time
 
 
 def check_versions(relation: Relation) -> None:
-    """Refuses joins whose keys do not say which version is meant."""
+    """Rejects joins whose keys do not say which version is meant."""
     for each in inputs_of(relation):
         check_versions(each)
     if isinstance(relation, TemporalJoin):

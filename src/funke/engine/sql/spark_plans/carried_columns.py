@@ -41,7 +41,7 @@ def is_key(data_type: DataType) -> bool:
 
 def carried_schema(columns: Sequence[Column]) -> pa.Schema:
     """The Arrow schema of columns on their way through Spark; names may occur several times in a table, not there."""
-    return pa.schema([pa.field(f"c{place}", carried_type(each.type)) for place, each in enumerate(columns)])
+    return pa.schema([pa.field(f"c{index}", carried_type(each.type)) for index, each in enumerate(columns)])
 
 
 def to_carried(data: Any, columns: Sequence[Column], schema: Any) -> pa.RecordBatch:

@@ -217,7 +217,7 @@ def _of_final_rows(final: FinalRows) -> Iterator[str]:
     if not isinstance(inner, (Aggregation, Rank)):
         yield f"{type(inner).__name__} has no form for Spark"
         return
-    yield from _keys_of(inner.input.columns[place] for place in inner.keys)
+    yield from _keys_of(inner.input.columns[index] for index in inner.keys)
     if isinstance(inner, Rank):
         if not inner.order:
             yield "rows are taken as they come"
@@ -242,17 +242,17 @@ def _of_windows(relation: WindowTable | WindowAggregation | OverAggregation) -> 
         keys = relation.partition_by
     else:
         keys = relation.keys if isinstance(relation, WindowAggregation) else relation.partition_by or ()
-    yield from _keys_of(relation.input.columns[place] for place in keys)
+    yield from _keys_of(relation.input.columns[index] for index in keys)
 
 
 def _of_partitions(relation: PartitionAggregation) -> Iterator[str]:
     columns = relation.input.columns
-    yield from _keys_of(columns[place] for place in relation.partition_by)
+    yield from _keys_of(columns[index] for index in relation.partition_by)
     yield from _of_order(columns, relation.order)
 
 
 def _of_join(join: BatchJoin) -> Iterator[str]:
-    return _keys_of(join.left.columns[place] for place in join.left_keys)
+    return _keys_of(join.left.columns[index] for index in join.left_keys)
 
 
 def _nothing(relation: Relation) -> Iterator[str]:

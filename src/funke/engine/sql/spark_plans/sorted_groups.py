@@ -70,7 +70,7 @@ class _SortedGroups:
     def __init__(self, spec: FoldGroups) -> None:
         self._spec = spec
         self._schema = schema_of(spec.columns)
-        self._keys = KeyColumns(spec.keys, [spec.inputs[place].type for place in spec.keys])
+        self._keys = KeyColumns(spec.keys, [spec.inputs[index].type for index in spec.keys])
         self._kernels = [group_kernel(each.call) for each in spec.aggregates]
         self._open: _Group | None = None
 
@@ -81,7 +81,7 @@ class _SortedGroups:
         starts: Array = np.append(0, np.flatnonzero(codes[1:] != codes[:-1]) + 1)
         segments = Segments(starts, len(codes))
         before = [kernel.create(len(starts)) for kernel in self._kernels]
-        columns = [data.column(place).take(pa.array(starts)) for place in self._spec.keys]
+        columns = [data.column(index).take(pa.array(starts)) for index in self._spec.keys]
         if self._open is not None and self._open.key == keys[0]:
             for fields, mine in zip(before, self._open.accumulators):
                 for field, value in zip(fields, mine):
@@ -112,15 +112,15 @@ class _SortedGroups:
         return ColumnBatch(pa.RecordBatch.from_arrays([*keys, *values], schema=self._schema))
 
     def _arguments(self, data: Any, segments: Segments) -> Iterator[AggregateRows]:
-        columns = {place: ArgumentColumn(data.column(place)) for place in self._used()}
+        columns = {index: ArgumentColumn(data.column(index)) for index in self._used()}
         for each in self._spec.aggregates:
             mask = None
             if each.condition is not None:
                 mask = np.asarray(data.column(each.condition).fill_null(False))
-            yield AggregateRows(segments, [columns.get(place, _WORD) for place in each.arguments], None, mask)
+            yield AggregateRows(segments, [columns.get(index, _WORD) for index in each.arguments], None, mask)
 
     def _used(self) -> set[int]:
-        return {place for each in self._spec.aggregates for place in each.arguments if place >= 0}
+        return {index for each in self._spec.aggregates for index in each.arguments if index >= 0}
 
 
 def _part(fields: Fields, start: int, end: int) -> Fields:

@@ -36,7 +36,7 @@ def has_twin(aggregate: BoundAggregate) -> bool:
 def twin(aggregate: BoundAggregate, columns: Sequence[SparkColumn]) -> SparkColumn:
     """The aggregate as Spark's; `columns` are those of the input."""
     call = aggregate.call
-    arguments = [columns[place] for place in aggregate.arguments] or [F.lit(1)]
+    arguments = [columns[index] for index in aggregate.arguments] or [F.lit(1)]
     if aggregate.condition is not None:
         # What is NULL does not count.
         arguments = [F.when(columns[aggregate.condition], each) for each in arguments]

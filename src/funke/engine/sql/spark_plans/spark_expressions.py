@@ -232,8 +232,8 @@ def _nullif(call: BoundCall, arguments: _Arguments) -> SparkColumn:
     return F.when(F.coalesce(is_equal, F.lit(False)), F.lit(None)).otherwise(_twin_at(arguments, 0))
 
 
-def _twin_at(arguments: _Arguments, place: int) -> SparkColumn:
-    return arguments.one_as(arguments.expressions[place], arguments.expressions[place].type)
+def _twin_at(arguments: _Arguments, index: int) -> SparkColumn:
+    return arguments.one_as(arguments.expressions[index], arguments.expressions[index].type)
 
 
 def _cast(call: BoundCall, arguments: _Arguments) -> SparkColumn:

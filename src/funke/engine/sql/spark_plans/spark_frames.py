@@ -127,11 +127,11 @@ class _Rows:
     def then(self, step: TaskStep, columns: tuple[Column, ...]) -> _Rows:
         return replace(self, steps=(*self.steps, step), columns=columns)
 
-    def at(self, place: int) -> SparkColumn:
-        return self.frame[f"c{place}"]
+    def at(self, index: int) -> SparkColumn:
+        return self.frame[f"c{index}"]
 
-    def all_at(self, places: Sequence[int]) -> list[SparkColumn]:
-        return [self.at(place) for place in places]
+    def all_at(self, indexes: Sequence[int]) -> list[SparkColumn]:
+        return [self.at(index) for index in indexes]
 
     def all_columns(self) -> list[SparkColumn]:
         return self.all_at(range(len(self.columns)))
@@ -161,8 +161,8 @@ class _Frames:
         wanted = from_arrow_schema(schema, prefer_timestamp_ntz=is_timestamp_ntz_preferred())
         if not rows.steps:
             made = [
-                written_output(rows.at(place), each.type, field.dataType)
-                for place, (each, field) in enumerate(zip(rows.columns, wanted))
+                written_output(rows.at(index), each.type, field.dataType)
+                for index, (each, field) in enumerate(zip(rows.columns, wanted))
             ]
             plain = [column.alias(name) for column, name in zip(made, schema.names) if column is not None]
             if len(plain) == len(made):
@@ -175,7 +175,7 @@ class _Frames:
     # Where rows come from
 
     def _read(self, step: TaskStep, tasks: int, columns: tuple[Column, ...]) -> _Rows:
-        """Each task gets its number as a row: Spark may run several of them in one place."""
+        """Each task gets its number as a row: Spark may run several of them in one process."""
         numbers = self._spark.range(0, tasks, 1, tasks).withColumnRenamed("id", "c0")
         return _Rows(numbers, _NUMBER, columns, (step,))
 
@@ -204,12 +204,12 @@ class _Frames:
     def _spark_table(self, scan: TableScan, table: SparkTableSource) -> _Rows:
         """What Spark reads: without a detour if Spark itself can give it the types of the table."""
         frame = table.load(self._spark)
-        frame = frame.toDF(*(f"c{place}" for place in range(len(frame.columns))))
+        frame = frame.toDF(*(f"c{index}" for index in range(len(frame.columns))))
         made = [
             carried_input(frame[field.name], field.dataType, each.type)
             for field, each in zip(frame.schema, scan.columns)
         ]
-        carried = [column.alias(f"c{place}") for place, column in enumerate(made) if column is not None]
+        carried = [column.alias(f"c{index}") for index, column in enumerate(made) if column is not None]
         if len(carried) == len(made):
             return _Rows.plain(frame.select(*carried), scan.columns)
         return _Rows(frame, None, scan.columns, (TypedColumns(scan.columns),))
@@ -322,7 +322,7 @@ class _Frames:
         for name, side in [each for each in join.hints if each[0] in _JOIN_HINTS][:1]:
             left, right = _hinted(left, name, side == "LEFT"), _hinted(right, name, side == "RIGHT")
         # Sides may be of the same table: names of their own keep their columns apart.
-        names = [f"c{place}" for place in range(width, width + len(right.columns))]
+        names = [f"c{position}" for position in range(width, width + len(right.columns))]
         other = right.frame.toDF(*names)
         columns = [*left.all_columns(), *(other[name] for name in names)]
         pairs = [(columns[one], columns[width + its]) for one, its in zip(join.left_keys, join.right_keys)]
@@ -344,7 +344,7 @@ class _Frames:
         return rows.then(OperatorStep(rest.create), join.columns)
 
     def _joined_by_operator(self, join: BatchJoin, left: _Rows, right: _Rows) -> _Rows:
-        keys = tuple(left.columns[place] for place in join.left_keys)
+        keys = tuple(left.columns[index] for index in join.left_keys)
         columns = (
             *(replace(each, type=each.type.nullable()) for each in (*keys, *left.columns, *right.columns)),
             *_NUMBER,
@@ -358,8 +358,8 @@ class _Frames:
         both = replace(one, frame=one.frame.union(other.frame))
         by = both.all_at(range(len(keys)))
         apart = both.frame.repartition(*by) if by else both.frame.repartition(1)
-        places = tuple(range(firsts[0], firsts[1])), tuple(range(firsts[1], len(columns) - 1))
-        return replace(both, frame=apart).then(JoinSides(join.detached().create, places), join.columns)
+        indexes = tuple(range(firsts[0], firsts[1])), tuple(range(firsts[1], len(columns) - 1))
+        return replace(both, frame=apart).then(JoinSides(join.detached().create, indexes), join.columns)
 
     def over(self, over: OverAggregate) -> _Rows:
         rows = self.of(over.input)
@@ -403,7 +403,7 @@ class _Frames:
 
     def window_aggregation(self, aggregation: WindowAggregate) -> _Rows:
         rows, windows = self._rows(aggregation.input), aggregation.windows
-        places = aggregation.window_columns
+        indexes = aggregation.window_columns
         if isinstance(windows, SessionWindows):
             rows = self._sessions(rows, aggregation.keys, windows.gap_ms, aggregation)
         elif windows is not None:
@@ -412,15 +412,15 @@ class _Frames:
             source = DetachedInput(rows.columns, INSERTS, NO_KEYS)
             table = WindowTableFunction(columns, source, windows, aggregation.time)
             rows = rows.then(OperatorStep(table.create), columns)
-        if places is None:
-            places = (len(rows.columns) - 3, len(rows.columns) - 2)
+        if indexes is None:
+            indexes = (len(rows.columns) - 3, len(rows.columns) - 2)
         keys, values = len(aggregation.keys), len(aggregation.aggregates)
         grouped_columns = (
             *aggregation.columns[:keys],
-            *(rows.columns[place] for place in places),
+            *(rows.columns[index] for index in indexes),
             *aggregation.columns[keys : keys + values],
         )
-        grouped = self._grouped(rows, (*aggregation.keys, *places), aggregation.aggregates, grouped_columns)
+        grouped = self._grouped(rows, (*aggregation.keys, *indexes), aggregation.aggregates, grouped_columns)
         kept = (*range(keys), *range(keys + 2, keys + 2 + values))
         times = WindowColumns(aggregation.columns, kept, keys, keys + 1, aggregation.time)
         return grouped.then(times, aggregation.columns)
@@ -451,8 +451,8 @@ def _limited(frame: DataFrame, offset: int, limit: int | None) -> DataFrame:
 
 def _by_spark(rows: _Rows, keys: tuple[int, ...], aggregates: tuple[BoundAggregate, ...]) -> DataFrame:
     inputs = rows.all_columns()
-    by = [rows.at(key).alias(f"c{place}") for place, key in enumerate(keys)]
-    values = [twin(each, inputs).alias(f"c{place}") for place, each in enumerate(aggregates, len(keys))]
+    by = [rows.at(key).alias(f"c{index}") for index, key in enumerate(keys)]
+    values = [twin(each, inputs).alias(f"c{index}") for index, each in enumerate(aggregates, len(keys))]
     if not values:
         return rows.frame.select(*by).distinct()
     return rows.frame.groupBy(*by).agg(*values)

@@ -16,7 +16,7 @@ from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.stream_types import row_type_of
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.columns.edge_forms import EdgeForms
-from funke.engine.types.operator_place import OperatorPlace
+from funke.engine.types.operator_location import OperatorLocation
 
 __all__ = [
     "InTimeOrder",
@@ -150,15 +150,15 @@ class JoinSides:
 
     make: Callable[[TaskInfo], Operator]
     # The columns of each side among those that come.
-    places: tuple[tuple[int, ...], tuple[int, ...]]
+    indexes: tuple[tuple[int, ...], tuple[int, ...]]
 
     def run(self, batches: Batches, task: TaskInfo) -> Batches:
         running = _Running(self.make, task)
         try:
             for batch in batches:
                 sides = batch.data.column(batch.data.num_columns - 1)
-                for side, places in enumerate(self.places):
-                    rows = batch.data.filter(pc.equal(sides, side)).select(list(places))
+                for side, indexes in enumerate(self.indexes):
+                    rows = batch.data.filter(pc.equal(sides, side)).select(list(indexes))
                     if rows.num_rows:
                         yield from running.take(ColumnBatch(rows), side)
             yield from running.advance(MAX_WATERMARK)
@@ -172,7 +172,7 @@ class _Running:
     def __init__(self, make: Callable[[TaskInfo], Operator], task: TaskInfo) -> None:
         self._sent = _Sent()
         output = Output()
-        output.connect(self._sent, OperatorPlace(task.task_name))
+        output.connect(self._sent, OperatorLocation(task.task_name))
         self.operator = make(task)
         self.operator.setup(OperatorContext(task, task.task_name, task.task_name, output))
         self.operator.open()

@@ -43,7 +43,7 @@ class LocalTimes:
 class WindowColumns:
     """Puts window_start, window_end and window_time behind some columns.
 
-    `start` and `end` are the places of the local times that windows begin and end at.
+    `start` and `end` are the indexes of the columns with the local times of the windows.
     """
 
     columns: tuple[Column, ...]
@@ -55,8 +55,8 @@ class WindowColumns:
     def run(self, batches: Iterator[ColumnBatch], task: TaskInfo) -> Iterator[ColumnBatch]:
         results, local = WindowResults(self.columns, False), LocalTime(self.time.zone)
         for batch in batches:
-            starts, ends = (_milliseconds(batch.data.column(place)) for place in (self.start, self.end))
-            kept = [batch.data.column(place) for place in self.kept]
+            starts, ends = (_milliseconds(batch.data.column(index)) for index in (self.start, self.end))
+            kept = [batch.data.column(index) for index in self.kept]
             yield results.batch(kept, starts, ends, local.to_instants(ends - 1))
 
 

@@ -67,7 +67,7 @@ class BackendColumns(KeyedColumns):
         entries = to_entries(columns, times)
         if kept is not None:
             entries = [each if keeps else ABSENT for each, keeps in zip(entries, kept.tolist())]
-        fetched.places.put_all(fetched.keys, entries)
+        fetched.indexes.put_all(fetched.keys, entries)
 
     def entries(self, namespace: Hashable) -> tuple[list[Any], Columns]:
         found = dict(self._table(namespace).items())

@@ -1,4 +1,4 @@
-"""Keyed columns in the memory of the slot: a dict from key to number, and arrays in which the number is the place."""
+"""Keyed columns in the memory of the slot: a dict from key to number, and arrays in which the number is the index."""
 
 from __future__ import annotations
 
@@ -38,28 +38,28 @@ class HeapColumns(KeyedColumns):
         self._next_sweep_ms = now_ms() + layout.ttl_ms
 
     def fetch(self, keys: Keys, namespace: Hashable = None) -> Fetched:
-        places = self._index(namespace).find(keys)
-        is_known = places >= 0
+        positions = self._index(namespace).find(keys)
+        is_known = positions >= 0
         if self._layout.ttl_ms:
-            is_known &= self._last_use[places] > self._now_ms() - self._layout.ttl_ms if self._size else False
+            is_known &= self._last_use[positions] > self._now_ms() - self._layout.ttl_ms if self._size else False
         if is_known.all():
-            return Fetched(keys, tuple(column[places] for column in self._columns), is_known, namespace, places)
+            return Fetched(keys, tuple(column[positions] for column in self._columns), is_known, namespace, positions)
         created = self._layout.create(len(keys))
         for mine, column in zip(created, self._columns):
-            mine[is_known] = column[places[is_known]]
-        return Fetched(keys, created, is_known, namespace, places)
+            mine[is_known] = column[positions[is_known]]
+        return Fetched(keys, created, is_known, namespace, positions)
 
     def store(self, fetched: Fetched, columns: Columns, kept: Array | None = None) -> None:
-        keys, places = fetched.keys, fetched.places
+        keys, positions = fetched.keys, fetched.indexes
         if kept is not None and not kept.all():
-            self._remove(keys, places, ~kept, fetched.namespace)
+            self._remove(keys, positions, ~kept, fetched.namespace)
             rows = np.flatnonzero(kept)
             keys = chosen_keys(keys, rows)
-            places, columns = places[rows], tuple(column[rows] for column in columns)
-        places = self._placed(keys, places, fetched.namespace)
+            positions, columns = positions[rows], tuple(column[rows] for column in columns)
+        positions = self._placed(keys, positions, fetched.namespace)
         for mine, column in zip(self._columns, columns):
-            mine[places] = column
-        self._last_use[places] = self._now_ms()
+            mine[positions] = column
+        self._last_use[positions] = self._now_ms()
 
     def _index(self, namespace: Hashable) -> KeyIndex:
         found = self._numbers.get(namespace)
@@ -67,18 +67,18 @@ class HeapColumns(KeyedColumns):
             found = self._numbers[namespace] = KeyIndex()
         return found
 
-    def _placed(self, keys: Keys, places: Array, namespace: Hashable) -> Array:
-        """Gives places to keys that have none."""
-        missing = np.flatnonzero(places < 0)
+    def _placed(self, keys: Keys, positions: Array, namespace: Hashable) -> Array:
+        """Gives positions to keys that have none."""
+        missing = np.flatnonzero(positions < 0)
         if not len(missing):
-            return places
+            return positions
         reused = [self._free.pop() for _ in range(min(len(missing), len(self._free)))]
         fresh = len(missing) - len(reused)
         numbers = np.array([*reused, *range(self._size, self._size + fresh)], np.int64)
         self._size += fresh
         self._reserve()
         self._index(namespace).add(chosen_keys(keys, missing), numbers)
-        placed = places.copy()
+        placed = positions.copy()
         placed[missing] = numbers
         return placed
 
@@ -86,25 +86,25 @@ class HeapColumns(KeyedColumns):
         capacity = len(self._last_use)
         if self._size > capacity:
             more = max(_FIRST_CAPACITY, self._size * 2) - capacity
-            # What stands in free places is never seen, so that no objects are made for them.
+            # Values at free positions are never read, so that no objects are made for them.
             self._columns = [np.concatenate([column, np.empty(more, column.dtype)]) for column in self._columns]
             self._last_use = np.concatenate([self._last_use, np.zeros(more, np.int64)])
 
-    def _remove(self, keys: Keys, places: Array, chosen: Array, namespace: Hashable) -> None:
-        rows = np.flatnonzero(chosen & (places >= 0))
+    def _remove(self, keys: Keys, positions: Array, chosen: Array, namespace: Hashable) -> None:
+        rows = np.flatnonzero(chosen & (positions >= 0))
         if len(rows):
             self._index(namespace).remove(chosen_keys(keys, rows))
-            self._release(places[rows])
+            self._release(positions[rows])
 
-    def _release(self, places: Array) -> None:
-        self._free.extend(places.tolist())
+    def _release(self, positions: Array) -> None:
+        self._free.extend(positions.tolist())
         for column in self._columns:
             if column.dtype == object:
-                column[places] = None
+                column[positions] = None
 
     def entries(self, namespace: Hashable) -> tuple[list[Any], Columns]:
-        keys, places = self._index(namespace).entries()
-        return keys, tuple(column[places] for column in self._columns)
+        keys, positions = self._index(namespace).entries()
+        return keys, tuple(column[positions] for column in self._columns)
 
     def drop(self, namespace: Hashable) -> None:
         found = self._numbers.pop(namespace, None)
@@ -116,8 +116,8 @@ class HeapColumns(KeyedColumns):
         if ttl_ms and now >= self._next_sweep_ms:
             self._next_sweep_ms = now + ttl_ms
             for namespace, index in self._numbers.items():
-                keys, places = index.entries()
-                self._remove(keys, places, self._last_use[places] <= now - ttl_ms, namespace)
+                keys, positions = index.entries()
+                self._remove(keys, positions, self._last_use[positions] <= now - ttl_ms, namespace)
 
     def snapshot_parts(self) -> Iterator[tuple[int, GroupPart]]:
         return chunks_of(self._tables(), self._key_groups)
@@ -125,10 +125,10 @@ class HeapColumns(KeyedColumns):
     def _tables(self) -> Iterator[tuple[TableId, Iterable[tuple[Any, Any]]]]:
         layout = self._layout
         for namespace in self._numbers:
-            keys, places = self._numbers[namespace].entries()
+            keys, positions = self._numbers[namespace].entries()
             if keys:
-                columns = tuple(column[places] for column in self._columns)
-                times = self._last_use[places].tolist() if layout.ttl_ms else None
+                columns = tuple(column[positions] for column in self._columns)
+                times = self._last_use[positions].tolist() if layout.ttl_ms else None
                 entries: Iterable[tuple[Any, Any]] = zip(keys, to_entries(columns, times))
                 if times is not None:
                     oldest = self._now_ms() - layout.ttl_ms
@@ -145,10 +145,10 @@ class HeapColumns(KeyedColumns):
                 times = [entry[1] for entry in stored] if table_id.has_ttl else [now] * len(stored)
                 values = [entry[0] for entry in stored] if table_id.has_ttl else stored
                 keys = list(table)
-                places = self._placed(keys, np.full(len(keys), -1), table_id.namespace)
+                positions = self._placed(keys, np.full(len(keys), -1), table_id.namespace)
                 for mine, column in zip(self._columns, from_entries(values, self._layout)):
-                    mine[places] = column
-                self._last_use[places] = times
+                    mine[positions] = column
+                self._last_use[positions] = times
 
     def restore_native(self, folders: Sequence[str], groups: Container[int]) -> None:
         raise StateError("state in memory cannot read files of another state backend; start from a savepoint")

@@ -37,7 +37,7 @@ class KeptLookups:
     def _clear(self) -> None:
         left, right = self._schemas
         self._left, self._right = GrowingColumns(left), GrowingColumns(right)
-        # By key: its rows, each with the places of what was found, and when it came.
+        # By key: its rows, each with the indexes of the rows found, and when it came.
         self._rows: dict[bytes, list[tuple[int, Any, int]]] = {}
         self._live = 0
 
@@ -59,7 +59,7 @@ class KeptLookups:
     def take_back(self, data: pa.RecordBatch, now_ms: int) -> tuple[Array, list[pa.Array]]:
         """Forgets rows: for each how many were found, -1 if it is not known, and the columns of all of them."""
         counts: Array = np.full(data.num_rows, -1, np.int64)
-        places: list[Array] = [np.empty(0, np.int64)]
+        indexes: list[Array] = [np.empty(0, np.int64)]
         for index, key in enumerate(self._keys_of(data)):
             entries = self._rows.get(key)
             if not entries:
@@ -68,10 +68,10 @@ class KeptLookups:
             self._live -= 1
             if not self._ttl_ms or came_ms > now_ms - self._ttl_ms:
                 counts[index] = len(own)
-                places.append(own)
+                indexes.append(own)
             if not entries:
                 del self._rows[key]
-        return counts, self._right.take(np.concatenate(places))
+        return counts, self._right.take(np.concatenate(indexes))
 
     def _keys_of(self, data: pa.RecordBatch) -> list[bytes]:
         keys: list[bytes] = row_bytes([data.column(each) for each in self._keys]).to_pylist()
@@ -91,10 +91,10 @@ class KeptLookups:
             entries = [each for each in entries if each[2] > now_ms - self._ttl_ms]
         entries.sort(key=lambda each: each[0])
         left, right, is_found = [], [], []
-        for row, places, _ in entries:
-            left.append(np.full(max(len(places), 1), row))
-            right.append(places if len(places) else _NONE)
-            is_found.append(np.full(max(len(places), 1), bool(len(places))))
+        for row, indexes, _ in entries:
+            left.append(np.full(max(len(indexes), 1), row))
+            right.append(indexes if len(indexes) else _NONE)
+            is_found.append(np.full(max(len(indexes), 1), bool(len(indexes))))
         rows = np.concatenate([_NOTHING, *left])
         columns = [
             *self._left.take(rows),
@@ -102,7 +102,7 @@ class KeptLookups:
             pa.array(rows, pa.int64()),
             pa.array(np.concatenate([_NOTHING.astype(bool), *is_found]), pa.bool_()),
         ]
-        times = np.array([came_ms for _, places, came_ms in entries for _ in range(max(len(places), 1))], np.int64)
+        times = np.array([came_ms for _, indexes, came_ms in entries for _ in range(max(len(indexes), 1))], np.int64)
         return pa.RecordBatch.from_arrays(columns, schema=self.schema), times
 
     def put(self, data: pa.RecordBatch, times: Array) -> None:

@@ -26,19 +26,19 @@ class TextKeys(Sequence[str]):
 
     def __init__(self, column: pa.Array) -> None:
         self.column = column
-        self._texts: list[str] | None = None
+        self._strings: list[str] | None = None
 
     def tolist(self) -> list[str]:
         """All keys."""
-        if self._texts is None:
-            self._texts = self.column.to_pylist()
-        return self._texts
+        if self._strings is None:
+            self._strings = self.column.to_pylist()
+        return self._strings
 
     def __len__(self) -> int:
         return len(self.column)
 
-    def __getitem__(self, place: Any) -> Any:
-        return self.tolist()[place]
+    def __getitem__(self, index: Any) -> Any:
+        return self.tolist()[index]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.tolist())
@@ -59,7 +59,7 @@ class KeyIndex:
     def __init__(self) -> None:
         self._integers = IntegerIndex()
         # Until its kernels are compiled, texts are among the others.
-        self._texts: BytesIndex | None = None
+        self._strings: BytesIndex | None = None
         self._others: dict[Any, int] = {}
 
     def find(self, keys: Keys) -> Array:
@@ -67,16 +67,16 @@ class KeyIndex:
         if isinstance(keys, np.ndarray):
             return self._integers.find(keys)
         if isinstance(keys, TextKeys):
-            texts = self._text_index(len(keys))
-            if texts is not None:
-                return texts.find(ByteKeys.of_column(keys.column))
+            strings = self._text_index(len(keys))
+            if strings is not None:
+                return strings.find(ByteKeys.of_column(keys.column))
             return np.fromiter(map(self._others.get, keys, repeat(-1)), np.int64, len(keys))
         numbers = np.fromiter(map(self._others.get, keys, repeat(-1)), np.int64, len(keys))
-        integers, texts_there = self._divided(keys)
+        integers, strings_there = self._divided(keys)
         if len(integers):
             numbers[integers] = self._integers.find(_integers(keys, integers))
-        if self._texts is not None and len(texts_there):
-            numbers[texts_there] = self._texts.find(_texts(keys, texts_there))
+        if self._strings is not None and len(strings_there):
+            numbers[strings_there] = self._strings.find(_strings(keys, strings_there))
         return numbers
 
     def add(self, keys: Keys, numbers: Array) -> None:
@@ -85,17 +85,17 @@ class KeyIndex:
             self._integers.add(keys, numbers)
             return
         if isinstance(keys, TextKeys):
-            if self._texts is not None:
-                self._texts.add(ByteKeys.of_column(keys.column), numbers)
+            if self._strings is not None:
+                self._strings.add(ByteKeys.of_column(keys.column), numbers)
             else:
                 self._others.update(zip(keys, numbers.tolist()))
             return
-        integers, texts = self._divided(keys)
+        integers, strings = self._divided(keys)
         if len(integers):
             self._integers.add(_integers(keys, integers), numbers[integers])
-        if self._texts is not None and len(texts):
-            self._texts.add(_texts(keys, texts), numbers[texts])
-        others = self._others_in(keys, integers, texts)
+        if self._strings is not None and len(strings):
+            self._strings.add(_strings(keys, strings), numbers[strings])
+        others = self._others_in(keys, integers, strings)
         self._others.update((keys[row], int(numbers[row])) for row in others)
 
     def remove(self, keys: Keys) -> None:
@@ -103,15 +103,15 @@ class KeyIndex:
         if isinstance(keys, np.ndarray):
             self._integers.remove(keys)
             return
-        if isinstance(keys, TextKeys) and self._texts is not None:
-            self._texts.remove(ByteKeys.of_column(keys.column))
+        if isinstance(keys, TextKeys) and self._strings is not None:
+            self._strings.remove(ByteKeys.of_column(keys.column))
             return
-        integers, texts = self._divided(keys)
+        integers, strings = self._divided(keys)
         if len(integers):
             self._integers.remove(_integers(keys, integers))
-        if self._texts is not None and len(texts):
-            self._texts.remove(_texts(keys, texts))
-        for row in self._others_in(keys, integers, texts):
+        if self._strings is not None and len(strings):
+            self._strings.remove(_strings(keys, strings))
+        for row in self._others_in(keys, integers, strings):
             del self._others[keys[row]]
 
     def entries(self) -> tuple[list[Any], Array]:
@@ -119,35 +119,35 @@ class KeyIndex:
         integers, numbers = self._integers.entries()
         keys, all_numbers = [*integers.tolist(), *self._others], [numbers]
         all_numbers.append(np.fromiter(self._others.values(), np.int64, len(self._others)))
-        if self._texts is not None:
-            texts, text_numbers = self._texts.entries()
-            keys.extend(texts.to_column(pa.large_string()).to_pylist())
+        if self._strings is not None:
+            strings, text_numbers = self._strings.entries()
+            keys.extend(strings.to_column(pa.large_string()).to_pylist())
             all_numbers.append(text_numbers)
         return keys, np.concatenate(all_numbers)
 
     def _text_index(self, rows: int) -> BytesIndex | None:
-        if self._texts is None and BytesIndex.is_ready(rows):
-            self._texts = BytesIndex()
+        if self._strings is None and BytesIndex.is_ready(rows):
+            self._strings = BytesIndex()
             known = {key: number for key, number in self._others.items() if _is_text(key)}
             if known:
                 column = pa.array(list(known), pa.large_string())
-                self._texts.add(ByteKeys.of_column(column), np.fromiter(known.values(), np.int64, len(known)))
+                self._strings.add(ByteKeys.of_column(column), np.fromiter(known.values(), np.int64, len(known)))
                 self._others = {key: number for key, number in self._others.items() if key not in known}
-        return self._texts
+        return self._strings
 
     def _divided(self, keys: Sequence[Any]) -> tuple[Array, Array]:
         """The rows of keys that an array of int64 can hold, and those of texts that have a form as bytes."""
         kinds = set(map(type, keys))
         nothing: Array = np.empty(0, np.int64)
         integers = [row for row, key in enumerate(keys) if _is_integer(key)] if int in kinds else nothing
-        texts = [row for row, key in enumerate(keys) if _is_text(key)] if str in kinds and self._texts else nothing
-        return np.asarray(integers, np.int64), np.asarray(texts, np.int64)
+        strings = [row for row, key in enumerate(keys) if _is_text(key)] if str in kinds and self._strings else nothing
+        return np.asarray(integers, np.int64), np.asarray(strings, np.int64)
 
-    def _others_in(self, keys: Sequence[Any], integers: Array, texts: Array) -> list[int]:
+    def _others_in(self, keys: Sequence[Any], integers: Array, strings: Array) -> list[int]:
         is_other: Array = np.ones(len(keys), np.bool_)
         is_other[integers] = False
-        if self._texts is not None:
-            is_other[texts] = False
+        if self._strings is not None:
+            is_other[strings] = False
         return list(np.flatnonzero(is_other).tolist())
 
 
@@ -170,5 +170,5 @@ def _integers(keys: Sequence[Any], rows: Array) -> Array:
     return np.array([keys[row] for row in rows.tolist()], np.int64)
 
 
-def _texts(keys: Sequence[Any], rows: Array) -> ByteKeys:
+def _strings(keys: Sequence[Any], rows: Array) -> ByteKeys:
     return ByteKeys.of_column(pa.array([keys[row] for row in rows.tolist()], pa.large_string()))

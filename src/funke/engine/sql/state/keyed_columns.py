@@ -40,7 +40,7 @@ class Fetched:
     is_known: Array
     namespace: Hashable
     # What the state remembers of where they stand.
-    places: Any = None
+    indexes: Any = None
 
 
 class KeyedTable(ABC):
@@ -99,5 +99,5 @@ class KeyedColumns(KeyedTable):
         """Removes all entries of a namespace."""
 
     def beside(self, layout: ColumnLayout) -> KeyedColumns:
-        """Another state in the same place, whose snapshots hold both."""
+        """Another state of the same backend, whose snapshots hold both."""
         raise NotImplementedError

@@ -36,6 +36,6 @@ def behind(count: int, moves: PartMoves) -> Change:
 
 def moved_rows(rows: ColumnBatch, moves: PartMoves, first: int = 0) -> ColumnBatch:
     """Rows with their columns where they are now, behind the first ones, which stay."""
-    places = [*range(first), *(first + place for place in moves.places())]
-    names = [str(place) for place in range(len(places))]
-    return rows.with_data(pa.RecordBatch.from_arrays([rows.data.column(place) for place in places], names=names))
+    indexes = [*range(first), *(first + index for index in moves.indexes())]
+    names = [str(index) for index in range(len(indexes))]
+    return rows.with_data(pa.RecordBatch.from_arrays([rows.data.column(index) for index in indexes], names=names))

@@ -34,20 +34,20 @@ class OrderWords:
     def __init__(self, schema: pa.Schema, order: Sequence[SortKey]) -> None:
         self._order = tuple(order)
         self._kinds = [schema.types[key.index] for key in order]
-        self.has_texts = not all(map(_is_number, self._kinds))
-        self.count = 1 if self.has_texts else sum(2 if _needs_two(kind) else 1 for kind in self._kinds)
+        self.has_strings = not all(map(_is_number, self._kinds))
+        self.count = 1 if self.has_strings else sum(2 if _needs_two(kind) else 1 for kind in self._kinds)
 
     def of(self, data: pa.RecordBatch) -> tuple[Array, pa.Array | None]:
         """The words of rows, one row after the other, and a column of texts if words do not decide."""
-        if self.has_texts:
-            texts = self._texts(data)
-            return _first_words(texts), texts
+        if self.has_strings:
+            strings = self._strings(data)
+            return _first_words(strings), strings
         if not self._order:
             return np.empty(0, np.int64), None
         columns = [each for key, kind in zip(self._order, self._kinds) for each in _words(data.column(key.index), key)]
         return columns[0] if len(columns) == 1 else np.stack(columns, axis=1).ravel(), None
 
-    def _texts(self, data: pa.RecordBatch) -> pa.Array:
+    def _strings(self, data: pa.RecordBatch) -> pa.Array:
         parts: list[Any] = []
         for key, kind in zip(self._order, self._kinds):
             column = data.column(key.index)
@@ -148,11 +148,11 @@ def _nested_bytes(value: Any) -> bytes:
     return b"\2" + struct.pack(">Q", (int(word) + (1 << 63)) % (1 << 64))
 
 
-def _first_words(texts: pa.Array) -> Array:
+def _first_words(strings: pa.Array) -> Array:
     """The first eight bytes of each text; no text is the beginning of another one, so what is behind its end is 0."""
-    _, offset_buffer, data = texts.buffers()
-    offsets = np.frombuffer(offset_buffer, np.int64)[texts.offset : texts.offset + len(texts) + 1]
-    places = offsets[:-1, None] + np.arange(8)
-    is_there = places < offsets[1:, None]
-    content = np.where(is_there, np.frombuffer(data, np.uint8)[np.where(is_there, places, 0)], 0).astype(np.uint8)
+    _, offset_buffer, data = strings.buffers()
+    offsets = np.frombuffer(offset_buffer, np.int64)[strings.offset : strings.offset + len(strings) + 1]
+    indexes = offsets[:-1, None] + np.arange(8)
+    is_there = indexes < offsets[1:, None]
+    content = np.where(is_there, np.frombuffer(data, np.uint8)[np.where(is_there, indexes, 0)], 0).astype(np.uint8)
     return (content.view(">u8").ravel().astype(np.uint64) ^ _SIGN).view(np.int64)

@@ -28,8 +28,8 @@ def from_entries(entries: Sequence[tuple[Any, ...]], layout: ColumnLayout) -> Co
     for column, values in zip(columns, zip(*entries)):
         if column.dtype == object:
             # Not as a whole: numpy would take lists for more dimensions.
-            for place, value in enumerate(values):
-                column[place] = value
+            for index, value in enumerate(values):
+                column[index] = value
             continue
         try:
             column[:] = values

@@ -83,16 +83,16 @@ def alter_catalog(session: TableSession, statement: syntax.AlterCatalog) -> Outc
 def new_catalog(session: TableSession, name: str, options: dict[str, str]) -> Catalog:
     """Make the catalog that options describe."""
     listed = "\n".join(f"'{key}'='{value}'" for key, value in masked(options).items())
-    told = f"Unable to create catalog '{name}'.\n\nCatalog options are:\n{listed}"
+    reported = f"Unable to create catalog '{name}'.\n\nCatalog options are:\n{listed}"
     if _TYPE not in options:
         raise ValidationException(
-            f"{told}\nCaused by: ValidationException: Catalog options do not contain an option key 'type' for "
+            f"{reported}\nCaused by: ValidationException: Catalog options do not contain an option key 'type' for "
             "discovering a catalog."
         )
     kind = options[_TYPE]
     if kind not in _OPTIONS:
         raise ValidationException(
-            f"{told}\nCaused by: ValidationException: Could not find any factory for identifier '{kind}' "
+            f"{reported}\nCaused by: ValidationException: Could not find any factory for identifier '{kind}' "
             "that implements 'org.apache.flink.table.factories.CatalogFactory' in the classpath.\n\n"
             "Available factory identifiers are:\n\n" + "\n".join(sorted(_OPTIONS))
         )
@@ -100,7 +100,7 @@ def new_catalog(session: TableSession, name: str, options: dict[str, str]) -> Ca
     missing = sorted(required - set(options))
     if missing:
         raise ValidationException(
-            f"{told}\nCaused by: ValidationException: One or more required options are missing.\n\n"
+            f"{reported}\nCaused by: ValidationException: One or more required options are missing.\n\n"
             "Missing required options are:\n\n" + "\n".join(missing)
         )
     known = required | optional
@@ -108,22 +108,22 @@ def new_catalog(session: TableSession, name: str, options: dict[str, str]) -> Ca
     if unknown:
         supported = "\n".join(sorted(known))
         raise ValidationException(
-            f"{told}\nCaused by: ValidationException: Unsupported options found for '{kind}'.\n\n"
+            f"{reported}\nCaused by: ValidationException: Unsupported options found for '{kind}'.\n\n"
             f"Unsupported options:\n\n" + "\n".join(unknown) + f"\n\nSupported options:\n\n{supported}"
         )
     if kind == _JDBC:
-        return _jdbc_catalog(name, options, told)
+        return _jdbc_catalog(name, options, reported)
     database = options.get(_DATABASE, "default")
     if kind == _SPARK:
         return SparkCatalog(name, database, options.get(_CATALOG, "spark_catalog"), session.settings.to_map)
     return InMemoryCatalog(name, database)
 
 
-def _jdbc_catalog(name: str, options: dict[str, str], told: str) -> Catalog:
+def _jdbc_catalog(name: str, options: dict[str, str], reported: str) -> Catalog:
     try:
         return PostgresCatalog(name, *(options[key] for key in (_DATABASE, "username", "password", "base-url")))
     except JavaException as error:
-        raise _caused(told, error) from error
+        raise _caused(reported, error) from error
 
 
 def drop_object(session: TableSession, statement: syntax.DropObject) -> Outcome:
@@ -156,17 +156,17 @@ def _drop_database(session: TableSession, statement: syntax.DropObject) -> None:
     catalog, name = database_path(session, statement.path)
     how = "CASCADE" if statement.is_cascade else "RESTRICT"
     exists = "IF EXISTS " if statement.if_exists else ""
-    told = f"Could not execute DROP DATABASE {exists}{catalog}.{name} {how}"
+    reported = f"Could not execute DROP DATABASE {exists}{catalog}.{name} {how}"
     try:
         session.catalogs.drop_database(catalog, name, statement.if_exists, statement.is_cascade)
     except ValidationException as error:
-        raise TableException(f"{told}\nCaused by: ValidationException: {error}") from error
+        raise TableException(f"{reported}\nCaused by: ValidationException: {error}") from error
     except JavaException as error:
-        raise _caused(told, error) from error
+        raise _caused(reported, error) from error
 
 
-def _caused(told: str, error: JavaException) -> ValidationException:
-    return ValidationException(f"{told}\nCaused by: {type(error).__name__}: {error}")
+def _caused(reported: str, error: JavaException) -> ValidationException:
+    return ValidationException(f"{reported}\nCaused by: {type(error).__name__}: {error}")
 
 
 _TYPE = "type"

@@ -42,7 +42,7 @@ def _filter(statement: Show) -> Callable[[str], bool]:
     return lambda name: (pattern.fullmatch(name) is None) == statement.is_negated
 
 
-def _place(session: TableSession, statement: Show) -> tuple[str, str]:
+def _namespace(session: TableSession, statement: Show) -> tuple[str, str]:
     """The catalog and the database that FROM names."""
     if not statement.path:
         return session.catalogs.current_catalog, session.catalogs.current_database
@@ -54,11 +54,11 @@ def _place(session: TableSession, statement: Show) -> tuple[str, str]:
 
 
 def _tables(session: TableSession, statement: Show) -> Outcome:
-    return _names("table name", session.catalogs.list_tables(*_place(session, statement)), statement)
+    return _names("table name", session.catalogs.list_tables(*_namespace(session, statement)), statement)
 
 
 def _views(session: TableSession, statement: Show) -> Outcome:
-    return _names("view name", session.catalogs.list_views(*_place(session, statement)), statement)
+    return _names("view name", session.catalogs.list_views(*_namespace(session, statement)), statement)
 
 
 def _catalogs(session: TableSession, statement: Show) -> Outcome:

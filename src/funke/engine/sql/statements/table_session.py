@@ -121,7 +121,7 @@ class TableSession:
         return None if found is None else self.relation_of(identifier, found, dict(options))
 
     def find_table(self, path: tuple[str, ...]) -> Relation | None:
-        """The rows of a table or view for the Table API, where one that cannot be read is refused by its jobs."""
+        """The rows of a table or view for the Table API, where one that cannot be read is rejected by its jobs."""
         if not 1 <= len(path) <= 3:
             return None
         identifier = self.catalogs.qualify(path)

@@ -69,7 +69,7 @@ def _register(
 
 
 def check_table(session: TableSession, table: CatalogTable) -> None:
-    """Refuse a table whose columns do not fit together."""
+    """Reject a table whose columns do not fit together."""
     columns = resolved(table.schema, session.binder())
     names = [each.name for each in columns.physical]
     missing = next((key for key in table.partition_keys if key not in names), None)

@@ -22,9 +22,9 @@ def create_view(session: TableSession, statement: syntax.CreateView) -> Outcome:
     identifier = session.catalogs.qualify(statement.path)
     repeated = next((name for name in statement.columns if statement.columns.count(name) > 1), None)
     if repeated is not None:
-        place = statement.position
+        position = statement.position
         raise SqlValidationError(
-            f"SQL validation failed. A column with the same name `{repeated}` has been defined at {place}."
+            f"SQL validation failed. A column with the same name `{repeated}` has been defined at {position}."
         )
     view = _view(session, statement.query, statement.text, statement.columns, statement.comment or "")
     if statement.is_temporary:

@@ -44,11 +44,11 @@ class Name(Expression):
     """A column, maybe behind the name of its table, or a field of a row: `a`, `t.a`, `t.a.b`."""
 
     parts: tuple[str, ...]
-    places: tuple[Position, ...] = field(default=(), kw_only=True, compare=False, repr=False)
+    positions: tuple[Position, ...] = field(default=(), kw_only=True, compare=False, repr=False)
 
-    def place_of(self, index: int) -> Position | None:
+    def position_of(self, index: int) -> Position | None:
         """Where a part stands, if that is known."""
-        return self.places[index] if self.places else self.position
+        return self.positions[index] if self.positions else self.position
 
 
 @dataclass(frozen=True)

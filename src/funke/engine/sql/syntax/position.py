@@ -20,10 +20,10 @@ class Position:
         return f"line {self.line}, column {self.column}"
 
     def to(self, end: Position) -> Position:
-        """The same place, up to another one."""
+        """The same position, up to another one."""
         return replace(self, end=end)
 
     @property
-    def place(self) -> str:
-        """The place as messages say it: a point, or from where to where."""
+    def location(self) -> str:
+        """The position as messages show it: a point, or a range."""
         return f"At {self}" if self.end is None or self.end == self else f"From {self} to {self.end}"

@@ -12,7 +12,7 @@ __all__ = ["query_form"]
 
 
 def query_form(query: queries.Query) -> str:
-    """Return a query as SQL; what has no such form is refused.
+    """Return a query as SQL; what has no such form is rejected.
 
     >>> from funke.engine.sql.parsing import parse
     >>> (statement,) = parse("select a, sum(b) as s from (select * from t where b > 1) group by a")
@@ -24,19 +24,19 @@ def query_form(query: queries.Query) -> str:
         return f"({query_form(query.left)}) {kind} ({query_form(query.right)})"
     if isinstance(query, queries.Select) and query.source is not None:
         return _select_form(query, query.source)
-    raise _refusal(f"{type(query).__name__}")
+    raise _rejection(f"{type(query).__name__}")
 
 
 def _select_form(select: queries.Select, source: queries.Relation) -> str:
     if select.windows or select.hints or select.qualify is not None:
-        raise _refusal("OVER windows and hints")
+        raise _rejection("OVER windows and hints")
     parts = ["SELECT DISTINCT" if select.is_distinct else "SELECT"]
     parts += [", ".join(map(sql_form, select.items)), "FROM", _source_form(source)]
     if select.where is not None:
         parts += ["WHERE", sql_form(select.where)]
     if select.group_by is not None:
         if len(select.group_by.sets) != 1:
-            raise _refusal("GROUPING SETS")
+            raise _rejection("GROUPING SETS")
         parts += ["GROUP BY", ", ".join(map(sql_form, select.group_by.sets[0]))]
     if select.having is not None:
         parts += ["HAVING", sql_form(select.having)]
@@ -56,7 +56,7 @@ def _order_form(item: OrderItem) -> str:
 
 def _source_form(source: queries.Relation) -> str:
     if source.column_aliases:
-        raise _refusal("a table whose columns are renamed")
+        raise _rejection("a table whose columns are renamed")
     if isinstance(source, queries.TableRef) and not source.options and source.as_of is None:
         text = ".".join(map(quoted, source.path))
     elif isinstance(source, queries.SubQuery):
@@ -64,7 +64,7 @@ def _source_form(source: queries.Relation) -> str:
     elif isinstance(source, queries.InlineTable) and source.query is not None:
         text = _inline_form(source.query)
     else:
-        raise _refusal("rows of the program, or of a function,")
+        raise _rejection("rows of the program, or of a function,")
     return text if source.alias is None else f"{text} AS {quoted(source.alias)}"
 
 
@@ -76,7 +76,7 @@ def _inline_form(query: queries.Query) -> str:
     return f"({query_form(query)})"
 
 
-def _refusal(what: str) -> UnsupportedFeatureError:
+def _rejection(what: str) -> UnsupportedFeatureError:
     return UnsupportedFeatureError(
         f"a stored plan of {what} in the Table API", "compile a statement: compile_plan_sql('INSERT INTO …')"
     )

@@ -251,11 +251,11 @@ class Insert(Statement):
     options: Options = ()
     # "error", "nothing" or "deduplicate"
     on_conflict: str | None = None
-    column_places: tuple[Position, ...] = field(default=(), kw_only=True, compare=False, repr=False)
+    column_positions: tuple[Position, ...] = field(default=(), kw_only=True, compare=False, repr=False)
 
-    def place_of(self, column: int) -> Position | None:
+    def position_of(self, column: int) -> Position | None:
         """Where a column is named, if it is."""
-        return self.column_places[column] if column < len(self.column_places) else self.position
+        return self.column_positions[column] if column < len(self.column_positions) else self.position
 
 
 @dataclass(frozen=True)

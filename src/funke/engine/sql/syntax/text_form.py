@@ -170,8 +170,8 @@ def _with_names(call: Call) -> tuple[Any, ...]:
 
 
 def _shaped(name: str, *arguments: Any) -> str:
-    texts = (each if isinstance(each, str) else summary(each) for each in arguments)
-    return f"{name}({', '.join(texts)})"
+    strings = (each if isinstance(each, str) else summary(each) for each in arguments)
+    return f"{name}({', '.join(strings)})"
 
 
 def _minus_text(arguments: tuple[Expression, ...]) -> str:

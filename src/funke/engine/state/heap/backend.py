@@ -25,7 +25,7 @@ from funke.engine.types.keys.key_groups import KeyGroups
 __all__ = ["HashMapBackend"]
 
 # Name and namespace of a table.
-_Place = tuple[str, Hashable]
+_TableKey = tuple[str, Hashable]
 
 
 class HashMapBackend(KeyedBackend):
@@ -38,10 +38,10 @@ class HashMapBackend(KeyedBackend):
         self.types = StateTypes()
         self._key_groups = key_groups
         self._now_ms = now_ms
-        self._handles: dict[_Place, Any] = {}
+        self._handles: dict[_TableKey, Any] = {}
         self._kinds: dict[str, str] = {}
         # Tables that came from a snapshot and that are not registered yet.
-        self._restored: dict[_Place, tuple[TableId, Table]] = {}
+        self._restored: dict[_TableKey, tuple[TableId, Table]] = {}
 
     def get_state(self, descriptor: StateDescriptor, namespace: Hashable = None) -> Any:
         """The handle for a state; asking again gives the same handle."""

@@ -201,12 +201,12 @@ class RocksDBBackend(KeyedBackend):
             table_of = partial(self._table, self._states[name])
             sweeper.sweep(self.store, self._groups, table_of, partial(self._flush_state, name))
         # Every table bounds its own cache; but there is a table for each window.
-        windows = {place: table for place, table in self._tables.items() if place[1] is not None}
+        windows = {table_id: table for table_id, table in self._tables.items() if table_id[1] is not None}
         cached = sum(table.cached for table in windows.values())
         if len(windows) > _MOST_WINDOW_TABLES or cached > self._settings.cached_entries:
-            for place, table in windows.items():
+            for table_id, table in windows.items():
                 table.release()
-                self._handles.pop(place, None)
+                self._handles.pop(table_id, None)
 
     def _flush_state(self, name: str) -> None:
         for (found, _), table in list(self._tables.items()):
@@ -266,11 +266,11 @@ class RocksDBBackend(KeyedBackend):
             last_group = group
             state = states[number]
             expiring = self._any_ttl_handle(state)
-            place = TableId(state.name, unpack(namespace) if namespace else None, state.has_ttl, state.kind)
+            table_id = TableId(state.name, unpack(namespace) if namespace else None, state.has_ttl, state.kind)
             for key, stored in entries_of(encoded, value):
                 kept = stored if expiring is None else expiring.unexpired(stored)
                 if expiring is None or kept:
-                    tables.setdefault(place, {})[key] = kept
+                    tables.setdefault(table_id, {})[key] = kept
                     size += 1
         if tables:
             yield last_group, GroupPart(tables, [], [])
@@ -284,14 +284,14 @@ class RocksDBBackend(KeyedBackend):
     def restore(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
         """Takes back key groups: writes their entries into the database."""
         for group, part in parts:
-            for place, entries in part.tables.items():
-                self._kinds.setdefault(place.name, place.kind)
-                state = self._states.get(place.name)
+            for table_id, entries in part.tables.items():
+                self._kinds.setdefault(table_id.name, table_id.kind)
+                state = self._states.get(table_id.name)
                 if state is None:
-                    state = StateInfo(len(self._states), place.name, place.kind, place.has_ttl)
-                    self._states[place.name] = state
+                    state = StateInfo(len(self._states), table_id.name, table_id.kind, table_id.has_ttl)
+                    self._states[table_id.name] = state
                 table = RocksDBTable(
-                    self.store, state.number, encode_namespace(place.namespace), self._key_groups, self._groups
+                    self.store, state.number, encode_namespace(table_id.namespace), self._key_groups, self._groups
                 )
                 table.fresh = entries
                 table.release()
@@ -322,7 +322,7 @@ class RocksDBBackend(KeyedBackend):
 
     def _adopt(self, copy: DatabaseCopy) -> None:
         """Goes on with the files of a snapshot whose key groups are all wanted."""
-        self._origins = copy.place_into(os.path.join(self._folder, "db"))
+        self._origins = copy.copy_into(os.path.join(self._folder, "db"))
         for state in copy.states:
             self._states[state.name] = state
             self._kinds[state.name] = state.kind

@@ -125,7 +125,7 @@ class DatabaseCopy:
         """The rows that the database did not have yet, in order."""
         return sorted((row for rows in self.overlay_parts() for row in rows.items()), key=itemgetter(0))
 
-    def place_into(self, target: str) -> dict[str, str]:
+    def copy_into(self, target: str) -> dict[str, str]:
         """Links the files of the database into another folder; returns the names that tables have in snapshots."""
         os.makedirs(target)
         for name in self._database_files():
@@ -166,8 +166,8 @@ def parts_of_copy(folder: str, groups: Container[int]) -> Iterator[tuple[int, Gr
             tables, size = {}, 0
         last_group, size = group, size + 1
         state = states[number]
-        place = TableId(state.name, unpack(namespace) if namespace else None, state.has_ttl, state.kind)
-        tables.setdefault(place, {}).update(entries_of(encoded, value))
+        table_id = TableId(state.name, unpack(namespace) if namespace else None, state.has_ttl, state.kind)
+        tables.setdefault(table_id, {}).update(entries_of(encoded, value))
     if tables:
         yield last_group, GroupPart(tables, [], [])
 

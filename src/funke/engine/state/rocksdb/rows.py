@@ -135,7 +135,7 @@ class EncodedRows(NamedTuple):
 
     rows: list[bytes]
     # Which of the keys each row is for.
-    places: list[int]
+    indexes: list[int]
     groups: set[int]
     # Whether some of the keys share a row with others.
     has_buckets: bool
@@ -151,21 +151,21 @@ def encode_rows(keys: list[Any], key_groups: KeyGroups, number: int, namespace: 
     prefixes = {group: row_prefix(group, number, namespace) for group in set(groups)}
     encoded = encode_keys(keys)
     rows = [prefixes[group] + each for group, each in zip(groups, encoded)]
-    places = sorted(range(len(rows)), key=rows.__getitem__)
+    indexes = sorted(range(len(rows)), key=rows.__getitem__)
     has_buckets = not kinds <= _PLAIN and any(map(is_bucket, encoded))
-    return EncodedRows([rows[place] for place in places], places, set(prefixes), has_buckets)
+    return EncodedRows([rows[index] for index in indexes], indexes, set(prefixes), has_buckets)
 
 
 def _integer_rows(numbers: Any, key_groups: KeyGroups, middle: bytes) -> EncodedRows:
     """The same for integers: 0.2 µs for each in place of 1."""
     groups = key_groups.of_hashes(hash_integers(numbers))
     # As bytes, negative numbers come last.
-    places: Any = np.lexsort((numbers.view(np.uint64), groups))
+    indexes: Any = np.lexsort((numbers.view(np.uint64), groups))
     rows: Any = np.empty(len(numbers), [("group", ">u2"), ("middle", f"V{len(middle)}"), ("key", ">i8")])
-    rows["group"], rows["middle"], rows["key"] = groups[places], np.void(middle), numbers[places]
+    rows["group"], rows["middle"], rows["key"] = groups[indexes], np.void(middle), numbers[indexes]
     data, size = rows.tobytes(), rows.itemsize
     cut = [data[start : start + size] for start in range(0, len(data), size)]
-    return EncodedRows(cut, places.tolist(), set(np.unique(groups).tolist()), False)
+    return EncodedRows(cut, indexes.tolist(), set(np.unique(groups).tolist()), False)
 
 
 def encode_value(stored: Any) -> bytes:

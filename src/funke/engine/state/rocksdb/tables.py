@@ -208,13 +208,13 @@ class RocksDBTable:
 
     def read_all(self, keys: list[Any]) -> list[Any]:
         """As `get_all`, for a caller that keeps what it reads: nothing of it stays in this cache."""
-        rows, places, _, has_buckets = encode_rows(keys, self._key_groups, self._number, self._namespace)
+        rows, indexes, _, has_buckets = encode_rows(keys, self._key_groups, self._number, self._namespace)
         if has_buckets or self.fresh or self.clean or self._packed is not None:
             return self.get_all(keys)
         found = [ABSENT] * len(keys)
-        for place, value in zip(places, self._store.get(rows)):
+        for index, value in zip(indexes, self._store.get(rows)):
             if value is not None:
-                found[place] = decode_value(value)
+                found[index] = decode_value(value)
         return found
 
     def write_all(self, keys: list[Any], entries: list[Any]) -> None:
@@ -469,15 +469,15 @@ class RocksDBTable:
         if self._has_all():
             self._keep(dict.fromkeys(keys, ABSENT))
             return dict.fromkeys(keys, ABSENT)
-        rows, places, _, has_buckets = encode_rows(keys, self._key_groups, self._number, self._namespace)
+        rows, indexes, _, has_buckets = encode_rows(keys, self._key_groups, self._number, self._namespace)
         values = self._store.get(rows)
         self._seen += len(keys)
         self._seen_bytes += sum(map(len, rows)) + sum(len(value) for value in values if value is not None)
-        found = {keys[place]: ABSENT if value is None else decode_value(value) for place, value in zip(places, values)}
+        found = {keys[index]: ABSENT if value is None else decode_value(value) for index, value in zip(indexes, values)}
         if has_buckets:
-            for place, row in zip(places, rows):
+            for index, row in zip(indexes, rows):
                 if self._is_bucket(row):
-                    key = keys[place]
+                    key = keys[index]
                     found[key] = ABSENT if found[key] is ABSENT else found[key].get(key, ABSENT)
         self._keep({key: self._cached(each) for key, each in found.items()})
         return found
@@ -543,17 +543,17 @@ class RocksDBTable:
 
     def _rows(self, keys: list[Any], stored: list[Any]) -> tuple[list[bytes], list[bytes | None]]:
         """The rows of entries and what is to stand there, None where there is nothing."""
-        rows, places, groups, has_buckets = encode_rows(keys, self._key_groups, self._number, self._namespace)
+        rows, indexes, groups, has_buckets = encode_rows(keys, self._key_groups, self._number, self._namespace)
         self._groups.update(groups)
         if not has_buckets:
-            return rows, self._values([stored[place] for place in places])
+            return rows, self._values([stored[index] for index in indexes])
         buckets: dict[bytes, dict[Any, Any]] = {}
         alone: dict[bytes, Any] = {}
-        for row, place in zip(rows, places):
+        for row, index in zip(rows, indexes):
             if self._is_bucket(row):
-                self._change_bucket(buckets, row, keys[place], stored[place])
+                self._change_bucket(buckets, row, keys[index], stored[index])
             else:
-                alone[row] = stored[place]
+                alone[row] = stored[index]
         values = self._values(list(alone.values())) + [pack(bucket) if bucket else None for bucket in buckets.values()]
         return [*alone, *buckets], values
 

@@ -57,7 +57,7 @@ def empty_part() -> GroupPart:
     return GroupPart({}, [], [])
 
 
-class _Place(NamedTuple):
+class _IndexEntry(NamedTuple):
     """A frame as the index knows it."""
 
     kind: int
@@ -73,7 +73,7 @@ class SnapshotWriter:
         self._out = out
         self._compress = compress
         self._operators: dict[str, int] = {}
-        self._places: list[_Place] = []
+        self._entries: list[_IndexEntry] = []
         self._size = 0
         self._write(_HEADER.pack(_MAGIC, _VERSION, 0))
 
@@ -94,7 +94,7 @@ class SnapshotWriter:
     def finish(self) -> int:
         """Writes the index; returns the size of the file."""
         index_offset = self._size
-        index = pack((list(self._operators), [tuple(place) for place in self._places]))
+        index = pack((list(self._operators), [tuple(entry) for entry in self._entries]))
         self._write_content(_INDEX, 0, 0, index)
         offset = struct.pack("<Q", index_offset)
         self._write(_FOOTER.pack(index_offset, zlib.crc32(offset), _END_MAGIC))
@@ -102,10 +102,10 @@ class SnapshotWriter:
 
     def _write_frame(self, kind: int, operator_id: str, key_group: int, content: bytes) -> int:
         operator = self._operators.setdefault(operator_id, len(self._operators))
-        place = _Place(kind, operator, key_group, self._size)
-        self._places.append(place)
+        entry = _IndexEntry(kind, operator, key_group, self._size)
+        self._entries.append(entry)
         self._write_content(kind, operator, key_group, content)
-        return self._size - place.offset
+        return self._size - entry.offset
 
     def _write_content(self, kind: int, operator: int, key_group: int, content: bytes) -> None:
         flags = 0
@@ -127,7 +127,7 @@ class SnapshotReader:
         self._file = file
         self._name = name
         self._check_header()
-        self._places: list[_Place] = []
+        self._entries: list[_IndexEntry] = []
         self._operators: list[str] = []
         self._read_index()
 
@@ -138,31 +138,31 @@ class SnapshotReader:
 
     def own(self, operator_id: str) -> Any:
         """The state of an operator that is not keyed; None if it has none."""
-        for place in self._places_of(operator_id, _OWN):
-            return self._content(place)
+        for entry in self._entries_of(operator_id, _OWN):
+            return self._content(entry)
         return None
 
     def key_groups(self, operator_id: str) -> tuple[int, ...]:
         """The key groups for which an operator has state or timers here."""
-        return tuple(sorted({place.key_group for place in self._places_of(operator_id, _KEYED)}))
+        return tuple(sorted({entry.key_group for entry in self._entries_of(operator_id, _KEYED)}))
 
     def keyed(self, operator_id: str, groups: Container[int] | None = None) -> Iterator[tuple[int, GroupPart]]:
         """The chunks of an operator's key groups, all or those in `groups`, as they were written."""
-        for place in self._places_of(operator_id, _KEYED):
-            if groups is None or place.key_group in groups:
-                tables, event, processing = self._content(place)
+        for entry in self._entries_of(operator_id, _KEYED):
+            if groups is None or entry.key_group in groups:
+                tables, event, processing = self._content(entry)
                 found = {TableId(*table_id): table for table_id, table in tables}
-                yield place.key_group, GroupPart(found, event, processing)
+                yield entry.key_group, GroupPart(found, event, processing)
 
     def verify(self) -> None:
         """Reads every frame; StateError when one is damaged."""
-        for place in self._places:
-            self._read_frame(place.offset)
+        for entry in self._entries:
+            self._read_frame(entry.offset)
 
-    def _places_of(self, operator_id: str, kind: int) -> Iterator[_Place]:
+    def _entries_of(self, operator_id: str, kind: int) -> Iterator[_IndexEntry]:
         if operator_id in self._operators:
             operator = self._operators.index(operator_id)
-            yield from (place for place in self._places if place.operator == operator and place.kind == kind)
+            yield from (entry for entry in self._entries if entry.operator == operator and entry.kind == kind)
 
     def _check_header(self) -> None:
         self._file.seek(0)
@@ -188,16 +188,16 @@ class SnapshotReader:
         content, end = self._read_frame(index_offset)
         if end != size - _FOOTER.size:
             raise self._damaged("is damaged: its index does not end where it must")
-        self._operators, places = unpack(content)
-        self._places = [_Place(*place) for place in places]
+        self._operators, entries = unpack(content)
+        self._entries = [_IndexEntry(*entry) for entry in entries]
 
-    def _content(self, place: _Place) -> Any:
-        content, _ = self._read_frame(place.offset)
+    def _content(self, entry: _IndexEntry) -> Any:
+        content, _ = self._read_frame(entry.offset)
         try:
             return unpack(content)
         except Exception as error:
             # The bytes are as they were written, so it is a class that has changed or gone.
-            operator = self._operators[place.operator]
+            operator = self._operators[entry.operator]
             raise StateError(
                 f"state of operator '{operator}' in snapshot '{self._name}' cannot be loaded: {error}"
             ) from error

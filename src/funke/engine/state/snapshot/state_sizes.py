@@ -40,8 +40,8 @@ class StateSizes:
     def add_part(self, operator_id: str, part: GroupPart, size: int) -> None:
         """Keyed state and timers that take so many bytes together."""
         tables: dict[tuple[str, str], list[dict[Any, Any]]] = defaultdict(list)
-        for place, table in part.tables.items():
-            tables[place.name, place.kind].append(table)
+        for table_id, table in part.tables.items():
+            tables[table_id.name, table_id.kind].append(table)
         pieces = [
             _Piece(
                 name,

@@ -157,7 +157,7 @@ def _of_tuples(parts: Sequence[Hashes]) -> Hashes:
     return ((result ^ result >> np.uint64(24)) & np.uint64(_MASK)).astype(np.int64)
 
 
-def _of_texts(column: Any) -> Hashes:
+def _of_strings(column: Any) -> Hashes:
     return _of_distinct(column, lambda value: crc32(value) & _MASK)
 
 
@@ -197,7 +197,7 @@ _BASIC: Candidates = (
     (pa.types.is_integer, _of_integers),
     (pa.types.is_boolean, _of_integers),
     (pa.types.is_floating, _of_floats),
-    (pa.types.is_string, _of_texts),
+    (pa.types.is_string, _of_strings),
     (pa.types.is_timestamp, _of_instants),
 )
 _TIMES: Candidates = (

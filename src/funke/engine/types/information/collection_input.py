@@ -29,7 +29,7 @@ def collection_type(type_info: TypeInformation) -> TypeInformation:
     """Return the type to coerce the elements of a collection with: like ``type_info``, but numbers pass as text.
 
     PyFlink turns numbers and bools into text where a collection is declared to hold STRING; the output of a function
-    with that type must be a str. And it refuses fields too many, which it leaves out of a function's output.
+    with that type must be a str. And it rejects fields too many, which it leaves out of a function's output.
     """
     if isinstance(type_info, ExternalTypeInfo):
         return ExternalTypeInfo(collection_type(type_info._type_info))

@@ -32,7 +32,7 @@ _FieldCoercer = Callable[[Any, Sequence[Any]], Sequence[Any]]
 
 
 def tuple_coercers(field_types: Sequence[TypeInformation], type_name: str, is_exact: bool = False) -> CompositeCoercers:
-    """Return the coercers of one tuple and of a list of tuples; exact ones refuse fields that the type has not."""
+    """Return the coercers of one tuple and of a list of tuples; exact ones reject fields that the type has not."""
     rebuild = _tuple_rebuilder(_field_coercer(field_types, type_name, is_exact), type_name)
     scope = {"rebuild": rebuild, "TUPLES": frozenset({tuple})}
     return _generate(_TUPLE_SOURCE, field_types, scope)

@@ -32,7 +32,7 @@ class _CompositeTypeInfo(TypeInformation):
         return True
 
     def with_exact_fields(self: _T) -> _T:
-        """Return the same type, which refuses values with more fields than it has."""
+        """Return the same type, which rejects values with more fields than it has."""
         exact = copy.copy(self)
         exact._is_exact = True
         return exact

@@ -35,7 +35,7 @@ class DecimalTypeInfo(BasicTypeInfo):
         return rounded if len(rounded.as_tuple().digits) <= self.precision else None
 
     def written(self, value: Decimal) -> Decimal | None:
-        """Return the fitted value for a sink; where Flink has no null for a number that is too large, refuse it."""
+        """Return the fitted value for a sink; where Flink has no null for a number that is too large, reject it."""
         fitted = self.fitted(value)
         if fitted is None and self.precision <= _MOST_COMPACT_DIGITS:
             raise TypeMismatchError(f"{value} does not fit into DECIMAL({self.precision}, {self.scale})")

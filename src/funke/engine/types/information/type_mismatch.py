@@ -18,7 +18,7 @@ class Mismatch:
     """What becomes of a value that does not fit."""
 
     text: str
-    is_refused: bool = False
+    is_rejected: bool = False
 
 
 def mismatch_of(type_info: TypeInformation, value: Any) -> Mismatch | None:
@@ -39,7 +39,7 @@ def mismatch_of(type_info: TypeInformation, value: Any) -> Mismatch | None:
     try:
         coerced = coerce(value)
     except TypeMismatchError:
-        return Mismatch(f"{_shown(value)} is refused", is_refused=True)
+        return Mismatch(f"{_shown(value)} is rejected", is_rejected=True)
     return None if _is_kept(value, coerced) else Mismatch(f"{_shown(value)} becomes {_shown(coerced)}")
 
 

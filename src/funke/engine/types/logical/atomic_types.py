@@ -54,7 +54,7 @@ class BooleanType(AtomicType):
 
 
 class VariantType(AtomicType):
-    """A document of JSON, whose parts are found by name and by place."""
+    """A document of JSON, whose parts are found by name and by index."""
 
 
 class BitmapType(AtomicType):

@@ -170,6 +170,6 @@ def flag_text(nullable: bool) -> str:
 
 
 def require(condition: bool, message: str) -> None:
-    """Refuse an argument with the error that PyFlink's assertions raise; programs may rely on it."""
+    """Reject an argument with the error that PyFlink's assertions raise; programs may rely on it."""
     if not condition:
         raise AssertionError(message)

@@ -202,7 +202,7 @@ class _Parser:
         self._text = text
         # Kind of token (name, quoted, text, mark) and its text.
         self._tokens = list(self._split(text))
-        self._place = 0
+        self._offset = 0
 
     def parse_type(self) -> DataType:
         data_type = self._parse_nullable(self._parse_bare_type())
@@ -220,8 +220,8 @@ class _Parser:
         return data_type
 
     def expect_end(self) -> None:
-        if self._place < len(self._tokens):
-            raise self.problem(f"nothing more is expected at '{self._tokens[self._place][1]}'")
+        if self._offset < len(self._tokens):
+            raise self.problem(f"nothing more is expected at '{self._tokens[self._offset][1]}'")
 
     def _parse_bare_type(self) -> DataType:
         name = self._next("name").upper()
@@ -364,18 +364,18 @@ class _Parser:
         return int(text)
 
     def _peek(self, *kinds: str) -> bool:
-        return self._place < len(self._tokens) and self._tokens[self._place][0] in kinds
+        return self._offset < len(self._tokens) and self._tokens[self._offset][0] in kinds
 
     def _next(self, *kinds: str) -> str:
         if not self._peek(*kinds):
-            found = self._tokens[self._place][1] if self._place < len(self._tokens) else "the end"
+            found = self._tokens[self._offset][1] if self._offset < len(self._tokens) else "the end"
             raise self.problem(f"a {' or '.join(kinds)} is expected at '{found}'")
-        self._place += 1
-        return self._tokens[self._place - 1][1]
+        self._offset += 1
+        return self._tokens[self._offset - 1][1]
 
     def _accept(self, word: str) -> bool:
-        found = self._peek("name", "mark") and self._tokens[self._place][1].upper() == word
-        self._place += found
+        found = self._peek("name", "mark") and self._tokens[self._offset][1].upper() == word
+        self._offset += found
         return found
 
     def _expect(self, word: str) -> None:
@@ -384,15 +384,15 @@ class _Parser:
 
     def _split(self, text: str) -> list[tuple[str, str]]:
         tokens: list[tuple[str, str]] = []
-        place = 0
+        offset = 0
         text = text.rstrip()
-        while place < len(text):
-            match = _TOKEN.match(text, place)
+        while offset < len(text):
+            match = _TOKEN.match(text, offset)
             if match is None or match.lastgroup is None:
-                raise self.problem(f"the character '{text[place]}' is not expected")
+                raise self.problem(f"the character '{text[offset]}' is not expected")
             quote = {"quoted": "`", "text": "'"}.get(match.lastgroup, "")
             tokens.append((match.lastgroup, match[match.lastgroup].replace(quote * 2, quote)))
-            place = match.end()
+            offset = match.end()
         return tokens
 
     def problem(self, reason: str) -> ConfigurationError:

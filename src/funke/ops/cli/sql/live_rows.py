@@ -1,4 +1,4 @@
-"""The rows that changes leave, each in its place: what updates a row stands where that stood."""
+"""The rows that changes leave, each at its index: an update keeps the index of its row."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def rows_of(changes: list[Row], most: int = 100) -> list[tuple[object, ...]]:
     return [tuple(each) for each in rows.all()]
 
 
-def test_an_update_stays_in_its_place() -> None:
+def test_an_update_keeps_its_row() -> None:
     changes = [change("+I", "a", 1), change("+I", "b", [1]), change("-U", "a", 1), change("+U", "a", 2)]
     assert rows_of(changes) == [("a", 2), ("b", [1])]
     assert rows_of([*changes, change("-D", "a", 2), change("+I", "a", 1)]) == [("b", [1]), ("a", 1)]

@@ -1,4 +1,4 @@
-"""Hints for joins of batches: whom they are for, what is refused, and what streams show of them, as in Flink 2.3."""
+"""Hints for joins of batches: whom they are for, what is rejected, and what streams show of them, as in Flink 2.3."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def tables(settings: EnvironmentSettings) -> TableEnvironment:
         ),
     ],
 )
-def test_wrong_hints_are_refused(t_env: TableEnvironment, hint: str, message: str) -> None:
+def test_wrong_hints_are_rejected(t_env: TableEnvironment, hint: str, message: str) -> None:
     with pytest.raises(ValidationException) as raised:
         t_env.explain_sql(f"SELECT /*+ {hint} */ a.v FROM a JOIN b ON a.k = b.k")
     assert message in str(raised.value)

@@ -1,4 +1,4 @@
-"""Groups that are windows, as SQL writes them in three ways, and OVER: what they mean, and what is refused."""
+"""Groups that are windows, as SQL writes them in three ways, and OVER: what they mean, and what is rejected."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def test_the_clock_itself_is_the_time_of_a_window() -> None:
         ("SELECT SUM(id) OVER w FROM clicks", "Window 'w' not found"),
     ],
 )
-def test_what_is_refused(text: str, message: str) -> None:
+def test_what_is_rejected(text: str, message: str) -> None:
     with pytest.raises(SqlValidationError, match=message):
         bound(text)
 

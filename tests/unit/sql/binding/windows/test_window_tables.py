@@ -1,4 +1,4 @@
-"""Window table functions: their columns and types, how their windows lie, and what is refused."""
+"""Window table functions: their columns and types, how their windows lie, and what is rejected."""
 
 from __future__ import annotations
 
@@ -113,6 +113,6 @@ def test_windows_of_processing_time_lie_in_the_zone_of_the_session() -> None:
         ),
     ],
 )
-def test_what_is_refused(text: str, message: str) -> None:
+def test_what_is_rejected(text: str, message: str) -> None:
     with pytest.raises(SqlValidationError, match=message):
         table_of(f"TABLE({text})")

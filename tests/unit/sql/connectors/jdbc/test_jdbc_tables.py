@@ -144,18 +144,18 @@ def test_types_of_postgresql(postgresql):
     assert second.pop("c") == float("-inf") and set(second.values()) == {None}
 
 
-def test_columns_of_nested_types_are_refused(postgresql):
+def test_columns_of_nested_types_are_rejected(postgresql):
     with pytest.raises(UnsupportedFeatureError, match="MAP<STRING, INT> in a table of PostgreSQL"):
         values(source_of(table(postgresql, "a MAP<STRING, INT>")))
 
 
-def test_a_value_that_does_not_fit_is_told(database):
+def test_a_value_that_does_not_fit_is_reported(database):
     database.run("create table items (id bigint)", "insert into items values (3000000000)")
     with pytest.raises(SourceError, match="does not fit the table's columns"):
         values(source_of(table(database, "id INT")))
 
 
-def test_a_table_that_is_not_there_is_told(database):
+def test_a_table_that_is_not_there_is_reported(database):
     with pytest.raises(SourceError, match="the table 'items' could not be read"):
         values(source_of(table(database, "id INT")))
 
@@ -214,7 +214,7 @@ def test_conditions_that_databases_see_differently_stay_here(database):
 def changes(context, *rows):
     """Columns of rows that begin with their kinds."""
     schema = schema_of(context.columns)
-    arrays = [pa.array([row[place + 1] for row in rows], kind) for place, kind in enumerate(schema.types)]
+    arrays = [pa.array([row[index + 1] for row in rows], kind) for index, kind in enumerate(schema.types)]
     kinds = np.array([row[0].value for row in rows], np.int8)
     return ColumnBatch(pa.RecordBatch.from_arrays(arrays, schema=schema), None, kinds)
 
@@ -266,7 +266,7 @@ def test_a_table_without_a_key_takes_rows_only(database):
     writer.close()
 
 
-def test_rows_that_break_a_rule_are_told(database):
+def test_rows_that_break_a_rule_are_reported(database):
     database.run("create table items (id bigint, name text not null)")
     writer, context = writer_of(table(database, "id BIGINT, name STRING"))
     writer.write_columns(changes(context, (RowKind.INSERT, 1, None)))
@@ -286,7 +286,7 @@ def test_arrays_are_written(postgresql):
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "reported"),
     [
         ("'username' = 'me'", "Either all or none of the following options should be provided:\nusername\npassword"),
         ("'scan.partition.num' = '2'", "Either all or none of the following options should be provided:\nscan.part"),
@@ -301,24 +301,24 @@ def test_arrays_are_written(postgresql):
         ),
     ],
 )
-def test_options_that_make_no_sense_are_refused(options, told):
+def test_options_that_make_no_sense_are_rejected(options, reported):
     text = (
         f"CREATE TABLE t (id INT) WITH ('connector' = 'jdbc', 'url' = 'jdbc:sqlite:/x', 'table-name' = 'i', {options})"
     )
-    with pytest.raises(ValidationException) as refused:
+    with pytest.raises(ValidationException) as rejected:
         source_of(text)
-    assert told in str(refused.value)
+    assert reported in str(rejected.value)
 
 
-def test_other_databases_are_refused_and_passwords_not_shown():
+def test_other_databases_are_rejected_and_passwords_not_shown():
     options = (
         "'url' = 'jdbc:oracle://me:hush@h/db?password=hush', 'table-name' = 'i', 'username' = 'me', 'password' = 'hush'"
     )
     with pytest.raises(
         ValidationException, match="there are drivers for postgresql, mysql, mariadb and sqlite here"
-    ) as refused:
+    ) as rejected:
         source_of(f"CREATE TABLE t (id INT) WITH ('connector' = 'jdbc', {options})")
-    assert "hush" not in str(refused.value)
+    assert "hush" not in str(rejected.value)
 
 
 def test_names_mean_what_postgresql_takes_them_for_without_quotes(postgresql):
@@ -356,7 +356,7 @@ def test_small_letters_come_before_the_spelling(postgresql):
     assert values(source_of(table(postgresql, '`"ID"` INT', name="twice"))) == [(2,)]
 
 
-def test_a_query_may_stand_in_place_of_a_table(postgresql):
+def test_a_query_may_stand_for_a_table(postgresql):
     found = source_of(table(postgresql, "n INT", name="(select 7 as N) as q"))
 
     assert values(found) == [(7,)]

@@ -42,7 +42,7 @@ def test_tables_of_mariadb(mariadb):
         parts_and_conditions,
         keys_are_looked_up,
         the_last_change_of_each_key,
-        what_goes_wrong_is_told,
+        what_goes_wrong_is_reported,
         rows_are_written_once,
     )
     for step in steps:
@@ -125,7 +125,7 @@ def the_last_change_of_each_key(database):
     assert sorted(values(source_of(text))) == [(1, "ü", Decimal("2.50"), SOLD), (3, "d", None, None)]
 
 
-def what_goes_wrong_is_told(database):
+def what_goes_wrong_is_reported(database):
     with pytest.raises(SourceError, match=r"the table 'items' could not be read: ProgrammingError: .*doesn't exist"):
         values(source_of(table(database, "id INT")))
     database.run(
@@ -143,9 +143,9 @@ def what_goes_wrong_is_told(database):
         arrays.write_columns(changes(context, (RowKind.INSERT, 1, ["a"])))
     arrays.close()
     wrong = database_of(database.server.jdbc_url, USER, "not it")
-    with pytest.raises(wrong.error, match="Access denied") as refused:
+    with pytest.raises(wrong.error, match="Access denied") as rejected:
         wrong.connect()
-    assert "not it" not in str(refused.value) + repr(wrong)
+    assert "not it" not in str(rejected.value) + repr(wrong)
 
 
 def rows_are_written_once(database):

@@ -95,7 +95,7 @@ def test_tables_of_the_schema_public_need_no_schema(catalog):
     assert catalog.table_exists(DATABASE, "plain") and not catalog.table_exists(DATABASE, "shop.plain")
 
 
-def test_what_cannot_be_had_is_told(catalog):
+def test_what_cannot_be_had_is_reported(catalog):
     with pytest.raises(TableNotExistException, match=r"Table \(or view\) postgres.none does not exist in Catalog pg"):
         catalog.get_table(DATABASE, "none")
     with pytest.raises(CatalogException, match="Doesn't support Postgres type 'point' yet"):
@@ -104,10 +104,10 @@ def test_what_cannot_be_had_is_told(catalog):
         catalog.create_table(DATABASE, "x", catalog.get_table(DATABASE, "plain"), False)
 
 
-def test_a_wrong_password_is_told_without_it(base_url):
-    with pytest.raises(CatalogException, match="Failed connecting to") as refused:
+def test_a_wrong_password_is_reported_without_it(base_url):
+    with pytest.raises(CatalogException, match="Failed connecting to") as rejected:
         PostgresCatalog("pg", DATABASE, USER, "not it", base_url).open()
-    assert "password authentication failed" in str(refused.value) and "not it" not in str(refused.value)
+    assert "password authentication failed" in str(rejected.value) and "not it" not in str(rejected.value)
 
 
 def test_a_base_url_names_no_database():
@@ -130,9 +130,9 @@ def test_a_catalog_by_statement(server, base_url, tables):
     assert "fields=[a, d]" in tables.explain_sql("SELECT a, d FROM `shop.kinds`")
     for shown in ("SHOW CREATE CATALOG pg", "DESC CATALOG EXTENDED pg", "SHOW CREATE TABLE plain"):
         assert PASSWORD not in str(list(tables.execute_sql(shown).collect()))
-    with pytest.raises(ValidationException, match="Missing required options are:\n\npassword") as refused:
+    with pytest.raises(ValidationException, match="Missing required options are:\n\npassword") as rejected:
         tables.execute_sql(f"CREATE CATALOG other WITH ('type' = 'jdbc', {options})")
-    assert base_url in str(refused.value)
+    assert base_url in str(rejected.value)
 
 
 def test_a_catalog_as_an_object(server, base_url, tables):

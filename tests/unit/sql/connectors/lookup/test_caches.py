@@ -46,7 +46,7 @@ def names(lookup, *keys):
     column = found.rows.column("name").to_pylist()
     ends = found.counts.cumsum().tolist()
     return [
-        [column[place] for place in found.places[end - count : end]] for end, count in zip(ends, found.counts.tolist())
+        [column[index] for index in found.indexes[end - count : end]] for end, count in zip(ends, found.counts.tolist())
     ]
 
 

@@ -115,7 +115,7 @@ def test_more_keys_than_one_query_takes(run, shop):
     assert found == [("+I", (key, key)) for key in range(100, 1400)]
 
 
-def test_a_table_that_went_is_told(run, shop):
+def test_a_table_that_went_is_reported(run, shop):
     running = run(query("o.id, i.price"), ", 'lookup.max-retries' = '0'")
     shop.execute("drop table items")
     with pytest.raises(SourceError, match="rows of 'items' could not be looked up"):
@@ -123,7 +123,7 @@ def test_a_table_that_went_is_told(run, shop):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         (query("o.id", "RIGHT"), "only support INNER JOIN and LEFT JOIN, but was RIGHT JOIN"),
         (
@@ -132,12 +132,12 @@ def test_a_table_that_went_is_told(run, shop):
         ),
     ],
 )
-def test_joins_that_cannot_be_looked_up_are_refused(items, text, told):
-    with pytest.raises(TableException, match=told):
+def test_joins_that_cannot_be_looked_up_are_rejected(items, text, reported):
+    with pytest.raises(TableException, match=reported):
         lower(bound(text, items()))
 
 
-def test_other_times_are_refused(items):
+def test_other_times_are_rejected(items):
     text = "SELECT o.id FROM o JOIN items FOR SYSTEM_TIME AS OF {} AS i ON o.item = i.item"
     with pytest.raises(TableException, match="only supports 'FOR SYSTEM_TIME AS OF' left table's time attribute field"):
         bound(text.format("CURRENT_TIMESTAMP"), items())

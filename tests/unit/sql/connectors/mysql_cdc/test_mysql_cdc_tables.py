@@ -37,8 +37,10 @@ def test_options_have_flinks_defaults():
 
 
 def test_where_to_start_and_who_reads():
-    place = "'scan.startup.specific-offset.file' = 'log.000003', 'scan.startup.specific-offset.pos' = '77'"
-    settings = source_of(table(f"'scan.startup.mode' = 'specific-offset', {place}, 'server-id' = '5500-5504'")).settings
+    offset = "'scan.startup.specific-offset.file' = 'log.000003', 'scan.startup.specific-offset.pos' = '77'"
+    settings = source_of(
+        table(f"'scan.startup.mode' = 'specific-offset', {offset}, 'server-id' = '5500-5504'")
+    ).settings
     assert (settings.start_position, settings.server_id) == (LogPosition("log.000003", 77), 5500)
     seen = "'scan.startup.mode' = 'specific-offset', 'scan.startup.specific-offset.gtid-set' = '0-1-5'"
     settings = source_of(table(seen)).settings
@@ -60,7 +62,7 @@ def test_metadata_stands_behind_the_columns():
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "reported"),
     [
         ("'server-id' = 'seven'", "The server id 'seven' is not a valid numeric"),
         ("'server-time-zone' = 'Nowhere'", "is not a time zone"),
@@ -74,22 +76,22 @@ def test_metadata_stands_behind_the_columns():
         ),
     ],
 )
-def test_options_that_make_no_sense_are_refused(options, told):
-    with pytest.raises(ValidationException, match=told) as refused:
+def test_options_that_make_no_sense_are_rejected(options, reported):
+    with pytest.raises(ValidationException, match=reported) as rejected:
         source_of(table(options))
-    assert "hush" not in str(refused.value)
+    assert "hush" not in str(rejected.value)
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "reported"),
     [
         ("'debezium.skipped.operations' = 'd'", "expected 't' or 'none'"),
         ("'scan.newly-added-table.enabled' = 'true'", "settled when the job starts"),
         ("'scan.startup.specific-offset.skip-rows' = '3'", "begins with a whole transaction"),
     ],
 )
-def test_what_is_not_there_is_refused(options, told):
-    with pytest.raises(UnsupportedFeatureError, match=told):
+def test_what_is_not_there_is_rejected(options, reported):
+    with pytest.raises(UnsupportedFeatureError, match=reported):
         source_of(table(options))
 
 

@@ -44,7 +44,7 @@ def test_metadata_stands_behind_the_columns():
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "reported"),
     [
         ("'slot.name' = 'My Slot'", "is not a slot name"),
         ("'scan.incremental.snapshot.chunk.size' = '1'", "must be larger than 1"),
@@ -52,15 +52,15 @@ def test_metadata_stands_behind_the_columns():
         ("'schema-name' = '('", "is not a pattern"),
     ],
 )
-def test_options_that_make_no_sense_are_refused(options, told):
+def test_options_that_make_no_sense_are_rejected(options, reported):
     key = options.partition(" = ")[0]
     kept = ", ".join(each for each in OPTIONS.split(", ") if not each.startswith(key))
-    with pytest.raises(ValidationException, match=told) as refused:
+    with pytest.raises(ValidationException, match=reported) as rejected:
         source_of(f"CREATE TABLE t (id INT) WITH ({kept}, {options})")
-    assert "hush" not in str(refused.value)
+    assert "hush" not in str(rejected.value)
 
 
-def test_what_is_not_there_is_refused():
+def test_what_is_not_there_is_rejected():
     with pytest.raises(UnsupportedFeatureError, match="changes are read with pgoutput"):
         source_of(table("'decoding.plugin.name' = 'wal2json'"))
     with pytest.raises(ValidationException, match="Primary key must be present when upsert mode is selected"):

@@ -70,7 +70,7 @@ def rows_of(call: AggregateCall, groups: Any, values: list[Any], mask: Any, sign
     """The rows in the order of their segments, and that order."""
     _, codes = np.unique(groups, return_inverse=True)
     order, segments = Segments.of_codes(codes, int(codes.max()) + 1)
-    column = ArgumentColumn(from_values([values[place] for place in order], call.types[0]))
+    column = ArgumentColumn(from_values([values[index] for index in order], call.types[0]))
     kept = None if mask is None else np.array(mask)[order]
     return AggregateRows(segments, [column], None if signs is None else np.array(signs, np.int8)[order], kept), order
 
@@ -96,13 +96,13 @@ def test_rows_of_two_batches(name_and_type: tuple[str, str], data: st.DataObject
         before = tuple(map(np.concatenate, zip(*(known[group] for group in present))))
         after, running = kernel.running(before, taken)
         results: list[Any] = [None] * (end - start)
-        for place, value in zip(order, to_values(running, call.result)):
-            results[place] = value
+        for index, value in zip(order, to_values(running, call.result)):
+            results[index] = value
         found += results
         total = kernel.accumulate(tuple(map(np.concatenate, zip(*(folded[group] for group in present)))), taken)
-        for place, group in enumerate(present):
-            known[group] = tuple(field[place : place + 1] for field in after)
-            folded[group] = tuple(field[place : place + 1] for field in total)
+        for index, group in enumerate(present):
+            known[group] = tuple(field[index : index + 1] for field in after)
+            folded[group] = tuple(field[index : index + 1] for field in total)
     assert same(found, wanted)
     everything = tuple(map(np.concatenate, zip(*(folded[group] for group in sorted(folded)))))
     assert same(to_values(kernel.values(everything), call.result), final)
@@ -173,6 +173,6 @@ def test_long_segments_are_added_in_order() -> None:
     running = segments.running(np.add, np.zeros(3), numbers)
     for start, end in ((0, 3), (3, 200), (200, 230)):
         total = 0.0
-        for place in range(start, end):
-            total += numbers[place]
-            assert running[place] == total
+        for index in range(start, end):
+            total += numbers[index]
+            assert running[index] == total

@@ -42,7 +42,7 @@ def test_results_are_those_of_the_body(rows: list[tuple[int, Any, int]]) -> None
     groups, values, signs = (list(each) for each in zip(*rows))
     _, codes = np.unique(groups, return_inverse=True)
     order, segments = Segments.of_codes(codes, int(codes.max()) + 1)
-    column = ArgumentColumn(from_values([values[place] for place in order], IntType()))
+    column = ArgumentColumn(from_values([values[index] for index in order], IntType()))
     given_rows = AggregateRows(segments, [column], np.array(signs, np.int8)[order])
     kernel = create_kernel(CALL, has_retractions=True)
     wanted = by_body(rows)
@@ -51,7 +51,7 @@ def test_results_are_those_of_the_body(rows: list[tuple[int, Any, int]]) -> None
             kernel.running(kernel.create(len(segments)), given_rows)
         return
     _, found = kernel.running(kernel.create(len(segments)), given_rows)
-    assert to_values(found, IntType()) == [wanted[place] for place in order]
+    assert to_values(found, IntType()) == [wanted[index] for index in order]
 
 
 def test_what_two_accumulators_hold() -> None:

@@ -19,9 +19,9 @@ from tests.unit.sql.functions.test_kernels import outcome, values_of
 NUMBERS = ["TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE"]
 DECIMALS = ["DECIMAL(4, 0)", "DECIMAL(10, 2)", "DECIMAL(20, 3)", "DECIMAL(18, 18)", "DECIMAL(38, 0)", "DECIMAL(38, 18)"]
 TIMESTAMPS = ["DATE", "TIMESTAMP(0)", "TIMESTAMP(3)", "TIMESTAMP(6)"]
-TEXTS = ["STRING", "VARCHAR(4)", "CHAR(6)"]
-GROUPS = [[*NUMBERS, *DECIMALS, *TEXTS, "BOOLEAN"], [*TIMESTAMPS, *TEXTS]]
-NUMBER_TEXTS = st.one_of(
+STRINGS = ["STRING", "VARCHAR(4)", "CHAR(6)"]
+GROUPS = [[*NUMBERS, *DECIMALS, *STRINGS, "BOOLEAN"], [*TIMESTAMPS, *STRINGS]]
+NUMBER_STRINGS = st.one_of(
     st.integers().map(str),
     st.integers(-200, 200).map(str),
     st.decimals(-1000, 1000, places=3).map(str),
@@ -29,7 +29,7 @@ NUMBER_TEXTS = st.one_of(
     st.text(alphabet="0123456789+-. eExXnNaif_dD", max_size=6),
     st.sampled_from([" 7 ", "+7", "7.", ".5", "NaN", "Infinity", "-Infinity", "nan", "0x1F", "1e3", "1.5f", "true"]),
 )
-TIMESTAMP_TEXTS = st.one_of(
+TIMESTAMP_STRINGS = st.one_of(
     st.datetimes().map(str),
     st.dates().map(str),
     st.sampled_from(
@@ -39,7 +39,7 @@ TIMESTAMP_TEXTS = st.one_of(
 )
 
 
-@pytest.mark.parametrize("source", [*NUMBERS, *DECIMALS, *TIMESTAMPS, *TEXTS[:2], "BOOLEAN"])
+@pytest.mark.parametrize("source", [*NUMBERS, *DECIMALS, *TIMESTAMPS, *STRINGS[:2], "BOOLEAN"])
 @settings(max_examples=60, derandomize=True, deadline=None)
 @given(data=st.data())
 def test_column_equals_values(source: str, data: st.DataObject) -> None:
@@ -49,9 +49,9 @@ def test_column_equals_values(source: str, data: st.DataObject) -> None:
     if call is None:
         return
     some = values_of(source)
-    if source in TEXTS:
-        texts = TIMESTAMP_TEXTS if target in TIMESTAMPS else NUMBER_TEXTS
-        some = st.one_of(st.none(), texts.map(lambda text: text[:4] if source == "VARCHAR(4)" else text))
+    if source in STRINGS:
+        strings = TIMESTAMP_STRINGS if target in TIMESTAMPS else NUMBER_STRINGS
+        some = st.one_of(st.none(), strings.map(lambda text: text[:4] if source == "VARCHAR(4)" else text))
     values = data.draw(st.lists(some, min_size=1, max_size=4))
     columns = [from_values(values, call.types[0]), call.arguments[1].value]
     found, wanted = (outcome(make(call), columns, len(values), call) for make in (column_function, mapped_body))
@@ -91,12 +91,12 @@ def test_edges(source: str, target: str, value: Any, wanted: Any) -> None:
 
 
 @settings(max_examples=200, derandomize=True, deadline=None)
-@given(texts=st.lists(st.one_of(st.none(), TIMESTAMP_TEXTS), min_size=1, max_size=3), pattern=st.booleans())
-def test_to_timestamp(texts: list[str | None], pattern: bool) -> None:
+@given(strings=st.lists(st.one_of(st.none(), TIMESTAMP_STRINGS), min_size=1, max_size=3), pattern=st.booleans())
+def test_to_timestamp(strings: list[str | None], pattern: bool) -> None:
     string = from_sql_text("STRING")
     given_pattern = constant(string.not_null(), "yyyy-MM-dd HH:mm:ss")
     call = bound_call("to_timestamp", [Argument(string), *([given_pattern] if pattern else [])])
     assert call is not None
-    columns = [from_values(texts, string), *([from_values([given_pattern.value], string)[0]] if pattern else [])]
-    found, wanted = (outcome(make(call), columns, len(texts), call) for make in (column_function, mapped_body))
-    assert same(found, wanted), f"{texts}: column {found}, values {wanted}"
+    columns = [from_values(strings, string), *([from_values([given_pattern.value], string)[0]] if pattern else [])]
+    found, wanted = (outcome(make(call), columns, len(strings), call) for make in (column_function, mapped_body))
+    assert same(found, wanted), f"{strings}: column {found}, values {wanted}"

@@ -102,8 +102,8 @@ def test_what_fails(t_env: TableEnvironment, expression: str, message: str) -> N
 
 
 def test_groups_of_documents(t_env: TableEnvironment) -> None:
-    texts = """(VALUES ('{"a":1,"b":2}'), ('{"b":2,"a":1}'), ('{"a": 1, "b": 2}')) AS q (k)"""
-    found = rows(t_env, f"SELECT JSON_STRING(j), COUNT(*) FROM (SELECT PARSE_JSON(k) AS j FROM {texts}) GROUP BY j")
+    strings = """(VALUES ('{"a":1,"b":2}'), ('{"b":2,"a":1}'), ('{"a": 1, "b": 2}')) AS q (k)"""
+    found = rows(t_env, f"SELECT JSON_STRING(j), COUNT(*) FROM (SELECT PARSE_JSON(k) AS j FROM {strings}) GROUP BY j")
     assert sorted(found) == [('{"a":1,"b":2}', 1)] * 3 + [('{"a":1,"b":2}', 2)]
 
 
@@ -132,6 +132,6 @@ def test_groups_of_documents(t_env: TableEnvironment) -> None:
         ),
     ],
 )
-def test_texts_of_letters_and_digits(t_env: TableEnvironment, name: str, yes: list[str], no: list[str]) -> None:
+def test_strings_of_letters_and_digits(t_env: TableEnvironment, name: str, yes: list[str], no: list[str]) -> None:
     (found,) = rows(t_env, "SELECT " + ", ".join(f"{name}({each})" for each in [*yes, *no]))
     assert found == (True,) * len(yes) + (False,) * len(no)

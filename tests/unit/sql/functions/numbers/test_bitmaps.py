@@ -126,10 +126,10 @@ def test_files_have_none(t_env: TableEnvironment, file_format: str) -> None:
 
 
 def test_groups_of_sets(t_env: TableEnvironment) -> None:
-    texts = f"(SELECT BITMAP_BUILD(a) AS b FROM {CHANGES} WHERE k = 'b')"
-    found = rows(t_env.sql_query(f"SELECT BITMAP_TO_STRING(b), COUNT(*) FROM {texts} GROUP BY b"))
+    strings = f"(SELECT BITMAP_BUILD(a) AS b FROM {CHANGES} WHERE k = 'b')"
+    found = rows(t_env.sql_query(f"SELECT BITMAP_TO_STRING(b), COUNT(*) FROM {strings} GROUP BY b"))
     assert dict(found) == {"{7}": 2, "{9}": 2, "{8,9}": 2}
-    assert rows(t_env.sql_query(f"SELECT COUNT(DISTINCT b) FROM {texts}"))[-1] == (3,)
+    assert rows(t_env.sql_query(f"SELECT COUNT(DISTINCT b) FROM {strings}"))[-1] == (3,)
 
 
 def test_aggregates_of_rows(t_env: TableEnvironment) -> None:
@@ -194,8 +194,10 @@ def test_methods_of_expressions(t_env: TableEnvironment) -> None:
     arrays = DataTypes.ROW([DataTypes.FIELD("a", DataTypes.ARRAY(DataTypes.INT()))])
     table = t_env.from_elements([([1, 2, -1],)], arrays)
     built = col("a").bitmap_build()
-    texts = table.select(built.bitmap_to_string(), built.bitmap_or(built).bitmap_cardinality(), built.bitmap_to_array())
-    assert rows(texts) == [("{1,2,4294967295}", 3, [1, 2, -1])]
+    strings = table.select(
+        built.bitmap_to_string(), built.bitmap_or(built).bitmap_cardinality(), built.bitmap_to_array()
+    )
+    assert rows(strings) == [("{1,2,4294967295}", 3, [1, 2, -1])]
     numbers = t_env.from_elements([(1,), (2,), (1,)], DataTypes.ROW([DataTypes.FIELD("a", DataTypes.INT())]))
     found = numbers.select(col("a").bitmap_build_agg().bitmap_to_string(), col("a").bitmap_build_cardinality_agg())
     assert changes(found) == ["+I {1}, 1", "+U {1,2}, 2"]

@@ -16,8 +16,8 @@ QUICK = {"retry-delay": "1 ms"}
 
 
 def calls(**options: str) -> AsyncCalls:
-    texts = {f"table.exec.async-scalar.{key.replace('_', '-')}": value for key, value in {**QUICK, **options}.items()}
-    return AsyncCalls.of(texts)
+    strings = {f"table.exec.async-scalar.{key.replace('_', '-')}": value for key, value in {**QUICK, **options}.items()}
+    return AsyncCalls.of(strings)
 
 
 class Failing:
@@ -40,7 +40,7 @@ def test_an_error_is_repeated_three_times(failures: int) -> None:
     assert calls().results(Failing(failures), [("a",), ("b",)]) == [f"a{failures + 1}", f"b{failures + 1}"]
 
 
-def test_the_last_error_is_told() -> None:
+def test_the_last_error_is_reported() -> None:
     with pytest.raises(ValueError, match="attempt 4"):
         calls().results(Failing(4), [("a",)])
 

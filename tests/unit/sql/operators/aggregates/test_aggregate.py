@@ -138,8 +138,8 @@ ROWS = st.tuples(
 @settings(max_examples=15)
 @given(st.lists(ROWS, max_size=12), st.lists(st.integers(0, 12), max_size=3))
 def test_cuts_make_no_difference(rows: list[Any], cuts: list[int]) -> None:
-    places = sorted({0, len(rows), *(cut for cut in cuts if cut < len(rows))})
-    batches = [inserts(rows[start:end]) for start, end in pairwise(places)]
+    indexes = sorted({0, len(rows), *(cut for cut in cuts if cut < len(rows))})
+    batches = [inserts(rows[start:end]) for start, end in pairwise(indexes)]
     wanted = one_by_one(bound_query(EVERYTHING, **COLUMNS), inserts(rows)) if rows else []
     assert repr(outcome(EVERYTHING, batches)) == repr(wanted)
 
@@ -172,8 +172,8 @@ def test_cuts_make_no_difference_to_retractions(changes: list[Change], size: int
 @given(st.lists(ROWS.map(lambda row: (*row[:3], float(row[2] or 0))), max_size=10), st.data())
 def test_what_is_left_is_the_result_of_what_is_left(rows: list[Any], data: st.DataObject) -> None:
     gone = data.draw(st.sets(st.integers(0, max(0, len(rows) - 1)), max_size=len(rows))) if rows else set()
-    changes = inserts(rows) + [("-D", rows[place]) for place in sorted(gone)]
-    left = inserts([row for place, row in enumerate(rows) if place not in gone])
+    changes = inserts(rows) + [("-D", rows[index]) for index in sorted(gone)]
+    left = inserts([row for index, row in enumerate(rows) if index not in gone])
     wanted = folded(outcome(EVERYTHING, [left] if left else []))
     for is_folded in (False, True):
         found = outcome(EVERYTHING, [changes[:6], changes[6:]], has_changes=True, is_folded=is_folded)

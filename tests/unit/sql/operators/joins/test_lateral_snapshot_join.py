@@ -174,7 +174,7 @@ def _ordered(sent):
     return [*parts, part]
 
 
-def test_the_right_side_is_told_by_itself_and_not_passed_on():
+def test_the_right_side_is_reported_by_itself_and_not_passed_on():
     harness = running()
     watermark(harness, 1, 10)
     harness.operator.process_input_status(1, True)

@@ -201,18 +201,18 @@ def test_every_row_meets_the_version_of_its_time_wherever_it_was_restored(steps,
     """Whatever comes behind the watermark is left out; then the last word on each time counts."""
     run = Running(QUERY.format("LEFT", ""))
     orders, versions, found, watermark = [], {}, [], -1
-    for place, (what, key, time) in enumerate(steps):
-        if place == cut:
+    for index, (what, key, time) in enumerate(steps):
+        if index == cut:
             run = Running(QUERY.format("LEFT", ""), [run.join.snapshot()])
         if what == "watermark" and time > watermark:
             watermark = time
             found += run.watermark(time)
         elif what == "order" and time > watermark:
-            run.order(place, key, time)
-            orders.append((place, key, time))
+            run.order(index, key, time)
+            orders.append((index, key, time))
         elif what in ("rate", "gone") and time > watermark:
-            run.rate(key, place, time, "+I" if what == "rate" else "-D")
-            versions[key, time] = place if what == "rate" else None
+            run.rate(key, index, time, "+I" if what == "rate" else "-D")
+            versions[key, time] = index if what == "rate" else None
     found += run.watermark(100)
     expected = {}
     for number, key, time in orders:
@@ -227,7 +227,7 @@ def test_kinds_are_those_of_the_left_side():
     assert np.all([each.name for each in relation.columns] == ["id", "rate"])
 
 
-def test_what_has_no_versions_is_refused():
+def test_what_has_no_versions_is_rejected():
     no_key = Scan(RATES, None, ("r",), INSERTS)
     with pytest.raises(ValidationException, match="but no primary key can be found"):
         check_versions(lowered(QUERY.format("", ""), no_key))

@@ -73,9 +73,9 @@ class Model:
             self.sent.append((sign, (*entry[1], number) if node.has_number else entry[1]))
 
     def replace(self, before: list[Any], after: list[Any], start: int, end: int) -> None:
-        for place in range(start, end):
-            self.send("-U", before[place], place + 1)
-            self.send("+U", after[place], place + 1)
+        for index in range(start, end):
+            self.send("-U", before[index], index + 1)
+            self.send("+U", after[index], index + 1)
 
     def _append(self, known: list[Any], entry: Any) -> None:
         if len(known) < self.node.last or (known and entry[0] < known[-1][0]):
@@ -83,51 +83,51 @@ class Model:
             del known[self.node.last :]
 
     def _insert(self, known: list[Any], entry: Any) -> None:
-        last, place = self.node.last, bisect_right(known, entry[0], key=_by_order)
+        last, index = self.node.last, bisect_right(known, entry[0], key=_by_order)
         before = known[:last]
-        known.insert(place, entry)
-        if self.node.tells_numbers:
-            self.replace(before, known, place, len(before))
+        known.insert(index, entry)
+        if self.node.sends_numbers:
+            self.replace(before, known, index, len(before))
             if len(known) <= last:
                 self.send("+I", known[-1], len(known))
-        elif place < last:
+        elif index < last:
             if len(known) > last:
                 self.send("-D", known[last], last)
-            self.send("+I", entry, place + 1)
+            self.send("+I", entry, index + 1)
 
     def _update(self, known: list[Any], entry: Any) -> None:
-        place = next((at for at, each in enumerate(known) if each[1][:2] == entry[1][:2]), None)
-        if place is None:
+        index = next((at for at, each in enumerate(known) if each[1][:2] == entry[1][:2]), None)
+        if index is None:
             self._append(known, entry)
             return
-        old, before, at = known[place], known[:], place
-        del known[place]
+        old, before, at = known[index], known[:], index
+        del known[index]
         if old[0] != entry[0]:
             at = bisect_right(known, entry[0], key=_by_order)
         known.insert(at, entry)
-        if self.node.tells_numbers:
-            moved = range(min(at, place), max(at, place) + 1)
+        if self.node.sends_numbers:
+            moved = range(min(at, index), max(at, index) + 1)
             for number in moved:
                 self.send("-U", before[number], number + 1)
             for number in moved:
                 self.send("+U", known[number], number + 1)
         else:
-            self.send("-U", old, place + 1)
+            self.send("-U", old, index + 1)
             self.send("+U", entry, at + 1)
 
     def _remove(self, known: list[Any], entry: Any) -> None:
         start, end = (find(known, entry[0], key=_by_order) for find in (bisect_left, bisect_right))
-        place = next((at for at in range(start, end) if known[at][1] == entry[1]), None)
-        if place is None:
+        index = next((at for at in range(start, end) if known[at][1] == entry[1]), None)
+        if index is None:
             return
         last, before = self.node.last, known[:]
-        gone = known.pop(place)
-        if self.node.tells_numbers:
-            self.replace(before, known, place, min(last, len(known)))
+        gone = known.pop(index)
+        if self.node.sends_numbers:
+            self.replace(before, known, index, min(last, len(known)))
             if len(known) < last:
                 self.send("-D", before[-1], len(before))
-        elif place < last:
-            self.send("-D", gone, place + 1)
+        elif index < last:
+            self.send("-D", gone, index + 1)
             if len(known) >= last:
                 self.send("+I", known[last - 1], last)
 
@@ -154,9 +154,9 @@ def change_lists(draw: st.DrawFn, strategy: RankStrategy) -> list[Change]:
     if strategy is not RankStrategy.RETRACT:
         return changes
     back = draw(st.lists(st.tuples(st.integers(0, 30), st.sampled_from(["-D", "-U"])), max_size=15))
-    for place, sign in back if changes else ():
-        row = changes[place % len(changes)][1]
-        changes.insert(place % len(changes) + 1 + place % 3, (sign, row))
+    for index, sign in back if changes else ():
+        row = changes[index % len(changes)][1]
+        changes.insert(index % len(changes) + 1 + index % 3, (sign, row))
     return changes
 
 
@@ -192,7 +192,7 @@ def test_changes_are_those_of_one_row_after_the_other(form: str, strategy: RankS
 def test_many_rows_of_a_key_and_many_keys(has_number: bool) -> None:
     """Runs move to larger ones, rows that are gone are packed, and changes have more room than a batch has at first."""
     node = node_of(RankStrategy.APPEND, ORDERS["falling"], last=700, has_number=has_number, sends_before=True)
-    rows = [(place % 3, place, place) for place in range(1500)]
+    rows = [(index % 3, index, index) for index in range(1500)]
     model, running = Model(node), Running(node)
     expected = [sent for row in rows for sent in model.take(("+I", row))]
     with pytest.MonkeyPatch.context() as patch:
@@ -222,7 +222,7 @@ def test_rows_that_are_gone_take_no_room(strategy: RankStrategy, monkeypatch: py
 @pytest.mark.parametrize("strategy", RankStrategy, ids=lambda each: each.name)
 def test_ranks_go_on_in_another_backend(backends: tuple[str, str], strategy: RankStrategy) -> None:
     node = node_of(strategy, ORDERS["by two"], has_number=True)
-    rows = inserts([(None if place % 4 == 0 else place % 4, place % 5, place * 7 % 6) for place in range(40)])
+    rows = inserts([(None if index % 4 == 0 else index % 4, index % 5, index * 7 % 6) for index in range(40)])
     model = Model(node)
     expected = [sent for change in rows for sent in model.take(change)]
     first = Running(node, backend=choice_of(backends[0]))

@@ -67,13 +67,13 @@ def test_rows_are_found_by_their_numbers(form: str, kind: Any, data: st.DataObje
         assert columns.take(np.arange(len(every)))[0].to_pylist() == every[::-1]
 
 
-def test_texts_may_be_longer_than_the_room(form: str) -> None:
+def test_strings_may_be_longer_than_the_room(form: str) -> None:
     columns = GrowingColumns(pa.schema([("c", pa.string())]))
-    texts = ["x" * size for size in (0, 100_000, 3, 50_000)]
-    for text in texts:
+    strings = ["x" * size for size in (0, 100_000, 3, 50_000)]
+    for text in strings:
         columns.add(pa.record_batch([pa.array([text])], ["c"]))
     (taken,) = columns.take(np.array([3, 1, 0, 2]))
-    assert taken.to_pylist() == [texts[3], texts[1], texts[0], texts[2]]
+    assert taken.to_pylist() == [strings[3], strings[1], strings[0], strings[2]]
 
 
 @settings(max_examples=60)
@@ -101,7 +101,7 @@ def test_parts_of_a_row_do_not_run_together() -> None:
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.binary()], ids=str)
-def test_more_texts_than_32_bits_count(form: str, kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_strings_than_32_bits_count(form: str, kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("funke.engine.sql.state.rows.growing_columns._MOST_BYTES", 10)
     columns = GrowingColumns(pa.schema([("c", kind)]))
     for _ in range(3):

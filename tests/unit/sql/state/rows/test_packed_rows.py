@@ -39,7 +39,7 @@ ROW = st.tuples(
 
 
 def batch_of(rows: list[Any], schema: Any = SCHEMA) -> Any:
-    columns = [pa.array([row[place] for row in rows], field.type) for place, field in enumerate(schema)]
+    columns = [pa.array([row[index] for row in rows], field.type) for index, field in enumerate(schema)]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
@@ -70,6 +70,6 @@ def test_rows_of_one_size_need_no_search() -> None:
     assert found.equals(data) and counts.tolist() == [2, 1]
 
 
-def test_other_bytes_are_refused() -> None:
+def test_other_bytes_are_rejected() -> None:
     with pytest.raises(StateError, match="another query"):
         PackedRows(SCHEMA).unpack([b"\x01\x00\x00\x00" + b"x" * 90])

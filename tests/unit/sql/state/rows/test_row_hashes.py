@@ -65,7 +65,7 @@ def test_there_is_one_zero_and_one_nan(monkeypatch: pytest.MonkeyPatch) -> None:
         assert zero == minus and nan == other_nan and len({zero, nan, null, one}) == 4
 
 
-def test_texts_do_not_run_together(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_strings_do_not_run_together(monkeypatch: pytest.MonkeyPatch) -> None:
     use_form("compiled", monkeypatch)
     rows = [("a", "bc"), ("ab", "c"), ("", "abc"), ("abc", ""), ("abc", None), ("a\0", "bc")]
     of_batch, _ = hashes_of(rows, [pa.string()] * 2)

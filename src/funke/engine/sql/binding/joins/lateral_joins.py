@@ -141,12 +141,12 @@ def _numbered(source: Relation, query: Relation, ordered: Sort, rows: Calculatio
     computed = Calculation(
         (*rows.columns, *source.columns), rows.input, (*rows.expressions, *(parted[each] for each in keys))
     )
-    places = tuple(range(width, width + len(keys)))
+    indexes = tuple(range(width, width + len(keys)))
     number = Column("w0$o0", BigIntType(False))
-    numbered = NumberedRows((*computed.columns, number), computed, places, ordered.keys)
+    numbered = NumberedRows((*computed.columns, number), computed, indexes, ordered.keys)
     same = same_columns_of(numbered)
     results = query.expressions if isinstance(query, Calculation) else same_columns_of(ordered)
     assert ordered.limit is not None
     is_first = call_of("<=", same[-1], BoundConstant(BigIntType(False), ordered.limit))
     columns = (*source.columns, *query.columns)
-    return Calculation(columns, numbered, (*(same[each] for each in places), *results), is_first)
+    return Calculation(columns, numbered, (*(same[each] for each in indexes), *results), is_first)

@@ -86,10 +86,12 @@ def _table_names(source: queries.Relation) -> Iterable[str]:
 
 def _hint(options: tuple[tuple[str, str], ...]) -> tuple[str, LookupHint]:
     if any(not value for _, value in options):
-        raise _refused("list options in LOOKUP hint, only support key-value options.")
+        raise _rejected("list options in LOOKUP hint, only support key-value options.")
     given = dict(options)
     if "table" not in given:
-        raise _refused("LOOKUP hint: incomplete required option(s): [Key: 'table' , default: null (fallback keys: [])]")
+        raise _rejected(
+            "LOOKUP hint: incomplete required option(s): [Key: 'table' , default: null (fallback keys: [])]"
+        )
     hint = LookupHint(
         _value(given, "async", parse_boolean),
         _value(given, "output-mode", lambda text: _MODES[text.lower()]),
@@ -110,14 +112,14 @@ def _retry(given: Mapping[str, str]) -> Retry | None:
     if all(each is None for each in values):
         return None
     if any(each is None for each in values):
-        raise _refused("LOOKUP hint: retry options can be both null or all not null")
+        raise _rejected("LOOKUP hint: retry options can be both null or all not null")
     if predicate != "lookup_miss":
-        raise _refused(
+        raise _rejected(
             f"LOOKUP hint option: unsupported retry-predicate '{predicate}', only 'lookup_miss' is supported currently"
         )
     assert delay_ms is not None and attempts is not None
     if attempts <= 0:
-        raise _refused(f"LOOKUP hint option: max-attempts value should be positive integer but was {attempts}")
+        raise _rejected(f"LOOKUP hint option: max-attempts value should be positive integer but was {attempts}")
     return Retry(delay_ms, attempts)
 
 
@@ -127,8 +129,8 @@ def _value(given: Mapping[str, str], key: str, parse: Callable[[str], Any]) -> A
     try:
         return parse(given[key])
     except (KeyError, ValueError, ConfigurationError):
-        raise _refused(f"LOOKUP hint options: Could not parse value '{given[key]}' for key '{key}'.") from None
+        raise _rejected(f"LOOKUP hint options: Could not parse value '{given[key]}' for key '{key}'.") from None
 
 
-def _refused(what: str) -> ValidationException:
+def _rejected(what: str) -> ValidationException:
     return ValidationException(f"Invalid {what}")

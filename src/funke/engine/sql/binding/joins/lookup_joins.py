@@ -146,5 +146,5 @@ def _scanned(table: Relation) -> tuple[Scan, list[BoundExpression]]:
         scan, below = _scanned(table.input)
         return scan, [with_columns(each, lambda column: below[column.index]) for each in table.expressions]
     if isinstance(table, Scan) and isinstance(table.table, TableSource):
-        return table, [BoundColumn(each.type, place, each.name) for place, each in enumerate(table.columns)]
+        return table, [BoundColumn(each.type, index, each.name) for index, each in enumerate(table.columns)]
     raise TableException("FOR SYSTEM_TIME AS OF a processing time needs a table of a connector, not a view or a query")

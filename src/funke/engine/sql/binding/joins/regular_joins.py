@@ -21,10 +21,10 @@ from funke.engine.sql.binding import (
     with_columns,
 )
 from funke.engine.sql.binding.expression_binder import ExpressionBinder
-from funke.engine.sql.binding.scope import Scope, ScopeColumn, refused
+from funke.engine.sql.binding.scope import Scope, ScopeColumn, rejected
 from funke.engine.sql.functions.catalog import FUNCTIONS
 from funke.engine.sql.functions.function import bind
-from funke.engine.sql.functions.refusals import type_text
+from funke.engine.sql.functions.rejections import type_text
 from funke.engine.sql.syntax import queries
 from funke.engine.sql.syntax.expressions import Call, Expression, Name
 from funke.engine.sql.syntax.position import Position
@@ -129,21 +129,21 @@ def bind_join(join: queries.Join, left: Joined, right: Joined, make: MakeBinder)
     if join.condition is not None:
         # Inside of the condition no row is missing yet, so that nothing is NULL that its table does not have so.
         within = Scope(given)
-        within.refuse_shared(join.condition)
+        within.reject_shared(join.condition)
         binder = make(within)
-        _refuse_converted_keys(join.condition, binder, len(left_scope.columns))
+        _reject_converted_keys(join.condition, binder, len(left_scope.columns))
         condition = binder.bind_condition(join.condition, "ON")
     return Join(columns, left_relation, right_relation, kind, condition), scope
 
 
 def check_joins(source: queries.Relation | None) -> None:
-    """Refuses joins that lack a condition or have one too many, and tables with the name of another one."""
+    """Rejects joins that lack a condition or have one too many, and tables with the name of another one."""
     names: set[str] = set()
     for each in _tables_of(source):
         name = each.alias or (each.path[-1] if isinstance(each, queries.TableRef) else None)
         if name is not None and name in names:
-            place = each.whole_position or each.position
-            raise refused(f"Duplicate relation name '{name}' in FROM clause", place)
+            position = each.whole_position or each.position
+            raise rejected(f"Duplicate relation name '{name}' in FROM clause", position)
         names |= set() if name is None else {name}
     _check_conditions(source)
 
@@ -161,32 +161,32 @@ def _check_conditions(source: queries.Relation | None) -> None:
         return
     _check_conditions(source.left)
     _check_conditions(source.right)
-    place = source.condition_word_position
-    if place is not None and source.is_natural:
+    position = source.condition_word_position
+    if position is not None and source.is_natural:
         own = source.using_position if source.condition is None else source.condition.position
-        raise refused("Cannot specify NATURAL keyword with ON or USING clause", own)
-    if place is not None and source.kind == "cross":
+        raise rejected("Cannot specify NATURAL keyword with ON or USING clause", own)
+    if position is not None and source.kind == "cross":
         text = "Cannot specify condition (NATURAL keyword, or ON or USING clause) following CROSS JOIN"
-        raise refused(text, place)
+        raise rejected(text, position)
     # What is not of SQL says TRUE by saying nothing.
-    if place is None and source.word_position is not None and source.kind != "cross" and not source.is_natural:
+    if position is None and source.word_position is not None and source.kind != "cross" and not source.is_natural:
         text = "INNER, LEFT, RIGHT or FULL join requires a condition (NATURAL keyword or ON or USING clause)"
-        raise refused(text, source.word_position)
+        raise rejected(text, source.word_position)
 
 
-def _refuse_converted_keys(condition: Expression, binder: ExpressionBinder, width: int) -> None:
-    """Refuses a text as the key of a number or a time, which Flink would convert elsewhere."""
+def _reject_converted_keys(condition: Expression, binder: ExpressionBinder, width: int) -> None:
+    """Rejects a text as the key of a number or a time, which Flink would convert elsewhere."""
     if isinstance(condition, Call) and condition.name == "and":
         for each in condition.arguments:
-            _refuse_converted_keys(each, binder, width)
+            _reject_converted_keys(each, binder, width)
     if not isinstance(condition, Call) or condition.name != "=" or len(condition.arguments) != 2:
         return
     sides = [binder.bind(each) for each in condition.arguments]
     used = [list(columns_in([each])) for each in sides]
     is_key = all(used) and (max(used[0]) < width <= min(used[1]) or max(used[1]) < width <= min(used[0]))
     types = [each.type for each in sides]
-    texts = [isinstance(each, CHARACTER) for each in types]
-    if is_key and texts[0] != texts[1] and all(isinstance(each, (*CHARACTER, *NUMERIC, *_TIMES)) for each in types):
+    strings = [isinstance(each, CHARACTER) for each in types]
+    if is_key and strings[0] != strings[1] and all(isinstance(each, (*CHARACTER, *NUMERIC, *_TIMES)) for each in types):
         raise _not_converted(*sides)
 
 
@@ -214,10 +214,10 @@ def _shared_columns(join: queries.Join, left: Scope, right: Scope) -> list[_Shar
     """The columns behind USING, or of a natural join those that both sides have."""
     if join.is_natural:
         mine, theirs = _visible(left), _visible(right)
-        place = join.natural_position
-        return [_Shared(name, index, theirs[name], place) for name, index in mine.items() if name in theirs]
-    places = dict(zip(join.using, join.using_positions))
-    found = (Name((name,), position=places.get(name)) for name in dict.fromkeys(join.using))
+        position = join.natural_position
+        return [_Shared(name, index, theirs[name], position) for name, index in mine.items() if name in theirs]
+    positions = dict(zip(join.using, join.using_positions))
+    found = (Name((name,), position=positions.get(name)) for name in dict.fromkeys(join.using))
     return [
         _Shared(each.parts[0], left.find(each)[0].index, right.find(each)[0].index, each.position) for each in found
     ]
@@ -238,7 +238,7 @@ def _equality(left: Scope, right: Scope, shared: _Shared) -> BoundExpression:
     if common_type([mine.type, its.type]) is None:
         types = f"cannot compare '{_type_text(one)}' to '{_type_text(other)}'"
         text = f"Column '{shared.name}' matched using NATURAL keyword or USING clause has incompatible types: {types}"
-        raise refused(text, shared.position)
+        raise rejected(text, shared.position)
     return call_of("=", one, other)
 
 

@@ -14,7 +14,7 @@ from funke.engine.operators.time.clock import SystemClock
 from funke.engine.sql.binding import BoundExpression, Column, Relation, column_of, is_deterministic
 from funke.engine.sql.binding.expression_binder import ExpressionBinder
 from funke.engine.sql.binding.joins.regular_joins import JoinKind
-from funke.engine.sql.binding.scope import Scope, ScopeColumn, names_of, refused
+from funke.engine.sql.binding.scope import Scope, ScopeColumn, names_of, rejected
 from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
@@ -69,12 +69,12 @@ def bind_snapshot_join(
 ) -> tuple[Relation, Scope]:
     """The meaning of a join with the function SNAPSHOT."""
     if not isinstance(join, queries.Join) or not isinstance(join.right, queries.SnapshotFunction):
-        raise _out_of_place()
+        raise _misplaced()
     function = join.right
     if not function.is_lateral:
-        raise _out_of_place()
+        raise _misplaced()
     if function.partition_by:
-        raise refused(
+        raise rejected(
             "Only tables with set semantics may be partitioned. Invalid PARTITION BY clause in the 0-th operand of "
             "table function 'SNAPSHOT'",
             function.position,
@@ -104,7 +104,7 @@ def _named(columns: tuple[Column, ...], scope: Scope) -> tuple[Column, ...]:
     return tuple(replace(each, name=named.name) for each, named in zip(columns, scope.columns))
 
 
-def _out_of_place() -> ValidationException:
+def _misplaced() -> ValidationException:
     return ValidationException(
         "The SNAPSHOT function can only be used as the build side (right-hand side) of a LATERAL join"
     )
@@ -148,7 +148,7 @@ def _interval_ms(name: str, given: syntax.Expression | None, make: MakeBinder) -
         return None
     bound = make(Scope()).bind(given)
     if not isinstance(bound.type, DayTimeIntervalType):
-        raise refused("No match found for function signature SNAPSHOT", given.position)
+        raise rejected("No match found for function signature SNAPSHOT", given.position)
     value = _constant(name, bound)
     length_ms = int(value.cast(pa.duration("ms")).value if pa.types.is_duration(value.type) else value.as_py())
     if length_ms < 0:

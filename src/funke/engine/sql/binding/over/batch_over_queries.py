@@ -7,19 +7,19 @@ from typing import Any
 
 from funke.engine.sql.binding import BoundColumn, BoundExpression, Column, Relation, SortKey
 from funke.engine.sql.binding.ordered_queries import sort_key
-from funke.engine.sql.binding.over.over_queries import RESULTS, OverBinder, check_place
+from funke.engine.sql.binding.over.over_queries import RESULTS, OverBinder, check_context
 from funke.engine.sql.binding.over.ranks import NumberedRows
-from funke.engine.sql.binding.scope import refused
+from funke.engine.sql.binding.scope import rejected
 from funke.engine.sql.binding.windows.window_relations import Frame, OverCall, PartitionAggregation
 from funke.engine.sql.binding.windows.window_tables import interval_ms
 from funke.engine.sql.functions.aggregates.aggregate import AggregateFunction
-from funke.engine.sql.functions.aggregates.ranking import PLACES
+from funke.engine.sql.functions.aggregates.ranking import RANKINGS
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.types.logical import DATETIME, NUMERIC, DataType
 
 __all__ = ["BatchOverBinder"]
 
-_PLACES = {function.name: function for function in PLACES}
+_RANKINGS = {function.name: function for function in RANKINGS}
 
 
 @dataclass(frozen=True)
@@ -37,15 +37,15 @@ class BatchOverBinder(OverBinder):
         super().__init__(*given)
         self._calls: list[tuple[_Partitions, OverCall]] = []
         # Where the result of each call stands, once all are known.
-        self._result_places: dict[int, int] = {}
+        self._result_indexes: dict[int, int] = {}
 
     def relation(self, source: Relation, where: BoundExpression | None) -> Relation:
         """The rows with the results of all windows, one window behind the other."""
         relation = self._with_computed(source, where)
         for partitions in dict.fromkeys(each for each, _ in self._calls):
             mine = {number: call for number, (each, call) in enumerate(self._calls) if each == partitions}
-            for place, number in enumerate(mine, len(relation.columns)):
-                self._result_places[number] = place
+            for index, number in enumerate(mine, len(relation.columns)):
+                self._result_indexes[number] = index
             relation = self._with_results(relation, partitions, mine)
         return relation
 
@@ -58,16 +58,16 @@ class BatchOverBinder(OverBinder):
             return NumberedRows(columns, source, partitions.partition_by, partitions.order)
         return PartitionAggregation(columns, source, partitions.partition_by, partitions.order, tuple(calls.values()))
 
-    def _place_of_result(self, number: int) -> int:
-        return self._result_places[number]
+    def _index_of_result(self, number: int) -> int:
+        return self._result_indexes[number]
 
     def _bind_over(self, call: syntax.Call) -> BoundExpression:
         function, window = self._function(call), self._window(call)
-        check_place(function, call, window)
+        check_context(function, call, window)
         frame = self._bounds(call, window)
         made = self._aggregate(function, call, self._arguments(call), _may_be_empty(frame))
-        keys = tuple(self._place(self._plain.bind(each)) for each in window.partition_by)
-        order = tuple(sort_key(self._place(self._plain.bind(each.operand)), each) for each in window.order_by)
+        keys = tuple(self._index_of_value(self._plain.bind(each)) for each in window.partition_by)
+        order = tuple(sort_key(self._index_of_value(self._plain.bind(each.operand)), each) for each in window.order_by)
         bound = _Partitions(keys, order), OverCall(made, frame)
         if bound not in self._calls:
             self._calls.append(bound)
@@ -75,9 +75,9 @@ class BatchOverBinder(OverBinder):
         return BoundColumn(made.call.result, RESULTS + number, f"over${number}")
 
     def _function(self, call: syntax.Call) -> AggregateFunction:
-        function = _PLACES.get(call.name) or self._find_aggregate(call)
+        function = _RANKINGS.get(call.name) or self._find_aggregate(call)
         if function is None:
-            raise refused("OVER must be applied to aggregate function", call.position)
+            raise rejected("OVER must be applied to aggregate function", call.position)
         return function
 
     def _arguments(self, call: syntax.Call) -> list[BoundExpression]:
@@ -97,9 +97,9 @@ class BatchOverBinder(OverBinder):
         if lower is None or upper is None:
             return Frame(is_rows=call.name == "row_number")
         if lower.distance is None and not lower.is_preceding:
-            raise refused("UNBOUNDED FOLLOWING cannot be specified for the lower frame boundary", call.position)
+            raise rejected("UNBOUNDED FOLLOWING cannot be specified for the lower frame boundary", call.position)
         if upper.distance is None and upper.is_preceding and lower is not upper:
-            raise refused("UNBOUNDED PRECEDING cannot be specified for the upper frame boundary", call.position)
+            raise rejected("UNBOUNDED PRECEDING cannot be specified for the upper frame boundary", call.position)
         frame = Frame(window.is_rows, self._distance(lower, call, window), self._distance(upper, call, window))
         _check_bounds(frame, call)
         return frame
@@ -113,7 +113,7 @@ class BatchOverBinder(OverBinder):
             return 0
         if window.is_rows:
             if not isinstance(value, int):
-                raise refused("OVER needs a constant number of rows", call.position)
+                raise rejected("OVER needs a constant number of rows", call.position)
             found: Any = value
         else:
             found = self._distance_of_values(bound.distance, call, window)
@@ -121,14 +121,14 @@ class BatchOverBinder(OverBinder):
 
     def _distance_of_values(self, distance: syntax.Expression, call: syntax.Call, window: syntax.OverWindow) -> Any:
         if len(window.order_by) > 1:
-            raise refused("RANGE clause cannot be used with compound ORDER BY clause", call.position)
+            raise rejected("RANGE clause cannot be used with compound ORDER BY clause", call.position)
         data_type: DataType = self._plain.bind(window.order_by[0].operand).type
         if isinstance(data_type, DATETIME):
             return interval_ms(distance)
         if not isinstance(data_type, NUMERIC):
-            raise refused("Data type of ORDER BY prohibits use of RANGE clause", call.position)
+            raise rejected("Data type of ORDER BY prohibits use of RANGE clause", call.position)
         if not isinstance(distance, syntax.Literal) or not isinstance(distance.type, NUMERIC):
-            raise refused("OVER needs a constant distance, of the kind of its order", call.position)
+            raise rejected("OVER needs a constant distance, of the kind of its order", call.position)
         return distance.value
 
 
@@ -143,7 +143,7 @@ def _check_bounds(frame: Frame, call: syntax.Call) -> None:
     words = {1: "FOLLOWING", 0: "CURRENT ROW", -1: "PRECEDING"}
     one, other = (lower > 0) - (lower < 0), (upper > 0) - (upper < 0)
     if one > other:
-        raise refused(
+        raise rejected(
             f"Upper frame boundary cannot be {words[other]} when lower boundary is {words[one]}", call.position
         )
 

@@ -18,12 +18,12 @@ from funke.engine.sql.functions.function import Session
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
 
-__all__ = ["GroupColumns", "groups_of_windows", "refuse_over_in_having"]
+__all__ = ["GroupColumns", "groups_of_windows", "reject_over_in_having"]
 
 _NO_VALUES = (syntax.Star, syntax.Symbol, syntax.TypeArgument)
 
 
-def refuse_over_in_having(select: queries.Select) -> None:
+def reject_over_in_having(select: queries.Select) -> None:
     """A condition on groups comes before their windows."""
     if select.having is not None and over_in(select.having):
         raise UnsupportedFeatureError("Aggregate functions over windows are not supported yet.")
@@ -38,7 +38,7 @@ def groups_of_windows(
             binder.bind(part)
     having = None if select.having is None else binder.bind_condition(select.having, "HAVING")
     groups = binder.aggregation(source, where)
-    same = tuple(BoundColumn(column.type, place, column.name) for place, column in enumerate(groups.columns))
+    same = tuple(BoundColumn(column.type, index, column.name) for index, column in enumerate(groups.columns))
     return with_row_windows(with_windows(Calculation(groups.columns, groups, same, having)))
 
 

@@ -22,7 +22,7 @@ from funke.engine.sql.binding import (
 from funke.engine.sql.binding.expression_binder import ExpressionBinder
 from funke.engine.sql.binding.ordered_queries import sort_key
 from funke.engine.sql.binding.over.ranks import NumberedRows
-from funke.engine.sql.binding.scope import Scope, refused
+from funke.engine.sql.binding.scope import Scope, rejected
 from funke.engine.sql.binding.syntax_parts import parts_of
 from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.binding.windows.window_relations import OverAggregation, SortedAggregation, WindowTime
@@ -33,7 +33,7 @@ from funke.engine.sql.functions.function import Session
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
 
-__all__ = ["RESULTS", "OverBinder", "check_place", "has_over", "over_in", "rising_order", "window_parts"]
+__all__ = ["RESULTS", "OverBinder", "check_context", "has_over", "over_in", "rising_order", "window_parts"]
 
 _RANKING = {function.name: function for function in RANKING}
 _NOT_IN_STREAMS = ("lead", "ntile", "cume_dist", "percent_rank")
@@ -67,21 +67,21 @@ def window_parts(select: queries.Select) -> Iterator[syntax.Expression]:
         yield from (*window.partition_by, *window.order_by)
 
 
-def check_place(function: AggregateFunction, call: syntax.Call, window: syntax.OverWindow) -> None:
-    """Whether a function of places has what it needs of its window, and nothing else."""
+def check_context(function: AggregateFunction, call: syntax.Call, window: syntax.OverWindow) -> None:
+    """Checks the window of a ranking function: it needs an order and takes no frame."""
     name = function.name
     if name not in _NUMBERS:
         return
     if name in _RANKS and not window.order_by:
-        raise refused("RANK or DENSE_RANK functions require ORDER BY clause in window specification", call.position)
+        raise rejected("RANK or DENSE_RANK functions require ORDER BY clause in window specification", call.position)
     if name == "row_number" and not window.order_by:
         raise SqlValidationError(_NO_ORDER)
     if window.lower is not None:
-        raise refused("ROW/RANGE not allowed with RANK, DENSE_RANK or ROW_NUMBER functions", call.position)
+        raise rejected("ROW/RANGE not allowed with RANK, DENSE_RANK or ROW_NUMBER functions", call.position)
     if name == "ntile":
         parts = call.arguments[0] if call.arguments else None
         if not isinstance(parts, syntax.Literal) or not isinstance(parts.value, int) or parts.value < 1:
-            raise refused("NTILE needs a constant number of parts, at least 1", call.position)
+            raise rejected("NTILE needs a constant number of parts, at least 1", call.position)
 
 
 def rising_order(order: Sequence[SortKey]) -> SortKey:
@@ -139,7 +139,7 @@ class OverBinder(ExpressionBinder):
         """The rows with all aggregates that were bound."""
         computed, frame = self._with_computed(source, where), self._frame
         assert frame is not None
-        results = [Column(f"over${place}", each.call.result) for place, each in enumerate(self._aggregates)]
+        results = [Column(f"over${index}", each.call.result) for index, each in enumerate(self._aggregates)]
         columns, aggregates = (*computed.columns, *results), tuple(self._aggregates)
         if frame.time is not None:
             time = WindowTime(frame.time.index, frame.time.time is TimeAttribute.ROWTIME)
@@ -161,24 +161,24 @@ class OverBinder(ExpressionBinder):
 
     def _with_computed(self, source: Relation, where: BoundExpression | None) -> Relation:
         """The rows with everything that windows need."""
-        added = [Column(f"${place}", each.type, time_of(each)) for place, each in enumerate(self._computed)]
-        own = [BoundColumn(each.type, place, each.name, each.time) for place, each in enumerate(source.columns)]
+        added = [Column(f"${index}", each.type, time_of(each)) for index, each in enumerate(self._computed)]
+        own = [BoundColumn(each.type, index, each.name, each.time) for index, each in enumerate(source.columns)]
         return Calculation((*source.columns, *added), source, (*own, *self._computed), where)
 
-    def _place_of_result(self, number: int) -> int:
+    def _index_of_result(self, number: int) -> int:
         return self._first + len(self._computed) + number
 
     def placed(self, expression: BoundExpression) -> BoundExpression:
         """An expression that was bound, over the columns of the relation."""
         if isinstance(expression, BoundColumn) and expression.index >= RESULTS:
-            return replace(expression, index=self._place_of_result(expression.index - RESULTS))
+            return replace(expression, index=self._index_of_result(expression.index - RESULTS))
         if isinstance(expression, BoundFunction):
             return replace(expression, arguments=tuple(map(self.placed, expression.arguments)))
         return expression
 
     def _bind_over(self, call: syntax.Call) -> BoundExpression:
         function, window = self._function(call), self._window(call)
-        check_place(function, call, window)
+        check_context(function, call, window)
         frame = self._frame_of(function, call, window)
         if self._frame not in (None, frame):
             raise UnsupportedFeatureError(_SEVERAL_WINDOWS)
@@ -196,7 +196,7 @@ class OverBinder(ExpressionBinder):
             raise UnsupportedFeatureError(f"{call.name.upper()} Function is not supported in stream mode.")
         function = _RANKING.get(call.name) or self._find_aggregate(call)
         if function is None:
-            raise refused("OVER must be applied to aggregate function", call.position)
+            raise rejected("OVER must be applied to aggregate function", call.position)
         return function
 
     def _arguments(self, call: syntax.Call) -> list[BoundExpression]:
@@ -212,7 +212,7 @@ class OverBinder(ExpressionBinder):
     ) -> BoundAggregate:
         condition = None
         if call.condition is not None:
-            condition = self._place(self._plain.bind_condition(call.condition, "FILTER"))
+            condition = self._index_of_value(self._plain.bind_condition(call.condition, "FILTER"))
         try:
             made = bind_aggregate(
                 function,
@@ -222,11 +222,11 @@ class OverBinder(ExpressionBinder):
                 session=self._session,
             )
         except TypeMismatchError as error:
-            raise refused(str(error), call.position) from error
-        places = tuple(-1 if isinstance(each, BoundSymbol) else self._place(each) for each in arguments)
-        return BoundAggregate(made, places, condition)
+            raise rejected(str(error), call.position) from error
+        indexes = tuple(-1 if isinstance(each, BoundSymbol) else self._index_of_value(each) for each in arguments)
+        return BoundAggregate(made, indexes, condition)
 
-    def _place(self, expression: BoundExpression) -> int:
+    def _index_of_value(self, expression: BoundExpression) -> int:
         if isinstance(expression, BoundColumn):
             return expression.index
         if expression not in self._computed:
@@ -246,19 +246,19 @@ class OverBinder(ExpressionBinder):
 
     def _named(self, name: str, call: syntax.Call) -> syntax.OverWindow:
         if name not in self._windows:
-            raise refused(f"Window '{name}' not found", call.position)
+            raise rejected(f"Window '{name}' not found", call.position)
         return self._windows[name]
 
     def _frame_of(self, function: AggregateFunction, call: syntax.Call, window: syntax.OverWindow) -> _Frame:
         is_rows = window.is_rows or function.name == "row_number"
-        keys = tuple(self._place(self._plain.bind(each)) for each in window.partition_by)
-        order = tuple(sort_key(self._place(self._plain.bind(each.operand)), each) for each in window.order_by)
+        keys = tuple(self._index_of_value(self._plain.bind(each)) for each in window.partition_by)
+        order = tuple(sort_key(self._index_of_value(self._plain.bind(each.operand)), each) for each in window.order_by)
         if function.name == "row_number" and (len(order) > 1 or not order[0].is_ascending):
             # Whether it is a number of all rows shows where it is read.
             return _Frame(keys, order, None, is_rows, None)
         rising_order(order)
         column = self._order_column(window)
-        _refuse_following(window)
+        _reject_following(window)
         if column.time is not None:
             return _Frame(keys, order, column, is_rows, self._preceding(window, call))
         # Flink has no bounded frames by values at all; rows are counted here, distances between values are not.
@@ -274,8 +274,8 @@ class OverBinder(ExpressionBinder):
         order = self._plain.bind(window.order_by[0].operand)
         if isinstance(order, BoundColumn):
             return order
-        place = self._place(order)
-        return BoundColumn(order.type, place, f"${place - self._first}", time_of(order))
+        index = self._index_of_value(order)
+        return BoundColumn(order.type, index, f"${index - self._first}", time_of(order))
 
     def _preceding(self, window: syntax.OverWindow, call: syntax.Call) -> int | None:
         if _is_unbounded(window):
@@ -288,14 +288,14 @@ class OverBinder(ExpressionBinder):
             return interval_ms(distance)
         if isinstance(distance, syntax.Literal) and isinstance(distance.value, int):
             return distance.value
-        raise refused("OVER needs a constant number of rows", call.position)
+        raise rejected("OVER needs a constant number of rows", call.position)
 
 
 def _is_unbounded(window: syntax.OverWindow) -> bool:
     return window.lower is None or (window.lower.is_preceding and window.lower.distance is None)
 
 
-def _refuse_following(window: syntax.OverWindow) -> None:
+def _reject_following(window: syntax.OverWindow) -> None:
     is_last = window.upper is None or _is_current(window.upper)
     is_before = window.lower is None or window.lower.is_preceding or _is_current(window.lower)
     if not is_last or not is_before:

@@ -34,7 +34,7 @@ def stages_of(text: str) -> tuple[Element, ...]:
 
 
 def with_rules(elements: tuple[Element, ...], within_ms: int | None, after_match: str) -> Pattern:
-    """A pattern with WITHIN and AFTER MATCH; refuses those that Flink refuses."""
+    """A pattern with WITHIN and AFTER MATCH; rejects those that Flink rejects."""
     pattern = Pattern(elements, within_ms, _skip_of(after_match))
     if compile_pattern(pattern).can_match_nothing():
         raise TableException(
@@ -61,7 +61,7 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self._text = text
         self._tokens = _TOKEN.findall(text)
-        self._place = 0
+        self._index = 0
 
     def pattern(self) -> tuple[Element, ...]:
         elements = tuple(self._sequence())
@@ -71,31 +71,31 @@ class _Reader:
         return elements
 
     def _at(self, *tokens: str) -> bool:
-        return self._place < len(self._tokens) and self._tokens[self._place] in tokens
+        return self._index < len(self._tokens) and self._tokens[self._index] in tokens
 
     def _next(self) -> str:
-        self._place += 1
-        return str(self._tokens[self._place - 1])
+        self._index += 1
+        return str(self._tokens[self._index - 1])
 
-    def _refused(self, why: str) -> TableException:
+    def _rejected(self, why: str) -> TableException:
         return TableException(f"Expression not supported: {self._text}{why}")
 
     def _sequence(self) -> list[Element]:
         elements: list[Element] = []
         followed = _STRICT
-        while self._place < len(self._tokens) and not self._at(")"):
+        while self._index < len(self._tokens) and not self._at(")"):
             if self._at("|"):
-                raise self._refused(". Currently, CEP doesn't support branching patterns.")
+                raise self._rejected(". Currently, CEP doesn't support branching patterns.")
             if self._at("PERMUTE"):
-                raise self._refused(". Currently, CEP doesn't support PERMUTE patterns.")
+                raise self._rejected(". Currently, CEP doesn't support PERMUTE patterns.")
             if self._at("{-"):
                 followed = self._excluded(elements)
                 continue
-            before, token = elements[-1] if elements else None, self._place + 1
+            before, token = elements[-1] if elements else None, self._index + 1
             added = self._quantified()
             is_optional = self._tokens[token : token + 1] in (["*"], ["?"], ["*?"])
             if is_optional and before is not None and before.quantifier.is_greedy:
-                # As in Flink, {0,3} is not refused there.
+                # As in Flink, {0,3} is not rejected there.
                 raise MalformedPatternError("Optional pattern cannot be preceded by greedy pattern")
             elements += [replace(added[0], contiguity=followed), *added[1:]]
             followed = _STRICT
@@ -107,13 +107,13 @@ class _Reader:
         """`{- X*? -}`: rows that are passed by until the next stage fits; `{- X* -}`: any later row may be the next."""
         self._next()
         if not elements:
-            raise self._refused(". Currently, CEP doesn't support {- -} patterns at the beginning.")
+            raise self._rejected(". Currently, CEP doesn't support {- -} patterns at the beginning.")
         inside = []
         while not self._at("-}"):
             inside.append(self._next())
         self._next()
         if len(inside) < 2:
-            raise self._refused(". Currently, CEP doesn't support {- -} patterns without quantifier.")
+            raise self._rejected(". Currently, CEP doesn't support {- -} patterns without quantifier.")
         if len(inside) > 2 or inside[1] not in ("*", "*?"):
             raise TableException("Pattern excluded quantifier must be <*?, *>.")
         return Contiguity.RELAXED if inside[1] == "*?" else Contiguity.RELAXED_ANY
@@ -129,13 +129,13 @@ class _Reader:
             if len(inner) == 1 and isinstance(inner[0], Stage) and inner[0].quantifier == Quantifier():
                 return [replace(inner[0], quantifier=quantifier)]
             if quantifier.is_greedy or quantifier.is_optional:
-                raise self._refused(" Group patterns are not supported yet.")
+                raise self._rejected(" Group patterns are not supported yet.")
             return [Group(tuple(inner), _STRICT, quantifier)]
         name = self._next()
         return [Stage(name, quantifier=self._quantifier() or Quantifier())]
 
     def _quantifier(self) -> Quantifier | None:
-        found = _QUANTIFIER.match(self._tokens[self._place]) if self._place < len(self._tokens) else None
+        found = _QUANTIFIER.match(self._tokens[self._index]) if self._index < len(self._tokens) else None
         if found is None:
             return None
         token = self._next()

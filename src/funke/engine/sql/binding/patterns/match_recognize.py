@@ -21,7 +21,7 @@ from funke.engine.sql.binding.ordered_queries import sort_key
 from funke.engine.sql.binding.patterns.match_patterns import stages_of, with_rules
 from funke.engine.sql.binding.patterns.match_relations import Definition, Lookup, Matches, Measure
 from funke.engine.sql.binding.relations import BoundAggregate, Calculation, Column, Relation, SortKey
-from funke.engine.sql.binding.scope import Scope, refused
+from funke.engine.sql.binding.scope import Scope, rejected
 from funke.engine.sql.binding.syntax_parts import parts_of
 from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.binding.windows.window_relations import WindowTime
@@ -56,7 +56,7 @@ def bind_match_recognize(
     elements = stages_of(match.pattern)
     names = tuple(stage.name for stage in stages_in(elements))
     variables = _variables(match, names)
-    keys = tuple(computed.place(plain.bind(each)) for each in match.partition_by)
+    keys = tuple(computed.index(plain.bind(each)) for each in match.partition_by)
     time, order = _order(match, plain, computed, is_streaming)
 
     def lookups(own: int | None) -> _MatchBinder:
@@ -71,7 +71,7 @@ def bind_match_recognize(
         expression = binder.bind(item.operand)
         measures.append(Measure(expression, tuple(binder.lookups)))
         columns.append(Column(item.names[0], expression.type, binder.time_of_match or time_of(expression)))
-    _refuse_same_names(columns)
+    _reject_same_names(columns)
     pattern = with_rules(elements, _within_ms(match), match.after_match)
     return Matches(tuple(columns), computed.relation(), keys, time, order, pattern, definitions, tuple(measures))
 
@@ -82,7 +82,7 @@ def _named(source: Relation, scope: Scope, index: int) -> Column:
     raise SqlValidationError("SQL validation failed. PARTITION BY of MATCH_RECOGNIZE needs columns")
 
 
-def _refuse_same_names(columns: Sequence[Column]) -> None:
+def _reject_same_names(columns: Sequence[Column]) -> None:
     names = [each.name for each in columns]
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
@@ -94,7 +94,7 @@ def _variables(match: queries.Pattern, names: tuple[str, ...]) -> Mapping[str, t
     for name, parts in match.subsets:
         unknown = next((each for each in parts if each not in names), None)
         if unknown is not None:
-            raise refused(f"Unknown pattern '{unknown}'", match.position)
+            raise rejected(f"Unknown pattern '{unknown}'", match.position)
         variables[name] = tuple(names.index(each) for each in parts)
     return variables
 
@@ -125,7 +125,7 @@ def _order(
     if not first.is_ascending:
         raise TableException("Primary sort order of a streaming table must be ascending on time.")
     assert isinstance(bound, BoundColumn)
-    order = tuple(sort_key(computed.place(plain.bind(each.operand)), each) for each in others)
+    order = tuple(sort_key(computed.index(plain.bind(each.operand)), each) for each in others)
     return WindowTime(bound.index, column.time is TimeAttribute.ROWTIME), order
 
 
@@ -137,13 +137,13 @@ def _definition(
     computed: _Computed,
 ) -> Definition:
     if name not in names:
-        raise refused(f"Pattern variable '{name}' of DEFINE is not in the pattern", condition.position)
+        raise rejected(f"Pattern variable '{name}' of DEFINE is not in the pattern", condition.position)
     stage = names.index(name)
     binder = lookups(stage)
     bound = binder.bind_condition(condition, "DEFINE")
     if all(_is_of_row(each, stage) for each in binder.lookups):
-        places = [each.column for each in binder.lookups]
-        own = with_columns(bound, lambda column: computed.column(column.type, places[column.index]))
+        indexes = [each.column for each in binder.lookups]
+        own = with_columns(bound, lambda column: computed.column(column.type, indexes[column.index]))
         return Definition(stage, own, None)
     return Definition(stage, bound, tuple(binder.lookups))
 
@@ -161,25 +161,25 @@ class _Computed:
     source: Relation
     added: list[BoundExpression] = field(default_factory=list)
 
-    def place(self, expression: BoundExpression) -> int:
+    def index(self, expression: BoundExpression) -> int:
         if isinstance(expression, BoundColumn):
             return expression.index
         if expression not in self.added:
             self.added.append(expression)
         return len(self.source.columns) + self.added.index(expression)
 
-    def column(self, data_type: DataType, place: int) -> BoundColumn:
+    def column(self, data_type: DataType, index: int) -> BoundColumn:
         """A column of the rows, or of what is computed of them."""
         own = self.source.columns
-        name = own[place].name if place < len(own) else f"$match{place - len(own)}"
-        return BoundColumn(data_type, place, name)
+        name = own[index].name if index < len(own) else f"$match{index - len(own)}"
+        return BoundColumn(data_type, index, name)
 
     def relation(self) -> Relation:
         if not self.added:
             return self.source
         columns = self.source.columns
-        own = [BoundColumn(each.type, place, each.name, each.time) for place, each in enumerate(columns)]
-        added = [Column(f"$match{place}", each.type) for place, each in enumerate(self.added)]
+        own = [BoundColumn(each.type, index, each.name, each.time) for index, each in enumerate(columns)]
+        added = [Column(f"$match{index}", each.type) for index, each in enumerate(self.added)]
         return Calculation((*columns, *added), self.source, (*own, *self.added))
 
 
@@ -244,19 +244,19 @@ class _MatchBinder(ExpressionBinder):
 
     def _navigation(self, call: syntax.Call) -> BoundExpression:
         if not 1 <= len(call.arguments) <= 2:
-            raise refused(f"{call.name.upper()} needs an expression, and maybe an offset", call.position)
+            raise rejected(f"{call.name.upper()} needs an expression, and maybe an offset", call.position)
         offset = 0
         if len(call.arguments) == 2:
             literal = call.arguments[1]
             if not isinstance(literal, syntax.Literal) or not isinstance(literal.value, int) or literal.value < 0:
-                raise refused(f"{call.name.upper()} needs a constant offset that is not negative", call.position)
+                raise rejected(f"{call.name.upper()} needs a constant offset that is not negative", call.position)
             offset = literal.value
         return self._navigated(call.arguments[0], is_first=call.name == "first", offset=offset)
 
     def _navigated(self, expression: syntax.Expression, *, is_first: bool, offset: int) -> BoundExpression:
         stages, inner = self._of_one_variable(expression, "FIRST and LAST")
         return self._looked_up(
-            Lookup(with_nullable(inner.type, True), stages, self._computed.place(inner), is_first, offset)
+            Lookup(with_nullable(inner.type, True), stages, self._computed.index(inner), is_first, offset)
         )
 
     def _of_one_variable(self, expression: syntax.Expression, what: str) -> tuple[tuple[int, ...], BoundExpression]:
@@ -273,7 +273,7 @@ class _MatchBinder(ExpressionBinder):
             found.add(stages or ())
             if stages is None:
                 return expression
-            return syntax.Name(expression.parts[1:], position=expression.position, places=expression.places[1:])
+            return syntax.Name(expression.parts[1:], position=expression.position, positions=expression.positions[1:])
         return _with_children(expression, lambda each: self._without_variables(each, found))
 
     def _aggregate(self, function: AggregateFunction, call: syntax.Call) -> BoundExpression:
@@ -302,9 +302,9 @@ class _MatchBinder(ExpressionBinder):
                 function, [each.as_argument() for each in arguments], may_be_empty=True, session=self._session
             )
         except TypeMismatchError as error:
-            raise refused(str(error), call.position) from error
-        places = tuple(-1 if isinstance(each, BoundSymbol) else self._computed.place(each) for each in arguments)
-        aggregate = BoundAggregate(made, places)
+            raise rejected(str(error), call.position) from error
+        indexes = tuple(-1 if isinstance(each, BoundSymbol) else self._computed.index(each) for each in arguments)
+        aggregate = BoundAggregate(made, indexes)
         return self._looked_up(Lookup(made.result, next(iter(rows), ()), aggregate=aggregate))
 
     def _looked_up(self, lookup: Lookup) -> BoundExpression:

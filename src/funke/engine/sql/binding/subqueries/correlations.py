@@ -10,8 +10,8 @@ from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.flink_exceptions import ValidationException
 from funke.engine.sql.binding import BoundColumn, BoundExpression, Calculation, Column, Relation
 from funke.engine.sql.binding.expression_binder import ExpressionBinder
-from funke.engine.sql.binding.scope import Scope, ScopeColumn, names_of, refused, unknown_function
-from funke.engine.sql.functions.refusals import type_text
+from funke.engine.sql.binding.scope import Scope, ScopeColumn, names_of, rejected, unknown_function
+from funke.engine.sql.functions.rejections import type_text
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
 from funke.engine.sql.syntax.user_function import UserFunction
@@ -89,7 +89,7 @@ def _with_condition(joined: Relation, scope: Scope, join: queries.Join | None, m
     if join.kind == "left":
         raise ValidationException("a LEFT JOIN with a table function has no condition but TRUE")
     condition = make(scope).bind_condition(join.condition, "ON")
-    same = (BoundColumn(each.type, place, each.name, each.time) for place, each in enumerate(joined.columns))
+    same = (BoundColumn(each.type, index, each.name, each.time) for index, each in enumerate(joined.columns))
     return Calculation(joined.columns, joined, tuple(same), condition)
 
 
@@ -120,7 +120,7 @@ def _result_columns(function: UserFunction) -> list[Column]:
     types = [from_sql_text(each) if isinstance(each, str) else each for each in function.result_types]
     if len(types) == 1 and isinstance(types[0], RowType):
         return [Column(each.name, each.data_type) for each in types[0]]
-    return [Column(f"f{place}", each) for place, each in enumerate(types)]
+    return [Column(f"f{index}", each) for index, each in enumerate(types)]
 
 
 def _element_columns(data_type: DataType, right: queries.Unnest) -> list[Column]:
@@ -135,4 +135,4 @@ def _element_columns(data_type: DataType, right: queries.Unnest) -> list[Column]
         "'UNNEST(<MULTISET>)'\n'UNNEST(<ARRAY>)'\n'UNNEST(<MAP>)'\nUNNEST(<MULTISET>)\nUNNEST(<ARRAY>)\nUNNEST(<MAP>)"
     )
     given = f"'UNNEST(<{type_text(data_type)}>)'"
-    raise refused(f"Cannot apply 'UNNEST' to arguments of type {given}. Supported form(s): {forms}", right.position)
+    raise rejected(f"Cannot apply 'UNNEST' to arguments of type {given}. Supported form(s): {forms}", right.position)

@@ -138,9 +138,9 @@ class _Exposed:
 
     def index_of(self, index: int) -> int:
         """Where a column of the input is."""
-        for place, each in enumerate(self.expressions):
+        for position, each in enumerate(self.expressions):
             if isinstance(each, BoundColumn) and each.index == index:
-                return place
+                return position
         column = self._source.columns[index]
         self.columns += (column,)
         self.expressions += (BoundColumn(column.type, index, column.name, column.time),)
@@ -193,11 +193,11 @@ def _pulled_of_join(join: Join) -> PulledUp | None:
     if not added:
         return PulledUp(made, tuple(conditions))
     # The columns of the join come first, as before.
-    places = [*moves.values()]
-    places += [index for index in range(len(columns)) if index not in places]
+    indexes = [*moves.values()]
+    indexes += [index for index in range(len(columns)) if index not in indexes]
     same = same_columns_of(made)
-    ordered = Calculation(tuple(columns[each] for each in places), made, tuple(same[each] for each in places))
-    back = {old: new for new, old in enumerate(places)}
+    ordered = Calculation(tuple(columns[each] for each in indexes), made, tuple(same[each] for each in indexes))
+    back = {old: new for new, old in enumerate(indexes)}
     return PulledUp(ordered, tuple(moved(each, back) for each in conditions))
 
 
@@ -214,7 +214,7 @@ class Decorrelated:
 
     relation: Relation
     # Where the columns of the query are.
-    places: tuple[int, ...]
+    indexes: tuple[int, ...]
     # Where the values of the outer columns are.
     outer: Mapping[int, int]
     # Outer columns that may be NULL in rows of the query.
@@ -271,8 +271,8 @@ class _Decorrelation:
         columns = (*calculation.columns, *(Column(each.name, each.type) for each in values))
         made = Calculation(columns, below.relation, (*expressions, *values))
         count = len(calculation.columns)
-        places = {each: count + place for place, each in enumerate(numbers)}
-        return Decorrelated(made, tuple(range(count)), places, below.nullable)
+        indexes = {each: count + index for index, each in enumerate(numbers)}
+        return Decorrelated(made, tuple(range(count)), indexes, below.nullable)
 
     def _with_equal_columns(self, below: Decorrelated, condition: BoundExpression) -> Decorrelated:
         """Outer columns that must be equal to something have its values; all of the condition's, or none."""
@@ -284,18 +284,18 @@ class _Decorrelation:
                 equal.setdefault(next(iter(outer_columns_in(each))), value)
         if not missing <= set(equal):
             return below
-        places = dict(below.outer)
+        indexes = dict(below.outer)
         relation = below.relation
         for number in self._in_order(missing):
             value = equal[number]
             if isinstance(value, BoundColumn):
-                places[number] = value.index
+                indexes[number] = value.index
                 continue
-            places[number] = len(relation.columns)
+            indexes[number] = len(relation.columns)
             # The name that Flink's plans have.
             column = Column(f"$f{len(relation.columns)}", value.type)
             relation = Calculation((*relation.columns, column), relation, (*same_columns_of(relation), value))
-        return Decorrelated(relation, below.places, places, below.nullable)
+        return Decorrelated(relation, below.indexes, indexes, below.nullable)
 
     def _with_values(self, below: Decorrelated, needed: set[int], strict: Iterable[int] = ()) -> Decorrelated:
         """The rows with all values of the outer columns that are missing; NULL is none of those of strict ones."""
@@ -308,9 +308,9 @@ class _Decorrelation:
         relation = below.relation
         width = len(relation.columns)
         joined = Join(columns_of_join(relation.columns, columns, "inner"), relation, distinct, "inner")
-        places = {**below.outer, **{each: width + place for place, each in enumerate(missing)}}
+        indexes = {**below.outer, **{each: width + index for index, each in enumerate(missing)}}
         nullable = {each for each in missing if self._outer[each].type._nullable}.difference(strict)
-        return Decorrelated(joined, below.places, places, below.nullable | nullable)
+        return Decorrelated(joined, below.indexes, indexes, below.nullable | nullable)
 
     def _groups(self, aggregation: Aggregation, below: Decorrelated) -> Decorrelated:
         """Groups by the outer columns as well."""
@@ -318,15 +318,15 @@ class _Decorrelation:
         # Columns of their own, so that a key stands for one thing.
         same = same_columns_of(below.relation)
         values = [same[below.outer[each]] for each in numbers]
-        inputs = [same[each] for each in below.places]
+        inputs = [same[each] for each in below.indexes]
         columns = (*aggregation.input.columns, *(Column(each.name, each.type) for each in values))
         computed = Calculation(columns, below.relation, (*inputs, *values))
         first = len(inputs)
         made = _with_keys(aggregation, computed, range(first, first + len(numbers)))
         count, added = len(aggregation.keys), len(numbers)
-        places = (*range(count), *range(count + added, len(made.columns)))
-        outer = {each: count + place for place, each in enumerate(numbers)}
-        return Decorrelated(made, places, outer, below.nullable)
+        indexes = (*range(count), *range(count + added, len(made.columns)))
+        outer = {each: count + index for index, each in enumerate(numbers)}
+        return Decorrelated(made, indexes, outer, below.nullable)
 
     def _join(self, join: Join) -> Decorrelated | None:
         """A join of which one side, or the condition, looks at outer columns."""
@@ -335,8 +335,8 @@ class _Decorrelation:
         if left is None or right is None or not is_plain:
             return None
         width = len(left.relation.columns)
-        places = (*left.places, *(width + each for each in right.places))
-        condition = None if join.condition is None else moved(join.condition, dict(enumerate(places)))
+        indexes = (*left.indexes, *(width + each for each in right.indexes))
+        condition = None if join.condition is None else moved(join.condition, dict(enumerate(indexes)))
         conditions = [] if condition is None else conjuncts(condition)
         own = [each for each in conditions if not outer_columns_in(each)]
         about_outer = [each for each in conditions if outer_columns_in(each)]
@@ -344,47 +344,47 @@ class _Decorrelation:
             return None
         outer = dict(left.outer)
         columns = columns_of_join(left.relation.columns, right.relation.columns, join.kind)
-        for number, place in right.outer.items():
+        for number, position in right.outer.items():
             if number in outer:
-                one, other = left.relation.columns[outer[number]], right.relation.columns[place]
+                one, other = left.relation.columns[outer[number]], right.relation.columns[position]
                 pair = (
                     BoundColumn(one.type, outer[number], one.name),
-                    BoundColumn(other.type, width + place, other.name),
+                    BoundColumn(other.type, width + position, other.name),
                 )
                 equality = "=" if left.equality(number) == "=" else right.equality(number)
                 own.append(call_of(equality, *pair))
-            outer.setdefault(number, width + place)
+            outer.setdefault(number, width + position)
         made = Join(columns, left.relation, right.relation, join.kind, all_true(own))
-        kept = places[: len(join.columns)]
+        kept = indexes[: len(join.columns)]
         # What is equal to something on one side is not NULL on the other.
         certain = {number for side in (left, right) for number in side.outer if number not in side.nullable}
         found = Decorrelated(made, kept, outer, (left.nullable | right.nullable) - certain)
         if not about_outer:
             return found
         shown = same_columns_of(made)
-        back = {place: index for index, place in enumerate(kept)}
+        back = {position: index for index, position in enumerate(kept)}
         asked = all_true([moved(each, back) for each in about_outer])
         return self._calculation(Calculation(join.columns, join, shown[: len(kept)], asked), found)
 
     def _in_order(self, numbers: Iterable[int]) -> list[int]:
         """Outer columns in the order of the rows that have them."""
 
-        def place(number: int) -> tuple[int, int]:
+        def index(number: int) -> tuple[int, int]:
             value = self._outer[number]
             return (value.index if isinstance(value, BoundColumn) else len(self._source.columns)), number
 
-        return sorted(numbers, key=place)
+        return sorted(numbers, key=index)
 
 
 def _on(below: Decorrelated, expression: BoundExpression, is_moved: bool = True) -> BoundExpression:
     """An expression on the columns of a query, on those of the independent one, as far as it has outer ones."""
     if is_moved:
-        expression = moved(expression, dict(enumerate(below.places)))
+        expression = moved(expression, dict(enumerate(below.indexes)))
     columns = below.relation.columns
 
     def value(column: BoundOuterColumn) -> BoundExpression:
-        place = below.outer.get(column.number)
-        return column if place is None else BoundColumn(columns[place].type, place, columns[place].name)
+        index = below.outer.get(column.number)
+        return column if index is None else BoundColumn(columns[index].type, index, columns[index].name)
 
     return with_outer(expression, value)
 

@@ -83,8 +83,8 @@ def _joined(calculation: Calculation, may_be_semi: bool, filters: set[int] | Non
             source = Calculation(source.columns, source, same_columns_of(source), condition)
             condition = None
         expressions = []
-        for place, each in enumerate(calculation.expressions):
-            logic = Logic.TRUE_ONLY if place in (filters or ()) else Logic.FULL
+        for index, each in enumerate(calculation.expressions):
+            logic = Logic.TRUE_ONLY if index in (filters or ()) else Logic.FULL
             source, found = _computed(source, each, logic)
             expressions.append(found)
         calculation = replace(calculation, expressions=tuple(expressions))
@@ -168,14 +168,14 @@ def _without_zero(condition: BoundExpression) -> BoundExpression:
     if not isinstance(condition, BoundFunction) or condition.call.function.name not in _COMPARED:
         return condition
     name, arguments = condition.call.function.name, list(condition.arguments)
-    for place, each in enumerate(arguments):
-        other = arguments[1 - place]
+    for index, each in enumerate(arguments):
+        other = arguments[1 - index]
         count = count_in(each)
         if count is None or not isinstance(other, BoundConstant) or other.value is None:
             continue
-        values = (0, other.value) if place == 0 else (other.value, 0)
+        values = (0, other.value) if index == 0 else (other.value, 0)
         if not _COMPARED[name](*values):
-            arguments[place] = count
+            arguments[index] = count
             return call_of(name, *arguments)
     return condition
 
@@ -309,8 +309,8 @@ def _computed(
     if name == "not" and isinstance(first, BoundSubQuery):
         return _computed(source, first, logic, is_negated=True)
     parts = []
-    for place, each in enumerate(parts_in(expression)):
-        source, found = _computed(source, each, logic.of_part(name, place, len(parts_in(expression))))
+    for index, each in enumerate(parts_in(expression)):
+        source, found = _computed(source, each, logic.of_part(name, index, len(parts_in(expression))))
         parts.append(found)
     changed = iter(parts)
     return source, with_parts(expression, lambda each: next(changed))

@@ -71,11 +71,11 @@ class Logic(Enum):
     # A value that may be NULL.
     FULL = auto()
 
-    def of_part(self, name: str, place: int, count: int) -> Logic:
+    def of_part(self, name: str, index: int, count: int) -> Logic:
         """The logic of an argument of a function."""
         if name in ("and", "or"):
             return Logic.FULL if self is Logic.FULL else Logic.AS_FALSE
-        is_condition = (name == "case" and place % 2 == 0 and place < count - 1) or name == "is true"
+        is_condition = (name == "case" and index % 2 == 0 and index < count - 1) or name == "is true"
         return Logic.AS_FALSE if is_condition else Logic.FULL
 
 
@@ -104,15 +104,15 @@ def _correlated_join(
     """Rows with those of a query that looks at them, and where the columns of the query are."""
     right = decorrelated(relation, source, outer)
     width = len(source.columns)
-    numbers = sorted(right.outer, key=lambda each: _place_of(outer[each]))
+    numbers = sorted(right.outer, key=lambda each: _index_of(outer[each]))
     columns = right.relation.columns
     equal = [call_of(right.equality(each), outer[each], _column(columns, right.outer[each], width)) for each in numbers]
     joined = columns_of_join(source.columns, columns, kind)
     join = Join(joined, source, right.relation, kind, all_true(equal))
-    return join, tuple(width + each for each in right.places)
+    return join, tuple(width + each for each in right.indexes)
 
 
-def _place_of(expression: BoundExpression) -> int:
+def _index_of(expression: BoundExpression) -> int:
     return expression.index if isinstance(expression, BoundColumn) else 1_000_000
 
 
@@ -120,9 +120,9 @@ def _column(columns: Sequence[Column], index: int, width: int = 0) -> BoundColum
     return BoundColumn(columns[index].type, width + index, columns[index].name)
 
 
-def _columns(join: Join, places: Sequence[int]) -> list[BoundColumn]:
+def _columns(join: Join, indexes: Sequence[int]) -> list[BoundColumn]:
     same = same_columns_of(join)
-    return [same[each] for each in places]
+    return [same[each] for each in indexes]
 
 
 def _aggregate(
@@ -160,8 +160,8 @@ def joined_values(
         # What is computed of aggregates is computed behind the join: COUNT of no rows is 0 there.
         results = relation.expressions
         relation = named_results(relation.input, relation)
-    join, places = _correlated_join(source, relation, outer, kind)
-    values: list[BoundExpression] = [*_columns(join, places)]
+    join, indexes = _correlated_join(source, relation, outer, kind)
+    values: list[BoundExpression] = [*_columns(join, indexes)]
     if is_counted and isinstance(relation, Aggregation):
         values = [_counted(each, own) for each, own in zip(values, relation.aggregates)]
     if results is None:
@@ -215,8 +215,8 @@ def _unique_keys(relation: Relation) -> list[set[int]]:
         return [set(range(len(relation.keys)))]
     if not isinstance(relation, Calculation):
         return []
-    places = {each.index: place for place, each in enumerate(relation.expressions) if isinstance(each, BoundColumn)}
-    return [{places[each] for each in key} for key in _unique_keys(relation.input) if key <= {*places}]
+    indexes = {each.index: index for index, each in enumerate(relation.expressions) if isinstance(each, BoundColumn)}
+    return [{indexes[each] for each in key} for key in _unique_keys(relation.input) if key <= {*indexes}]
 
 
 def _looked_up(source: Relation, relation: Calculation, query: BoundSubQuery) -> Value:
@@ -269,9 +269,9 @@ def _marked(
     relation: Relation = query.relation
     width = len(source.columns)
     right = decorrelated(relation, source, query.outer)
-    numbers = sorted(right.outer, key=lambda each: _place_of(query.outer[each]))
+    numbers = sorted(right.outer, key=lambda each: _index_of(query.outer[each]))
     same = same_columns_of(right.relation)
-    keys = [same[right.places[place]] for place in range(len(operands))]
+    keys = [same[right.indexes[index]] for index in range(len(operands))]
     values = [*keys, *(same[right.outer[each]] for each in numbers)]
     if values:
         columns = tuple(Column(each.name, each.type) for each in values)
@@ -283,10 +283,10 @@ def _marked(
     else:
         marked = distinct_rows(Calculation((Column("i", _TRUTH),), right.relation, (_TRUE,)))
     equal = [
-        call_of(right.equality(each), query.outer[each], _column(marked.columns, len(keys) + place, width))
-        for place, each in enumerate(numbers)
+        call_of(right.equality(each), query.outer[each], _column(marked.columns, len(keys) + index, width))
+        for index, each in enumerate(numbers)
     ]
-    equal += [call_of("=", each, _column(marked.columns, place, width)) for place, each in enumerate(operands)]
+    equal += [call_of("=", each, _column(marked.columns, index, width)) for index, each in enumerate(operands)]
     kind: JoinKind = "inner" if is_inner else "left"
     join = Join(columns_of_join(source.columns, marked.columns, kind), source, marked, kind, all_true(equal))
     return join, same_columns_of(join)[-1]
@@ -328,8 +328,8 @@ def _counts(source: Relation, query: BoundSubQuery, needs_nulls: bool) -> tuple[
         count = same_columns_of(made)[0]
         made = Calculation((Column("c", _COUNT), Column("ck", _COUNT)), made, (count, count))
     kind: JoinKind = "left" if query.outer else "inner"
-    join, places = _correlated_join(source, made, query.outer, kind)
-    return join, list(_columns(join, places))
+    join, indexes = _correlated_join(source, made, query.outer, kind)
+    return join, list(_columns(join, indexes))
 
 
 class _InValues:
@@ -421,8 +421,8 @@ def _with_extreme(
     names = ["c", "d", "m"] if is_unequal else ["m", "c", "d"]
     calls: dict[str, tuple[AggregateFunction, int | None]] = {"m": (extreme, 0), "c": (COUNT, None), "d": (COUNT, 0)}
     made = _aggregate(relation, names, [calls[each] for each in names])
-    join, places = _correlated_join(source, made, query.outer, "inner" if is_inner else "left")
-    found: dict[str, BoundExpression] = dict(zip(names, _columns(join, places)))
+    join, indexes = _correlated_join(source, made, query.outer, "inner" if is_inner else "left")
+    found: dict[str, BoundExpression] = dict(zip(names, _columns(join, indexes)))
     if not is_inner:
         # Behind an outer join numbers may be missing.
         found |= {each: call_of("coalesce", found[each], _ZERO) for each in ("c", "d")}

@@ -10,7 +10,7 @@ from typing import Any
 from funke.engine.errors import SqlValidationError, UnsupportedFeatureError
 from funke.engine.sql.binding import BoundColumn, Calculation, Column, Relation, time_of
 from funke.engine.sql.binding.expression_binder import ExpressionBinder
-from funke.engine.sql.binding.scope import Scope, ScopeColumn, refused
+from funke.engine.sql.binding.scope import Scope, ScopeColumn, rejected
 from funke.engine.sql.binding.syntax_parts import parts_of
 from funke.engine.sql.binding.table_aggregations import table_aggregate_in
 from funke.engine.sql.binding.time_attributes import TimeAttribute
@@ -51,8 +51,8 @@ def with_group_window(
     bounds = [ScopeColumn(column.name, column.type, None, column.time) for column in table.columns[-3:]]
     written = _Properties(window, table.time.is_event_time)
     items = tuple(
-        syntax.Alias(written.out(item), (f"EXPR${place}",)) if _is_property(item) else written.out(item)
-        for place, item in enumerate(select.items)
+        syntax.Alias(written.out(item), (f"EXPR${index}",)) if _is_property(item) else written.out(item)
+        for index, item in enumerate(select.items)
     )
     assert select.group_by is not None
     sets = tuple(_group_keys(keys, window) for keys in select.group_by.sets)
@@ -101,7 +101,7 @@ def _with_time_column(
 ) -> tuple[queries.Select, Relation, Scope]:
     """The query with what its windows go by in a column of its own."""
     bound = ExpressionBinder(scope, session).bind(given if time is None else time)
-    own = [BoundColumn(each.type, place, each.name, each.time) for place, each in enumerate(source.columns)]
+    own = [BoundColumn(each.type, index, each.name, each.time) for index, each in enumerate(source.columns)]
     added = Column(_CLOCK.parts[0], bound.type, time_of(bound))
     rows = Calculation((*source.columns, added), source, (*own, bound))
 
@@ -136,7 +136,7 @@ def _window_of(select: queries.Select) -> syntax.Call | None:
     keys = [] if select.group_by is None else [key for each in select.group_by.sets for key in each]
     found = list(dict.fromkeys(key for key in keys if _is_window(key)))
     if len(found) > 1:
-        raise refused("Only a single group window function may stand in GROUP BY", found[1].position)
+        raise rejected("Only a single group window function may stand in GROUP BY", found[1].position)
     return found[0] if found else None  # type: ignore[return-value]
 
 
@@ -156,7 +156,7 @@ def _group_keys(keys: tuple[syntax.Expression, ...], window: syntax.Call) -> tup
 def _table(window: syntax.Call, source: Relation, scope: Scope, session: Session, is_streaming: bool) -> WindowTable:
     time, *sizes = window.arguments or (None,)
     if len(sizes) != len(_KINDS[window.name].length_arguments) or not isinstance(time, syntax.Name):
-        raise refused(f"{window.name.upper()} in GROUP BY needs a time column and intervals", window.position)
+        raise rejected(f"{window.name.upper()} in GROUP BY needs a time column and intervals", window.position)
     found = _time_column(time, scope, is_streaming)
     column = with_time(source.columns[found.index], is_streaming)
     named = [Column(own.name, each.type, each.time) for own, each in zip(scope.columns, source.columns)]
@@ -196,7 +196,9 @@ def _counting_rows(
     numbers = [each.value for each in sizes if isinstance(each, syntax.Literal) and _is_number(each)]
     kind = _KINDS[window.name].row_count_name
     if kind is None or len(numbers) != len(sizes) or not isinstance(time, syntax.Name):
-        raise refused(f"{window.name.upper()} needs a time column, and either lengths of time or numbers of rows", None)
+        raise rejected(
+            f"{window.name.upper()} needs a time column, and either lengths of time or numbers of rows", None
+        )
     if _time_column(time, scope).time is not TimeAttribute.PROCTIME:
         raise SqlValidationError("Event-time grouping windows on row intervals are currently not supported.")
     if any(_is_property(part) for item in (*select.items, select.having) if item for part in parts_of(item)):
@@ -218,7 +220,7 @@ class _Properties:
         """The same expression over the columns of the window."""
         if isinstance(expression, syntax.Call) and expression.function is None:
             if expression.name in _KINDS:
-                raise refused(
+                raise rejected(
                     f"Group function '${expression.name.upper()}' can only appear in GROUP BY clause",
                     expression.position,
                 )
@@ -230,7 +232,7 @@ class _Properties:
     def _property(self, call: syntax.Call) -> syntax.Expression:
         kind, part = _PARTS[call.name]
         if (kind, call.arguments) != (self._window.name, self._window.arguments):
-            raise refused(
+            raise rejected(
                 f"Call to auxiliary group function '{call.name.upper()}' must have matching call to group function "
                 f"'${kind.upper()}' in GROUP BY clause",
                 call.position,

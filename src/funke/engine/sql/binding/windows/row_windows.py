@@ -60,8 +60,8 @@ def _windows(groups: Aggregation, rows: Calculation, window: RowWindowTable) -> 
     numbered = OverAggregation(columns, rows, groups.keys, _TIME, True, None, (number,))
     results = groups.columns[len(groups.keys) :]
     over = OverAggregation((*columns, *results), numbered, groups.keys, _TIME, True, window.size - 1, groups.aggregates)
-    places = (*groups.keys, *range(len(columns), len(columns) + len(results)))
-    shown = tuple(BoundColumn(over.columns[place].type, place, over.columns[place].name) for place in places)
+    indexes = (*groups.keys, *range(len(columns), len(columns) + len(results)))
+    shown = tuple(BoundColumn(over.columns[index].type, index, over.columns[index].name) for index in indexes)
     return Calculation(groups.columns, over, shown, _is_full(over, window))
 
 

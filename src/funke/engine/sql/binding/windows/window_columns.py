@@ -48,14 +48,14 @@ class WindowColumns:
     def through(self, lists: Sequence[Sequence[BoundExpression]]) -> WindowColumns:
         """The same columns behind a calculation, or behind several whose rows follow each other."""
 
-        def places(columns: frozenset[int]) -> frozenset[int]:
+        def indexes(columns: frozenset[int]) -> frozenset[int]:
             return frozenset(
                 at
                 for at, several in enumerate(zip(*lists))
                 if all(isinstance(each, BoundColumn) and each.index in columns for each in several)
             )
 
-        return WindowColumns(self.table, places(self.start), places(self.end), places(self.time))
+        return WindowColumns(self.table, indexes(self.start), indexes(self.end), indexes(self.time))
 
     def behind(self, width: int) -> WindowColumns:
         """The same columns of the right side of a join."""
@@ -189,19 +189,19 @@ def _are_alike(join: Join, left: WindowColumns, right: WindowColumns) -> bool:
 def _session_keys(relation: Relation, maker: WindowTable | WindowAggregation) -> list[int]:
     """The columns of a relation that sessions are partitioned by."""
     keys = {*range(len(maker.keys))} if isinstance(maker, WindowAggregation) else {*(maker.partition_by or ())}
-    return [place for place in range(len(relation.columns)) if origin_of(relation, place) in keys]
+    return [index for index in range(len(relation.columns)) if origin_of(relation, index) in keys]
 
 
-def origin_of(relation: Relation, place: int) -> int | None:
+def origin_of(relation: Relation, index: int) -> int | None:
     """The column of what has made windows that a column is."""
     if isinstance(relation, Expansion):
         return None
     if isinstance(relation, Calculation):
-        expression = relation.expressions[place]
+        expression = relation.expressions[index]
         return origin_of(relation.input, expression.index) if isinstance(expression, BoundColumn) else None
     if isinstance(relation, (Join, JoinedWindows)):
         width = len(relation.left.columns)
-        return origin_of(relation.left, place) if place < width else origin_of(relation.right, place - width)
+        return origin_of(relation.left, index) if index < width else origin_of(relation.right, index - width)
     if isinstance(relation, (RankedWindows, NumberedRows, OverAggregation)):
-        return origin_of(relation.input, place) if place < len(relation.input.columns) else None
-    return place
+        return origin_of(relation.input, index) if index < len(relation.input.columns) else None
+    return index

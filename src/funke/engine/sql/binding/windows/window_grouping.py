@@ -70,8 +70,8 @@ def _sliced(
     if plain is None or table.windows is None:
         return None
     try:
-        aggregates = tuple(_moved_aggregate(each, plain.places) for each in groups.aggregates)
-        own = tuple(plain.places[key] for key in keys)
+        aggregates = tuple(_moved_aggregate(each, plain.indexes) for each in groups.aggregates)
+        own = tuple(plain.indexes[key] for key in keys)
     except KeyError:
         return None
     columns = (*(plain.relation.columns[key] for key in own), *results, *table.columns[-3:])
@@ -91,16 +91,16 @@ def _attached(
 def _in_order(result: Calculation, made: WindowAggregation, keys: tuple[int, ...], found: WindowColumns) -> Calculation:
     """The same results of columns that stand elsewhere."""
     last, others = len(made.columns), iter(range(len(made.keys)))
-    places = []
+    indexes = []
     for key in keys:
         if key in found.start:
-            places.append(last - 3)
+            indexes.append(last - 3)
         elif key in found.end:
-            places.append(last - 2)
+            indexes.append(last - 2)
         else:
-            places.append(last - 1 if key in found.time else next(others))
-    places += range(len(made.keys), last - 3)
-    moves = dict(enumerate(places))
+            indexes.append(last - 1 if key in found.time else next(others))
+    indexes += range(len(made.keys), last - 3)
+    moves = dict(enumerate(indexes))
     expressions = tuple(_with_time(_moved(each, moves), made) for each in result.expressions)
     columns = tuple(replace(column, time=time_of(each)) for column, each in zip(result.columns, expressions))
     condition = None if result.condition is None else _moved(result.condition, moves)
@@ -122,14 +122,14 @@ class _Plain:
     """Rows without windows, where their columns went, and the column of their time."""
 
     relation: Relation
-    places: dict[int, int]
+    indexes: dict[int, int]
     time: int
 
 
 def _without_windows(relation: Relation) -> _Plain | None:
     if isinstance(relation, WindowTable):
-        places = {at: at for at in range(len(relation.columns) - 3)}
-        return _Plain(relation.input, places, relation.time.column)
+        indexes = {at: at for at in range(len(relation.columns) - 3)}
+        return _Plain(relation.input, indexes, relation.time.column)
     inner = _without_windows(relation.input) if isinstance(relation, (Calculation, Expansion)) else None
     if inner is None:
         return None
@@ -142,14 +142,14 @@ def _without_windows(relation: Relation) -> _Plain | None:
 
 
 def _moved_calculation(calculation: Calculation, inner: _Plain) -> _Plain:
-    condition = None if calculation.condition is None else _moved(calculation.condition, inner.places)
-    columns, (expressions,), places = _moved_lists(calculation.columns, [calculation.expressions], inner)
-    return _Plain(Calculation(columns, inner.relation, expressions, condition), places, len(columns) - 1)
+    condition = None if calculation.condition is None else _moved(calculation.condition, inner.indexes)
+    columns, (expressions,), indexes = _moved_lists(calculation.columns, [calculation.expressions], inner)
+    return _Plain(Calculation(columns, inner.relation, expressions, condition), indexes, len(columns) - 1)
 
 
 def _moved_expansion(expansion: Expansion, inner: _Plain) -> _Plain:
-    columns, projections, places = _moved_lists(expansion.columns, expansion.projections, inner)
-    return _Plain(Expansion(columns, inner.relation, tuple(projections)), places, len(columns) - 1)
+    columns, projections, indexes = _moved_lists(expansion.columns, expansion.projections, inner)
+    return _Plain(Expansion(columns, inner.relation, tuple(projections)), indexes, len(columns) - 1)
 
 
 def _moved_lists(
@@ -159,14 +159,14 @@ def _moved_lists(
     kept = [at for at in range(len(columns)) if not all(_is_gone(each[at], inner) for each in lists)]
     time = inner.relation.columns[inner.time]
     own = BoundColumn(time.type, inner.time, time.name, time.time)
-    moved = [(*(_moved(each[at], inner.places) for at in kept), own) for each in lists]
+    moved = [(*(_moved(each[at], inner.indexes) for at in kept), own) for each in lists]
     names = [columns[at] for at in kept]
     added = replace(time, name=_free_name(time.name, names))
-    return (*names, added), moved, {at: place for place, at in enumerate(kept)}
+    return (*names, added), moved, {at: index for index, at in enumerate(kept)}
 
 
 def _is_gone(expression: BoundExpression, inner: _Plain) -> bool:
-    return isinstance(expression, BoundColumn) and expression.index not in inner.places
+    return isinstance(expression, BoundColumn) and expression.index not in inner.indexes
 
 
 def _free_name(name: str, columns: Sequence[Column]) -> str:
@@ -175,18 +175,18 @@ def _free_name(name: str, columns: Sequence[Column]) -> str:
     return next(each for each in numbered if each not in taken)
 
 
-def _moved(expression: BoundExpression, places: dict[int, int]) -> BoundExpression:
+def _moved(expression: BoundExpression, indexes: dict[int, int]) -> BoundExpression:
     """The expression on columns that stand elsewhere; KeyError if one of them is gone."""
     if isinstance(expression, BoundColumn):
-        return replace(expression, index=places[expression.index])
+        return replace(expression, index=indexes[expression.index])
     if isinstance(expression, BoundFunction):
-        return replace(expression, arguments=tuple(_moved(each, places) for each in expression.arguments))
+        return replace(expression, arguments=tuple(_moved(each, indexes) for each in expression.arguments))
     if isinstance(expression, (BoundConstant, BoundSymbol)):
         return expression
     # The window columns have another reader: rows carry their windows then.
     raise KeyError(type(expression).__name__)
 
 
-def _moved_aggregate(use: BoundAggregate, places: dict[int, int]) -> BoundAggregate:
-    condition = None if use.condition is None else places[use.condition]
-    return BoundAggregate(use.call, tuple(each if each < 0 else places[each] for each in use.arguments), condition)
+def _moved_aggregate(use: BoundAggregate, indexes: dict[int, int]) -> BoundAggregate:
+    condition = None if use.condition is None else indexes[use.condition]
+    return BoundAggregate(use.call, tuple(each if each < 0 else indexes[each] for each in use.arguments), condition)

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from funke.engine.errors import SqlValidationError
 from funke.engine.sql.binding import BoundColumn, Column, Relation
-from funke.engine.sql.binding.scope import Scope, refused
+from funke.engine.sql.binding.scope import Scope, rejected
 from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.binding.windows.window_relations import WindowTable, WindowTime
 from funke.engine.sql.functions.function import Session
@@ -38,14 +38,14 @@ def bind_window_table(
     source, scope = bind_source(function.input)
     names = [column.name for column in scope.columns]
     if function.time_column not in names:
-        raise refused(f"Unknown identifier '{function.time_column}'", function.position)
-    place = names.index(function.time_column)
-    if not isinstance(source.columns[place].type, (TimestampType, LocalZonedTimestampType)):
+        raise rejected(f"Unknown identifier '{function.time_column}'", function.position)
+    index = names.index(function.time_column)
+    if not isinstance(source.columns[index].type, (TimestampType, LocalZonedTimestampType)):
         raise SqlValidationError(
             f"SQL validation failed. The window function {function.kind.signature} requires the timecol to be "
-            f"TIMESTAMP or TIMESTAMP_LTZ, but is {to_sql_text(source.columns[place].type)}."
+            f"TIMESTAMP or TIMESTAMP_LTZ, but is {to_sql_text(source.columns[index].type)}."
         )
-    timed = with_time(source.columns[place], is_streaming)
+    timed = with_time(source.columns[index], is_streaming)
     if timed.time is None:
         raise SqlValidationError(
             f"The window function requires the timecol is a time attribute type, but is {to_sql_text(timed.type)}."
@@ -55,7 +55,7 @@ def bind_window_table(
     windows = replace(windows, is_table_function=True)
     partition_by = tuple(_column_of(each, scope) for each in function.partition_by)
     named = [Column(name, column.type, column.time) for name, column in zip(names, source.columns)]
-    return window_table(source, named, windows, window_time(timed, place, session), partition_by)
+    return window_table(source, named, windows, window_time(timed, index, session), partition_by)
 
 
 def with_time(column: Column, is_streaming: bool) -> Column:
@@ -83,12 +83,12 @@ def window_table(
     return WindowTable((*names, *added), source, windows, time, partition_by)
 
 
-def window_time(column: Column, place: int, session: Session) -> WindowTime:
+def window_time(column: Column, index: int, session: Session) -> WindowTime:
     """What windows on a column go by."""
     is_event_time = column.time is TimeAttribute.ROWTIME
     is_local = is_event_time and isinstance(column.type, TimestampType)
     is_utc = session.zone in (ZoneInfo("UTC"), datetime.UTC)
-    return WindowTime(place, is_event_time, None if is_local or is_utc else session.zone)
+    return WindowTime(index, is_event_time, None if is_local or is_utc else session.zone)
 
 
 def windows_of(
@@ -107,7 +107,7 @@ def interval_ms(expression: syntax.Expression) -> int:
             "Window aggregate only support SECOND, MINUTE, HOUR, DAY as the time unit. MONTH and YEAR time unit are "
             "not supported yet."
         )
-    raise refused("A window needs constant lengths of time, as in INTERVAL '5' SECOND", expression.position)
+    raise rejected("A window needs constant lengths of time, as in INTERVAL '5' SECOND", expression.position)
 
 
 def _column_of(expression: syntax.Expression, scope: Scope) -> int:
@@ -115,4 +115,4 @@ def _column_of(expression: syntax.Expression, scope: Scope) -> int:
         found, fields = scope.find(expression)
         if isinstance(found, BoundColumn) and not fields:
             return found.index
-    raise refused("PARTITION BY of a window table function needs columns", expression.position)
+    raise rejected("PARTITION BY of a window table function needs columns", expression.position)

@@ -116,9 +116,9 @@ class FieldOptions:
 
 
 def made_field(name: str, data_type: DataType, values: OptionValues) -> Field:
-    """Return what makes a column up; refuses kinds that its type does not have."""
+    """Return what makes a column up; rejects kinds that its type does not have."""
     options = FieldOptions(name, values)
-    if f"fields.{name}.var-len" in values.texts and not isinstance(data_type, (VarCharType, VarBinaryType)):
+    if f"fields.{name}.var-len" in values.strings and not isinstance(data_type, (VarCharType, VarBinaryType)):
         raise ValidationException(
             "Only supports specifying 'fields.#.var-len' option for variable-length types "
             f"(VARCHAR/STRING/VARBINARY/BYTES). The type of field '{name}' is not within this range."

@@ -105,7 +105,7 @@ def _invented(data_type: DataType, options: FieldOptions, null_rate: float = 0.0
             f"No expression found for {options.name} field; set 'fields.{options.name}.expression'."
         )
     made = ExpressionMaker(data_type, null_rate, expression)
-    # An expression that gives no value of the type is refused when the table is used, not in a slot.
+    # An expression that gives no value of the type is rejected when the table is used, not in a slot.
     try:
         made.column(np.arange(1), np.random.default_rng(0))
     except ValueError as error:

@@ -99,8 +99,8 @@ _TIME_FORMATTER = TableOption(
     "partition.time-extractor.timestamp-formatter",
     description="The pattern in which that text is written: yyyy-MM-dd HH:mm:ss or yyyy-MM-dd by default.",
 )
-_REFUSED = tuple(
-    TableOption(key, description="Refused: not available here.")
+_REJECTED = tuple(
+    TableOption(key, description="Rejected: not available here.")
     for key in (
         "partition.time-extractor.class",
         "sink.partition-commit.policy.class",
@@ -132,7 +132,7 @@ class FileSystemFactory(TableFactory):
     purpose = "Files in a folder, on this machine or in any store that Spark's or Arrow's file systems reach."
     reads = writes = True
     required_options = (PATH,)
-    optional_options = (FORMAT, _DEFAULT_NAME, _MONITOR, _PATTERN, _STATISTICS, CACHE_TTL, *_SINK_OPTIONS, *_REFUSED)
+    optional_options = (FORMAT, _DEFAULT_NAME, _MONITOR, _PATTERN, _STATISTICS, CACHE_TTL, *_SINK_OPTIONS, *_REJECTED)
 
     def options_for(self, context: TableContext) -> tuple[tuple[TableOption, ...], tuple[TableOption, ...]]:
         required, optional = super().options_for(context)
@@ -147,9 +147,9 @@ class FileSystemFactory(TableFactory):
         inside = tuple(field for name, field in fields.items() if name not in context.partition_keys)
         with caused_by(f"Error creating scan format '{factory.identifier}' in option space '{factory.identifier}.'."):
             reader = factory.create_reader(inside, values.behind(factory.identifier))
-        places = {field.name: place for place, field in enumerate(inside)}
+        indexes = {field.name: index for index, field in enumerate(inside)}
         columns: list[FileColumn] = [
-            places[name] if name in places else PartitionColumn(field, values[_DEFAULT_NAME])
+            indexes[name] if name in indexes else PartitionColumn(field, values[_DEFAULT_NAME])
             for name, field in fields.items()
         ]
         interval = values[_MONITOR]
@@ -163,11 +163,11 @@ class FileSystemFactory(TableFactory):
 
     def create_sink(self, context: TableContext) -> FileTableSink:
         values = context.values
-        _refuse(values)
+        _reject(values)
         factory = find_file_format(values[FORMAT])
         fields = tuple(RowField(each.name, each.type) for each in context.columns)
         partitions = Partitions(fields, context.partition_keys, values[_DEFAULT_NAME])
-        inside = tuple(fields[place] for place in partitions.inside)
+        inside = tuple(fields[index] for index in partitions.inside)
         with caused_by(f"Error creating sink format '{factory.identifier}' in option space '{factory.identifier}.'."):
             writer = factory.create_writer(inside, values.behind(factory.identifier))
             compactor = _compactor(factory, inside, writer, values) if values[_COMPACT] else None
@@ -205,8 +205,8 @@ def _rolling_policy(values: OptionValues, form: Encoder | BulkFormat) -> Rolling
     return RollingPolicy(values[_FILE_SIZE], values[_ROLLOVER].to_millis(), values[_INACTIVITY].to_millis())
 
 
-def _refuse(values: OptionValues) -> None:
-    for option in _REFUSED:
+def _reject(values: OptionValues) -> None:
+    for option in _REJECTED:
         if option in values and values[option].lower() != "false":
             raise UnsupportedFeatureError(f"the option '{option.key}'")
     if values[_SUCCESS_KIND] not in (None, "success-file"):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from urllib.parse import unquote
 
 from funke.engine.flink_exceptions import TableException
-from funke.engine.sql.functions.dates.time_texts import parse_formatted, parse_timestamp
+from funke.engine.sql.functions.dates.time_strings import parse_formatted, parse_timestamp
 
 __all__ = ["CompletePartition", "PartitionCommits", "PendingPartitions"]
 

@@ -36,7 +36,7 @@ def escaped(text: str) -> str:
 
 @dataclass(frozen=True)
 class Partitions:
-    """Sorts rows into folders by the columns at some places; the files hold the other columns."""
+    """Sorts rows into folders by the columns at some indexes; the files hold the other columns."""
 
     fields: tuple[RowField, ...]
     keys: tuple[str, ...]
@@ -44,8 +44,8 @@ class Partitions:
 
     @property
     def inside(self) -> list[int]:
-        """The places of the columns that the files hold."""
-        return [place for place, each in enumerate(self.fields) if each.name not in self.keys]
+        """The indexes of the columns that the files hold."""
+        return [index for index, each in enumerate(self.fields) if each.name not in self.keys]
 
     def split(self, data: Any, kinds: Any = None) -> Iterator[tuple[str, Any, Any]]:
         """Yield the rows of each folder, in their order, with the columns that files hold, and their kinds."""
@@ -62,7 +62,7 @@ class Partitions:
             chosen = np.flatnonzero(numbers == number)
             yield folder, rest.take(chosen), None if kinds is None else kinds[chosen]
 
-    def _folders(self, data: pa.RecordBatch, places: Sequence[int]) -> tuple[dict[int, str], Array]:
+    def _folders(self, data: pa.RecordBatch, indexes: Sequence[int]) -> tuple[dict[int, str], Array]:
         """The folders by number, and the number of each row's."""
         folders: dict[int, str] = {0: ""}
         numbers: Array = np.zeros(len(data), np.int64)
@@ -76,8 +76,8 @@ class Partitions:
             folders = {each: f"{folders[each // len(names)]}{names[each % len(names)]}/" for each in found}
         return {number: folder.rstrip("/") for number, folder in folders.items()}, numbers
 
-    def _values(self, dictionary: pa.Array, place: int) -> list[SqlValue]:
-        return to_values(dictionary, self.fields[place].data_type)
+    def _values(self, dictionary: pa.Array, index: int) -> list[SqlValue]:
+        return to_values(dictionary, self.fields[index].data_type)
 
     def _name(self, field: RowField, value: SqlValue) -> str:
         text = "" if value is None else value_text(value, field.data_type)

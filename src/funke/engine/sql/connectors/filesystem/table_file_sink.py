@@ -168,12 +168,12 @@ class _PartitionCommitter(FileCommitter):
         compactor: Compactor | None,
         replaces: bool,
         success_file: str | None,
-        tells_every_commit: bool,
+        reports_every_commit: bool,
     ) -> None:
         super().__init__(base_path, compactor)
         self._replaces = replaces
         self._success_file = success_file
-        self._tells_every_commit = tells_every_commit
+        self._reports_every_commit = reports_every_commit
         # What this job has put there stays.
         self._own: set[str] = set()
 
@@ -186,7 +186,7 @@ class _PartitionCommitter(FileCommitter):
             for folder in folders:
                 self._clear(storage, folder)
         super().commit(committables)
-        if not self._tells_every_commit:
+        if not self._reports_every_commit:
             complete = [each.folder for each in committables if isinstance(each, CompletePartition)]
             folders = {storage.join(storage.root, folder) for folder in complete}
         for folder in folders if self._success_file else ():

@@ -1,4 +1,4 @@
-"""A table's files: the columns inside of them, and those that their places tell (partitions and metadata)."""
+"""A table's files: the columns inside of them, and those that come from their paths (partitions and metadata)."""
 
 from __future__ import annotations
 
@@ -80,8 +80,8 @@ class FileCondition:
     def is_true_for(self, file: InputFile) -> bool:
         """Whether the rows of a file fulfil it."""
         known = dict(self.columns)
-        row = [_one(known[place], file) if place in known else _NOTHING for place in range(max(known) + 1)]
-        found = column_of(self.condition)(pa.RecordBatch.from_arrays(row, [str(place) for place in range(len(row))]))
+        row = [_one(known[index], file) if index in known else _NOTHING for index in range(max(known) + 1)]
+        found = column_of(self.condition)(pa.RecordBatch.from_arrays(row, [str(index) for index in range(len(row))]))
         return bool((found if isinstance(found, pa.Scalar) else found[0]).as_py())
 
 
@@ -116,10 +116,10 @@ class TableFiles(TableFileFormat):
     def selecting(self, indexes: Sequence[int]) -> TableFiles:
         chosen = [self.columns[index] for index in indexes]
         # A batch without any column has no rows: one is read in any case.
-        places = sorted({each for each in chosen if isinstance(each, int)}) or [0]
-        numbers = {place: number for number, place in enumerate(places)}
+        positions = sorted({each for each in chosen if isinstance(each, int)}) or [0]
+        numbers = {position: number for number, position in enumerate(positions)}
         columns = tuple(numbers[each] if isinstance(each, int) else each for each in chosen)
-        return replace(self, inside=self.inside.selecting(places), columns=columns)
+        return replace(self, inside=self.inside.selecting(positions), columns=columns)
 
     def with_metadata(self, columns: Sequence[MetadataColumn]) -> TableFiles:
         """Return the same with more columns."""
@@ -127,9 +127,9 @@ class TableFiles(TableFileFormat):
 
     def with_condition(self, condition: BoundExpression) -> TableFiles | None:
         """Return the same without the files that a condition rules out; None if it looks at what is inside of files."""
-        places = column_places(condition)
-        columns = [(place, self.columns[place]) for place in sorted(places)]
-        outside = tuple((place, each) for place, each in columns if not isinstance(each, int))
+        indexes = column_indexes(condition)
+        columns = [(index, self.columns[index]) for index in sorted(indexes)]
+        outside = tuple((index, each) for index, each in columns if not isinstance(each, int))
         if not outside or len(outside) < len(columns):
             return None
         return replace(self, conditions=(*self.conditions, FileCondition(condition, outside)))
@@ -161,12 +161,12 @@ def _scalar(column: PartitionColumn | MetadataColumn, file: InputFile) -> pa.Sca
     return pa.scalar(column.value_in(file), to_column_type(column.field.data_type))
 
 
-def column_places(expression: BoundExpression) -> set[int]:
-    """Return the places of the columns that an expression looks at."""
+def column_indexes(expression: BoundExpression) -> set[int]:
+    """The indexes of the columns that an expression uses."""
     if isinstance(expression, BoundColumn):
         return {expression.index}
     inner = expression.arguments if isinstance(expression, BoundFunction) else ()
-    return {place for each in inner for place in column_places(each)}
+    return {index for each in inner for index in column_indexes(each)}
 
 
 def _with_milliseconds(timestamp: datetime.datetime) -> datetime.datetime:

@@ -33,8 +33,8 @@ _TOKEN = TableOption("bearer-auth.token", description="The token.")
 _CA_FILE = TableOption(
     "ssl.truststore.location", description="Trusted certificates as a PEM file; Java key stores are rejected."
 )
-_REFUSED = tuple(
-    TableOption(key, description="Refused: not available here.")
+_REJECTED = tuple(
+    TableOption(key, description="Rejected: not available here.")
     for key in ("ssl.truststore.password", "ssl.keystore.location", "ssl.keystore.password", "properties")
 )
 
@@ -42,7 +42,7 @@ _REFUSED = tuple(
 class AvroConfluentFactory(FileFormatFactory):
     identifier = "avro-confluent"
     purpose = "Avro records after the number of their schema in a registry; for messages, not for files."
-    options = (_URL, _SUBJECT, _SCHEMA, _SOURCE, _USER_INFO, _BEARER_SOURCE, _TOKEN, _CA_FILE, *_REFUSED)
+    options = (_URL, _SUBJECT, _SCHEMA, _SOURCE, _USER_INFO, _BEARER_SOURCE, _TOKEN, _CA_FILE, *_REJECTED)
 
     def create_decoder(self, fields: tuple[RowField, ...], values: OptionValues) -> RegistryDecoder:
         return RegistryDecoder(fields, _registry(values), values[_SCHEMA])
@@ -55,8 +55,8 @@ class AvroConfluentFactory(FileFormatFactory):
 
 
 def _registry(values: OptionValues) -> SchemaRegistry:
-    for option in _REFUSED:
-        if option in values or any(key.startswith(f"{option.key}.") for key in values.texts):
+    for option in _REJECTED:
+        if option in values or any(key.startswith(f"{option.key}.") for key in values.strings):
             raise UnsupportedFeatureError(f"the option 'avro-confluent.{option.key}'")
     if values[_URL] is None:
         raise ValidationException(

@@ -59,7 +59,7 @@ _ENDIANNESS = TableOption(
 )
 
 
-def _refuse_bitmaps(fields: tuple[RowField, ...]) -> None:
+def _reject_bitmaps(fields: tuple[RowField, ...]) -> None:
     """Bytes of a file need not be a bitmap."""
     if any(isinstance(each.data_type, BitmapType) for each in fields):
         raise UnsupportedFeatureError(
@@ -73,11 +73,11 @@ class ParquetFactory(FileFormatFactory):
     options = (_UTC, _INT64, _INT64_UNIT, _PARQUET_COMPRESSION)
 
     def create_reader(self, fields: tuple[RowField, ...], values: OptionValues) -> TableFileFormat:
-        _refuse_bitmaps(fields)
+        _reject_bitmaps(fields)
         return ParquetTableFormat(fields, values[_UTC])
 
     def create_writer(self, fields: tuple[RowField, ...], values: OptionValues) -> TableFileWriter:
-        _refuse_bitmaps(fields)
+        _reject_bitmaps(fields)
         timestamps = ParquetTimestamps(values[_UTC], _UNITS[values[_INT64_UNIT]] if values[_INT64] else None)
         compression = values[_PARQUET_COMPRESSION].lower().replace("uncompressed", "none")
         return ParquetFileWriter(fields, compression, timestamps)
@@ -89,11 +89,11 @@ class OrcFactory(FileFormatFactory):
     options = (_ORC_COMPRESSION,)
 
     def create_reader(self, fields: tuple[RowField, ...], values: OptionValues) -> TableFileFormat:
-        _refuse_bitmaps(fields)
+        _reject_bitmaps(fields)
         return OrcTableFormat(fields)
 
     def create_writer(self, fields: tuple[RowField, ...], values: OptionValues) -> TableFileWriter:
-        _refuse_bitmaps(fields)
+        _reject_bitmaps(fields)
         return OrcFileWriter(fields, values[_ORC_COMPRESSION].lower().replace("none", "uncompressed"))
 
 
@@ -122,7 +122,7 @@ class AvroFactory(FileFormatFactory):
 def _check_avro(values: OptionValues) -> None:
     if values[_AVRO_ENCODING] != "binary" or not values[_AVRO_MAPPING]:
         option = _AVRO_MAPPING if values[_AVRO_ENCODING] == "binary" else _AVRO_ENCODING
-        raise UnsupportedFeatureError(f"'avro.{option.key}' = '{values.texts[option.key]}'", option.description)
+        raise UnsupportedFeatureError(f"'avro.{option.key}' = '{values.strings[option.key]}'", option.description)
 
 
 class RawFactory(FileFormatFactory):

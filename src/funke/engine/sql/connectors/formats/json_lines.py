@@ -45,7 +45,7 @@ class JsonLines(LineFileWriter):
     null_key_literal: str = "null"
 
     def __post_init__(self) -> None:
-        # Refuses types that have no form here before there are rows.
+        # Rejects types that have no form here before there are rows.
         for each in self.fields:
             self._writer(each.data_type)
 

@@ -88,9 +88,9 @@ def _timestamp_texts(column: pa.Array, data_type: DataType, separator: str) -> p
     local = column.cast(pa.timestamp(unit, column.type.tz), safe=False).cast(pa.int64()).cast(pa.timestamp(unit))
     texts = local.cast(pa.large_string())
     if unit != "s":
-        texts = pc.utf8_rtrim(pc.utf8_rtrim(texts, "0"), ".")
+        strings = pc.utf8_rtrim(pc.utf8_rtrim(strings, "0"), ".")
     if separator != " ":
-        texts = pc.replace_substring(texts, " ", separator)
+        strings = pc.replace_substring(strings, " ", separator)
     if isinstance(data_type, LocalZonedTimestampType):
         texts = pc.binary_join_element_wise(texts, *(pa.scalar(each, pa.large_string()) for each in ("Z", "")))
     return texts

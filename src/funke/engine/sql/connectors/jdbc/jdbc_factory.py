@@ -115,7 +115,7 @@ def _database(context: TableContext) -> Database:
     if timeout_ms < 1000 or timeout_ms % 1000:
         raise ValidationException(
             f"The value of '{_TIMEOUT.key}' option must be in second granularity and shouldn't be smaller than 1 "
-            f"second, but is {values.texts.get(_TIMEOUT.key)}."
+            f"second, but is {values.strings.get(_TIMEOUT.key)}."
         )
     try:
         found = database_of(values[URL], values[USER], values[PASSWORD])

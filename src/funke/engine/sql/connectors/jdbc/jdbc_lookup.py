@@ -47,7 +47,7 @@ class JdbcLookupTable(LookupTable):
         return tuple(Column(each.name, each.data_type) for each in self.read.fields)
 
     def create_lookup(self, keys: Sequence[int], clock: Clock) -> Lookup:
-        names = [self.read.fields[place].name for place in keys]
+        names = [self.read.fields[index].name for index in keys]
         connect = partial(DatabaseRows, self.database, self.read, names, self.settings.max_retries)
         return self.settings.lookup(TableOfThread(connect), keys, clock)
 

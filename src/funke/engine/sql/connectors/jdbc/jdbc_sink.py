@@ -59,12 +59,12 @@ class JdbcTableSink(TableSink):
         if not self.primary_key:
             statements = Statements((self.database.insert_statement(self.table, names),), len(names))
         else:
-            texts = (
+            strings = (
                 self.database.upsert_statement(self.table, names, self.primary_key),
                 self.database.delete_statement(self.table, self.primary_key),
             )
-            places = tuple(names.index(each) for each in self.primary_key)
-            statements = Statements(texts, len(names), places)
+            indexes = tuple(names.index(each) for each in self.primary_key)
+            statements = Statements(strings, len(names), indexes)
         return _ColumnSink(self.database, statements, self.batches, tuple(columns))
 
 
@@ -101,13 +101,13 @@ class _ColumnWriter(JdbcWriter):
         if data.schema != self._schema:
             data = data.cast(self._schema, safe=False)
         rows = list(zip(*(self._cells(column, own) for column, own in zip(data.columns, self._columns))))
-        keys = self._statements.key_places
+        keys = self._statements.key_indexes
         if batch.kinds is None or not keys:
             self.take([(0, row) for row in rows])
             return
         self.take(
             [
-                (1, tuple(row[place] for place in keys)) if kind in _DELETING else (0, row)
+                (1, tuple(row[index] for index in keys)) if kind in _DELETING else (0, row)
                 for kind, row in zip(batch.kinds.tolist(), rows)
             ]
         )
@@ -120,8 +120,8 @@ class _ColumnWriter(JdbcWriter):
 
     def _run(self, batch: list[Work]) -> None:
         """Of several changes of one row only the last is written, as in Flink; then their order does not matter."""
-        keys = self._statements.key_places
+        keys = self._statements.key_indexes
         if keys:
-            last = {work[1] if work[0] else tuple(work[1][place] for place in keys): work for work in batch}
+            last = {work[1] if work[0] else tuple(work[1][index] for index in keys): work for work in batch}
             batch = sorted(last.values(), key=lambda work: work[0])
         super()._run(batch)

@@ -78,7 +78,7 @@ class KafkaFactory(TableFactory):
                 "support defining PRIMARY KEY constraint on the table, because it can't guarantee the semantic of "
                 "primary key."
             )
-        records = TableRecordReader(columns.fields, value, columns.places, key)
+        records = TableRecordReader(columns.fields, value, columns.indexes, key)
         return KafkaTableSource(_source(values, records), records)
 
     def create_sink(self, context: TableContext) -> KafkaTableSink:
@@ -145,7 +145,7 @@ class UpsertKafkaFactory(TableFactory):
         records = _writer(values, self._columns(context))
         _require_inserts(records.value)
         records.is_upsert = True
-        return replace(_sink(values, records), holding_back=_holding_back(values, records.key_places))
+        return replace(_sink(values, records), holding_back=_holding_back(values, records.key_indexes))
 
     def _columns(self, context: TableContext) -> KeyColumns:
         values = context.values
@@ -163,8 +163,8 @@ class UpsertKafkaFactory(TableFactory):
 def _from_keys(columns: KeyColumns) -> tuple[tuple[str, int], ...]:
     """A deleted row has no value: what is in the key is read there."""
     return tuple(
-        ("key", columns.key.index(place)) if place in columns.key else ("value", columns.value.index(place))
-        for place in range(len(columns.fields))
+        ("key", columns.key.index(index)) if index in columns.key else ("value", columns.value.index(index))
+        for index in range(len(columns.fields))
     )
 
 
@@ -237,7 +237,7 @@ def _with_subject(values: OptionValues, space: str, part: str) -> OptionValues:
     """The options of a format; schemas in a registry have the topic's name unless the table says otherwise."""
     found, topic = values.behind(space), options.subscription(values).only
     if space.endswith("avro-confluent") and topic is not None:
-        return OptionValues({"subject": f"{topic}-{part}", **found.texts})
+        return OptionValues({"subject": f"{topic}-{part}", **found.strings})
     return found
 
 

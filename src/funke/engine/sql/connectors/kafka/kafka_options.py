@@ -122,7 +122,7 @@ def subscription(values: OptionValues) -> Subscription:
 
 def properties(values: OptionValues, has_discovery: bool = True) -> ClientProperties:
     """The properties of the client: options that begin so."""
-    given = {key[len(PREFIX) :]: text for key, text in values.texts.items() if key.startswith(PREFIX)}
+    given = {key[len(PREFIX) :]: text for key, text in values.strings.items() if key.startswith(PREFIX)}
     if has_discovery:
         given["partition.discovery.interval.ms"] = str(values[DISCOVERY].to_millis() or -1)
     return ClientProperties.of(given)
@@ -130,7 +130,7 @@ def properties(values: OptionValues, has_discovery: bool = True) -> ClientProper
 
 def starting(values: OptionValues, topics: tuple[str, ...]) -> Offsets:
     """Where reading begins."""
-    mode, reset = values[START], values.texts.get("properties.auto.offset.reset", "none").lower()
+    mode, reset = values[START], values.strings.get("properties.auto.offset.reset", "none").lower()
     if mode == "group-offsets" and GROUP not in values:
         raise ValidationException("'properties.group.id' is required with 'scan.startup.mode' = 'group-offsets'.")
     return _offsets(mode, values, START_OFFSETS, START_TIME, topics, reset)
@@ -182,7 +182,7 @@ def format_options(values: OptionValues, option: TableOption, prefix: str) -> tu
     start = f"{prefix}{factory.identifier}"
     known = tuple(each.with_prefix(start) for each in factory.options)
     keys = {key for each in known for key in each.keys}
-    unknown = [key for key in values.texts if key.startswith(f"{start}.") and key not in keys]
+    unknown = [key for key in values.strings if key.startswith(f"{start}.") and key not in keys]
     for key in unknown:
         _LOG.warning("the format '%s' has no option '%s': it has no effect", factory.identifier, key)
     return (*known, *map(TableOption, unknown))

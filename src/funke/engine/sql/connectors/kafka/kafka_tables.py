@@ -89,8 +89,8 @@ class KafkaTableSource(TableSource):
     def with_metadata(self, columns: Sequence[tuple[str, str]]) -> KafkaTableSource:
         known, records = self.metadata, self.records
         fields = tuple((key, RowField(name, known[key])) for key, name in columns)
-        told = [key.removeprefix(OF_VALUES) for key, _ in columns if key.startswith(OF_VALUES)]
-        value = records.value.with_metadata(told) if told else records.value
+        format_metadata = [key.removeprefix(OF_VALUES) for key, _ in columns if key.startswith(OF_VALUES)]
+        value = records.value.with_metadata(format_metadata) if format_metadata else records.value
         return replace(self, records=replace(records, value=value, metadata=fields))
 
     def add_to(self, builder: GraphBuilder, columns: Sequence[Column], uid_prefix: str) -> StreamRef:

@@ -60,7 +60,7 @@ class PartialCacheSettings:
 
 @dataclass
 class _Entry:
-    places: Any
+    indexes: Any
     written_ms: int
     used_ms: int
 
@@ -83,20 +83,20 @@ class PartialCache(_TableLookup):
         asked: list[Key] = list(zip(*(each.to_pylist() for each in keys.columns)))
         now_ms = self._now_ms()
         with self._lock:
-            known = {key: places for key in asked if (places := self._known(key, now_ms)) is not None}
+            known = {key: indexes for key in asked if (indexes := self._known(key, now_ms)) is not None}
             held = self._rows
         missing = [number for number, key in enumerate(asked) if key not in known]
         if not missing:
             return _found(held, [known[key] for key in asked])
         wanted = keys.take(pa.array(missing, pa.int64()))
         rows = self._table.fetch(wanted)
-        by_number = _places(numbers_of(wanted, rows, self._keys), len(missing))
+        by_number = _indexes(numbers_of(wanted, rows, self._keys), len(missing))
         with self._lock:
             self._keep([asked[number] for number in missing], by_number, rows, now_ms)
         # What was known and what has come stand in one batch for this answer alone.
         first = 0 if held is None else held.num_rows
-        for number, places in zip(missing, by_number):
-            known[asked[number]] = places + first
+        for number, indexes in zip(missing, by_number):
+            known[asked[number]] = indexes + first
         return _found(rows if held is None else pa.concat_batches([held, rows]), [known[key] for key in asked])
 
     def _known(self, key: Key, now_ms: int) -> Any:
@@ -108,7 +108,7 @@ class PartialCache(_TableLookup):
             return None
         entry.used_ms = now_ms
         self._entries.move_to_end(key)
-        return entry.places
+        return entry.indexes
 
     def _is_expired(self, entry: _Entry, now_ms: int) -> bool:
         written, used = self._settings.expire_after_write_ms, self._settings.expire_after_access_ms
@@ -119,28 +119,28 @@ class PartialCache(_TableLookup):
     def _keep(self, keys: Sequence[Key], by_number: Sequence[Any], rows: pa.RecordBatch, now_ms: int) -> None:
         first = 0 if self._rows is None else self._rows.num_rows
         self._rows = rows if self._rows is None else pa.concat_batches([self._rows, rows])
-        for key, places in zip(keys, by_number):
+        for key, indexes in zip(keys, by_number):
             if key in self._entries:
                 self._forget(key)  # another thread has asked for it meanwhile
-            if len(places) or self._settings.caches_missing:
-                self._entries[key] = _Entry(places + first, now_ms, now_ms)
-                self._live += len(places)
+            if len(indexes) or self._settings.caches_missing:
+                self._entries[key] = _Entry(indexes + first, now_ms, now_ms)
+                self._live += len(indexes)
         self._shrink()
 
     def _forget(self, key: Key) -> None:
-        self._live -= len(self._entries.pop(key).places)
+        self._live -= len(self._entries.pop(key).indexes)
 
     def _shrink(self) -> None:
         most = self._settings.max_rows
         while most is not None and len(self._entries) > most:
             self._forget(next(iter(self._entries)))
         if len(self._rows) > max(_FEW_ROWS, 2 * self._live):
-            kept = [_NOWHERE, *(each.places for each in self._entries.values())]
+            kept = [_NOWHERE, *(each.indexes for each in self._entries.values())]
             self._rows = self._rows.take(pa.array(np.concatenate(kept), pa.int64()))
             first = 0
             for each in self._entries.values():
-                each.places = np.arange(first, first + len(each.places))
-                first += len(each.places)
+                each.indexes = np.arange(first, first + len(each.indexes))
+                first += len(each.indexes)
 
 
 class FullCache(_TableLookup):
@@ -176,9 +176,9 @@ class _HeldTable:
     def __init__(self, rows: pa.RecordBatch, columns: Sequence[int]) -> None:
         self._known = KeyNumbers([rows.schema.types[each] for each in columns])
         numbers = self._known.numbers([rows.column(each) for each in columns], rows.num_rows)
-        self._counts, places = rows_by_number(numbers, len(self._known))
+        self._counts, indexes = rows_by_number(numbers, len(self._known))
         self._starts = np.cumsum(self._counts) - self._counts
-        self._rows = rows.take(pa.array(places))
+        self._rows = rows.take(pa.array(indexes))
 
     def find(self, keys: pa.RecordBatch) -> FoundRows:
         """The rows of keys."""
@@ -195,10 +195,10 @@ class _HeldTable:
 _NOWHERE: Array = np.empty(0, np.int64)
 
 
-def _places(numbers: Array, keys: int) -> list[Array]:
-    """The places of the rows of each key."""
-    counts, places = rows_by_number(numbers, keys)
-    return np.split(places, np.cumsum(counts)[:-1])
+def _indexes(numbers: Array, keys: int) -> list[Array]:
+    """The indexes of the rows of each key."""
+    counts, indexes = rows_by_number(numbers, keys)
+    return np.split(indexes, np.cumsum(counts)[:-1])
 
 
 def _found(rows: Any, by_key: Sequence[Any]) -> FoundRows:

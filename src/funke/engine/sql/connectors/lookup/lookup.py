@@ -28,7 +28,7 @@ class FoundRows:
 
     rows: pa.RecordBatch
     counts: Any
-    places: Any
+    indexes: Any
 
 
 class Lookup(ABC):
@@ -61,7 +61,7 @@ class LookupTable(ABC):
 
     @abstractmethod
     def create_lookup(self, keys: Sequence[int], clock: Clock) -> Lookup:
-        """Makes what finds rows by the columns at these places."""
+        """Makes what finds rows by the columns at these indexes."""
 
 
 class KeyedTable(ABC):
@@ -107,17 +107,17 @@ class TableOfThread(KeyedTable):
 
 
 def rows_by_number(numbers: Array, keys: int) -> tuple[Array, Array]:
-    """How many rows each of so many keys has, and their places; rows without a number are left out."""
-    places: Array = np.flatnonzero(numbers >= 0)
-    own = numbers[places]
+    """How many rows each of so many keys has, and their indexes; rows without a number are left out."""
+    indexes: Array = np.flatnonzero(numbers >= 0)
+    own = numbers[indexes]
     counts = np.bincount(own, minlength=keys).astype(np.int64)
-    return counts, places[np.argsort(own, kind="stable")]
+    return counts, indexes[np.argsort(own, kind="stable")]
 
 
 def numbers_of(keys: pa.RecordBatch, rows: pa.RecordBatch, columns: Sequence[int]) -> Array:
     """For each row the place of its key among keys; -1 if it is not there."""
     known = KeyNumbers(keys.schema.types)
-    places: Array = np.empty(keys.num_rows, np.int64)
-    places[known.numbers(keys.columns, keys.num_rows)] = np.arange(keys.num_rows)
+    indexes: Array = np.empty(keys.num_rows, np.int64)
+    indexes[known.numbers(keys.columns, keys.num_rows)] = np.arange(keys.num_rows)
     numbers = known.find([rows.column(each) for each in columns], rows.num_rows)
-    return np.where(numbers >= 0, places[numbers], -1)
+    return np.where(numbers >= 0, indexes[numbers], -1)

@@ -122,7 +122,7 @@ class LookupSettings:
             )
         kind = values[_CACHE]
         # Flink before 1.16 had a cache as soon as its size was given.
-        if kind == "PARTIAL" or (_CACHE not in values and "lookup.cache.max-rows" in values.texts):
+        if kind == "PARTIAL" or (_CACHE not in values and "lookup.cache.max-rows" in values.strings):
             settings = PartialCacheSettings(
                 values[_MAX_ROWS],
                 _milliseconds(values[_AFTER_WRITE]),

@@ -26,7 +26,7 @@ from funke.engine.sql.connectors.change_tables import (
     TIMEOUT,
     ChangeTableFactory,
     connection_of,
-    refused,
+    rejected,
 )
 from funke.engine.sql.connectors.table_option import OptionValues, TableOption
 from funke.engine.types.logical.row_type import RowField
@@ -64,18 +64,20 @@ _START = TableOption(
 _FILE = TableOption(
     "scan.startup.specific-offset.file", description="The file of the log that 'specific-offset' means."
 )
-_POS = TableOption("scan.startup.specific-offset.pos", "Long", None, "The place in this file.")
+_POS = TableOption("scan.startup.specific-offset.pos", "Long", None, "The offset in this file.")
 _GTIDS = TableOption(
     "scan.startup.specific-offset.gtid-set",
     description="Instead of both: reads all transactions of the log except those of this set, as '0-1-100' or "
     "'uuid:1-100'.",
 )
-_REFUSED = (
-    refused("scan.newly-added-table.enabled", "which tables are read is settled when the job starts"),
-    refused("scan.parse.online.schema.changes.enabled", "tables that tools for changing schemas make are not followed"),
-    refused("use.legacy.json.format", "JSON is the text that the server shows"),
-    refused("scan.startup.specific-offset.skip-events", "reading begins with a whole transaction", "Long", "0"),
-    refused("scan.startup.specific-offset.skip-rows", "reading begins with a whole transaction", "Long", "0"),
+_REJECTED = (
+    rejected("scan.newly-added-table.enabled", "which tables are read is settled when the job starts"),
+    rejected(
+        "scan.parse.online.schema.changes.enabled", "tables that tools for changing schemas make are not followed"
+    ),
+    rejected("use.legacy.json.format", "JSON is the text that the server shows"),
+    rejected("scan.startup.specific-offset.skip-events", "reading begins with a whole transaction", "Long", "0"),
+    rejected("scan.startup.specific-offset.skip-rows", "reading begins with a whole transaction", "Long", "0"),
 )
 _STREAMED = TableOption("debezium.min.row.count.to.stream.result", "Integer", "1000", "Has no effect here.")
 _TIME = TableOption("scan.startup.timestamp-millis", "Long", None, "The time that 'timestamp' means.")
@@ -110,15 +112,15 @@ class MySqlCdcFactory(ChangeTableFactory):
         APPEND_ONLY,
         _STREAMED,
         *NO_EFFECT,
-        *_REFUSED,
+        *_REJECTED,
     )
 
     source_type = MySqlCdcSource
     patterns = (_DATABASE, _TABLE)
-    defaults_only = _REFUSED
+    defaults_only = _REJECTED
 
     def create_settings(self, values: OptionValues, fields: tuple[RowField, ...]) -> MySqlCdcSettings:
-        parameters = mysql_parameters(values.behind(_PROPERTIES).texts.items())
+        parameters = mysql_parameters(values.behind(_PROPERTIES).strings.items())
         return MySqlCdcSettings(
             MySqlDatabase({**connection_of(values, _USER), "port": values[_PORT], **parameters}),
             values[_DATABASE],

@@ -21,7 +21,7 @@ from funke.engine.sql.connectors.change_tables import (
     TIMEOUT,
     ChangeTableFactory,
     connection_of,
-    refused,
+    rejected,
 )
 from funke.engine.sql.connectors.table_factory import TableContext
 from funke.engine.sql.connectors.table_option import OptionValues, TableOption
@@ -72,10 +72,10 @@ _DELAY = TableOption(
     "How many checkpoints later a position is confirmed: the server keeps its log for restoring them by hand.",
 )
 _IDS = TableOption("table-id.include-database", "Boolean", "false", "Has no effect here.")
-_REFUSED = (
-    refused("scan.newly-added-table.enabled", "which tables are read is settled when the job starts"),
-    refused("scan.include-partitioned-tables.enabled", "partitioned tables are not read"),
-    refused("debezium.slot.drop.on.stop", "the slot stays: drop it with pg_drop_replication_slot"),
+_REJECTED = (
+    rejected("scan.newly-added-table.enabled", "which tables are read is settled when the job starts"),
+    rejected("scan.include-partitioned-tables.enabled", "partitioned tables are not read"),
+    rejected("debezium.slot.drop.on.stop", "the slot stays: drop it with pg_drop_replication_slot"),
 )
 
 
@@ -102,12 +102,12 @@ class PostgresCdcFactory(ChangeTableFactory):
         _DELAY,
         _IDS,
         *NO_EFFECT,
-        *_REFUSED,
+        *_REJECTED,
     )
 
     source_type = PostgresCdcSource
     patterns = (_SCHEMA, _TABLE)
-    defaults_only = _REFUSED
+    defaults_only = _REJECTED
 
     def validate(self, context: TableContext) -> None:
         values = context.values

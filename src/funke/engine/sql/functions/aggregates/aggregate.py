@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from funke.engine.errors import TypeMismatchError
 from funke.engine.sql.functions.aggregates.kernel import AggregateKernel
-from funke.engine.sql.functions.function import Argument, Form, Session, TypeRule, refusal_of
+from funke.engine.sql.functions.function import Argument, Form, Session, TypeRule, rejection_of
 from funke.engine.types.logical import DataType, with_nullable
 
 if TYPE_CHECKING:
@@ -108,11 +108,11 @@ def bind_aggregate(
     is_distinct: bool = False,
     session: Session | None = None,
 ) -> AggregateCall:
-    """The call of a function with arguments of some types; refuses types that it does not take.
+    """The call of a function with arguments of some types; rejects types that it does not take.
 
     `may_be_empty` says that a result is asked for without any row: without GROUP BY, or with FILTER.
     """
     result = function.result_type(arguments, may_be_empty)
     if result is None:
-        raise TypeMismatchError(refusal_of(function.name, arguments, function.alternatives))
+        raise TypeMismatchError(rejection_of(function.name, arguments, function.alternatives))
     return AggregateCall(function, tuple(arguments), result, is_distinct, session=session or Session())

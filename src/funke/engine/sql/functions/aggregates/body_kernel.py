@@ -52,13 +52,13 @@ class BodyKernel(AggregateKernel):
         signs = None if rows.signs is None else rows.signs.tolist()
         mask = None if rows.mask is None else rows.mask.tolist()
         lengths = rows.segments.lengths.tolist()
-        place = 0
+        index = 0
         for accumulator, length in zip(before[0], lengths):
-            for row in range(place, place + length):
+            for row in range(index, index + length):
                 if mask is None or mask[row]:
                     (accumulate if signs is None or signs[row] > 0 else retract)(accumulator, *arguments[row])
                 yield result_of(accumulator)
-            place += length
+            index += length
 
     def _arguments(self, rows: AggregateRows) -> list[tuple[SqlValue, ...]]:
         if not rows.arguments:

@@ -27,15 +27,15 @@ class DistinctValues:
     """The arguments of a call as keys."""
 
     def __init__(self, call: AggregateCall) -> None:
-        self._types = [(place, each.type) for place, each in enumerate(call.arguments)]
-        own = [(place, each) for place, each in self._types if not isinstance(each, SymbolType)]
+        self._types = [(index, each.type) for index, each in enumerate(call.arguments)]
+        own = [(index, each) for index, each in self._types if not isinstance(each, SymbolType)]
         self._own = own
         # Whether keys are values themselves, not tuples of them.
         self._is_single = len(own) == 1 and not _is_compared_by_value(to_column_type(own[0][1]))
 
     def of_rows(self, rows: AggregateRows) -> tuple[list[Any], Array]:
         """The different values of the batch as keys, and the number of each row's."""
-        columns = [rows.arguments[place].array for place, _ in self._own]
+        columns = [rows.arguments[index].array for index, _ in self._own]
         if self._is_single:
             encoded = columns[0].dictionary_encode(null_encoding="encode")
             return storage_keys(to_values(encoded.dictionary, self._own[0][1])), np.asarray(encoded.indices)
@@ -144,9 +144,9 @@ class DistinctKernel(AggregateKernel):
         """The first row of each value that a group does not know; one lookup for each value of a group in the batch."""
         segment_of_row = rows.segments.segment_of_row
         combined = segment_of_row * len(keys) + codes
-        places = np.arange(len(rows)) if rows.mask is None else np.flatnonzero(rows.mask)
-        pairs, first, times = np.unique(combined[places], return_index=True, return_counts=True)
-        first = places[first]
+        indexes = np.arange(len(rows)) if rows.mask is None else np.flatnonzero(rows.mask)
+        pairs, first, times = np.unique(combined[indexes], return_index=True, return_counts=True)
+        first = indexes[first]
         chosen = []
         steps = zip(first.tolist(), segment_of_row[first].tolist(), codes[first].tolist(), times.tolist(), pairs)
         for row, segment, code, count, pair in steps:
@@ -157,7 +157,7 @@ class DistinctKernel(AggregateKernel):
                 del known[key]
             elif before <= 0 < after:
                 # Rows that were taken back without having been there have to come first.
-                chosen.append(row if not before else int(places[combined[places] == pair][-before]))
+                chosen.append(row if not before else int(indexes[combined[indexes] == pair][-before]))
         return chosen
 
     @staticmethod

@@ -192,7 +192,7 @@ class _ExtremeKernel(RunningKernel):
 
 
 class _TextExtremeKernel(RunningKernel):
-    """Fields: the text, None if there is none. Texts are compared by their place in the sorted dictionary."""
+    """Fields: the text, None if there is none. Texts are compared by their index in the sorted dictionary."""
 
     dtypes = (object,)
     initial = (None,)
@@ -203,22 +203,22 @@ class _TextExtremeKernel(RunningKernel):
         self._is_max = is_max
 
     def running_fields(self, before: Fields, rows: AggregateRows) -> Fields:
-        texts, ranks = self._ranks([pa.array(before[0], self._type), rows.arguments[0].array])
+        strings, ranks = self._ranks([pa.array(before[0], self._type), rows.arguments[0].array])
         known, numbers = ranks[: len(before[0])], ranks[len(before[0]) :]
         if rows.mask is not None:
-            numbers = np.where(rows.mask, numbers, self._missing(texts))
-        return (texts[rows.segments.running(self._operation, known, numbers)],)
+            numbers = np.where(rows.mask, numbers, self._missing(strings))
+        return (strings[rows.segments.running(self._operation, known, numbers)],)
 
     def merge(self, left: Fields, right: Fields) -> Fields:
-        texts, ranks = self._ranks([pa.array(left[0], self._type), pa.array(right[0], self._type)])
-        return (texts[self._operation(ranks[: len(left[0])], ranks[len(left[0]) :])],)
+        strings, ranks = self._ranks([pa.array(left[0], self._type), pa.array(right[0], self._type)])
+        return (strings[self._operation(ranks[: len(left[0])], ranks[len(left[0]) :])],)
 
     def values(self, fields: Fields) -> pa.Array:
         return pa.array(fields[0], self._type)
 
-    def _missing(self, texts: Array) -> int:
+    def _missing(self, strings: Array) -> int:
         """The rank of NULL, which every text is preferred to."""
-        return 0 if self._is_max else len(texts) - 1
+        return 0 if self._is_max else len(strings) - 1
 
     def _ranks(self, columns: list[pa.Array]) -> tuple[Array, Array]:
         """The distinct texts in order, None among them, and the place of each one of the columns."""
@@ -227,10 +227,10 @@ class _TextExtremeKernel(RunningKernel):
         first = 1 if self._is_max else 0
         ranks: Array = np.empty(len(order) + 1, np.int64)
         ranks[order] = np.arange(len(order)) + first
-        texts: Array = np.empty(len(order) + 1, object)
-        texts[first : first + len(order)] = encoded.dictionary.take(pa.array(order)).to_pylist()
-        ranks[-1] = self._missing(texts)
-        return texts, ranks[np.asarray(encoded.indices.fill_null(len(order)))]
+        strings: Array = np.empty(len(order) + 1, object)
+        strings[first : first + len(order)] = encoded.dictionary.take(pa.array(order)).to_pylist()
+        ranks[-1] = self._missing(strings)
+        return strings, ranks[np.asarray(encoded.indices.fill_null(len(order)))]
 
 
 def _dtype_of(data_type: DataType) -> Any:

@@ -47,14 +47,14 @@ class FirstValues:
         # The first row of each pair that counts for each call, and a bit for it.
         first: Array = np.full((len(rows), len(pairs)), segments.length)
         for own, each in zip(first, rows):
-            places = np.arange(segments.length) if each.mask is None else np.flatnonzero(each.mask)
-            own[pair_of_row[places[::-1]]] = places[::-1]
+            indexes = np.arange(segments.length) if each.mask is None else np.flatnonzero(each.mask)
+            own[pair_of_row[indexes[::-1]]] = indexes[::-1]
         bits = (1 << np.arange(len(rows), dtype=np.int64)) @ (first < segments.length)
         new = _taken_in(known, keys, (pairs // len(keys)).tolist(), (pairs % len(keys)).tolist(), bits.tolist())
         found = []
-        for place, each in enumerate(rows):
+        for index, each in enumerate(rows):
             mask: Array = np.zeros(segments.length, np.bool_)
-            mask[first[place, np.flatnonzero(new >> place & 1)]] = True
+            mask[first[index, np.flatnonzero(new >> index & 1)]] = True
             found.append(AggregateRows(segments, each.arguments, None, mask))
         return found
 
@@ -67,12 +67,12 @@ class FirstValues:
             groups = np.where(column.present, groups, -1 - groups)
             values = np.where(column.present, values, 0)
         bits: Array = np.zeros(segments.length, np.int64)
-        for place, each in enumerate(rows):
-            bits |= (1 if each.mask is None else each.mask.astype(np.int64)) << np.int64(place)
+        for index, each in enumerate(rows):
+            bits |= (1 if each.mask is None else each.mask.astype(np.int64)) << np.int64(index)
         new = table.take_in(groups, values, bits)
         return [
-            AggregateRows(segments, each.arguments, None, (new >> place & 1).astype(np.bool_))
-            for place, each in enumerate(rows)
+            AggregateRows(segments, each.arguments, None, (new >> index & 1).astype(np.bool_))
+            for index, each in enumerate(rows)
         ]
 
 

@@ -35,9 +35,9 @@ class _PercentileBody(AggregateBody):
         value, accumulator[1], count = _parts(arguments)
         values = accumulator[0]
         for _ in range(0 if value is None else count):
-            place = bisect_left(values, float(value))
-            if place < len(values) and values[place] == value:
-                del values[place]
+            rank = bisect_left(values, float(value))
+            if rank < len(values) and values[rank] == value:
+                del values[rank]
 
     def merge(self, accumulator: list[Any], other: list[Any]) -> None:
         accumulator[:] = [sorted([*accumulator[0], *other[0]]), accumulator[1] or other[1]]
@@ -57,11 +57,11 @@ def _parts(arguments: tuple[SqlValue, ...]) -> tuple[Any, Any, int]:
 
 
 def _at(values: list[float], percentage: float) -> float:
-    place = (len(values) - 1) * percentage
-    lower = int(place)
+    rank = (len(values) - 1) * percentage
+    lower = int(rank)
     if lower + 1 >= len(values):
         return values[-1]
-    return values[lower] + (place - lower) * (values[lower + 1] - values[lower])
+    return values[lower] + (rank - lower) * (values[lower + 1] - values[lower])
 
 
 def _type(arguments: Sequence[Argument]) -> DataType:

@@ -73,9 +73,9 @@ class _PositionKernel(RunningKernel):
         values[groups:-1] = np.fromiter(to_values(rows.arguments[0].array, self._type), object, length)
         nothing = groups + length if self._is_first else -1
         start = np.where(has_value, np.arange(groups), nothing)
-        places = own if rows.counting is None else np.where(rows.counting, own, nothing)
+        indexes = own if rows.counting is None else np.where(rows.counting, own, nothing)
         operation = np.minimum if self._is_first else np.maximum
-        return (values[segments.running(operation, start, places)],)
+        return (values[segments.running(operation, start, indexes)],)
 
     def merge(self, left: Fields, right: Fields) -> Fields:
         preferred, other = (left[0], right[0]) if self._is_first else (right[0], left[0])

@@ -14,7 +14,7 @@ from funke.engine.types.logical import BigIntType, DataType, DoubleType, with_nu
 if TYPE_CHECKING:
     from funke.engine.types.logical import SqlValue
 
-__all__ = ["PLACES", "RANKING", "ROW_NUMBER"]
+__all__ = ["RANKINGS", "RANKING", "ROW_NUMBER"]
 
 
 class _LagBody(AggregateBody):
@@ -113,18 +113,18 @@ RANKING: tuple[AggregateFunction, ...] = (
 )
 
 
-def _place(name: str, forms: str, result: TypeRule, purpose: str) -> AggregateFunction:
+def _ranking(name: str, forms: str, result: TypeRule, purpose: str) -> AggregateFunction:
     return AggregateFunction((name,), forms, result, _no_body, has_value_when_empty=True, purpose=purpose)
 
 
-# Where all rows of a partition are there, these are known from the places of rows; nothing is accumulated.
-PLACES: tuple[AggregateFunction, ...] = (
+# Where all rows of a partition are there, these are known from the indexes of rows; nothing is accumulated.
+RANKINGS: tuple[AggregateFunction, ...] = (
     ROW_NUMBER,
-    _place("rank", "", _number, "One more than the rows before."),
-    _place("dense_rank", "", _number, "The number of the value among those of the order."),
-    _place("percent_rank", "", _share, "The part of the other rows that stands before."),
-    _place("cume_dist", "", _share, "The part of all rows up to the row."),
-    _place("ntile", "integer", _number, "The number of one of so many parts of about the same size."),
-    _place("lag", "any, integer?, any?", _lag_type, "The value some rows before."),
-    _place("lead", "any, integer?, any?", _lag_type, "The value some rows behind."),
+    _ranking("rank", "", _number, "One more than the rows before."),
+    _ranking("dense_rank", "", _number, "The number of the value among those of the order."),
+    _ranking("percent_rank", "", _share, "The part of the other rows that stands before."),
+    _ranking("cume_dist", "", _share, "The part of all rows up to the row."),
+    _ranking("ntile", "integer", _number, "The number of one of so many parts of about the same size."),
+    _ranking("lag", "any, integer?, any?", _lag_type, "The value some rows before."),
+    _ranking("lead", "any, integer?, any?", _lag_type, "The value some rows behind."),
 )

@@ -120,7 +120,7 @@ class AggregateRows:
         """How many rows count, up to each row of each segment."""
         segments = self.segments
         if self.weights is None:
-            return before[segments.segment_of_row] + segments.place_in_segment + 1
+            return before[segments.segment_of_row] + segments.index_in_segment + 1
         return segments.running_sum(before, self.weights)
 
     def total_count(self, before: Array) -> Array:

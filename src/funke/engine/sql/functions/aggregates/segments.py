@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Segments"]
 
-# Longer segments are run through one by one, 2 µs each; the others together, place by place.
+# Longer segments are run through one by one, 2 µs each; the others together, index by index.
 _LONG = 48
 
 
@@ -56,22 +56,22 @@ class Segments:
         return np.repeat(np.arange(len(self.starts)), self.lengths)
 
     @cached_property
-    def place_in_segment(self) -> Array:
+    def index_in_segment(self) -> Array:
         """How many rows of its segment stand before each row."""
         return np.arange(self.length) - self.starts[self.segment_of_row]
 
     @cached_property
     def _rounds(self) -> list[Array]:
-        """For each place in short segments but the first: the rows that stand there."""
+        """For each index in short segments but the first: the rows that stand there."""
         lengths = np.where(self.lengths > _LONG, 0, self.lengths)
         longest = int(lengths.max())
         if longest < 2:
             return []
         by_length = np.argsort(-lengths, kind="stable")
         starts = self.starts[by_length]
-        # How many segments are longer than each place.
+        # How many segments are longer than each index.
         longer: Array = len(lengths) - np.searchsorted(np.sort(lengths), np.arange(1, longest), side="right")
-        return [starts[:count] + place for place, count in enumerate(longer.tolist(), start=1)]
+        return [starts[:count] + index for index, count in enumerate(longer.tolist(), start=1)]
 
     @cached_property
     def _long(self) -> list[tuple[int, int]]:

@@ -64,9 +64,9 @@ class ValueTable:
         """The numbers of groups, of which some are new (None), and others come from a snapshot (dicts)."""
         groups = known.tolist()
         if set(map(type, groups)) != {GroupValues}:
-            for place, each in enumerate(groups):
+            for index, each in enumerate(groups):
                 if type(each) is not GroupValues:
-                    made = known[place] = groups[place] = GroupValues(self, self._next)
+                    made = known[index] = groups[index] = GroupValues(self, self._next)
                     self._next += 1
                     if each:
                         self._restore(made.number, each)

@@ -104,11 +104,11 @@ def _cast_kernel(call: BoundCall) -> Kernel | None:
 def _parsing_kernel(call: BoundCall, parse: Callable[[Any], Any]) -> Kernel:
     each = OverDistinct(mapped_body(call))
 
-    def cast(texts: Datum, target: object) -> Datum:
-        if isinstance(texts, pa.Scalar):
-            return each([texts, target], 1)[0]
-        found = parse(texts)
-        return each([texts, target], len(texts)) if found is None else found
+    def cast(strings: Datum, target: object) -> Datum:
+        if isinstance(strings, pa.Scalar):
+            return each([strings, target], 1)[0]
+        found = parse(strings)
+        return each([strings, target], len(strings)) if found is None else found
 
     return cast
 

@@ -190,7 +190,7 @@ def _is_plain(source: Any, target: Any) -> bool:
     if isinstance(source, INTEGRAL) and _is_string(target):
         return True
     if isinstance(source, INTEGRAL) and isinstance(target, DecimalType):
-        # Every value of the type has a place.
+        # Every value of the type has an index.
         return target.precision - target.scale >= to_decimal_type(source).precision
     if isinstance(source, DecimalType) and isinstance(target, DecimalType):
         is_wide = target.precision - target.scale >= source.precision - source.scale

@@ -27,35 +27,35 @@ def text_cast(target: Any) -> TextCast | None:
     wanted = to_column_type(target)
     if isinstance(target, INTEGRAL):
         # Arrow knows hexadecimal numbers.
-        return lambda texts: _cast_without(texts, "xX", wanted)
+        return lambda strings: _cast_without(strings, "xX", wanted)
     if isinstance(target, APPROXIMATE):
         # Arrow writes NaN and infinity in more ways.
-        return lambda texts: _narrowed(_cast_without(texts, "nN", pa.float64()), wanted)
+        return lambda strings: _narrowed(_cast_without(strings, "nN", pa.float64()), wanted)
     if isinstance(target, DecimalType):
-        return lambda texts: _cast_without(texts, "", wanted)
+        return lambda strings: _cast_without(strings, "", wanted)
     if isinstance(target, DateType):
-        return lambda texts: _since_first(_cast_without(texts, "", wanted))
+        return lambda strings: _since_first(_cast_without(strings, "", wanted))
     if isinstance(target, TimestampType):
-        return lambda texts: to_timestamps(texts, target)
+        return lambda strings: to_timestamps(strings, target)
     return None
 
 
-def to_timestamps(texts: pa.Array, target: TimestampType) -> pa.Array | None:
+def to_timestamps(strings: pa.Array, target: TimestampType) -> pa.Array | None:
     """Return the date and time of each text, cut to the digits of a type; None if they have to be read one by one."""
-    if target.precision not in (0, 3, 6) or pc.any(pc.equal(pc.binary_length(texts), _LENGTH_TO_HOUR)).as_py():
+    if target.precision not in (0, 3, 6) or pc.any(pc.equal(pc.binary_length(strings), _LENGTH_TO_HOUR)).as_py():
         return None
-    timestamps = _since_first(_cast_without(texts, "T", pa.timestamp("us")))
+    timestamps = _since_first(_cast_without(strings, "T", pa.timestamp("us")))
     if timestamps is None or target.precision == 6:
         return timestamps
     unit = "second" if target.precision == 0 else "millisecond"
     return pc.cast(pc.floor_temporal(timestamps, unit=unit), to_column_type(target), safe=False)
 
 
-def _cast_without(texts: pa.Array, letters: str, wanted: pa.DataType) -> pa.Array | None:
-    if any(pc.any(pc.match_substring(texts, letter)).as_py() for letter in letters):
+def _cast_without(strings: pa.Array, letters: str, wanted: pa.DataType) -> pa.Array | None:
+    if any(pc.any(pc.match_substring(strings, letter)).as_py() for letter in letters):
         return None
     try:
-        return pc.cast(texts, wanted)
+        return pc.cast(strings, wanted)
     except pa.ArrowInvalid:
         return None
 

@@ -10,7 +10,7 @@ from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
 from funke.engine.errors import FunkeError, TypeMismatchError
-from funke.engine.sql.functions.dates.time_texts import (
+from funke.engine.sql.functions.dates.time_strings import (
     parse_date,
     parse_time,
     parse_timestamp,
@@ -94,7 +94,7 @@ def value_cast(source: DataType, target: DataType, session: Session) -> Cast:
 
 def value_text(data_type: Any, session: Session) -> Callable[[SqlValue], str]:
     """Return what writes values of a type as CAST to STRING does."""
-    simple = _TEXTS.get(type(data_type))
+    simple = _STRINGS.get(type(data_type))
     if simple is not None:
         return simple
     if isinstance(data_type, TimeType):
@@ -140,7 +140,7 @@ def _interval_millis_text(millis: int) -> str:
     return f"{sign}{days} {seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}.{rest:03}"
 
 
-_TEXTS: dict[type[DataType], Callable[[Any], str]] = {
+_STRINGS: dict[type[DataType], Callable[[Any], str]] = {
     CharType: str,
     VarCharType: str,
     BooleanType: lambda value: "TRUE" if value else "FALSE",
@@ -274,7 +274,7 @@ def _parsed_decimal(text: str) -> Decimal:
 
 def _to_date(source: DataType, target: DataType, session: Session) -> Cast | None:
     if isinstance(source, CHARACTER):
-        return lambda text: _or_refused(parse_date(text), text)
+        return lambda text: _or_rejected(parse_date(text), text)
     if isinstance(source, TimestampType):
         return lambda timestamp: timestamp.date()
     return (
@@ -287,7 +287,7 @@ def _to_date(source: DataType, target: DataType, session: Session) -> Cast | Non
 def _to_time(source: DataType, target: Any, session: Session) -> Cast | None:
     digits = target.precision
     if isinstance(source, CHARACTER):
-        return lambda text: _cut(_or_refused(parse_time(text), text), digits)
+        return lambda text: _cut(_or_rejected(parse_time(text), text), digits)
     if isinstance(source, TimeType):
         return lambda time: _cut(time, digits)
     if isinstance(source, TimestampType):
@@ -313,7 +313,7 @@ def _to_timestamp(source: DataType, target: Any, session: Session) -> Cast | Non
 def _to_local(source: DataType, session: Session) -> Cast | None:
     """Return what gives the date and time without a zone."""
     if isinstance(source, CHARACTER):
-        return lambda text: _or_refused(parse_timestamp(text), text)
+        return lambda text: _or_rejected(parse_timestamp(text), text)
     if isinstance(source, DateType):
         return lambda date: datetime.datetime(date.year, date.month, date.day)
     if isinstance(source, TimeType):
@@ -325,7 +325,7 @@ def _to_local(source: DataType, session: Session) -> Cast | None:
     return None
 
 
-def _or_refused(value: SqlValue, text: str) -> SqlValue:
+def _or_rejected(value: SqlValue, text: str) -> SqlValue:
     if value is None:
         raise CastError(f"For input string: '{text}'. Invalid date or time.")
     return value

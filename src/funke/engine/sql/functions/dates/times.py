@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from funke.engine.sql.functions.casts.text_casts import to_timestamps
 from funke.engine.sql.functions.dates.time_arithmetic import plus_interval
-from funke.engine.sql.functions.dates.time_texts import (
+from funke.engine.sql.functions.dates.time_strings import (
     finest_unit,
     format_pattern,
     parse_date,
@@ -203,18 +203,18 @@ def _to_timestamp_kernel(call: BoundCall) -> Kernel | None:
         return None
     each, result = OverDistinct(mapped_body(call)), TimestampType(3)
 
-    def to_timestamp(texts: Datum, *pattern: Datum) -> Datum:
-        if isinstance(texts, pa.Scalar):
-            return each([texts, *pattern], 1)[0]
-        found = to_timestamps(texts, result) if _has_usual_form(texts, bool(pattern)) else None
-        return each([texts, *pattern], len(texts)) if found is None else found
+    def to_timestamp(strings: Datum, *pattern: Datum) -> Datum:
+        if isinstance(strings, pa.Scalar):
+            return each([strings, *pattern], 1)[0]
+        found = to_timestamps(strings, result) if _has_usual_form(strings, bool(pattern)) else None
+        return each([strings, *pattern], len(strings)) if found is None else found
 
     return to_timestamp
 
 
-def _has_usual_form(texts: pa.Array, is_exact: bool) -> bool:
+def _has_usual_form(strings: pa.Array, is_exact: bool) -> bool:
     """Whether texts are as long as the pattern that was given."""
-    return not is_exact or not pc.any(pc.not_equal(pc.binary_length(texts), len("2024-01-02 03:04:05"))).as_py()
+    return not is_exact or not pc.any(pc.not_equal(pc.binary_length(strings), len("2024-01-02 03:04:05"))).as_py()
 
 
 def _to_timestamp_ltz(*arguments: SqlValue) -> datetime.datetime | None:
@@ -360,9 +360,9 @@ def _overlaps_body(call: BoundCall) -> Body:
     return overlaps
 
 
-def _span(call: BoundCall, place: int) -> Callable[[SqlValue, SqlValue], tuple[SqlValue, SqlValue]]:
+def _span(call: BoundCall, index: int) -> Callable[[SqlValue, SqlValue], tuple[SqlValue, SqlValue]]:
     """Return what puts the ends of a span in their order; the second counts as the earlier if one is NULL."""
-    start_type, end_type = call.types[place : place + 2]
+    start_type, end_type = call.types[index : index + 2]
     move = plus_interval(start_type, end_type, replace(call, result=start_type)) if _is_interval(end_type) else None
 
     def span(start: SqlValue, end: SqlValue) -> tuple[SqlValue, SqlValue]:

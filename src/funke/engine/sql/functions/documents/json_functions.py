@@ -47,12 +47,12 @@ _MISSING = object()
 
 def _parse(text: str) -> Any:
     try:
-        return json.loads(text, parse_float=Decimal, parse_constant=_refuse)
+        return json.loads(text, parse_float=Decimal, parse_constant=_reject)
     except ValueError:
         return _MISSING
 
 
-def _refuse(word: str) -> None:
+def _reject(word: str) -> None:
     raise ValueError(f"{word} is not JSON")
 
 
@@ -93,8 +93,8 @@ def _scalar_text(value: Any) -> str:
     return value if isinstance(value, str) else _write(value)
 
 
-def _behaviour(arguments: Sequence[Any], place: int, default: str) -> str:
-    return str(arguments[place]).upper() if len(arguments) > place and arguments[place] is not None else default
+def _behaviour(arguments: Sequence[Any], index: int, default: str) -> str:
+    return str(arguments[index]).upper() if len(arguments) > index and arguments[index] is not None else default
 
 
 def _value_type(arguments: Sequence[Argument]) -> DataType:

@@ -17,16 +17,16 @@ class PathError(ValueError):
 
 @dataclass(frozen=True)
 class Step:
-    """One step of a path: names or places to choose, all for neither; `is_deep` looks at every depth."""
+    """One step of a path: names or indexes to choose, all for neither; `is_deep` looks at every depth."""
 
     names: tuple[str, ...] = ()
-    places: tuple[int, ...] = ()
+    indexes: tuple[int, ...] = ()
     span: tuple[int | None, int | None] | None = None
     is_deep: bool = False
 
     @property
     def is_single(self) -> bool:
-        return len(self.names) + len(self.places) == 1 and not self.is_deep
+        return len(self.names) + len(self.indexes) == 1 and not self.is_deep
 
 
 @dataclass(frozen=True)
@@ -65,13 +65,13 @@ def parse_path(text: str) -> JsonPath:
     match = re.fullmatch(r"\s*(?:(lax|strict)\s+)?(\$.*?)\s*", text, re.IGNORECASE | re.DOTALL)
     if match is None:
         raise PathError(f"Illegal jsonpath spec '{text}', format of the spec should be: '<lax|strict> ${{expr}}'")
-    steps, rest, place = [], match[2], 1
-    while place < len(rest):
-        found = _STEP.match(rest, place)
+    steps, rest, offset = [], match[2], 1
+    while offset < len(rest):
+        found = _STEP.match(rest, offset)
         if found is None:
-            raise PathError(f"the JSON path '{text}' is not understood at '{rest[place:]}'")
+            raise PathError(f"the JSON path '{text}' is not understood at '{rest[offset:]}'")
         steps.append(_to_step(found))
-        place = found.end()
+        offset = found.end()
     return JsonPath(tuple(steps), (match[1] or "strict").lower() == "strict")
 
 
@@ -82,7 +82,7 @@ def _to_step(found: re.Match[str]) -> Step:
     if found["quoted"] is not None:
         return Step(names=(re.sub(r"\\(.)", r"\1", found["quoted"][1:-1]),), is_deep=is_deep)
     if found["places"] is not None:
-        return Step(places=tuple(int(each) for each in found["places"].split(",")), is_deep=is_deep)
+        return Step(indexes=tuple(int(each) for each in found["places"].split(",")), is_deep=is_deep)
     if found["start"] is not None:
         return Step(span=(_number(found["start"]), _number(found["end"])), is_deep=is_deep)
     return Step(is_deep=is_deep)
@@ -103,11 +103,11 @@ def _choose(step: Step, value: Any) -> Iterator[Any]:
     elif isinstance(value, list):
         if step.span is not None:
             yield from value[slice(*step.span)]
-        elif step.places:
-            yield from (value[place] for place in step.places if -len(value) <= place < len(value))
+        elif step.indexes:
+            yield from (value[offset] for offset in step.indexes if -len(value) <= offset < len(value))
         else:
             yield from value
-    elif isinstance(value, dict) and not step.places and step.span is None:
+    elif isinstance(value, dict) and not step.indexes and step.span is None:
         yield from value.values()
 
 

@@ -114,7 +114,7 @@ def _remainder(left: Datum, right: Datum) -> Datum:
 
 
 def _divisor(left: Datum, right: Datum) -> Datum:
-    """Return the divisor, 1 where there is nothing to divide; refuses zeros elsewhere."""
+    """Return the divisor, 1 where there is nothing to divide; rejects zeros elsewhere."""
     divisor = pc.if_else(pc.is_valid(left), right, pa.scalar(1, right.type))
     zeros = pc.equal(divisor, pa.scalar(0, right.type))
     if zeros.as_py() if isinstance(zeros, pa.Scalar) else pc.any(zeros).as_py():

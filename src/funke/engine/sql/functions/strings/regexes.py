@@ -26,35 +26,35 @@ _MARKS = {"%": "(?s:.*)", "_": "[^\n\r\x85\u2028\u2029]"}
 @lru_cache(maxsize=1024)
 def like_regex(pattern: str, escape: str = "") -> re.Pattern[str]:
     """Return the pattern of LIKE."""
-    regex, place = "", 0
-    while place < len(pattern):
-        letter = pattern[place]
+    regex, offset = "", 0
+    while offset < len(pattern):
+        letter = pattern[offset]
         if escape and letter == escape:
-            place += 1
-            if place == len(pattern) or pattern[place] not in ("%", "_", escape):
-                raise ValueError(f"Invalid escape sequence '{pattern}', {place - 1}")
-            regex += re.escape(pattern[place])
+            offset += 1
+            if offset == len(pattern) or pattern[offset] not in ("%", "_", escape):
+                raise ValueError(f"Invalid escape sequence '{pattern}', {offset - 1}")
+            regex += re.escape(pattern[offset])
         else:
             regex += _MARKS.get(letter, re.escape(letter))
-        place += 1
+        offset += 1
     return re.compile(regex)
 
 
 @lru_cache(maxsize=1024)
 def similar_regex(pattern: str, escape: str = "") -> re.Pattern[str]:
     """Return the pattern of SIMILAR TO: LIKE's marks beside alternatives, repetitions and classes."""
-    regex, place, in_class = "", 0, False
-    while place < len(pattern):
-        letter = pattern[place]
-        if escape and letter == escape and place + 1 < len(pattern):
-            place += 1
-            regex += re.escape(pattern[place])
+    regex, offset, in_class = "", 0, False
+    while offset < len(pattern):
+        letter = pattern[offset]
+        if escape and letter == escape and offset + 1 < len(pattern):
+            offset += 1
+            regex += re.escape(pattern[offset])
         elif in_class or letter in "[]":
             in_class = letter == "[" or (in_class and letter != "]")
             regex += letter
         else:
             regex += _MARKS.get(letter, letter if letter in "|*+?{}(),-0123456789" else re.escape(letter))
-        place += 1
+        offset += 1
     regex = re.sub(r"\[\[:(\w+):\]\]", lambda match: _CLASSES.get(match[1].upper(), match[0]), regex)
     return re.compile(regex)
 

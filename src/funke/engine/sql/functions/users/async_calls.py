@@ -64,7 +64,7 @@ class AsyncCalls:
     async def _results(
         self, body: Callable[..., Awaitable[SqlValue]], rows: Iterable[tuple[SqlValue, ...]]
     ) -> list[SqlValue]:
-        places = asyncio.Semaphore(self.under_way)
+        permits = asyncio.Semaphore(self.under_way)
 
         async def once(values: tuple[SqlValue, ...]) -> SqlValue:
             return await body(*values)
@@ -74,7 +74,7 @@ class AsyncCalls:
         call = with_retries(once, strategy) if self.is_repeated else once
 
         async def within_time(values: tuple[SqlValue, ...]) -> SqlValue:
-            async with places:
+            async with permits:
                 try:
                     return await asyncio.wait_for(call(values), self.timeout_ms / 1000)
                 except TimeoutError:

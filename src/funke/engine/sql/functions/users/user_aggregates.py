@@ -43,7 +43,7 @@ def result_fields(user: UserFunction) -> list[tuple[str, DataType]]:
     types = list(map(_data_type, user.result_types))
     if len(types) == 1 and isinstance(types[0], RowType):
         return [(each.name, each.data_type) for each in types[0]]
-    return [(f"f{place}", each) for place, each in enumerate(types)]
+    return [(f"f{index}", each) for index, each in enumerate(types)]
 
 
 def as_aggregate(user: UserFunction) -> UserAggregate:

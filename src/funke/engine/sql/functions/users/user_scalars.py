@@ -159,8 +159,8 @@ def _field_columns(name: str, column: pa.ChunkedArray) -> list[tuple[str, pa.Chu
 def _from_pandas(found: Any, wanted: pa.DataType) -> pa.Array:
     if not pa.types.is_struct(wanted):
         return pa.Array.from_pandas(found, type=wanted, safe=False)
-    # Several columns, by their places.
-    parts = [pa.Array.from_pandas(found.iloc[:, place], type=each.type) for place, each in enumerate(wanted)]
+    # Several columns, by their indexes.
+    parts = [pa.Array.from_pandas(found.iloc[:, index], type=each.type) for index, each in enumerate(wanted)]
     return pa.StructArray.from_arrays(parts, fields=list(wanted))
 
 

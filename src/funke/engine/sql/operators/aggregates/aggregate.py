@@ -68,8 +68,8 @@ class _Groups:
         self._first_values = [] if has_count else _first_values_of(aggregates)
         shared = {member for each in self._first_values for member in each.members}
         self.kernels = [
-            group_kernel(replace(each.call, is_distinct=each.call.is_distinct and place not in shared), has_count)
-            for place, each in enumerate(aggregates)
+            group_kernel(replace(each.call, is_distinct=each.call.is_distinct and index not in shared), has_count)
+            for index, each in enumerate(aggregates)
         ]
 
     def keep_in_memory(self) -> None:
@@ -91,7 +91,7 @@ class _Groups:
     def parts(self, calls: Sequence[str]) -> Iterator[MeaningPart]:
         """What the columns are, by the texts of the calls."""
         for each in self._first_values:
-            yield MeaningPart("of values that were there", 1, tuple(calls[place] for place in each.members))
+            yield MeaningPart("of values that were there", 1, tuple(calls[index] for index in each.members))
         for call, kernel in zip(calls, self.kernels):
             yield MeaningPart(call, len(kernel.dtypes))
         if self.has_count:
@@ -111,7 +111,7 @@ class _Groups:
         """The rows that count for each aggregate: with DISTINCT the first one of each value."""
         found = list(rows)
         for known, each in zip(columns, self._first_values):
-            for member, own in zip(each.members, each.once(known, [rows[place] for place in each.members])):
+            for member, own in zip(each.members, each.once(known, [rows[index] for index in each.members])):
                 found[member] = own
         return found
 
@@ -124,9 +124,9 @@ class _Groups:
 
 def _first_values_of(aggregates: Sequence[BoundAggregate]) -> list[FirstValues]:
     members: dict[tuple[int, ...], list[int]] = {}
-    for place, each in enumerate(aggregates):
+    for index, each in enumerate(aggregates):
         if each.call.is_distinct:
-            members.setdefault(each.arguments, []).append(place)
+            members.setdefault(each.arguments, []).append(index)
     return [
         FirstValues(aggregates[own[start]].call, own[start : start + MOST_MEMBERS])
         for own in members.values()
@@ -142,7 +142,7 @@ class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator
         self.mini_batch = aggregate.mini_batch
         self._input = schema_of(aggregate.input.columns)
         self._output_schema = schema_of(aggregate.columns)
-        self._keys = KeyColumns(aggregate.keys, [aggregate.input.columns[place].type for place in aggregate.keys])
+        self._keys = KeyColumns(aggregate.keys, [aggregate.input.columns[index].type for index in aggregate.keys])
         self._key_watch = KeyWatch(aggregate.keys)
         self._groups = _Groups(aggregate.aggregates, aggregate.input.has_retractions)
         self._compiled = self._groups.compiled(aggregate)
@@ -325,7 +325,7 @@ class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator
         if not len(source):
             return
         rows = pa.array(source)
-        columns = [batch.data.column(place).take(rows) for place in self._aggregate.keys] + values
+        columns = [batch.data.column(index).take(rows) for index in self._aggregate.keys] + values
         data = pa.RecordBatch.from_arrays(columns, schema=self._output_schema)
         timestamps = None if batch.timestamps is None else batch.timestamps[source]
         self.output.emit_columns(ColumnBatch(data, timestamps, kinds if kinds.any() else None))
@@ -435,7 +435,7 @@ def _with_rows_to_take_back(codes: Array, signs: Array, counts: Array, is_folded
 
 
 def differ(column: pa.Array, old: Array, new: Array) -> Array:
-    """Whether the values at two places differ, for many pairs of them."""
+    """Whether the values at two indexes differ, for many pairs of them."""
     if column.null_count == 0 and (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
         numbers = np.asarray(column)
         return numbers[old] != numbers[new]

@@ -36,10 +36,10 @@ class TableAggregateOperator(FunctionsOperator, KeyedColumnsOperator):
     def __init__(self, node: GroupTableAggregate) -> None:
         self._node = node
         self._schema = schema_of(node.columns)
-        self._keys = KeyColumns(node.keys, [node.input.columns[place].type for place in node.keys])
+        self._keys = KeyColumns(node.keys, [node.input.columns[index].type for index in node.keys])
         self._key_watch = KeyWatch(node.keys)
         self._function = node.function.function
-        self._converts = [to_user_value(node.input.columns[place].type) for place in node.arguments]
+        self._converts = [to_user_value(node.input.columns[index].type) for index in node.arguments]
         self._types = [data_type for _, data_type in result_fields(node.function)]
         self._results = [from_user_value(each) for each in self._types]
         self.functions = OpenedFunctions((), others=[self._function])
@@ -89,14 +89,14 @@ class TableAggregateOperator(FunctionsOperator, KeyedColumnsOperator):
 
     def _arguments(self, batch: ColumnBatch) -> list[tuple[SqlValue, ...]]:
         lists = [
-            [each if convert is None else convert(each) for each in to_values(batch.data.column(place), column.type)]
-            for place, convert, column in zip(self._node.arguments, self._converts, self._argument_columns)
+            [each if convert is None else convert(each) for each in to_values(batch.data.column(index), column.type)]
+            for index, convert, column in zip(self._node.arguments, self._converts, self._argument_columns)
         ]
         return list(zip(*lists)) if lists else [()] * len(batch)
 
     @property
     def _argument_columns(self) -> list[Column]:
-        return [self._node.input.columns[place] for place in self._node.arguments]
+        return [self._node.input.columns[index] for index in self._node.arguments]
 
     def _rows_of(self, accumulator: Any) -> list[tuple[SqlValue, ...]]:
         return [self._converted(each) for each in self._function.emit_value(accumulator)]
@@ -111,7 +111,7 @@ class TableAggregateOperator(FunctionsOperator, KeyedColumnsOperator):
         if not sources:
             return
         rows = pa.array(sources)
-        columns = [batch.data.column(place).take(rows) for place in self._node.keys]
+        columns = [batch.data.column(index).take(rows) for index in self._node.keys]
         columns += [from_values(list(values), each) for values, each in zip(zip(*results), self._types)]
         timestamps = None if batch.timestamps is None else batch.timestamps[sources]
         signs = np.array(kinds, np.int8)

@@ -63,12 +63,12 @@ class ReadKindsOperator(Operator):
         codes = batch.data.column(self._op_index)
         numbers = pc.index_in(codes, value_set=self._codes)
         if numbers.null_count:
-            self._refuse(codes.filter(pc.is_null(numbers))[0].as_py())
+            self._reject(codes.filter(pc.is_null(numbers))[0].as_py())
         arrays = [array for index, array in enumerate(batch.data.columns) if index != self._op_index]
         data = pa.RecordBatch.from_arrays(arrays, schema=self._schema)
         self.output.emit_columns(ColumnBatch(data, batch.timestamps, self._kinds[np.asarray(numbers)]))
 
-    def _refuse(self, code: str | None) -> None:
+    def _reject(self, code: str | None) -> None:
         if code is None:
             raise TableException("Received NULL op code. Every changelog row must carry an operation code.")
         known = ", ".join(self._codes.to_pylist())

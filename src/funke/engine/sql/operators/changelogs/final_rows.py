@@ -47,9 +47,9 @@ def _left(changes: ColumnBatch) -> Array:
     keys = [pickle.dumps(row) for row in zip(*(column.to_pylist() for column in changes.data.columns))]
     gone = Counter(key for key, added in zip(keys, is_added) if not added)
     kept = []
-    for place, (key, added) in enumerate(zip(keys, is_added)):
+    for index, (key, added) in enumerate(zip(keys, is_added)):
         if added and gone[key]:
             gone[key] -= 1
         elif added:
-            kept.append(place)
+            kept.append(index)
     return np.array(kept, np.int64)

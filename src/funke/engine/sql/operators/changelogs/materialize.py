@@ -21,8 +21,8 @@ from funke.engine.sql.operators.key_columns import KeyColumns
 from funke.engine.sql.operators.plain_rows import (
     Values,
     column_of,
+    index_of,
     moved_lists,
-    place_of,
     plain_values,
     require_rows,
     row_lists,
@@ -82,21 +82,21 @@ class MaterializeOperator(KeyedColumnsOperator):
 
     def _added(self, known: list[Values], row: Values) -> Iterator[tuple[int, Values]]:
         yield _AFTER if known else _INSERT, row
-        place = None if self._node.upsert_key is None else place_of(row, known, self._compared)
-        if place is None:
+        index = None if self._node.upsert_key is None else index_of(row, known, self._compared)
+        if index is None:
             known.append(row)
         else:
-            known[place] = row
+            known[index] = row
 
     def _removed(self, known: list[Values], row: Values) -> Iterator[tuple[int, Values]]:
-        place = place_of(row, known, self._compared)
-        if place is None:
+        index = index_of(row, known, self._compared)
+        if index is None:
             self._warn()
             return
-        del known[place]
+        del known[index]
         if not known:
             yield _DELETE, row
-        elif place == len(known):
+        elif index == len(known):
             yield _AFTER, known[-1]
 
     def _warn(self) -> None:

@@ -1,7 +1,7 @@
 """Lets one row of a query stand for each primary key of a table, watermark by watermark: a second one is a conflict.
 
 Flink's rules: rows wait until the watermark has passed the one at which they were sent, so that a row before an update
-and the row after it, which may come from two places, are looked at together. What is there and not taken back by then
+and the row after it, which may come from two subtasks, are looked at together. What is there and not taken back by then
 must be one row; if it is not, the job fails, or the row that was there first stays.
 """
 
@@ -21,7 +21,7 @@ from funke.engine.sql.meaning.state_parts import COLUMNS
 from funke.engine.sql.operators.aggregates.aggregate import signs_of
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.key_columns import KeyColumns
-from funke.engine.sql.operators.plain_rows import Values, column_of, moved_lists, place_of, plain_values, row_lists
+from funke.engine.sql.operators.plain_rows import Values, column_of, index_of, moved_lists, plain_values, row_lists
 from funke.engine.sql.operators.waiting_rows_operator import WaitingRowsOperator
 from funke.engine.sql.operators.windows.over.row_buffer import RowBuffer
 from funke.engine.sql.state.keyed_columns import ColumnLayout
@@ -94,7 +94,7 @@ class SettleConflictsOperator(WaitingRowsOperator):
         changes: list[list[tuple[int, Values]]] = [[] for _ in known]
         for code, step, row in zip(codes.tolist(), steps, zip(*map(plain_values, batch.data.columns))):
             _add_or_cancel(changes[code], step, row)
-        sent = [change for place, each in enumerate(changes) for change in self._changed(known[place], each)]
+        sent = [change for index, each in enumerate(changes) for change in self._changed(known[index], each)]
         self.state.store(fetched, (known,), np.fromiter(map(bool, known), np.bool_, len(known)))
         if sent:
             kinds, rows = zip(*sent)
@@ -122,9 +122,9 @@ class SettleConflictsOperator(WaitingRowsOperator):
         rows = known[:]
         for step, row in changes:
             is_beside = step > 0 and self._node.upsert_key is None
-            place = None if is_beside else place_of(row, rows, self._compared)
-            if place is not None:
-                rows[place : place + 1] = [row] if step > 0 else []
+            index = None if is_beside else index_of(row, rows, self._compared)
+            if index is not None:
+                rows[index : index + 1] = [row] if step > 0 else []
             elif step > 0:
                 rows.append(row)
         return rows

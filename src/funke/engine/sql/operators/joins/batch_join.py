@@ -75,8 +75,8 @@ class BatchJoinOperator(FunctionsOperator):
             given: Array = np.repeat(np.arange(begin, end), counts[begin:end])
             # How far into the rows of its key each pair is.
             skipped = np.cumsum(counts[begin:end]) - counts[begin:end]
-            place = np.arange(len(given)) - np.repeat(skipped, counts[begin:end])
-            rows = by_key[first[numbers[given]] + place]
+            index = np.arange(len(given)) - np.repeat(skipped, counts[begin:end])
+            rows = by_key[first[numbers[given]] + index]
             given, rows = self._matches(left, right, given, rows)
             is_matched[0][given] = is_matched[1][rows] = True
             if not self._join.has_left_only:

@@ -146,7 +146,7 @@ class LookupJoinOperator(FunctionsOperator):
     def _matched(
         self, batch: ColumnBatch, looked_up: tuple[Array, FoundRows | None]
     ) -> tuple[Array, Array, list[pa.Array]]:
-        """The places of rows that belong together, and the columns of those that were found."""
+        """The indexes of rows that belong together, and the columns of those that were found."""
         self._batch_time.begin()
         numbers, found = looked_up
         left, right, columns = _NOWHERE, _NOWHERE, self._nothing()
@@ -160,7 +160,7 @@ class LookupJoinOperator(FunctionsOperator):
 
     def _made(self, found: FoundRows) -> tuple[Array, list[pa.Array]]:
         """How many rows of each key count, and the columns that are made of them."""
-        rows, counts = found.rows.take(pa.array(found.places)), found.counts
+        rows, counts = found.rows.take(pa.array(found.indexes)), found.counts
         if self._where is not None:
             mask = self._where(rows)
             if isinstance(mask, pa.Scalar):
@@ -188,8 +188,8 @@ class LookupJoinOperator(FunctionsOperator):
 
     def _joined(self, batch: ColumnBatch, left: Array, right: Array, columns: list[pa.Array]) -> ColumnBatch:
         mine = batch.take(left)
-        places = pa.array(right, pa.int64(), mask=right < 0)
-        others = [each.take(places) for each in columns]
+        indexes = pa.array(right, pa.int64(), mask=right < 0)
+        others = [each.take(indexes) for each in columns]
         data = pa.RecordBatch.from_arrays([*mine.data.columns, *others], schema=self._output_schema)
         return mine.with_data(data)
 
@@ -331,7 +331,7 @@ _NOWHERE: Array = np.empty(0, np.int64)
 
 
 def _pairs(numbers: Array, counts: Array) -> tuple[Array, Array]:
-    """The places of rows that belong together: those of the input, and those that were found, key after key."""
+    """The indexes of rows that belong together: those of the input, and those that were found, key after key."""
     starts = np.cumsum(counts) - counts
     have_key = np.flatnonzero(numbers >= 0)
     own = numbers[have_key]
@@ -357,6 +357,6 @@ def _together(found: FoundRows, missing: Array, later: FoundRows) -> FoundRows:
     counts[missing] = later.counts
     owners: Array = np.repeat(np.arange(len(found.counts)), found.counts)
     later_owners: Array = np.repeat(missing, later.counts)
-    places = np.concatenate([found.places, later.places + found.rows.num_rows])
+    indexes = np.concatenate([found.indexes, later.indexes + found.rows.num_rows])
     order = np.argsort(np.concatenate([owners, later_owners]), kind="stable")
-    return FoundRows(pa.concat_batches([found.rows, later.rows]), counts, places[order])
+    return FoundRows(pa.concat_batches([found.rows, later.rows]), counts, indexes[order])

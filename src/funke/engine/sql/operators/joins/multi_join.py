@@ -46,8 +46,8 @@ class _Combined:
     def __len__(self) -> int:
         return len(self.numbers)
 
-    def take(self, places: Array | slice) -> _Combined:
-        return _Combined(self.numbers[places], tuple(each[places] for each in self.rows), self.kinds[places])
+    def take(self, indexes: Array | slice) -> _Combined:
+        return _Combined(self.numbers[indexes], tuple(each[indexes] for each in self.rows), self.kinds[indexes])
 
     def with_row(self, rows: Array, kinds: Array | None = None) -> _Combined:
         """The same, with rows of the next input."""
@@ -65,7 +65,7 @@ class MultiJoinOperator(KeptInputsOperator):
         self._required: list[Sequence[int]] = [(), *(required for required, _ in rests)]
         self._conditions: list[PairCondition] = [PairCondition(None, 0, clock)]
         self._conditions += [PairCondition(rest, join.starts[each], clock) for each, (_, rest) in zip(levels, rests)]
-        self._places = [join.located(each) for each in range(len(join.columns))]
+        self._indexes = [join.located(each) for each in range(len(join.columns))]
         inputs = [self._input(each) for each in range(len(join.sources))]
         super().__init__(join, inputs, [rest for _, rest in rests], clock)
 
@@ -97,8 +97,8 @@ class MultiJoinOperator(KeptInputsOperator):
         first[numbers >= 0], counts[numbers >= 0] = starts[codes], lengths[codes]
         matches = self._match_counts(before, side) if self._join.is_left(side) else None
         for begin, end in slices(counts):
-            given, places = _ranges(first[begin:end], counts[begin:end])
-            yield self._met(batch, before, begin + given, places, kinds, matches)
+            given, indexes = _ranges(first[begin:end], counts[begin:end])
+            yield self._met(batch, before, begin + given, indexes, kinds, matches)
 
     def _before(self, keys: Array, side: int) -> _Combined:
         """The rows that the inputs before this one make together, key by key."""
@@ -117,34 +117,34 @@ class MultiJoinOperator(KeptInputsOperator):
         return np.concatenate(parts).astype(np.int32)
 
     def _met(
-        self, batch: ColumnBatch, before: _Combined, given: Array, places: Array, kinds: Array, matches: Array | None
+        self, batch: ColumnBatch, before: _Combined, given: Array, indexes: Array, kinds: Array, matches: Array | None
     ) -> _Combined:
         """What rows of a batch make with those of the inputs before it, which have so many matches if these count."""
         side = len(before.rows)
-        pairs = before.take(places)
+        pairs = before.take(indexes)
         is_match = self._is_complete(pairs, side)
         columns = self._columns_before(None, pairs, side), _columns_of(batch, given)
         is_match = _both(is_match, self._conditions[side].fulfilled(*columns, len(given)))
         if is_match is not None:
-            given, places = given[is_match], places[is_match]
+            given, indexes = given[is_match], indexes[is_match]
         if matches is None:
-            return before.take(places).with_row(given, kinds[given])
-        return self._with_nulls(before, given, places, kinds, matches)
+            return before.take(indexes).with_row(given, kinds[given])
+        return self._with_nulls(before, given, indexes, kinds, matches)
 
     @staticmethod
-    def _with_nulls(before: _Combined, given: Array, places: Array, kinds: Array, matches: Array) -> _Combined:
+    def _with_nulls(before: _Combined, given: Array, indexes: Array, kinds: Array, matches: Array) -> _Combined:
         """The same with rows of NULLs: the first match takes one back, the loss of the last one sends it again."""
         most = 2 * len(given)
         sent_kinds: Array = np.empty(most, np.uint8)
         sent_given: Array = np.empty(most, np.int64)
-        sent_places: Array = np.empty(most, np.int64)
+        sent_indexes: Array = np.empty(most, np.int64)
         counts = np.bincount(given, minlength=len(kinds))
-        arguments = kinds, offsets(counts), places, len(kinds), 0, 1, matches, sent_kinds, sent_given, sent_places
+        arguments = kinds, offsets(counts), indexes, len(kinds), 0, 1, matches, sent_kinds, sent_given, sent_indexes
         total = send_pairs.run(most, *arguments)
-        given, places, kinds_sent = sent_given[:total], sent_places[:total], sent_kinds[:total]
+        given, indexes, kinds_sent = sent_given[:total], sent_indexes[:total], sent_kinds[:total]
         # As in Flink 2.3 a match has the kind of the row that came.
         kinds_sent = np.where(given < 0, kinds_sent, kinds[given])
-        return before.take(places).with_row(given, kinds_sent)
+        return before.take(indexes).with_row(given, kinds_sent)
 
     def _send(self, batch: ColumnBatch, combined: _Combined, side: int) -> None:
         """Carries changes through the inputs behind those that they are of, and sends them."""
@@ -208,7 +208,7 @@ class MultiJoinOperator(KeptInputsOperator):
 
         def take(indexes: Sequence[int]) -> list[pa.Array]:
             columns: list[pa.Array] = []
-            for number, index in map(self._places.__getitem__, indexes):
+            for number, index in map(self._indexes.__getitem__, indexes):
                 rows = combined.rows[number]
                 if number == side and batch is not None:
                     columns += _columns_of(batch, rows)([index])

@@ -36,8 +36,8 @@ class PairCondition:
         )
         self._compute = None
         if condition is not None:
-            places = {old: new for new, old in enumerate(used)}
-            self._compute = column_of(with_clock(moved(condition, places), clock))
+            indexes = {old: new for new, old in enumerate(used)}
+            self._compute = column_of(with_clock(moved(condition, indexes), clock))
 
     def fulfilled(self, left: TakeColumns, right: TakeColumns, count: int) -> Array | None:
         """Which of so many pairs fulfil it; None if all do."""

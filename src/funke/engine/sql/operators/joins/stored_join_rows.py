@@ -71,7 +71,7 @@ class StoredJoinRows(JoinRows):
     def _clear(self) -> None:
         super()._clear()
         # By the number of a key: its columns, the last batch that used it, and of each side whether its rows are
-        # loaded, and whether they differ from those of the backend. There is always a place behind the last number.
+        # loaded, and whether they differ from those of the backend. There is always an entry behind the last number.
         self._keys = GrowingColumns(self._key_schema)
         self._used: Array = np.zeros(_FIRST_KEYS, np.int64)
         self._is_loaded: list[Array] = [np.zeros(_FIRST_KEYS, np.bool_) for _ in self.inputs]
@@ -243,15 +243,15 @@ class StoredJoinRows(JoinRows):
         new_numbers = self._numbers.numbers(keys.columns, keys.num_rows or len(numbers))
         for own, kept in zip((self._used, *self._is_loaded, *self._is_changed), marks):
             own[new_numbers] = kept
-        for side, (places, data, matches, times) in zip(self.sides, sides):
-            side.put(data, new_numbers[places], matches, times)
+        for side, (indexes, data, matches, times) in zip(self.sides, sides):
+            side.put(data, new_numbers[indexes], matches, times)
 
     @staticmethod
     def _rows_of(side: JoinSide, numbers: Array) -> tuple[Any, ...]:
-        """The rows of keys, key by key, and the places of their keys among `numbers`."""
+        """The rows of keys, key by key, and the indexes of their keys among `numbers`."""
         counts = side.counts(numbers)
-        places: Array = np.repeat(np.arange(len(numbers)), counts)
-        return places, *side.rows(side.matching(numbers, int(counts.sum())))
+        indexes: Array = np.repeat(np.arange(len(numbers)), counts)
+        return indexes, *side.rows(side.matching(numbers, int(counts.sum())))
 
     def _add_keys(self, keys: pa.RecordBatch) -> None:
         if keys.num_columns:

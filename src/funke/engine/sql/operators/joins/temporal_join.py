@@ -83,13 +83,13 @@ class TemporalJoinOperator(FunctionsOperator):
         rows = self._timed(batch, self._join.right_time)
         self._take_in(rows.with_data(rows.data.select(self._right_kept)))
 
-    def _timed(self, batch: ColumnBatch, place: int) -> ColumnBatch:
+    def _timed(self, batch: ColumnBatch, index: int) -> ColumnBatch:
         """The rows that have a time, with it."""
-        column = batch.data.column(place)
+        column = batch.data.column(index)
         if column.null_count:
             self._without_time += column.null_count
             batch = batch.filter(column.is_valid())
-            column = batch.data.column(place)
+            column = batch.data.column(index)
         if column.type.unit != "ms":
             column = column.cast(pa.timestamp("ms", column.type.tz), safe=False)
         return batch.with_timestamps(np.asarray(column.view(pa.int64())))
@@ -108,11 +108,11 @@ class TemporalJoinOperator(FunctionsOperator):
             versions = self._versions.setdefault(key, [])
             # A row that is gone is a version without a row: its number is that of none.
             version = (time, _GONE - number if kind == _DELETE else number)
-            place = bisect_right(versions, time, key=_time)
-            if place and versions[place - 1][0] == time:
-                versions[place - 1] = version
+            index = bisect_right(versions, time, key=_time)
+            if index and versions[index - 1][0] == time:
+                versions[index - 1] = version
             else:
-                versions.insert(place, version)
+                versions.insert(index, version)
                 self._live += 1
                 if len(versions) > 1:
                     self._several.add(key)
@@ -150,14 +150,14 @@ class TemporalJoinOperator(FunctionsOperator):
         codes, keys = self._encoded(rows)
         versions = [self._versions.get(key, ()) for key in keys]
         has_null: Array = np.zeros(len(rows), bool)
-        for place in range(len(self._join.left_keys)):
-            has_null |= rows.data.column(place).is_null().to_numpy(zero_copy_only=False)
+        for index in range(len(self._join.left_keys)):
+            has_null |= rows.data.column(index).is_null().to_numpy(zero_copy_only=False)
         found: Array = np.full(len(rows), -1, np.int64)
-        for place, (code, time) in enumerate(zip(codes.tolist(), rows.timestamps.tolist())):
+        for index, (code, time) in enumerate(zip(codes.tolist(), rows.timestamps.tolist())):
             known = versions[code]
             at = bisect_right(known, time, key=_time)
             if at:
-                found[place] = known[at - 1][1]
+                found[index] = known[at - 1][1]
         # NULL is equal to nothing.
         found[has_null] = -1
         return found
@@ -202,10 +202,10 @@ class TemporalJoinOperator(FunctionsOperator):
         numbers = [_row(version) for versions in self._versions.values() for version in versions]
         is_live[numbers] = True
         self._rows.take_out(~is_live)
-        places = np.cumsum(is_live) - 1
+        indexes = np.cumsum(is_live) - 1
         for versions in self._versions.values():
             versions[:] = [
-                (time, int(places[number]) if number >= 0 else _GONE - int(places[_GONE - number]))
+                (time, int(indexes[number]) if number >= 0 else _GONE - int(indexes[_GONE - number]))
                 for time, number in versions
             ]
 
@@ -242,8 +242,8 @@ class TemporalJoinOperator(FunctionsOperator):
         return {**self.functions.metrics(), "numNullRowTimeRecordsDropped": self._without_time}
 
 
-def _selected(schema: pa.Schema, places: list[int]) -> pa.Schema:
-    return pa.schema([schema.field(place) for place in places])
+def _selected(schema: pa.Schema, indexes: list[int]) -> pa.Schema:
+    return pa.schema([schema.field(index) for index in indexes])
 
 
 def _time(version: tuple[int, int]) -> int:

@@ -29,7 +29,7 @@ from funke.engine.types.row import RowKind
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from funke.engine.sql.meaning import ColumnTexts
+    from funke.engine.sql.meaning import ColumnStrings
     from funke.engine.sql.plan.changelogs.changelog_normalize import ChangelogNormalize
     from funke.engine.sql.plan.ranks.deduplicate import Deduplicate
     from funke.engine.sql.plan.ranks.rank import Rank
@@ -59,9 +59,9 @@ class KeptRow:
     skips_same: bool = False
 
 
-def stored_row_parts(texts: ColumnTexts, relation: Relation) -> tuple[MeaningPart, ...]:
+def stored_row_parts(strings: ColumnStrings, relation: Relation) -> tuple[MeaningPart, ...]:
     """What the fields of an entry of state are: the columns of a row."""
-    return columns_of(texts, relation, widths=StoredRows(schema_of(relation.columns)).widths)
+    return columns_of(strings, relation, widths=StoredRows(schema_of(relation.columns)).widths)
 
 
 class _KeptForm(RowForm[KeptSteps]):
@@ -132,9 +132,9 @@ class KeepOneRowOperator(KeyedRowsOperator[KeptSteps]):
 def _differ(steps: KeptSteps) -> Array:
     """Which steps are from one row to another one that is not the same."""
     differs = (steps.before < 0) | (steps.after < 0)
-    places: Array = np.flatnonzero(~differs)
-    if len(places):
-        old, new = np.arange(len(places)), np.arange(len(places), 2 * len(places))
-        for column in steps.rows.take_columns(np.concatenate([steps.before[places], steps.after[places]])):
-            differs[places] |= differ(column, old, new)
+    indexes: Array = np.flatnonzero(~differs)
+    if len(indexes):
+        old, new = np.arange(len(indexes)), np.arange(len(indexes), 2 * len(indexes))
+        for column in steps.rows.take_columns(np.concatenate([steps.before[indexes], steps.after[indexes]])):
+            differs[indexes] |= differ(column, old, new)
     return differs

@@ -51,7 +51,7 @@ class _RankedForm(RowForm[RankChanges]):
             _STRATEGIES[node.strategy],
             node.first,
             node.last,
-            node.tells_numbers,
+            node.sends_numbers,
             node.sends_before,
             node.row_key,
         )

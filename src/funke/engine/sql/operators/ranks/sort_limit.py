@@ -74,7 +74,7 @@ class LimitOperator(Operator):
 
 
 def require_inserts(batch: ColumnBatch, clause: str) -> None:
-    """Refuse rows that take others back."""
+    """Reject rows that take others back."""
     if batch.kinds is not None and batch.kinds.any():
         raise UnsupportedFeatureError(f"{clause} on a table that changes", "only rows that stay can be counted here")
 
@@ -97,7 +97,7 @@ def order_of(data: pa.RecordBatch, keys: tuple[SortKey, ...]) -> Array:
             # NaN is more than any number, which Arrow has last in both directions.
             columns.insert(-1, pc.is_nan(column).cast(pa.int8()))
             directions.append(direction)
-    orders = [(str(place), direction) for place, direction in enumerate(directions)]
+    orders = [(str(index), direction) for index, direction in enumerate(directions)]
     table = pa.RecordBatch.from_arrays(columns, names=[name for name, _ in orders])
     return np.asarray(pc.sort_indices(table, sort_keys=orders))
 

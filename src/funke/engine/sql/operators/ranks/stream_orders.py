@@ -96,20 +96,20 @@ class KeepTopRowsOperator(Operator):
         numbers: Array = np.empty(len(rows), np.int64)
         numbers[order] = np.arange(len(rows))
         first = len(rows) - len(batch)
-        top, places, kinds = numbers[:first].tolist(), [], []
+        top, indexes, kinds = numbers[:first].tolist(), [], []
         for number in numbers[first:].tolist():
             if len(top) >= self._limit:
                 if not top or number > top[-1]:
                     continue
-                places.append(order[top.pop()])
+                indexes.append(order[top.pop()])
                 kinds.append(RowKind.DELETE.value)
             insort(top, number)
-            places.append(order[number])
+            indexes.append(order[number])
             kinds.append(RowKind.INSERT.value)
         self._known = rows.take(order[top])
-        if places:
+        if indexes:
             signs = np.array(kinds, np.int8)
-            sent = rows.take(np.array(places))
+            sent = rows.take(np.array(indexes))
             self.output.emit_columns(ColumnBatch(sent.data, sent.timestamps, signs if signs.any() else None))
 
     def snapshot(self) -> Any:

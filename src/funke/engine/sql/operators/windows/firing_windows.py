@@ -55,7 +55,7 @@ class _Entries:
     fields: list[Fields]
     counts: Array
     # The results that were emitted last, None before the first time.
-    told: Array
+    reported: Array
     # When the clock emits them next, and whether the end of the window did.
     timers: Array
     has_ended: Array
@@ -63,14 +63,14 @@ class _Entries:
     @property
     def columns(self) -> Columns:
         fields = (field for part in self.fields for field in part)
-        return (*self.keys, *fields, self.counts, self.told, self.timers, self.has_ended)
+        return (*self.keys, *fields, self.counts, self.reported, self.timers, self.has_ended)
 
 
 @dataclass(frozen=True)
 class _Changes:
     """Rows to be sent, each with the place of the row that it comes of."""
 
-    places: Any
+    indexes: Any
     batch: ColumnBatch
 
 
@@ -80,8 +80,8 @@ class FiringWindowOperator(WindowOperator, KeyedColumnsOperator):
     def __init__(self, node: GroupWindowAggregate) -> None:
         super().__init__(node.time, node.keys)
         self._input = schema_of(node.input.columns)
-        self._key_places = node.keys
-        self._key_types = [node.input.columns[place].type for place in node.keys]
+        self._key_indexes = node.keys
+        self._key_types = [node.input.columns[index].type for index in node.keys]
         self._key_columns = KeyColumns(node.keys, self._key_types)
         self._aggregates = node.aggregates
         self._kernels = [group_kernel(each.call, node.input.has_retractions) for each in node.aggregates]
@@ -146,7 +146,7 @@ class FiringWindowOperator(WindowOperator, KeyedColumnsOperator):
         self._send([each for each in found if each is not None])
 
     def _windows_of(self, slice_ends: Array) -> tuple[Array, Array]:
-        """Rows by their places, each as often as it has open windows, and the ends of these, as Flink has them: the
+        """Rows by their indexes, each as often as it has open windows, and the ends of these, as Flink has them: the
         last window of a row first."""
         counts = self._windows.window_counts(slice_ends)
         rows: Array = np.repeat(np.arange(len(slice_ends)), counts)
@@ -156,8 +156,8 @@ class FiringWindowOperator(WindowOperator, KeyedColumnsOperator):
         self.late += int(np.count_nonzero(counts)) - len(np.unique(rows[is_open]))
         return rows[is_open], ends[is_open]
 
-    def _add(self, batch: ColumnBatch, rows: Array, places: Array, end: int) -> _Changes | None:
-        batch = batch.take(rows[places])
+    def _add(self, batch: ColumnBatch, rows: Array, indexes: Array, end: int) -> _Changes | None:
+        batch = batch.take(rows[indexes])
         codes, keys = self._key_columns.encode(batch.data)
         fetched = self.state.fetch(keys, end)
         entries = self._entries(fetched.columns)
@@ -170,34 +170,34 @@ class FiringWindowOperator(WindowOperator, KeyedColumnsOperator):
         steps: Array = np.ones(len(batch), np.int64) if signs is None else signs.astype(np.int64)
         counts = segments.running_sum(entries.counts, steps)
         entries.counts = counts[segments.ends]
-        earlier, values = entries.told.copy(), []
-        tells = self._tells_now(end, entries)
-        for place, arguments in enumerate(self._arguments(batch, order, segments, signs)):
-            kernel, before = self._kernels[place], entries.fields[place]
-            if tells.any():
-                entries.fields[place], running = kernel.running(before, arguments)
+        earlier, values = entries.reported.copy(), []
+        sends = self._sends_now(end, entries)
+        for index, arguments in enumerate(self._arguments(batch, order, segments, signs)):
+            kernel, before = self._kernels[index], entries.fields[index]
+            if sends.any():
+                entries.fields[index], running = kernel.running(before, arguments)
                 values.append(running)
             else:
-                entries.fields[place] = kernel.accumulate(before, arguments)
-        self._told(entries, np.flatnonzero(tells), [each.take(pa.array(segments.ends)) for each in values])
+                entries.fields[index] = kernel.accumulate(before, arguments)
+        self._reported(entries, np.flatnonzero(sends), [each.take(pa.array(segments.ends)) for each in values])
         self.state.store(fetched, entries.columns)
         self._timers[end] = min(self._timers.get(end, _NEVER), int(entries.timers.min()))
-        if not tells.any():
+        if not sends.any():
             return None
         # As they were before the first row of each key, then as they were after each row.
         images = [pa.concat_arrays(each) for each in zip(self._images(earlier), values)]
-        is_told = np.concatenate([np.array([each is not None for each in earlier], np.bool_), counts != 0])
+        is_reported = np.concatenate([np.array([each is not None for each in earlier], np.bool_), counts != 0])
         new = np.arange(len(keys), len(keys) + len(batch))
         old: Array = new - 1
         old[segments.starts] = np.arange(len(keys))
         chosen: Array = np.empty(len(batch), np.int64)
         chosen[order] = np.arange(len(batch))
-        chosen = chosen[tells[codes]]
+        chosen = chosen[sends[codes]]
         own = [column.take(pa.array(order)) for column in self._keys_of(batch)]
-        return self._changes(own, images, is_told, (old[chosen], new[chosen]), chosen, places[tells[codes]], end)
+        return self._changes(own, images, is_reported, (old[chosen], new[chosen]), chosen, indexes[sends[codes]], end)
 
     def _keys_of(self, batch: ColumnBatch) -> list[pa.Array]:
-        return [batch.data.column(place) for place in self._key_places]
+        return [batch.data.column(index) for index in self._key_indexes]
 
     def _arguments(
         self, batch: ColumnBatch, order: Array, segments: Segments, signs: Array | None
@@ -206,12 +206,12 @@ class FiringWindowOperator(WindowOperator, KeyedColumnsOperator):
         for each in self._aggregates:
             # A word among the arguments has no column.
             columns = [
-                ArgumentColumn(pa.nulls(0) if place < 0 else sorted_rows.column(place)) for place in each.arguments
+                ArgumentColumn(pa.nulls(0) if index < 0 else sorted_rows.column(index)) for index in each.arguments
             ]
             mask = None if each.condition is None else np.asarray(sorted_rows.column(each.condition).fill_null(False))
             yield AggregateRows(segments, columns, signs, mask)
 
-    def _tells_now(self, end: int, entries: _Entries) -> Array:
+    def _sends_now(self, end: int, entries: _Entries) -> Array:
         """Which keys tell their results with every row; the others get a timer."""
         count, firing = len(entries.counts), self._firing
         if end > self.closed:
@@ -254,17 +254,19 @@ class FiringWindowOperator(WindowOperator, KeyedColumnsOperator):
         keys, columns = self.state.entries(end)
         chosen = np.flatnonzero(choose(self._entries(columns))) if keys else np.empty(0, np.int64)
         if len(chosen):
-            fetched = self.state.fetch([keys[place] for place in chosen.tolist()], end)
+            fetched = self.state.fetch([keys[index] for index in chosen.tolist()], end)
             entries = self._entries(fetched.columns)
             values = [kernel.values(fields) for kernel, fields in zip(self._kernels, entries.fields)]
-            images = [pa.concat_arrays(each) for each in zip(self._images(entries.told), values)]
-            is_told = np.concatenate([[each is not None for each in entries.told], entries.counts != 0])
+            images = [pa.concat_arrays(each) for each in zip(self._images(entries.reported), values)]
+            is_reported = np.concatenate([[each is not None for each in entries.reported], entries.counts != 0])
             self._set_timers(entries, now_ms)
-            self._told(entries, np.arange(len(chosen)), values)
+            self._reported(entries, np.arange(len(chosen)), values)
             self.state.store(fetched, entries.columns)
-            places = np.arange(len(chosen))
+            indexes = np.arange(len(chosen))
             own = [from_values(each.tolist(), kind) for each, kind in zip(entries.keys, self._key_types)]
-            self._send([self._changes(own, images, is_told, (places, places + len(chosen)), places, places, end)])
+            self._send(
+                [self._changes(own, images, is_reported, (indexes, indexes + len(chosen)), indexes, indexes, end)]
+            )
         _, columns = self.state.entries(end)
         self._timers[end] = int(min(self._entries(columns).timers, default=_NEVER))
 
@@ -283,33 +285,33 @@ class FiringWindowOperator(WindowOperator, KeyedColumnsOperator):
 
     # Results
 
-    def _told(self, entries: _Entries, chosen: Array, values: list[pa.Array]) -> None:
+    def _reported(self, entries: _Entries, chosen: Array, values: list[pa.Array]) -> None:
         """Remembers the results of some keys; without rows nothing has been emitted."""
         lists = [to_values(each.take(pa.array(chosen)), use.call.result) for each, use in zip(values, self._aggregates)]
         rows = zip(*lists) if lists else [()] * len(chosen)
-        for place, row in zip(chosen.tolist(), rows):
-            entries.told[place] = row if entries.counts[place] else None
+        for index, row in zip(chosen.tolist(), rows):
+            entries.reported[index] = row if entries.counts[index] else None
 
-    def _images(self, told: Array) -> list[pa.Array]:
+    def _images(self, reported: Array) -> list[pa.Array]:
         """The emitted results as columns."""
         return [
-            from_values([None if each is None else each[place] for each in told], use.call.result)
-            for place, use in enumerate(self._aggregates)
+            from_values([None if each is None else each[index] for each in reported], use.call.result)
+            for index, use in enumerate(self._aggregates)
         ]
 
     def _changes(
         self,
         keys: list[pa.Array],
         images: list[pa.Array],
-        is_told: Array,
+        is_reported: Array,
         pairs: tuple[Array, Array],
         rows: Array,
-        places: Array,
+        indexes: Array,
         end: int,
     ) -> _Changes:
         """From the last results to the new ones: both are positions among the images."""
         old, new = pairs
-        was, is_now = is_told[old], is_told[new]
+        was, is_now = is_reported[old], is_reported[new]
         differs: Array = np.zeros(len(old), np.bool_)
         for each in images:
             differs |= differ(each, old, new)
@@ -325,15 +327,15 @@ class FiringWindowOperator(WindowOperator, KeyedColumnsOperator):
         columns = [*(each.take(own) for each in keys), *(each.take(shown) for each in images)]
         time = self.local.to_instant(end - 1)
         batch = self._results.window(columns, len(shown), self._windows.start_of(end), end, time)
-        return _Changes(np.repeat(places, 2)[sent], ColumnBatch(batch.data, batch.timestamps, kinds))
+        return _Changes(np.repeat(indexes, 2)[sent], ColumnBatch(batch.data, batch.timestamps, kinds))
 
     def _send(self, changes: list[_Changes]) -> None:
         """Sends what rows of several windows have changed, in the order of the rows."""
-        changes = [each for each in changes if len(each.places)]
+        changes = [each for each in changes if len(each.indexes)]
         if not changes:
             return
         batch = ColumnBatch.concat([each.batch for each in changes])
-        order = np.argsort(np.concatenate([each.places for each in changes]), kind="stable")
+        order = np.argsort(np.concatenate([each.indexes for each in changes]), kind="stable")
         batch = batch if len(changes) == 1 else batch.take(order)
         kinds: Any = batch.kinds
         self.output.emit_columns(ColumnBatch(batch.data, batch.timestamps, kinds if kinds.any() else None))

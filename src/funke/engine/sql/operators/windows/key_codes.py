@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 __all__ = ["dense", "first_rows", "key_codes", "slice_codes"]
 
-# Beyond this many places for a number that rows have, those that occur are found by sorting.
-_MOST_PLACES = 1 << 22
+# Above this many possible codes, those that occur are found by sorting.
+_MOST_ENTRIES = 1 << 22
 # Numbers that lie so close together are their own codes.
-_FEW_PLACES = 1 << 12
+_FEW_ENTRIES = 1 << 12
 
 
 def key_codes(columns: Sequence[pa.Array], length: int) -> tuple[Array, int]:
@@ -40,15 +40,15 @@ def slice_codes(columns: Sequence[pa.Array], ends: Array, width: int) -> tuple[A
     return dense((ends - first) // width * count + codes, ((last - first) // width + 1) * count)
 
 
-def dense(codes: Array, places: int) -> tuple[Array, int]:
-    """Numbers below `places` as numbers without gaps, in the same order, and how many there are."""
-    if places > _MOST_PLACES:
+def dense(codes: Array, indexes: int) -> tuple[Array, int]:
+    """Numbers below `indexes` as numbers without gaps, in the same order, and how many there are."""
+    if indexes > _MOST_ENTRIES:
         found, codes = np.unique(codes, return_inverse=True)
         return codes, len(found)
-    occurs: Array = np.zeros(places, bool)
+    occurs: Array = np.zeros(indexes, bool)
     occurs[codes] = True
     count = int(np.count_nonzero(occurs))
-    return (codes, count) if count == places else ((np.cumsum(occurs) - 1)[codes], count)
+    return (codes, count) if count == indexes else ((np.cumsum(occurs) - 1)[codes], count)
 
 
 def first_rows(codes: Array, count: int) -> Array:
@@ -68,7 +68,7 @@ def _column_codes(column: pa.Array) -> tuple[Array, int]:
         numbers = np.asarray(column)
         first = int(numbers.min())
         width = int(numbers.max()) - first + 1
-        if width <= max(_FEW_PLACES, 4 * len(numbers)):
+        if width <= max(_FEW_ENTRIES, 4 * len(numbers)):
             # Hashing takes 28 ns for each row, this 4.
             return dense(numbers.astype(np.int64) - first, width)
     encoded = column.dictionary_encode(null_encoding="encode")

@@ -68,5 +68,5 @@ class LocalTime:
         """The same for many times (int64)."""
         if self._zone is None:
             return local
-        found, places = np.unique(local, return_inverse=True)
-        return np.array([self.to_instant(each) for each in found.tolist()], np.int64)[places]
+        found, indexes = np.unique(local, return_inverse=True)
+        return np.array([self.to_instant(each) for each in found.tolist()], np.int64)[indexes]

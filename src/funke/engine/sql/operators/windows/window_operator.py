@@ -28,7 +28,7 @@ class WindowOperator(Operator):
     takes_columns = True
 
     def __init__(self, time: WindowTime, keys: Sequence[int] = ()) -> None:
-        """`keys` are the places of the columns that rows are sent by."""
+        """`keys` are the indexes of the columns that partition rows."""
         self.time = time
         self._key_watch = KeyWatch(keys)
         self.local = LocalTime(time.zone)

@@ -66,12 +66,12 @@ class WindowRankOperator(WindowOperator):
         assert rows is not None and rows.timestamps is not None
         due = self._rows.take_out(rows.timestamps <= self.closed)
         order, numbers = self._numbered(due.data, self._in_order_of_windows(due))
-        is_told = (numbers >= self._node.first) & (numbers <= self._node.last)
-        if is_told.any():
-            self._send(due.take(order[is_told]), numbers[is_told])
+        is_reported = (numbers >= self._node.first) & (numbers <= self._node.last)
+        if is_reported.any():
+            self._send(due.take(order[is_reported]), numbers[is_reported])
 
     def _groups(self, data: pa.RecordBatch) -> tuple[Array, int]:
-        columns = [data.column(place) for place in (*self._node.keys, self._start, self._end)]
+        columns = [data.column(index) for index in (*self._node.keys, self._start, self._end)]
         return key_codes(columns, data.num_rows)
 
     def _in_order_of_windows(self, rows: ColumnBatch) -> Array:
@@ -80,12 +80,12 @@ class WindowRankOperator(WindowOperator):
         firsts = first_rows(codes, count)
         ends: Array = rows.timestamps
         starts = _stamps(rows.data.column(self._start))
-        places: Array = np.empty(count, np.int64)
-        places[np.lexsort((firsts, starts[firsts], ends[firsts]))] = np.arange(count)
-        return places[codes]
+        indexes: Array = np.empty(count, np.int64)
+        indexes[np.lexsort((firsts, starts[firsts], ends[firsts]))] = np.arange(count)
+        return indexes[codes]
 
     def _numbered(self, data: pa.RecordBatch, groups: Array) -> tuple[Array, Array]:
-        """The places of rows in the order of groups and then their own, and the number of each within its group."""
+        """The indexes of rows in the order of groups and then their own, and the number of each within its group."""
         if self._node.keeps_last:
             last = data.num_rows - 1
             order = last - order_of(data.take(pa.array(np.arange(last, -1, -1))), self._node.order)
@@ -120,7 +120,7 @@ def _stamps(column: pa.Array) -> Array:
     return np.asarray(column.cast(pa.timestamp("ms")).view(pa.int64()))
 
 
-def _marked(places: Array, count: int) -> Array:
+def _marked(indexes: Array, count: int) -> Array:
     marks: Array = np.zeros(count, bool)
-    marks[places] = True
+    marks[indexes] = True
     return marks

@@ -10,7 +10,7 @@ from funke.engine.sql.plan import ExplainStyle, Kinds, PlanNode, Pruned, Waterma
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
-    from funke.engine.sql.meaning.column_texts import ColumnTexts
+    from funke.engine.sql.meaning.column_strings import ColumnStrings
 
 __all__ = ["Expand"]
 
@@ -48,8 +48,8 @@ class Expand(Expansion, PlanNode):
     def title(self, style: ExplainStyle) -> str:
         return f"Expansion(select=[{field_names(self.columns)}])"
 
-    def column_text(self, texts: ColumnTexts, index: int) -> str:
-        parts = [texts.expression_on(self.input, each[index]) for each in self.projections]
+    def column_text(self, strings: ColumnStrings, index: int) -> str:
+        parts = [strings.expression_on(self.input, each[index]) for each in self.projections]
         return parts[0] if len(set(parts)) == 1 else f"EXPAND({', '.join(parts)})"
 
     def create(self, task: TaskInfo) -> Operator:

@@ -33,7 +33,7 @@ from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
-    from funke.engine.sql.meaning import ColumnTexts
+    from funke.engine.sql.meaning import ColumnStrings
 
 __all__ = ["GroupAggregate", "LocalGroupAggregate"]
 
@@ -129,18 +129,18 @@ class GroupAggregate(Aggregation, PlanNode):
         )
         return local, GlobalGroupAggregate(**{**vars(self), "input": local, "keys": tuple(range(len(self.keys)))})
 
-    def column_text(self, texts: ColumnTexts, index: int) -> str:
+    def column_text(self, strings: ColumnStrings, index: int) -> str:
         if index < len(self.keys):
-            return texts.column(self.input, self.keys[index])
-        call = texts.call(self.input, self.aggregates[index - len(self.keys)])
-        return f"({call}{texts.group_by(self.input, self.keys)})"
+            return strings.column(self.input, self.keys[index])
+        call = strings.call(self.input, self.aggregates[index - len(self.keys)])
+        return f"({call}{strings.group_by(self.input, self.keys)})"
 
-    def state_meaning(self, texts: ColumnTexts) -> StateMeaning | None:
+    def state_meaning(self, strings: ColumnStrings) -> StateMeaning | None:
         from funke.engine.sql.meaning import ACCUMULATORS, input_facts, key_fact
         from funke.engine.sql.operators.aggregates.aggregate import accumulator_parts
 
-        calls = [texts.call(self.input, each) for each in self.aggregates]
-        facts = (key_fact(texts, self.input, self.keys), *input_facts(texts, self.input))
+        calls = [strings.call(self.input, each) for each in self.aggregates]
+        facts = (key_fact(strings, self.input, self.keys), *input_facts(strings, self.input))
         parts = tuple(accumulator_parts(self.aggregates, self.input.has_retractions, calls))
         return StateMeaning("GroupAggregate", facts, ((ACCUMULATORS, parts),))
 

@@ -23,7 +23,7 @@ from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
-    from funke.engine.sql.meaning import ColumnTexts
+    from funke.engine.sql.meaning import ColumnStrings
 
 __all__ = ["GroupTableAggregate"]
 
@@ -62,20 +62,20 @@ class GroupTableAggregate(TableAggregation, PlanNode):
     def title(self, style: ExplainStyle) -> str:
         return f"TableAggregation(select=[{field_names(self.columns)}])"
 
-    def column_text(self, texts: ColumnTexts, index: int) -> str:
+    def column_text(self, strings: ColumnStrings, index: int) -> str:
         from funke.engine.sql.meaning import user_function_text
 
         number = index - len(self.keys)
         if number < 0:
-            return texts.column(self.input, self.keys[index])
-        call = f"{user_function_text(self.function)}({texts.columns(self.input, self.arguments)})"
-        return f"({call}{texts.group_by(self.input, self.keys)}).{number}"
+            return strings.column(self.input, self.keys[index])
+        call = f"{user_function_text(self.function)}({strings.columns(self.input, self.arguments)})"
+        return f"({call}{strings.group_by(self.input, self.keys)}).{number}"
 
-    def state_meaning(self, texts: ColumnTexts) -> StateMeaning | None:
+    def state_meaning(self, strings: ColumnStrings) -> StateMeaning | None:
         from funke.engine.sql.meaning import input_facts, key_fact, user_function_text
 
-        call = f"{user_function_text(self.function)}({texts.typed_columns(self.input, self.arguments)})"
-        facts = (key_fact(texts, self.input, self.keys), ("the function", call), *input_facts(texts, self.input))
+        call = f"{user_function_text(self.function)}({strings.typed_columns(self.input, self.arguments)})"
+        facts = (key_fact(strings, self.input, self.keys), ("the function", call), *input_facts(strings, self.input))
         return StateMeaning("GroupTableAggregate", facts)
 
     def create(self, task: TaskInfo) -> Operator:

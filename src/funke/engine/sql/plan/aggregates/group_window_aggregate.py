@@ -16,7 +16,7 @@ from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
-    from funke.engine.sql.meaning import ColumnTexts
+    from funke.engine.sql.meaning import ColumnStrings
 
 __all__ = ["Firing", "GroupWindowAggregate", "Settings", "firing_of"]
 
@@ -73,16 +73,16 @@ class GroupWindowAggregate(WindowAggregate):
     def phases(self) -> tuple[PlanNode, ...]:
         return (self,)
 
-    def state_meaning(self, texts: ColumnTexts) -> StateMeaning | None:
+    def state_meaning(self, strings: ColumnStrings) -> StateMeaning | None:
         from funke.engine.sql.meaning import ACCUMULATORS, input_facts, key_fact, window_fact
 
         source, firing = self.input, self.firing
         # Results stand in the state as they were emitted, so that none of the calls may move.
-        calls = ", ".join(texts.call(source, each) for each in self.aggregates)
+        calls = ", ".join(strings.call(source, each) for each in self.aggregates)
         delays = f"early {firing.early_ms} ms, late {firing.late_ms} ms, lateness {firing.lateness_ms} ms"
-        windows = window_fact(texts, source, self.windows, self.time, None)
-        keys = key_fact(texts, source, self.keys)
-        facts = (keys, windows, ("results told", delays), (f"{ACCUMULATORS}s", calls), *input_facts(texts, source))
+        windows = window_fact(strings, source, self.windows, self.time, None)
+        keys = key_fact(strings, source, self.keys)
+        facts = (keys, windows, ("results told", delays), (f"{ACCUMULATORS}s", calls), *input_facts(strings, source))
         return StateMeaning("GroupWindowAggregate", facts)
 
     def create(self, task: TaskInfo) -> Operator:
@@ -94,7 +94,7 @@ class GroupWindowAggregate(WindowAggregate):
 def firing_of(aggregation: WindowAggregation, settings: Settings) -> Firing | None:
     """What the options `table.exec.emit.…` say of a window; None if it emits one result, at its end.
 
-    Only group windows fire; with window table functions the options are refused, as in Flink.
+    Only group windows fire; with window table functions the options are rejected, as in Flink.
     """
     early_ms, late_ms = _delay_ms("early", settings), _delay_ms("late", settings)
     if early_ms is late_ms is None:
@@ -106,7 +106,7 @@ def firing_of(aggregation: WindowAggregation, settings: Settings) -> Firing | No
         )
     is_session = isinstance(aggregation.windows, SessionWindows)
     lateness_ms = 0 if is_session or late_ms is None else _lateness_ms(settings)
-    _refuse(aggregation, early_ms, late_ms, lateness_ms)
+    _reject(aggregation, early_ms, late_ms, lateness_ms)
     if not aggregation.time.is_event_time:
         # No row is late.
         late_ms, lateness_ms = None, 0
@@ -126,8 +126,8 @@ def _lateness_ms(settings: Settings) -> int:
     return parse_duration(given).to_millis()
 
 
-def _refuse(aggregation: WindowAggregation, early_ms: int | None, late_ms: int | None, lateness_ms: int) -> None:
-    """Refuses what makes no sense, with Flink's words."""
+def _reject(aggregation: WindowAggregation, early_ms: int | None, late_ms: int | None, lateness_ms: int) -> None:
+    """Rejects what makes no sense, with Flink's words."""
     if isinstance(aggregation.windows, SessionWindows) and not (early_ms is late_ms is None):
         raise TableException("Session window doesn't support EMIT strategy currently.")
     if aggregation.time.is_event_time and late_ms is not None and lateness_ms <= 0:

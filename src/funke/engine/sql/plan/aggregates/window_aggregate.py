@@ -32,7 +32,7 @@ from funke.engine.sql.window_kinds import SessionWindows, SlicedWindows
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
-    from funke.engine.sql.meaning import ColumnTexts
+    from funke.engine.sql.meaning import ColumnStrings
 
 __all__ = ["LocalWindowAggregate", "WindowAggregate"]
 
@@ -120,28 +120,28 @@ class WindowAggregate(WindowAggregation, PlanNode):
         )
         return local, GlobalWindowAggregate(**{**vars(self), "input": local, "keys": tuple(range(len(self.keys)))})
 
-    def column_text(self, texts: ColumnTexts, index: int) -> str:
+    def column_text(self, strings: ColumnStrings, index: int) -> str:
         keys, calls = len(self.keys), len(self.aggregates)
         if index < keys:
-            return texts.column(self.input, self.keys[index])
+            return strings.column(self.input, self.keys[index])
         if self.windows is not None:
-            windows = texts.windows(self.input, self.windows, self.time)
+            windows = strings.windows(self.input, self.windows, self.time)
         else:
             assert self.window_columns is not None
-            windows = texts.columns(self.input, self.window_columns)
+            windows = strings.columns(self.input, self.window_columns)
         if index >= keys + calls:
             return f"{windows}.{WINDOW_COLUMNS[index - keys - calls]}"
-        call = texts.call(self.input, self.aggregates[index - keys])
-        return f"({call}{texts.group_by(self.input, self.keys)} IN {windows})"
+        call = strings.call(self.input, self.aggregates[index - keys])
+        return f"({call}{strings.group_by(self.input, self.keys)} IN {windows})"
 
-    def state_meaning(self, texts: ColumnTexts) -> StateMeaning | None:
+    def state_meaning(self, strings: ColumnStrings) -> StateMeaning | None:
         from funke.engine.sql.meaning import ACCUMULATORS, accumulators, input_facts, key_fact, window_fact
         from funke.engine.sql.operators.windows.slices.gathered_rows import window_kernel
 
         source, takes_back = self.input, self.input.has_retractions
-        calls = accumulators(texts, source, self.aggregates, lambda call: window_kernel(call, takes_back))
-        windows = window_fact(texts, source, self.windows, self.time, self.window_columns)
-        facts = (key_fact(texts, source, self.keys), windows, *input_facts(texts, source))
+        calls = accumulators(strings, source, self.aggregates, lambda call: window_kernel(call, takes_back))
+        windows = window_fact(strings, source, self.windows, self.time, self.window_columns)
+        facts = (key_fact(strings, source, self.keys), windows, *input_facts(strings, source))
         return StateMeaning("WindowAggregate", facts, ((ACCUMULATORS, calls),))
 
     def create(self, task: TaskInfo) -> Operator:

@@ -27,7 +27,7 @@ from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
-    from funke.engine.sql.meaning import ColumnTexts
+    from funke.engine.sql.meaning import ColumnStrings
 
 __all__ = ["ChangelogNormalize"]
 
@@ -67,13 +67,13 @@ class ChangelogNormalize(PassThrough):
     def title(self, style: ExplainStyle) -> str:
         return f"ChangelogNormalize(key=[{field_names(self.columns, self.keys)}])"
 
-    def state_meaning(self, texts: ColumnTexts) -> StateMeaning:
+    def state_meaning(self, strings: ColumnStrings) -> StateMeaning:
         from funke.engine.sql.meaning import COLUMNS, key_fact
         from funke.engine.sql.operators.ranks.keep_one_row import stored_row_parts
 
-        condition = ("the condition", texts.rows(self.input))
-        facts = (key_fact(texts, self.input, self.keys, "the unique key"), condition)
-        return StateMeaning("ChangelogNormalize", facts, ((COLUMNS, stored_row_parts(texts, self)),))
+        condition = ("the condition", strings.rows(self.input))
+        facts = (key_fact(strings, self.input, self.keys, "the unique key"), condition)
+        return StateMeaning("ChangelogNormalize", facts, ((COLUMNS, stored_row_parts(strings, self)),))
 
     def create(self, task: TaskInfo) -> Operator:
         from funke.engine.sql.operators.ranks.keep_one_row import KeepOneRowOperator, KeptRow

@@ -10,7 +10,7 @@ from funke.engine.sql.plan import INSERTS, ExplainStyle, Kinds, PassThrough, Pru
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
-    from funke.engine.sql.meaning import ColumnTexts
+    from funke.engine.sql.meaning import ColumnStrings
 
 __all__ = ["FinalRows"]
 
@@ -38,11 +38,11 @@ class FinalRows(PassThrough):
     def title(self, style: ExplainStyle) -> str:
         return f"FinalRows(select=[{field_names(self.columns)}])"
 
-    def state_meaning(self, texts: ColumnTexts) -> StateMeaning:
+    def state_meaning(self, strings: ColumnStrings) -> StateMeaning:
         from funke.engine.sql.meaning import rows_fact
 
         # All changes that have come.
-        return StateMeaning("FinalRows", (rows_fact(texts, self.input), ("the condition", texts.rows(self.input))))
+        return StateMeaning("FinalRows", (rows_fact(strings, self.input), ("the condition", strings.rows(self.input))))
 
     def create(self, task: TaskInfo) -> Operator:
         from funke.engine.sql.operators.changelogs.final_rows import FinalRowsOperator

@@ -21,7 +21,7 @@ from funke.engine.sql.plan import (
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
-    from funke.engine.sql.meaning.column_texts import ColumnTexts
+    from funke.engine.sql.meaning.column_strings import ColumnStrings
 
 __all__ = ["FromChangelogFunction", "ToChangelogFunction"]
 
@@ -60,8 +60,8 @@ class ToChangelogFunction(ToChangelog, _ProcessTableFunction):
     def changelog(self) -> Kinds:
         return INSERTS
 
-    def column_text(self, texts: ColumnTexts, index: int) -> str:
-        return texts.column(self.input, index - 1) if index else "OP"
+    def column_text(self, strings: ColumnStrings, index: int) -> str:
+        return strings.column(self.input, index - 1) if index else "OP"
 
     def create(self, task: TaskInfo) -> Operator:
         from funke.engine.sql.operators.changelogs.changelog_rows import WriteKindsOperator
@@ -80,8 +80,8 @@ class FromChangelogFunction(FromChangelog, _ProcessTableFunction):
     def changelog(self) -> Kinds:
         return ALL_KINDS
 
-    def column_text(self, texts: ColumnTexts, index: int) -> str:
-        return texts.column(self.input, index + (index >= self.op_index))
+    def column_text(self, strings: ColumnStrings, index: int) -> str:
+        return strings.column(self.input, index + (index >= self.op_index))
 
     def create(self, task: TaskInfo) -> Operator:
         from funke.engine.sql.operators.changelogs.changelog_rows import ReadKindsOperator

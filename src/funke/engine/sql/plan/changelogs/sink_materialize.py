@@ -27,7 +27,7 @@ from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
-    from funke.engine.sql.meaning import ColumnTexts
+    from funke.engine.sql.meaning import ColumnStrings
 
 __all__ = ["SinkMaterialize", "WatermarkTimestampAssigner"]
 
@@ -84,17 +84,17 @@ class SinkMaterialize(PassThrough):
         assigner = WatermarkTimestampAssigner(self.input.columns, self.input)
         return assigner, replace(self, input=assigner)
 
-    def state_meaning(self, texts: ColumnTexts) -> StateMeaning:
+    def state_meaning(self, strings: ColumnStrings) -> StateMeaning:
         from funke.engine.sql.meaning import COLUMNS, columns_of, input_facts, key_fact
 
         source = self.input
-        replaced = "none" if self.upsert_key is None else texts.typed_columns(source, self.upsert_key)
+        replaced = "none" if self.upsert_key is None else strings.typed_columns(source, self.upsert_key)
         facts = (
-            key_fact(texts, source, self.keys, "the primary key"),
+            key_fact(strings, source, self.keys, "the primary key"),
             ("rows replaced by", replaced),
-            *input_facts(texts, source),
+            *input_facts(strings, source),
         )
-        parts = ((COLUMNS, columns_of(texts, source)),)
+        parts = ((COLUMNS, columns_of(strings, source)),)
         if self.keeps_all_rows:
             return StateMeaning("SinkMaterializer", facts, parts)
         conflicts = ("ON CONFLICT DO", self.strategy.upper())

@@ -13,7 +13,7 @@ from funke.engine.sql.plan.node import PlanNode
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
-    from funke.engine.sql.meaning.column_texts import ColumnTexts
+    from funke.engine.sql.meaning.column_strings import ColumnStrings
     from funke.engine.sql.plan.state_growth import StateGrowth
 
 __all__ = ["BatchJoin"]
@@ -40,11 +40,11 @@ class BatchJoin(Join):
         kind, where = KIND_NAMES[self.kind], self.where_text(style)
         return f"Join(joinType=[{kind}], where=[{where}], select=[{', '.join(names)}])"
 
-    def state_meaning(self, texts: ColumnTexts) -> StateMeaning:
+    def state_meaning(self, strings: ColumnStrings) -> StateMeaning:
         from funke.engine.sql.meaning.state_parts import rows_fact
 
         # All rows that have come; they are joined at the end.
-        return StateMeaning("BatchJoin", tuple(rows_fact(texts, each) for each in self.inputs))
+        return StateMeaning("BatchJoin", tuple(rows_fact(strings, each) for each in self.inputs))
 
     def state_growth(self) -> tuple[StateGrowth, ...]:
         # It ends with its inputs.

@@ -19,7 +19,7 @@ from funke.engine.sql.plan.watermarks import EVERY_WATERMARK, FOR_LATE_ROWS, Wat
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
-    from funke.engine.sql.meaning.column_texts import ColumnTexts
+    from funke.engine.sql.meaning.column_strings import ColumnStrings
 
 __all__ = ["IntervalJoin"]
 
@@ -98,28 +98,28 @@ class IntervalJoin(TwoSidedNode):
         )
 
     def _written_text(self, style: ExplainStyle) -> str:
-        keys = replace(self, condition=None).condition_texts(style)
+        keys = replace(self, condition=None).condition_strings(style)
         if self.written is None:
             return joined_conditions(keys, style)
         names = self.names()
         named = with_columns(self.written, lambda column: replace(column, name=names[column.index]))
         return joined_conditions([*keys, *(expression_text(each, style) for each in conjuncts(named))], style)
 
-    def row_conditions(self, texts: ColumnTexts) -> Iterator[str]:
+    def row_conditions(self, strings: ColumnStrings) -> Iterator[str]:
         yield f"{KIND_NAMES[self.kind]} {self._written_text(ExplainStyle())}"
 
-    def state_meaning(self, texts: ColumnTexts) -> StateMeaning | None:
+    def state_meaning(self, strings: ColumnStrings) -> StateMeaning | None:
         """The rows of both inputs that can still be matched; those of outer sides know whether they have been."""
         from funke.engine.sql.meaning.state_parts import key_fact
 
-        sides = [texts.typed_columns(each, range(len(each.columns))) for each in self.inputs]
+        sides = [strings.typed_columns(each, range(len(each.columns))) for each in self.inputs]
         is_outer = self.keeps_left or self.keeps_right
-        times = texts.column(self.left, self.bounds.left_time), texts.column(self.right, self.bounds.right_time)
+        times = strings.column(self.left, self.bounds.left_time), strings.column(self.right, self.bounds.right_time)
         facts = (
             ("the left side", sides[0]),
             ("the right side", sides[1]),
-            key_fact(texts, self.left, self.left_keys, "the key"),
-            key_fact(texts, self.right, self.right_keys, "the key of the right side"),
+            key_fact(strings, self.left, self.left_keys, "the key"),
+            key_fact(strings, self.right, self.right_keys, "the key of the right side"),
             (
                 "the join",
                 " ".join([KIND_NAMES[self.kind], *([self._written_text(ExplainStyle())] if is_outer else [])]),

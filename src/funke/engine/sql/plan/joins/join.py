@@ -25,7 +25,7 @@ from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
-    from funke.engine.sql.meaning.column_texts import ColumnTexts
+    from funke.engine.sql.meaning.column_strings import ColumnStrings
     from funke.engine.sql.plan.state_growth import StateGrowth
 
 __all__ = ["KIND_NAMES", "Join", "TwoSidedNode", "is_within", "joined_conditions", "row_growth"]
@@ -105,7 +105,7 @@ class TwoSidedNode(PlanNode):
         """The names of the columns of both inputs, each of which occurs once."""
         return distinct_names([each.name for each in (*self.left.columns, *self.right.columns)])
 
-    def condition_texts(self, style: ExplainStyle) -> list[str]:
+    def condition_strings(self, style: ExplainStyle) -> list[str]:
         """The conditions: equal keys, then the others."""
         names, width = self.names(), len(self.left.columns)
         pairs = [(names[one], names[width + other]) for one, other in zip(self.left_keys, self.right_keys)]
@@ -117,11 +117,11 @@ class TwoSidedNode(PlanNode):
 
     def where_text(self, style: ExplainStyle) -> str:
         """All conditions as one."""
-        return joined_conditions(self.condition_texts(style), style)
+        return joined_conditions(self.condition_strings(style), style)
 
-    def column_text(self, texts: ColumnTexts, index: int) -> str:
+    def column_text(self, strings: ColumnStrings, index: int) -> str:
         width = len(self.left.columns)
-        return texts.column(self.left, index) if index < width else texts.column(self.right, index - width)
+        return strings.column(self.left, index) if index < width else strings.column(self.right, index - width)
 
 
 @dataclass(frozen=True)
@@ -182,9 +182,9 @@ class Join(TwoSidedNode):
         where = None if self.where is None else moved(self.where, moves)
         return replace(self, columns=columns, where=where)
 
-    def condition_texts(self, style: ExplainStyle) -> list[str]:
+    def condition_strings(self, style: ExplainStyle) -> list[str]:
         if self.where is None:
-            return super().condition_texts(style)
+            return super().condition_strings(style)
         names = self.names()
         named = with_columns(self.where, lambda column: replace(column, name=names[column.index]))
         return [expression_text(each, style) for each in conjuncts(named)]
@@ -240,26 +240,26 @@ class Join(TwoSidedNode):
         sides = [f"{name}={each}" for name, each in zip(("LEFT", "RIGHT"), self.ttl_hints) if each]
         return shown + f", stateTtlHints=[[[STATE_TTL options:{{{', '.join(sides)}}}]]]" if sides else shown
 
-    def row_conditions(self, texts: ColumnTexts) -> Iterator[str]:
+    def row_conditions(self, strings: ColumnStrings) -> Iterator[str]:
         yield f"{KIND_NAMES[self.kind]} {self._meant_condition()}"
 
     def _meant_condition(self) -> str:
         """Its condition, however it was written: keys, then the others."""
-        parts = super().condition_texts(PREFIX)
+        parts = super().condition_strings(PREFIX)
         for number in self.equal_nulls:
             parts[number] = f"IS NOT DISTINCT FROM{parts[number][1:]}"
         return joined_conditions(parts, PREFIX)
 
-    def state_meaning(self, texts: ColumnTexts) -> StateMeaning | None:
+    def state_meaning(self, strings: ColumnStrings) -> StateMeaning | None:
         """The rows of both inputs, and how many matches each has."""
         from funke.engine.sql.meaning.state_parts import input_facts
 
-        sides = [texts.typed_columns(each, range(len(each.columns))) for each in self.inputs]
+        sides = [strings.typed_columns(each, range(len(each.columns))) for each in self.inputs]
         facts = (
             ("the left side", sides[0]),
             ("the right side", sides[1]),
             ("the join", f"{KIND_NAMES[self.kind]} {self._meant_condition()}"),
-            *input_facts(texts, *self.inputs),
+            *input_facts(strings, *self.inputs),
         )
         return StateMeaning("Join", facts)
 

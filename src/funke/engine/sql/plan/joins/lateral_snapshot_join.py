@@ -28,7 +28,7 @@ from funke.engine.sql.plan.joins.join_keys import keyed_sides
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
-    from funke.engine.sql.meaning import ColumnTexts
+    from funke.engine.sql.meaning import ColumnStrings
 
 __all__ = ["LateralSnapshotJoin", "lateral_snapshot_join_of"]
 
@@ -89,20 +89,20 @@ class LateralSnapshotJoin(TwoSidedNode):
         if self.own_ttl_ms is not None:
             yield f"stateTtl=[{self.own_ttl_ms} ms]"
 
-    def row_conditions(self, texts: ColumnTexts) -> Iterator[str]:
+    def row_conditions(self, strings: ColumnStrings) -> Iterator[str]:
         yield f"{KIND_NAMES[self.kind]} {self.where_text(ExplainStyle())}"
 
-    def state_meaning(self, texts: ColumnTexts) -> StateMeaning | None:
+    def state_meaning(self, strings: ColumnStrings) -> StateMeaning | None:
         """The rows of the right input, changes that wait for its watermark, and rows of the left one that wait."""
         from funke.engine.sql.meaning import input_facts, key_fact
 
-        sides = [texts.typed_columns(each, range(len(each.columns))) for each in self.inputs]
+        sides = [strings.typed_columns(each, range(len(each.columns))) for each in self.inputs]
         facts = (
             ("the left side", sides[0]),
             ("the right side", sides[1]),
-            key_fact(texts, self.left, self.left_keys, "the key"),
-            key_fact(texts, self.right, self.right_keys, "the key of the right side"),
-            *input_facts(texts, *self.inputs),
+            key_fact(strings, self.left, self.left_keys, "the key"),
+            key_fact(strings, self.right, self.right_keys, "the key of the right side"),
+            *input_facts(strings, *self.inputs),
         )
         return StateMeaning("LateralSnapshotJoin", facts)
 

@@ -42,7 +42,7 @@ from funke.engine.sql.plan.pruning import only
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
-    from funke.engine.sql.meaning import ColumnTexts
+    from funke.engine.sql.meaning import ColumnStrings
 
 __all__ = ["LookupJoin", "LookupKey"]
 
@@ -198,12 +198,12 @@ class LookupJoin(PlanNode):
             named = with_columns(self.condition, lambda column: replace(column, name=names[column.index]))
             yield f"joinCondition=[{_conditions_text(named, style)}]"
         yield f"select=[{', '.join(self._selected(names, style))}]"
-        yield from self._settings_texts()
+        yield from self._settings_strings()
         if self.input.upsert_keys():
             keys = sorted(sorted(each) for each in self.input.upsert_keys())
             yield f"upsertKey=[{', '.join(map(str, keys))}]"
 
-    def _settings_texts(self) -> Iterator[str]:
+    def _settings_strings(self) -> Iterator[str]:
         requests, retry = self.settings.requests, self.settings.retry
         if requests is not None:
             mode = "ORDERED" if requests.is_ordered else "UNORDERED"
@@ -237,28 +237,28 @@ class LookupJoin(PlanNode):
         for name, each in zip(names[width:], self.expressions):
             yield name if isinstance(each, BoundColumn) else named_text(name, each, style)
 
-    def column_text(self, texts: ColumnTexts, index: int) -> str:
+    def column_text(self, strings: ColumnStrings, index: int) -> str:
         width = len(self.input.columns)
         if index < width:
-            return texts.column(self.input, index)
+            return strings.column(self.input, index)
         return ".".join((*self.path, self.columns[index].name))
 
-    def row_conditions(self, texts: ColumnTexts) -> Iterator[str]:
+    def row_conditions(self, strings: ColumnStrings) -> Iterator[str]:
         if self.where is not None:
             yield f"{'.'.join(self.path)} {_conditions_text(self.where, ExplainStyle())}"
         if self.condition is not None:
-            yield texts.expression_on(self, self.condition)
+            yield strings.expression_on(self, self.condition)
 
-    def state_meaning(self, texts: ColumnTexts) -> StateMeaning | None:
+    def state_meaning(self, strings: ColumnStrings) -> StateMeaning | None:
         """What was found for each row."""
         if not self.is_materialized:
             return None
         from funke.engine.sql.meaning import key_fact
 
         facts = (
-            ("the rows", texts.typed_columns(self.input, range(len(self.input.columns)))),
-            ("what was found", texts.typed_columns(self, range(len(self.input.columns), len(self.columns)))),
-            key_fact(texts, self.input, self.kept_key, "the key"),
+            ("the rows", strings.typed_columns(self.input, range(len(self.input.columns)))),
+            ("what was found", strings.typed_columns(self, range(len(self.input.columns), len(self.columns)))),
+            key_fact(strings, self.input, self.kept_key, "the key"),
         )
         return StateMeaning("LookupJoin", facts)
 

@@ -143,10 +143,10 @@ def _behind_keys(condition: BoundExpression | None, width: int, added: int) -> B
 
 def _divided(join: LogicalLookupJoin) -> _Conditions:
     width = len(join.input.columns)
-    places = {width + index: _moved_right(each, width) for index, each in enumerate(join.expressions)}
+    indexes = {width + index: _moved_right(each, width) for index, each in enumerate(join.expressions)}
     found = _Conditions()
     for each in [] if join.condition is None else conjuncts(join.condition):
-        written = with_columns(each, lambda column: places.get(column.index, column))
+        written = with_columns(each, lambda column: indexes.get(column.index, column))
         used = list(columns_in([written]))
         if _add_key(found, each, written, width, join.table.columns):
             continue

@@ -35,7 +35,7 @@ from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
-    from funke.engine.sql.meaning.column_texts import ColumnTexts
+    from funke.engine.sql.meaning.column_strings import ColumnStrings
     from funke.engine.sql.plan.state_growth import StateGrowth
 
 __all__ = ["JoinLevel", "MultiJoin"]
@@ -229,7 +229,7 @@ class MultiJoin(PlanNode):
 
     def _condition_text(self, number: int, style: ExplainStyle) -> str:
         level = self.levels[number - 1]
-        parts = self._meant(number, style) if level.where is None else self._texts(level.where, style)
+        parts = self._meant(number, style) if level.where is None else self._strings(level.where, style)
         return joined_conditions(parts, style)
 
     def _meant(self, number: int, style: ExplainStyle) -> list[str]:
@@ -239,33 +239,33 @@ class MultiJoin(PlanNode):
         parts = [
             f"({one.name} = {other.name})" if style.is_infix else f"=({one.name}, {other.name})" for one, other in pairs
         ]
-        return parts + ([] if level.condition is None else self._texts(level.condition, style))
+        return parts + ([] if level.condition is None else self._strings(level.condition, style))
 
-    def _texts(self, condition: BoundExpression, style: ExplainStyle) -> list[str]:
+    def _strings(self, condition: BoundExpression, style: ExplainStyle) -> list[str]:
         named = with_columns(condition, lambda column: replace(column, name=self.columns[column.index].name))
         return [expression_text(each, style) for each in conjuncts(named)]
 
-    def column_text(self, texts: ColumnTexts, index: int) -> str:
+    def column_text(self, strings: ColumnStrings, index: int) -> str:
         number, column = self.located(index)
-        return texts.column(self.sources[number], column)
+        return strings.column(self.sources[number], column)
 
-    def row_conditions(self, texts: ColumnTexts) -> Iterator[str]:
+    def row_conditions(self, strings: ColumnStrings) -> Iterator[str]:
         for number, level in enumerate(self.levels, 1):
             yield f"{KIND_NAMES[level.kind]} {joined_conditions(self._meant(number, PREFIX), PREFIX)}"
 
     # At run time
 
-    def state_meaning(self, texts: ColumnTexts) -> StateMeaning | None:
+    def state_meaning(self, strings: ColumnStrings) -> StateMeaning | None:
         """The rows of all inputs, and what they meet by."""
         from funke.engine.sql.meaning.state_parts import input_facts
 
         facts = [
-            (f"input {number}", texts.typed_columns(each, range(len(each.columns))))
+            (f"input {number}", strings.typed_columns(each, range(len(each.columns))))
             for number, each in enumerate(self.sources)
         ]
-        key = ("the common key", "; ".join(map(texts.typed_columns, self.sources, self.keys)))
-        join = ("the joins", "; ".join(self.row_conditions(texts)))
-        return StateMeaning("MultiJoin", (*facts, key, join, *input_facts(texts, *self.sources)))
+        key = ("the common key", "; ".join(map(strings.typed_columns, self.sources, self.keys)))
+        join = ("the joins", "; ".join(self.row_conditions(strings)))
+        return StateMeaning("MultiJoin", (*facts, key, join, *input_facts(strings, *self.sources)))
 
     def state_growth(self) -> tuple[StateGrowth, ...]:
         owner = f"MultiJoin(commonJoinKey=[{field_names(self.columns, self.keys[0])}])"

@@ -28,7 +28,7 @@ from funke.engine.sql.plan.pruning import without_unused
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
-    from funke.engine.sql.meaning import ColumnTexts
+    from funke.engine.sql.meaning import ColumnStrings
 
 __all__ = ["SemiJoin"]
 
@@ -95,19 +95,19 @@ class SemiJoin(PlanNode):
         specs = f"leftInputSpec=[{left_spec}], rightInputSpec=[{right_spec}]"
         return f"Join(joinType=[{kind}], where=[{where}], select=[{', '.join(own)}], {specs})"
 
-    def column_text(self, texts: ColumnTexts, index: int) -> str:
-        return texts.column(self.left, index)
+    def column_text(self, strings: ColumnStrings, index: int) -> str:
+        return strings.column(self.left, index)
 
-    def row_conditions(self, texts: ColumnTexts) -> Iterator[str]:
+    def row_conditions(self, strings: ColumnStrings) -> Iterator[str]:
         yield "NOT IN" if self.is_anti else "IN"
 
-    def state_meaning(self, texts: ColumnTexts) -> StateMeaning | None:
+    def state_meaning(self, strings: ColumnStrings) -> StateMeaning | None:
         """How many equal rows each side has; the left ones were sent, or were not."""
         from funke.engine.sql.meaning import input_facts
 
-        left, right = (texts.typed_columns(each, self.keys) for each in self.inputs)
+        left, right = (strings.typed_columns(each, self.keys) for each in self.inputs)
         kind = ("rows sent", "that are not on the right side" if self.is_anti else "that are on the right side")
-        facts = (("the left side", left), ("the right side", right), kind, *input_facts(texts, *self.inputs))
+        facts = (("the left side", left), ("the right side", right), kind, *input_facts(strings, *self.inputs))
         return StateMeaning("Join", facts)
 
     def create(self, task: TaskInfo) -> Operator:

@@ -21,7 +21,7 @@ from funke.engine.sql.plan.joins.join import KIND_NAMES, TwoSidedNode, joined_co
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
-    from funke.engine.sql.meaning import ColumnTexts
+    from funke.engine.sql.meaning import ColumnStrings
 
 __all__ = ["TemporalJoin"]
 
@@ -74,23 +74,23 @@ class TemporalJoin(TwoSidedNode):
             f"__TEMPORAL_JOIN_CONDITION_PRIMARY_KEY({others}), __TEMPORAL_JOIN_LEFT_KEY({own}), "
             f"__TEMPORAL_JOIN_RIGHT_KEY({others}))"
         )
-        where = joined_conditions([*self.condition_texts(style), versions], style)
+        where = joined_conditions([*self.condition_strings(style), versions], style)
         return f"TemporalJoin(joinType=[{KIND_NAMES[self.kind]}], where=[{where}], select=[{', '.join(names)}])"
 
-    def state_meaning(self, texts: ColumnTexts) -> StateMeaning | None:
+    def state_meaning(self, strings: ColumnStrings) -> StateMeaning | None:
         """Rows of the left input that wait, and versions; a condition is looked at later."""
         from funke.engine.sql.meaning import LEFT_COLUMNS, VERSION_COLUMNS, columns_of, key_fact
 
         assert self.right_time is not None
         facts = (
-            key_fact(texts, self.left, self.left_keys, "the key"),
-            key_fact(texts, self.right, self.right_keys, "the key of versions"),
-            ("the time", texts.column(self.left, self.left_time)),
-            ("the time of versions", texts.column(self.right, self.right_time)),
+            key_fact(strings, self.left, self.left_keys, "the key"),
+            key_fact(strings, self.right, self.right_keys, "the key of versions"),
+            ("the time", strings.column(self.left, self.left_time)),
+            ("the time of versions", strings.column(self.right, self.right_time)),
         )
         lists = (
-            (LEFT_COLUMNS, columns_of(texts, self.left, self.left_values)),
-            (VERSION_COLUMNS, columns_of(texts, self.right, self.right_values)),
+            (LEFT_COLUMNS, columns_of(strings, self.left, self.left_values)),
+            (VERSION_COLUMNS, columns_of(strings, self.right, self.right_values)),
         )
         return StateMeaning("TemporalJoin", facts, lists)
 

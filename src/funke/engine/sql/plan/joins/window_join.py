@@ -15,7 +15,7 @@ from funke.engine.sql.plan.windows import session_keys, window_step, windows_tex
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
-    from funke.engine.sql.meaning import ColumnTexts
+    from funke.engine.sql.meaning import ColumnStrings
 
 __all__ = ["WindowJoin"]
 
@@ -63,21 +63,21 @@ class WindowJoin(TwoSidedNode, JoinedWindows):
             f"where=[{self.where_text(style)}], select=[{', '.join(self.names()[: len(self.columns)])}])"
         )
 
-    def row_conditions(self, texts: ColumnTexts) -> Iterator[str]:
+    def row_conditions(self, strings: ColumnStrings) -> Iterator[str]:
         yield f"{KIND_NAMES[self.kind]} IN WINDOWS {self.where_text(ExplainStyle())}"
 
-    def state_meaning(self, texts: ColumnTexts) -> StateMeaning | None:
+    def state_meaning(self, strings: ColumnStrings) -> StateMeaning | None:
         """The rows of windows that have not ended; what a pair must fulfil is looked at later."""
         from funke.engine.sql.meaning import key_fact
 
-        sides = [texts.typed_columns(each, range(len(each.columns))) for each in self.inputs]
+        sides = [strings.typed_columns(each, range(len(each.columns))) for each in self.inputs]
         facts = (
             ("the left side", sides[0]),
             ("the right side", sides[1]),
-            key_fact(texts, self.left, self.left_keys, "the key"),
-            key_fact(texts, self.right, self.right_keys, "the key of the right side"),
-            ("windows", texts.columns(self.left, self.left_window)),
-            ("windows of the right side", texts.columns(self.right, self.right_window)),
+            key_fact(strings, self.left, self.left_keys, "the key"),
+            key_fact(strings, self.right, self.right_keys, "the key of the right side"),
+            ("windows", strings.columns(self.left, self.left_window)),
+            ("windows of the right side", strings.columns(self.right, self.right_window)),
         )
         return StateMeaning("WindowJoin", facts)
 

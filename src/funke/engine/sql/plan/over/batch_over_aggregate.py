@@ -21,7 +21,7 @@ from funke.engine.sql.plan.over.over_node import OverNode, frame_unit
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
-    from funke.engine.sql.meaning.column_texts import ColumnTexts
+    from funke.engine.sql.meaning.column_strings import ColumnStrings
 
 __all__ = ["BatchOverAggregate"]
 
@@ -65,9 +65,9 @@ class BatchOverAggregate(PartitionAggregation, OverNode):
         parts += [f"window#{index}=[{', '.join(calls)}{frame}]" for index, (frame, calls) in enumerate(windows.items())]
         return self.over_title(parts, [f"w0$o{number}" for number in range(len(self.calls))])
 
-    def frame_text(self, texts: ColumnTexts, number: int) -> str:
+    def frame_text(self, strings: ColumnStrings, number: int) -> str:
         frame = self.calls[number].frame
-        order = texts.order(self.input, self.order)
+        order = strings.order(self.input, self.order)
         return f"{order} {frame_unit(frame.is_rows)} {frame.lower} TO {frame.upper}"
 
     def create(self, task: TaskInfo) -> Operator:

@@ -18,7 +18,7 @@ from funke.engine.sql.plan import (
 )
 
 if TYPE_CHECKING:
-    from funke.engine.sql.meaning.column_texts import ColumnTexts
+    from funke.engine.sql.meaning.column_strings import ColumnStrings
 
 __all__ = ["NumberedRowsStep"]
 
@@ -44,5 +44,5 @@ class NumberedRowsStep(NumberedRows, PlanNode):
     def title(self, style: ExplainStyle) -> str:
         return f"NumberedRows(select=[{field_names(self.columns)}])"
 
-    def column_text(self, texts: ColumnTexts, index: int) -> str:
-        return texts.column(self.input, index) if index < len(self.input.columns) else "ROW_NUMBER()"
+    def column_text(self, strings: ColumnStrings, index: int) -> str:
+        return strings.column(self.input, index) if index < len(self.input.columns) else "ROW_NUMBER()"

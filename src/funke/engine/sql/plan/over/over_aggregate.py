@@ -28,7 +28,7 @@ from funke.engine.sql.plan.over.over_node import OverNode, frame_unit
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
-    from funke.engine.sql.meaning import ColumnTexts
+    from funke.engine.sql.meaning import ColumnStrings
 
 __all__ = ["OverAggregate"]
 
@@ -70,23 +70,23 @@ class OverAggregate(OverAggregation, OverNode):
         calls = [f"{call_text(each, inputs)} AS w0$o{number}" for number, each in enumerate(self.aggregates)]
         return self.over_title([f"orderBy=[{column_name(inputs[self.time.column])} ASC]", f"window=[{frame}]"], calls)
 
-    def frame_text(self, texts: ColumnTexts, number: int) -> str:
-        return f"{texts.time(self.input, self.time)} {frame_unit(self.is_rows)} {self.preceding} PRECEDING"
+    def frame_text(self, strings: ColumnStrings, number: int) -> str:
+        return f"{strings.time(self.input, self.time)} {frame_unit(self.is_rows)} {self.preceding} PRECEDING"
 
-    def state_meaning(self, texts: ColumnTexts) -> StateMeaning | None:
+    def state_meaning(self, strings: ColumnStrings) -> StateMeaning | None:
         from funke.engine.sql.meaning import ACCUMULATORS, COLUMNS, accumulators, columns_of, key_fact
         from funke.engine.sql.operators.windows.slices.gathered_rows import window_kernel
 
         source, is_bounded = self.input, self.preceding is not None
         unit = "rows" if self.is_rows else "ms"
         facts = (
-            key_fact(texts, source, self.partition_by, "PARTITION BY"),
-            ("ORDER BY", texts.time(source, self.time)),
+            key_fact(strings, source, self.partition_by, "PARTITION BY"),
+            ("ORDER BY", strings.time(source, self.time)),
             ("the frame", f"{self.preceding} {unit} PRECEDING" if is_bounded else f"UNBOUNDED PRECEDING, {unit}"),
         )
-        calls = accumulators(texts, source, self.aggregates, lambda call: window_kernel(call, is_bounded))
+        calls = accumulators(strings, source, self.aggregates, lambda call: window_kernel(call, is_bounded))
         # By the clock, and without a lower bound, no row is kept.
-        columns = columns_of(texts, source) if self.time.is_event_time or is_bounded else ()
+        columns = columns_of(strings, source) if self.time.is_event_time or is_bounded else ()
         return StateMeaning("OverAggregate", facts, ((ACCUMULATORS, calls), (COLUMNS, columns)))
 
     def create(self, task: TaskInfo) -> Operator:

@@ -11,7 +11,7 @@ from funke.engine.sql.binding.relations import BoundAggregate
 from funke.engine.sql.plan import Distribution, Hash, Moves, PlanNode, Pruned, column_name, kind_text, used_by
 
 if TYPE_CHECKING:
-    from funke.engine.sql.meaning.column_texts import ColumnTexts
+    from funke.engine.sql.meaning.column_strings import ColumnStrings
 
 __all__ = ["OverNode", "frame_unit"]
 
@@ -74,13 +74,13 @@ class OverNode(PlanNode):
         return f"{kind}({', '.join([*partition_by, *parts, f'select=[{select}]'])})"
 
     @abstractmethod
-    def frame_text(self, texts: ColumnTexts, number: int) -> str:
+    def frame_text(self, strings: ColumnStrings, number: int) -> str:
         """The order of rows, and which of them a call sees."""
 
-    def column_text(self, texts: ColumnTexts, index: int) -> str:
+    def column_text(self, strings: ColumnStrings, index: int) -> str:
         number = index - len(self.input.columns)
         if number < 0:
-            return texts.column(self.input, index)
-        keys = texts.columns(self.input, self.partition_by)
-        call = texts.call(self.input, self.aggregates[number])
-        return f"{call} OVER (PARTITION BY {keys} ORDER BY {self.frame_text(texts, number)})"
+            return strings.column(self.input, index)
+        keys = strings.columns(self.input, self.partition_by)
+        call = strings.call(self.input, self.aggregates[number])
+        return f"{call} OVER (PARTITION BY {keys} ORDER BY {self.frame_text(strings, number)})"

@@ -28,7 +28,7 @@ from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
-    from funke.engine.sql.meaning import ColumnTexts
+    from funke.engine.sql.meaning import ColumnStrings
 
 __all__ = ["SortedOverAggregate"]
 
@@ -85,23 +85,23 @@ class SortedOverAggregate(SortedAggregation, OverNode):
         unit = frame_unit(self.is_rows)
         return unit if self.preceding is None else f"{unit} {self.preceding} PRECEDING"
 
-    def frame_text(self, texts: ColumnTexts, number: int) -> str:
-        return f"{texts.order(self.input, (self.order,))} {self._frame}"
+    def frame_text(self, strings: ColumnStrings, number: int) -> str:
+        return f"{strings.order(self.input, (self.order,))} {self._frame}"
 
-    def state_meaning(self, texts: ColumnTexts) -> StateMeaning | None:
+    def state_meaning(self, strings: ColumnStrings) -> StateMeaning | None:
         from funke.engine.sql.meaning import ACCUMULATORS, COLUMNS, columns_of, input_facts, key_fact
 
         source = self.input
         facts = (
-            key_fact(texts, source, self.partition_by, "PARTITION BY"),
-            ("ORDER BY", texts.order(source, (self.order,))),
+            key_fact(strings, source, self.partition_by, "PARTITION BY"),
+            ("ORDER BY", strings.order(source, (self.order,))),
             ("the frame", self._frame),
-            *input_facts(texts, source),
+            *input_facts(strings, source),
         )
         # Emitted results are not kept: they are computed again when rows are taken back.
-        calls = tuple(MeaningPart(texts.call(source, each), 0) for each in self.aggregates)
+        calls = tuple(MeaningPart(strings.call(source, each), 0) for each in self.aggregates)
         return StateMeaning(
-            "OverAggregate by values", facts, ((ACCUMULATORS, calls), (COLUMNS, columns_of(texts, source)))
+            "OverAggregate by values", facts, ((ACCUMULATORS, calls), (COLUMNS, columns_of(strings, source)))
         )
 
     def create(self, task: TaskInfo) -> Operator:

@@ -29,7 +29,7 @@ from funke.engine.sql.plan import (
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
-    from funke.engine.sql.meaning import ColumnTexts
+    from funke.engine.sql.meaning import ColumnStrings
 
 __all__ = ["Deduplicate"]
 
@@ -96,23 +96,23 @@ class Deduplicate(PassThrough):
         keys, inserts = field_names(self.columns, self.keys), str(not self.keeps_last).lower()
         return f"Deduplicate(keep=[{keep}], key=[{keys}], order=[{time}], outputInsertOnly=[{inserts}])"
 
-    def row_conditions(self, texts: ColumnTexts) -> Iterator[str]:
-        yield f"the {self._kept_word} row of {texts.columns(self.input, self.keys)}"
+    def row_conditions(self, strings: ColumnStrings) -> Iterator[str]:
+        yield f"the {self._kept_word} row of {strings.columns(self.input, self.keys)}"
 
     @property
     def _kept_word(self) -> str:
         return "last" if self.keeps_last else "first"
 
-    def state_meaning(self, texts: ColumnTexts) -> StateMeaning:
+    def state_meaning(self, strings: ColumnStrings) -> StateMeaning:
         from funke.engine.sql.meaning import COLUMNS, columns_of, key_fact
         from funke.engine.sql.operators.ranks.keep_one_row import stored_row_parts
 
-        order = "coming" if self.rowtime is None else texts.typed(self.input, self.rowtime)
-        facts = (key_fact(texts, self.input, self.keys, "PARTITION BY"), ("ORDER BY", order))
+        order = "coming" if self.rowtime is None else strings.typed(self.input, self.rowtime)
+        facts = (key_fact(strings, self.input, self.keys, "PARTITION BY"), ("ORDER BY", order))
         if self.waits_for_watermark:
-            return StateMeaning("Deduplicate by time", facts, ((COLUMNS, columns_of(texts, self.input)),))
+            return StateMeaning("Deduplicate by time", facts, ((COLUMNS, columns_of(strings, self.input)),))
         kept = ("the row that is kept, the", self._kept_word)
-        return StateMeaning("Deduplicate", (*facts, kept), ((COLUMNS, stored_row_parts(texts, self)),))
+        return StateMeaning("Deduplicate", (*facts, kept), ((COLUMNS, stored_row_parts(strings, self)),))
 
     def create(self, task: TaskInfo) -> Operator:
         from funke.engine.sql.operators.ranks.keep_earliest_row import KeepEarliestRowOperator

@@ -21,7 +21,7 @@ from funke.engine.sql.plan import (
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
-    from funke.engine.sql.meaning.column_texts import ColumnTexts
+    from funke.engine.sql.meaning.column_strings import ColumnStrings
 
 __all__ = ["ExecLimit"]
 
@@ -48,10 +48,10 @@ class ExecLimit(Limit, PassThrough):
     def title(self, style: ExplainStyle) -> str:
         return f"Limit({', '.join(limit_parts(self.offset, self.limit))})"
 
-    def row_conditions(self, texts: ColumnTexts) -> Iterator[str]:
+    def row_conditions(self, strings: ColumnStrings) -> Iterator[str]:
         yield f"LIMIT {self.offset}, {self.limit}"
 
-    def state_meaning(self, texts: ColumnTexts) -> StateMeaning:
+    def state_meaning(self, strings: ColumnStrings) -> StateMeaning:
         # How many rows have come, of which some have passed.
         return StateMeaning("Limit", (("OFFSET", str(self.offset)), ("LIMIT", str(self.limit))))
 

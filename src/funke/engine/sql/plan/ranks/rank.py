@@ -33,7 +33,7 @@ from funke.engine.types.row import RowKind
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
-    from funke.engine.sql.meaning import ColumnTexts
+    from funke.engine.sql.meaning import ColumnStrings
 
 __all__ = ["Rank"]
 
@@ -81,7 +81,7 @@ class Rank(PlanNode):
         return _TOP_ROWS if is_top else _RANKED_ROWS
 
     @property
-    def tells_numbers(self) -> bool:
+    def sends_numbers(self) -> bool:
         """Whether every number whose row changed is emitted: with an offset nothing less is correct."""
         return self.has_number or self.first > 1
 
@@ -142,39 +142,39 @@ class Rank(PlanNode):
             f"rankEnd={self.last}], partitionBy=[{keys}], orderBy=[{order}], select=[{fields}])"
         )
 
-    def column_text(self, texts: ColumnTexts, index: int) -> str:
+    def column_text(self, strings: ColumnStrings, index: int) -> str:
         is_number = index >= len(self.input.columns)
-        return self._number_text(texts) if is_number else texts.column(self.input, index)
+        return self._number_text(strings) if is_number else strings.column(self.input, index)
 
-    def row_conditions(self, texts: ColumnTexts) -> Iterator[str]:
-        yield f"{self._number_text(texts)} BETWEEN {self.first} AND {self.last}"
+    def row_conditions(self, strings: ColumnStrings) -> Iterator[str]:
+        yield f"{self._number_text(strings)} BETWEEN {self.first} AND {self.last}"
 
-    def _number_text(self, texts: ColumnTexts) -> str:
-        return texts.row_number(self.input, self.keys, self.order)
+    def _number_text(self, strings: ColumnStrings) -> str:
+        return strings.row_number(self.input, self.keys, self.order)
 
-    def state_meaning(self, texts: ColumnTexts) -> StateMeaning:
+    def state_meaning(self, strings: ColumnStrings) -> StateMeaning:
         from funke.engine.sql.meaning import COLUMNS, columns_of, input_facts, key_fact, rows_fact
         from funke.engine.sql.operators.ranks.keep_one_row import stored_row_parts
 
         source = self.input
         first_rows = (
-            key_fact(texts, source, self.keys, "PARTITION BY"),
-            ("ORDER BY", texts.order(source, self.order) or "()"),
+            key_fact(strings, source, self.keys, "PARTITION BY"),
+            ("ORDER BY", strings.order(source, self.order) or "()"),
             ("numbers", f"{self.first} to {self.last}"),
         )
         if self._state_kind == _ONE_ROW:
-            facts = (*first_rows, *input_facts(texts, source))
-            return StateMeaning("Rank of one row", facts, ((COLUMNS, stored_row_parts(texts, self)),))
+            facts = (*first_rows, *input_facts(strings, source))
+            return StateMeaning("Rank of one row", facts, ((COLUMNS, stored_row_parts(strings, self)),))
         if self._state_kind == _TOP_ROWS:
-            return StateMeaning("SortLimit", (*first_rows, rows_fact(texts, source)))
+            return StateMeaning("SortLimit", (*first_rows, rows_fact(strings, source)))
         facts = (
             *first_rows,
             ("the strategy", self.strategy.value),
-            ("rows told by", "number" if self.tells_numbers else "themselves"),
-            ("rows replaced by", texts.typed_columns(source, self.row_key) or "none"),
-            *input_facts(texts, source),
+            ("rows told by", "number" if self.sends_numbers else "themselves"),
+            ("rows replaced by", strings.typed_columns(source, self.row_key) or "none"),
+            *input_facts(strings, source),
         )
-        return StateMeaning("Rank", facts, ((COLUMNS, columns_of(texts, source)),))
+        return StateMeaning("Rank", facts, ((COLUMNS, columns_of(strings, source)),))
 
     def create(self, task: TaskInfo) -> Operator:
         from funke.engine.sql.operators.ranks.keep_one_row import KeepOneRowOperator, KeptRow

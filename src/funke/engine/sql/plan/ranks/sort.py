@@ -24,7 +24,7 @@ from funke.engine.sql.plan import (
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
-    from funke.engine.sql.meaning import ColumnTexts
+    from funke.engine.sql.meaning import ColumnStrings
 
 __all__ = ["BatchSort", "TemporalSort"]
 
@@ -59,11 +59,11 @@ class BatchSort(Sort, _OrderedRows):
         order = f"orderBy=[{order_text(self.columns, self.keys)}]"
         return f"{'SortLimit' if limit else 'Sort'}({', '.join((order, *limit))})"
 
-    def state_meaning(self, texts: ColumnTexts) -> StateMeaning:
+    def state_meaning(self, strings: ColumnStrings) -> StateMeaning:
         from funke.engine.sql.meaning import rows_fact
 
         # All rows that have come; they are sorted at the end.
-        return StateMeaning("Sort", (rows_fact(texts, self.input),))
+        return StateMeaning("Sort", (rows_fact(strings, self.input),))
 
     def create(self, task: TaskInfo) -> Operator:
         from funke.engine.sql.operators.ranks.sort_limit import SortOperator
@@ -86,12 +86,12 @@ class TemporalSort(_OrderedRows):
     def title(self, style: ExplainStyle) -> str:
         return f"TemporalSort(orderBy=[{order_text(self.columns, self.keys)}])"
 
-    def state_meaning(self, texts: ColumnTexts) -> StateMeaning:
+    def state_meaning(self, strings: ColumnStrings) -> StateMeaning:
         from funke.engine.sql.meaning import rows_fact
 
         # Rows that wait, with all their columns.
-        order = ("ORDER BY", texts.order(self.input, self.keys))
-        return StateMeaning("TemporalSort", (order, rows_fact(texts, self.input)))
+        order = ("ORDER BY", strings.order(self.input, self.keys))
+        return StateMeaning("TemporalSort", (order, rows_fact(strings, self.input)))
 
     def create(self, task: TaskInfo) -> Operator:
         from funke.engine.sql.operators.ranks.stream_orders import TemporalSortOperator

@@ -30,7 +30,7 @@ from funke.engine.sql.plan.windows import session_keys, window_step, windows_tex
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
-    from funke.engine.sql.meaning import ColumnTexts
+    from funke.engine.sql.meaning import ColumnStrings
 
 __all__ = ["WindowDeduplicate", "WindowRank"]
 
@@ -103,27 +103,27 @@ class WindowRank(RankedWindows, PlanNode):
             f"rankEnd={self.last}], partitionBy=[{keys}], orderBy=[{order}], select=[{', '.join(shown)}])"
         )
 
-    def column_text(self, texts: ColumnTexts, index: int) -> str:
-        return texts.column(self.input, index) if index < len(self.input.columns) else self._number_text(texts)
+    def column_text(self, strings: ColumnStrings, index: int) -> str:
+        return strings.column(self.input, index) if index < len(self.input.columns) else self._number_text(strings)
 
-    def row_conditions(self, texts: ColumnTexts) -> Iterator[str]:
-        yield f"{self._number_text(texts)} BETWEEN {self.first} AND {self.last}"
+    def row_conditions(self, strings: ColumnStrings) -> Iterator[str]:
+        yield f"{self._number_text(strings)} BETWEEN {self.first} AND {self.last}"
 
-    def _number_text(self, texts: ColumnTexts) -> str:
-        return texts.row_number(self.input, (*self.keys, *self.window_columns), self.order)
+    def _number_text(self, strings: ColumnStrings) -> str:
+        return strings.row_number(self.input, (*self.keys, *self.window_columns), self.order)
 
-    def state_meaning(self, texts: ColumnTexts) -> StateMeaning | None:
+    def state_meaning(self, strings: ColumnStrings) -> StateMeaning | None:
         from funke.engine.sql.meaning import COLUMNS, columns_of, key_fact, window_fact
 
         source = self.input
         facts = (
-            key_fact(texts, source, self.keys, "PARTITION BY"),
-            window_fact(texts, source, None, self.time, self.window_columns),
-            ("ORDER BY", texts.order(source, self.order)),
+            key_fact(strings, source, self.keys, "PARTITION BY"),
+            window_fact(strings, source, None, self.time, self.window_columns),
+            ("ORDER BY", strings.order(source, self.order)),
             ("numbers", f"{self.first} to {self.last}"),
             ("of equal rows the", "last one first" if self.keeps_last else "first one first"),
         )
-        return StateMeaning("WindowRank", facts, ((COLUMNS, columns_of(texts, source)),))
+        return StateMeaning("WindowRank", facts, ((COLUMNS, columns_of(strings, source)),))
 
     def create(self, task: TaskInfo) -> Operator:
         from funke.engine.sql.operators.windows.window_rank import WindowRankOperator

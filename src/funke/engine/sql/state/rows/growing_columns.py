@@ -14,12 +14,12 @@ import pyarrow as pa
 
 from funke.engine.kernels.copy_rows import (
     FORM,
+    STRINGS,
     TARGET_FORM,
-    TARGET_TEXTS,
+    TARGET_STRINGS,
     TARGET_VALIDITY,
     TARGET_VALUES,
     TEXT_BYTES,
-    TEXTS,
     VALIDITY,
     VALUES,
     copy_rows,
@@ -263,7 +263,7 @@ class _TextColumn:
     def note(self, words: Array) -> None:
         self._validity.note(words)
         words[VALUES] = words[TARGET_VALUES] = self.offsets.address
-        words[TEXTS] = words[TARGET_TEXTS] = self.bytes.address
+        words[STRINGS] = words[TARGET_STRINGS] = self.bytes.address
         words[FORM] = words[TARGET_FORM] = int(self._is_large)
 
     def _enlarge(self) -> None:

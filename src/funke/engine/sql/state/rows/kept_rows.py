@@ -40,7 +40,7 @@ class KeptRows(RowsByKey[KeptSteps]):
     def __init__(self, schema: pa.Schema, order: Sequence[SortKey], wins_ties: bool, keeps_first: bool) -> None:
         self._rows = OrderedRows(schema, order)
         self._width = 1 + self._rows.word_count
-        self._rules = (self._rows.word_count, self._rows.has_texts, bool(order), wins_ties, keeps_first)
+        self._rules = (self._rows.word_count, self._rows.has_strings, bool(order), wins_ties, keeps_first)
         self.clear()
 
     def clear(self) -> None:

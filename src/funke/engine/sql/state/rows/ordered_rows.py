@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["OrderedRows"]
 
-_TEXTS = pa.schema([pa.field("order", pa.large_binary())])
+_STRINGS = pa.schema([pa.field("order", pa.large_binary())])
 _NO_OFFSETS: Array = np.empty(0, np.int64)
 _NO_BYTES: Array = np.empty(0, np.uint8)
 # Copying a row costs less than finding out which ones to copy.
@@ -30,13 +30,13 @@ class OrderedRows:
     def __init__(self, schema: pa.Schema, order: Sequence[SortKey]) -> None:
         self.schema = schema
         self._words = OrderWords(schema, order)
-        self.word_count, self.has_texts = self._words.count, self._words.has_texts
+        self.word_count, self.has_strings = self._words.count, self._words.has_strings
         self.clear()
 
     def clear(self) -> None:
         """Forgets all rows."""
         self._rows = GrowingColumns(self.schema)
-        self._texts = GrowingColumns(_TEXTS)
+        self._strings = GrowingColumns(_STRINGS)
 
     @property
     def count(self) -> int:
@@ -45,15 +45,15 @@ class OrderedRows:
 
     def words_of(self, data: pa.RecordBatch) -> tuple[Array, Array, Array]:
         """The words of rows that are about to be added, and the offsets and bytes of all texts that decide further."""
-        words, texts = self._words.of(data)
-        if texts is None:
+        words, strings = self._words.of(data)
+        if strings is None:
             return words, _NO_OFFSETS, _NO_BYTES
-        self._texts.add(pa.RecordBatch.from_arrays([texts], schema=_TEXTS))
-        return words, *self._texts.text_buffers(0)
+        self._strings.add(pa.RecordBatch.from_arrays([strings], schema=_STRINGS))
+        return words, *self._strings.text_buffers(0)
 
     def adds_all(self, data: pa.RecordBatch) -> bool:
         """Whether all rows of a batch are added: their texts are there before, or choosing would cost more."""
-        return self.has_texts or data.num_rows < _SMALL_BATCH
+        return self.has_strings or data.num_rows < _SMALL_BATCH
 
     def add(self, data: pa.RecordBatch, entered: Array, is_first: bool = True) -> None:
         """Adds the rows of a batch that have entered, or all, with the first of them."""
@@ -73,8 +73,8 @@ class OrderedRows:
         """Forgets all rows but some, which get their numbers anew, from 0 on."""
         data = self.take(rows)
         self._rows.clear()
-        self._texts.clear()
-        if self.has_texts:
+        self._strings.clear()
+        if self.has_strings:
             self.words_of(data)
         self._rows.add(data)
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["PackedRows"]
 
 _SIZE = np.dtype("<u4")
-_TEXTS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
+_STRINGS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
 
 
 class PackedRows:
@@ -51,21 +51,21 @@ class PackedRows:
         head: Array = np.zeros((count, self._head), np.uint8)
         loose = [_bytes_of(data.column(index)) for index in self._loose]
         sizes: Array = np.full(count, self._head, np.int64)
-        place = 4
+        offset = 4
         nulls = [column.is_null().to_numpy(zero_copy_only=False) for column in data.columns]
         if nulls:
             bits = np.packbits(np.stack(nulls, axis=1), axis=1, bitorder="little")
-            head[:, place : place + self._null_bytes] = bits
-        place += self._null_bytes
+            head[:, offset : offset + self._null_bytes] = bits
+        offset += self._null_bytes
         for column, width in zip(data.columns, self._widths):
             if width:
-                head[:, place : place + width] = _fixed_bytes(column, width)
-                place += width
+                head[:, offset : offset + width] = _fixed_bytes(column, width)
+                offset += width
         for column in loose:
             lengths = np.asarray(pc.binary_length(column)).astype(np.int64)
             sizes += lengths
-            head[:, place : place + 4] = lengths.astype(_SIZE).view(np.uint8).reshape(count, 4)
-            place += 4
+            head[:, offset : offset + 4] = lengths.astype(_SIZE).view(np.uint8).reshape(count, 4)
+            offset += 4
         head[:, :4] = sizes.astype(_SIZE).view(np.uint8).reshape(count, 4)
         offsets: Array = np.zeros(count + 1, np.int64)
         np.cumsum(sizes, out=offsets[1:])
@@ -81,18 +81,18 @@ class PackedRows:
         content: Array = np.frombuffer(b"".join(values), np.uint8)
         lengths = np.fromiter(map(len, values), np.int64, len(values))
         starts, counts = self._starts(content, lengths)
-        columns, place = [], 4 + self._null_bytes
+        columns, offset = [], 4 + self._null_bytes
         is_null = self._nulls(content, starts)
         ends = starts + self._head
-        loose_place = place + sum(self._widths)
+        variable_offset = offset + sum(self._widths)
         for index, (width, field) in enumerate(zip(self._widths, self._schema)):
             mask = is_null[:, index]
             if width:
-                columns.append(_fixed_column(_gathered(content, starts + place, width), field.type, mask))
-                place += width
+                columns.append(_fixed_column(_gathered(content, starts + offset, width), field.type, mask))
+                offset += width
                 continue
-            sizes = _gathered(content, starts + loose_place, 4).view(_SIZE).reshape(-1).astype(np.int64)
-            loose_place += 4
+            sizes = _gathered(content, starts + variable_offset, 4).view(_SIZE).reshape(-1).astype(np.int64)
+            variable_offset += 4
             columns.append(_loose_column(content, ends, sizes, field.type, mask))
             ends = ends + sizes
         return pa.RecordBatch.from_arrays(columns, schema=self._schema), counts
@@ -137,7 +137,7 @@ def _fixed_bytes(column: pa.Array, width: int) -> Array | int:
 
 def _bytes_of(column: pa.Array) -> pa.Array:
     """Texts, bytes, and values with parts as bytes; NULL has none."""
-    if any(test(column.type) for test in _TEXTS):
+    if any(test(column.type) for test in _STRINGS):
         content = column.cast(pa.large_binary())
         return content.fill_null(b"") if content.null_count else content
     return pa.array([pickle.dumps(each, 5) for each in column.to_pylist()], pa.large_binary())
@@ -147,7 +147,7 @@ def _gathered(content: Array, starts: Array, width: int) -> Array:
     """So many bytes from each start on."""
     if not len(starts):
         return np.empty((0, width), np.uint8)
-    # A view of all places at which so many bytes begin: nothing is copied before the rows are taken.
+    # A view of all offsets at which so many bytes begin: nothing is copied before the rows are taken.
     windows = np.lib.stride_tricks.as_strided(content, (len(content) - width + 1, width), (1, 1), writeable=False)
     return np.ascontiguousarray(windows[starts])
 
@@ -166,7 +166,7 @@ def _loose_column(content: Array, begins: Array, sizes: Array, kind: pa.DataType
     both = pa.Array.from_buffers(pa.large_binary(), 2 * count, [None, pa.py_buffer(offsets), pa.py_buffer(content)])
     wanted = pa.array(np.arange(count, dtype=np.int64) * 2 + 1, mask=is_null if is_null.any() else None)
     taken = both.take(wanted)
-    if any(test(kind) for test in _TEXTS):
+    if any(test(kind) for test in _STRINGS):
         return taken.cast(kind)
     return pa.array([None if each is None else pickle.loads(each) for each in taken.to_pylist()], kind)
 

@@ -50,7 +50,7 @@ class RankRules:
     strategy: int
     first: int
     last: int
-    tells_numbers: bool
+    sends_numbers: bool
     sends_before: bool
     # The columns by which rows replace each other (UPDATE).
     row_key: tuple[int, ...] = ()
@@ -86,11 +86,11 @@ class RankedRows(RowsByKey[RankChanges]):
                 rules.strategy,
                 rules.first,
                 rules.last,
-                rules.tells_numbers,
+                rules.sends_numbers,
                 rules.sends_before,
                 self._rows.word_count,
                 bool(self._identity),
-                self._rows.has_texts,
+                self._rows.has_strings,
                 False,
             ],
             np.int64,
@@ -193,7 +193,7 @@ class RankedRows(RowsByKey[RankChanges]):
 
     def pack(self) -> None:
         keys = self.live_keys()
-        slots = _places(self._heads[3 * keys], self.lengths(keys)) * self._width
+        slots = _indexes(self._heads[3 * keys], self.lengths(keys)) * self._width
         self._rows.keep(self._slots[slots])
         self._slots[slots] = np.arange(len(slots))
         self._entered, self._counters[GONE] = len(slots), 0
@@ -211,17 +211,17 @@ class RankedRows(RowsByKey[RankChanges]):
             self._slots = np.empty((used + used // 2) * self._width, np.int64)
         self._counters[USED_SLOTS] = used
         slots = self._slots[: used * self._width].reshape(-1, self._width)
-        places = _places(starts, lengths)
-        slots[places, 0] = np.arange(data.num_rows)
-        slots[places, 1 : 1 + self._rows.word_count] = self._rows.put(data)
+        indexes = _indexes(starts, lengths)
+        slots[indexes, 0] = np.arange(data.num_rows)
+        slots[indexes, 1 : 1 + self._rows.word_count] = self._rows.put(data)
         if self._identity:
-            slots[places, -1] = row_hashes(data, self._identity)
+            slots[indexes, -1] = row_hashes(data, self._identity)
         self._entered = data.num_rows
 
     def rows_of(self, keys: Array) -> tuple[Array, Array]:
         """The numbers of the rows of some keys, one key after the other, each in its order; how many each has."""
         lengths = self.lengths(keys)
-        return self._slots[_places(self._heads[3 * keys], lengths) * self._width], lengths
+        return self._slots[_indexes(self._heads[3 * keys], lengths) * self._width], lengths
 
     def live_keys(self) -> Array:
         """The keys that have rows."""
@@ -232,8 +232,8 @@ class RankedRows(RowsByKey[RankChanges]):
         return self._rows.take(rows)
 
 
-def _places(starts: Array, lengths: Array) -> Array:
-    """The places of runs, one after the other."""
+def _indexes(starts: Array, lengths: Array) -> Array:
+    """The indexes of runs, one after the other."""
     total = int(lengths.sum())
     before = np.cumsum(lengths) - lengths
     return np.arange(total) + np.repeat(starts - before, lengths)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["row_bytes", "row_hashes"]
 
-_TEXTS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
+_STRINGS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
 
 
 def row_bytes(columns: Sequence[pa.Array]) -> pa.Array:
@@ -47,17 +47,17 @@ def _words(columns: Sequence[pa.Array]) -> pa.Array:
     """Numbers and times as a word each, behind one that says which are NULL: a quarter of the cost of joined bytes."""
     count, width = len(columns[0]), len(columns) + 1
     words: Array = np.zeros((count, width), np.int64)
-    for place, column in enumerate(columns):
+    for index, column in enumerate(columns):
         data = column.buffers()[1]
         if data is None:
-            words[:, 0] |= 1 << place
+            words[:, 0] |= 1 << index
             continue
         values = np.frombuffer(data, f"i{column.type.bit_width // 8}")[column.offset : column.offset + count]
-        words[:, place + 1] = values
+        words[:, index + 1] = values
         if column.null_count:
             is_null = column.is_null().to_numpy(zero_copy_only=False)
-            words[is_null, 0] |= 1 << place
-            words[is_null, place + 1] = 0
+            words[is_null, 0] |= 1 << index
+            words[is_null, index + 1] = 0
     offsets: Array = np.arange(count + 1, dtype=np.int64) * (8 * width)
     return pa.Array.from_buffers(pa.large_binary(), count, [None, pa.py_buffer(offsets), pa.py_buffer(words)])
 
@@ -65,7 +65,7 @@ def _words(columns: Sequence[pa.Array]) -> pa.Array:
 def _parts(column: pa.Array, is_last: bool) -> list[pa.Array]:
     """The bytes of values; where these are of different lengths and others follow, their length comes first."""
     kind = column.type
-    if any(test(kind) for test in _TEXTS):
+    if any(test(kind) for test in _STRINGS):
         content = column.cast(pa.large_binary()) if not pa.types.is_large_binary(kind) else column
         content = content.fill_null(b"") if content.null_count else content
         return [content] if is_last else [_fixed(pc.binary_length(content).cast(pa.int64())), content]

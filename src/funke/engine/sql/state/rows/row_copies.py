@@ -18,7 +18,7 @@ from funke.engine.kernels.copy_rows import (
     NULLS,
     SOURCE,
     TARGET_FORM,
-    TARGET_TEXTS,
+    TARGET_STRINGS,
     TARGET_VALIDITY,
     TARGET_VALUES,
     TEXT_BYTES,
@@ -42,12 +42,12 @@ _WORD, _BYTE = np.dtype(np.int64), np.dtype(np.uint8)
 _SOURCES = slice(WIDTH, FORM + 1)
 _TARGETS = slice(TARGET_VALIDITY, TARGET_FORM + 1)
 
-_TEXTS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
+_STRINGS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
 
 
 def is_text(kind: pa.DataType) -> bool:
     """Whether values are texts or bytes."""
-    return any(test(kind) for test in _TEXTS)
+    return any(test(kind) for test in _STRINGS)
 
 
 def is_large_text(kind: pa.DataType) -> bool:
@@ -177,7 +177,7 @@ class TakenRows:
                 buffers.append(part(values, bits if is_bits else width * count))
             else:
                 buffers.append(part(values, (count + 1) * (8 if words[TARGET_FORM] else 4)))
-                buffers.append(part(words[TARGET_TEXTS], words[TEXT_BYTES]))
+                buffers.append(part(words[TARGET_STRINGS], words[TEXT_BYTES]))
             columns.append(from_buffers(kind, count, buffers, nulls))
         return columns
 

@@ -1,4 +1,4 @@
-"""Rows of the same primary key that a query tells apart by something else: what is done with them, and what is refused.
+"""Rows of one primary key that a query distinguishes by other columns: how they are resolved, and what is rejected.
 
 The rules, the options and the words are Flink's.
 """
@@ -124,7 +124,7 @@ def _is_materialized(
         # What is inserted later replaces what was there.
         return False
     if differs and target.on_conflict is None:
-        primary, upsert = _key_texts(source, target, keys)
+        primary, upsert = _key_strings(source, target, keys)
         _log.warning(
             "the rows for %s are kept by its primary key %s, which is not the upsert key of the query (%s): "
             "add ON CONFLICT DO DEDUPLICATE to confirm that",
@@ -156,20 +156,20 @@ def _is_same(relation: Relation) -> bool:
     """Whether a calculation changes nothing but names."""
     if not isinstance(relation, Calculation) or relation.condition is not None:
         return False
-    places = [each.index if isinstance(each, BoundColumn) else -1 for each in relation.expressions]
-    return places == [*range(len(relation.input.columns))]
+    indexes = [each.index if isinstance(each, BoundColumn) else -1 for each in relation.expressions]
+    return indexes == [*range(len(relation.input.columns))]
 
 
-def _key_texts(source: Relation, target: Target, keys: UpsertKeys) -> tuple[str, str]:
-    def named(places: Sequence[int]) -> str:
-        return f"[{', '.join(source.columns[place].name for place in places)}]"
+def _key_strings(source: Relation, target: Target, keys: UpsertKeys) -> tuple[str, str]:
+    def named(indexes: Sequence[int]) -> str:
+        return f"[{', '.join(source.columns[index].name for index in indexes)}]"
 
     found = ", ".join(map(named, sorted(sorted(each) for each in keys))) or _no_keys(source)
     return named(target.primary_key), found
 
 
 def _not_said(source: Relation, target: Target, keys: UpsertKeys) -> ValidationException:
-    primary, upsert = _key_texts(source, target, keys)
+    primary, upsert = _key_strings(source, target, keys)
     return ValidationException(
         f"The query has an upsert key that differs from the primary key of the sink table '{target.name}'. "
         f"Primary key: {primary}, upsert key: {upsert}. This can lead to non-deterministic results "

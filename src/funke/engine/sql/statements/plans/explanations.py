@@ -176,7 +176,7 @@ def _title(relation: Relation, style: _Style) -> str:
 
 
 def _trees(plans: Sequence[_Plan], style: _Style) -> str:
-    """As in Flink's plans: what several sinks use stands before them, what one uses twice at its first place."""
+    """As in Flink's plans: what several sinks use stands before them, what one uses twice at its first use."""
     first = style.reused if len(plans) > 1 else ()
     trees = [_tree(_Plan(each), style, [other for other in first if other is not each]) for each in first]
     trees += [_tree(each, style, list(first)) for each in plans]
@@ -265,8 +265,8 @@ def _kinds_text(kinds: Kinds) -> str:
 def _below(trees: Sequence[list[str]]) -> list[str]:
     """Trees under a node, with Flink's lines between them."""
     lines: list[str] = []
-    for place, tree in enumerate(trees):
-        is_last = place == len(trees) - 1
+    for index, tree in enumerate(trees):
+        is_last = index == len(trees) - 1
         first, others = ("+- ", "   ") if is_last else (":- ", ":  ")
         lines += [f"{first}{tree[0]}", *(f"{others}{each}" for each in tree[1:])]
     return lines
@@ -277,8 +277,8 @@ def _plain_titles(relation: Relation, style: _Style) -> list[str]:
     return [f"Logical{type(relation).__name__}(select=[{fields}])"]
 
 
-def _exchange(source: Relation, places: Sequence[int]) -> str:
-    keys = ", ".join(source.columns[place].name for place in places)
+def _exchange(source: Relation, indexes: Sequence[int]) -> str:
+    keys = ", ".join(source.columns[index].name for index in indexes)
     return f"Exchange(distribution=[{f'hash[{keys}]' if keys else 'single'}])"
 
 

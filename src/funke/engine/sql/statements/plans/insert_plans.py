@@ -16,7 +16,7 @@ from funke.engine.sql.binding import (
     Relation,
 )
 from funke.engine.sql.binding.expression_binder import ExpressionBinder, whole_units
-from funke.engine.sql.binding.scope import Scope, ScopeColumn, refused
+from funke.engine.sql.binding.scope import Scope, ScopeColumn, rejected
 from funke.engine.sql.catalog.objects import CatalogTable, CatalogView, Identifier
 from funke.engine.sql.connectors.table_factories import create_table_sink
 from funke.engine.sql.connectors.table_sink import TableSink
@@ -75,9 +75,9 @@ def plan_rows(
     wanted = columns.persisted
     filled = _filled(session, relation, wanted, names, partition or {})
     rows = cast_rows(session, filled, wanted, shown.summary)
-    key = tuple(place for place, each in enumerate(wanted) if each.name in columns.primary_key)
-    checked = (place for place, each in enumerate(filled.columns) if each.type._nullable)
-    not_null = tuple(place for place in checked if not wanted[place].type._nullable)
+    key = tuple(index for index, each in enumerate(wanted) if each.name in columns.primary_key)
+    checked = (index for index, each in enumerate(filled.columns) if each.type._nullable)
+    not_null = tuple(index for index in checked if not wanted[index].type._nullable)
     return InsertPlan(identifier, rows, sink, key, not_null)
 
 
@@ -95,15 +95,15 @@ def _target_names(
     """The columns that the rows are for: those that are listed, or all but those of the partition."""
     persisted = [each.name for each in resolved(table.schema, session.binder()).persisted]
     fixed = dict(statement.partition)
-    for place, name in enumerate((*statement.columns, *fixed)):
+    for index, name in enumerate((*statement.columns, *fixed)):
         if name not in persisted:
-            raise refused(f"Unknown target column '{name}'", statement.place_of(place))
-        if name in statement.columns[:place]:
-            raise refused(f"Target column '{name}' is assigned more than once", statement.place_of(place))
+            raise rejected(f"Unknown target column '{name}'", statement.position_of(index))
+        if name in statement.columns[:index]:
+            raise rejected(f"Target column '{name}' is assigned more than once", statement.position_of(index))
     if not statement.columns:
         return tuple(name for name in persisted if name not in fixed) if fixed else None
     if len(statement.columns) != count:
-        raise refused(
+        raise rejected(
             "Number of columns must match number of query columns", statement.query.position or statement.position
         )
     return statement.columns
@@ -138,27 +138,27 @@ def _filled(
 
 
 def cast_rows(session: TableSession, relation: Relation, wanted: Sequence[ResolvedColumn], name: str) -> Relation:
-    """Rows in the columns of a table; refuses types that are not taken for them."""
+    """Rows in the columns of a table; rejects types that are not taken for them."""
     given = relation.columns
     if len(given) != len(wanted):
         raise _mismatch(name, "Different number of columns.", given, wanted)
-    for place, (one, other) in enumerate(zip(given, wanted), 1):
+    for index, (one, other) in enumerate(zip(given, wanted), 1):
         # NOT NULL is looked after when rows are written.
         if not can_cast_implicitly(one.type, with_nullable(other.type, True)) and not _is_interval_number(one, other):
-            cause = f"Incompatible types for sink column '{other.name}' at position {place}."
+            cause = f"Incompatible types for sink column '{other.name}' at position {index}."
             raise _mismatch(name, cause, given, wanted)
     columns = tuple(Column(each.name, each.type) for each in wanted)
     if all(_is_same(one.type, other.type) for one, other in zip(given, columns)):
         if [each.name for each in given] == [each.name for each in columns]:
             return replace(relation, columns=columns)
-        same = (BoundColumn(each.type, place, each.name) for place, each in enumerate(given))
+        same = (BoundColumn(each.type, index, each.name) for index, each in enumerate(given))
         return Calculation(columns, relation, tuple(same))
     binder = ExpressionBinder(_scope(relation), session.binder().session)
     casts = []
-    for place, column in enumerate(columns):
-        own = binder.bind(Name((f"c{place}",)))
+    for index, column in enumerate(columns):
+        own = binder.bind(Name((f"c{index}",)))
         is_same = _is_same(own.type, column.type)
-        value = _interval_units(relation, place) if _is_interval_number(given[place], column) else Name((f"c{place}",))
+        value = _interval_units(relation, index) if _is_interval_number(given[index], column) else Name((f"c{index}",))
         casts.append(own if is_same else binder.bind(Cast(value, with_nullable(column.type, True))))
     return Calculation(columns, relation, tuple(casts))
 
@@ -167,16 +167,16 @@ def _is_interval_number(given: Column, wanted: Column | ResolvedColumn) -> bool:
     return isinstance(given.type, INTERVAL) and isinstance(wanted.type, (IntType, BigIntType, DecimalType))
 
 
-def _interval_units(relation: Relation, place: int) -> Expression:
+def _interval_units(relation: Relation, index: int) -> Expression:
     """How many units an interval has: those of a constant are rounded, others cut, as in Flink."""
-    value = relation.expressions[place] if isinstance(relation, Calculation) else None
+    value = relation.expressions[index] if isinstance(relation, Calculation) else None
     if isinstance(value, BoundConstant):
         units = whole_units(value)
         return Literal(units.value, units.type)
     # The type of (end - start) DAY does not keep the unit.
     is_between = isinstance(value, BoundFunction) and value.call.function.name == "interval between"
     unit = (TypeArgument(value.call.arguments[2].value),) if isinstance(value, BoundFunction) and is_between else ()
-    return Call("interval units", (Name((f"c{place}",)), *unit))
+    return Call("interval units", (Name((f"c{index}",)), *unit))
 
 
 def _is_same(one: DataType, other: DataType) -> bool:
@@ -184,7 +184,7 @@ def _is_same(one: DataType, other: DataType) -> bool:
 
 
 def _scope(relation: Relation) -> Scope:
-    return Scope(tuple(ScopeColumn(f"c{place}", each.type) for place, each in enumerate(relation.columns)))
+    return Scope(tuple(ScopeColumn(f"c{index}", each.type) for index, each in enumerate(relation.columns)))
 
 
 def _mismatch(name: str, cause: str, given: Sequence[Column], wanted: Sequence[ResolvedColumn]) -> ValidationException:

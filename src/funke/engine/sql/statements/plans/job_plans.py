@@ -21,7 +21,7 @@ from funke.engine.sql.plan.pruning import without_unused
 from funke.engine.sql.rules.execution_modes import in_execution_mode, lowered
 from funke.engine.sql.rules.shared_relations import Reuse, reuse_of
 from funke.engine.sql.rules.shared_sources import with_shared_scans, with_shared_watermarks
-from funke.engine.sql.rules.stream_refusals import refuse_in_batches, refuse_in_streams
+from funke.engine.sql.rules.stream_rejections import reject_in_batches, reject_in_streams
 from funke.engine.sql.spark_plans.plan_choice import PlanChoice
 from funke.engine.sql.statements.change_settings import change_settings
 from funke.engine.sql.statements.plans.conflicts import Target, choice_of, conflict_of
@@ -50,9 +50,9 @@ def planned_rows(
 def _planned(
     session: TableSession, relation: Relation, accepted: Kinds, consumer: str, step: WatermarkStep | None
 ) -> Relation:
-    refuse_unreadable(relation)
+    reject_unreadable(relation)
     relation = lowered(relation, session.settings, session.is_streaming)
-    (refuse_in_streams if session.is_streaming else refuse_in_batches)(relation)
+    (reject_in_streams if session.is_streaming else reject_in_batches)(relation)
     relation = in_execution_mode(relation, session.settings, session.is_streaming)
     require_kinds(relation, accepted, consumer)
     pruned: Any = without_unused(relation)  # type: ignore[arg-type]

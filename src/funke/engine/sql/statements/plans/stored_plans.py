@@ -67,8 +67,8 @@ class StoredPlan:
                 for path in (insert.path, *_paths_in(insert.query)):
                     _add_object(session, path, objects)
         catalogs = session.catalogs
-        texts = tuple(each.written for each in inserts)
-        return StoredPlan(catalogs.current_catalog, catalogs.current_database, texts, tuple(objects.items()))
+        strings = tuple(each.written for each in inserts)
+        return StoredPlan(catalogs.current_catalog, catalogs.current_database, strings, tuple(objects.items()))
 
     @staticmethod
     def from_json(text: str) -> StoredPlan:
@@ -116,12 +116,12 @@ class StoredPlan:
 
     def inserts(self, session: TableSession) -> tuple[InsertPlan, ...]:
         """The inserts as a session runs them; its own tables come before those of the plan."""
-        with self._in_place(session), self._with_objects(session):
+        with self._in_namespace(session), self._with_objects(session):
             found = [statement for text in self.statements for statement in parse(text)]
             return tuple(plan_insert(session, each) for each in found if isinstance(each, syntax.Insert))
 
     @contextlib.contextmanager
-    def _in_place(self, session: TableSession) -> Iterator[None]:
+    def _in_namespace(self, session: TableSession) -> Iterator[None]:
         catalogs = session.catalogs
         before = catalogs.current_catalog, catalogs.current_database
         catalogs.use_catalog(self.catalog)
@@ -160,7 +160,7 @@ def insert_in(text: str) -> syntax.Insert:
 
 
 def written_insert(session: TableSession, plan: InsertPlan) -> str:
-    """The statement that does what a plan of the Table API does; one that would do something else is refused."""
+    """The statement that does what a plan of the Table API does; one that would do something else is rejected."""
     if plan.query is None or plan.identifier is None:
         raise UnsupportedFeatureError(
             "a stored plan of rows of the program, or into a table without a name",

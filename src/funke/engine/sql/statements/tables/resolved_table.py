@@ -91,8 +91,8 @@ class ResolvedTable:
 
 
 def resolved(schema: SchemaDefinition, binder: QueryBinder) -> ResolvedTable:
-    """The columns of a schema; refuses what cannot be."""
-    _refuse_twice([each.name for each in schema.columns])
+    """The columns of a schema; rejects what cannot be."""
+    _reject_twice([each.name for each in schema.columns])
     given = tuple(_given(each, schema) for each in schema.columns if each.expression is None)
     table = ResolvedTable(given)
     expressions = ExpressionBinder(table.scope(), binder.session, binder.find_function)
@@ -186,7 +186,7 @@ def _check_key(key: Sequence[str], columns: Sequence[ResolvedColumn]) -> None:
             )
 
 
-def _refuse_twice(names: list[str]) -> None:
+def _reject_twice(names: list[str]) -> None:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ValidationException(

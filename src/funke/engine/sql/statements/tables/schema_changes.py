@@ -54,28 +54,28 @@ def merged_columns(
 
 def _added(columns: list[ColumnDefinition], column: ColumnDefinition) -> list[ColumnDefinition]:
     if any(each.name == column.name for each in columns):
-        raise _refused(f"Column `{column.name}` already exists in the table.")
+        raise _rejected(f"Column `{column.name}` already exists in the table.")
     return _placed(columns, column, len(columns))
 
 
 def _modified(columns: list[ColumnDefinition], column: ColumnDefinition) -> list[ColumnDefinition]:
-    place = _place(columns, column.name)
-    if place is None:
-        raise _refused(f"Column `{column.name}` does not exist in the table.")
+    index = _index(columns, column.name)
+    if index is None:
+        raise _rejected(f"Column `{column.name}` does not exist in the table.")
     others = [each for each in columns if each.name != column.name]
-    return _placed(others, column, place)
+    return _placed(others, column, index)
 
 
-def _placed(columns: list[ColumnDefinition], column: ColumnDefinition, place: int) -> list[ColumnDefinition]:
+def _placed(columns: list[ColumnDefinition], column: ColumnDefinition, index: int) -> list[ColumnDefinition]:
     if column.is_first:
-        place = 0
+        index = 0
     elif column.after is not None:
-        before = _place(columns, column.after)
+        before = _index(columns, column.after)
         if before is None:
-            raise _refused(f"Referenced column `{column.after}` by 'AFTER' does not exist in the table.")
-        place = before + 1
+            raise _rejected(f"Referenced column `{column.after}` by 'AFTER' does not exist in the table.")
+        index = before + 1
     plain = replace(column, is_first=False, after=None)
-    return [*columns[:place], plain, *columns[place:]]
+    return [*columns[:index], plain, *columns[index:]]
 
 
 def _dropped(table: CatalogTable, change: AlterTable) -> SchemaDefinition:
@@ -87,7 +87,7 @@ def _dropped(table: CatalogTable, change: AlterTable) -> SchemaDefinition:
         _require_given(bool(schema.primary_key), "primary key")
         name = schema.primary_key_name or "_".join(("PK", *schema.primary_key))
         if change.what == "constraint" and change.keys[0] != name:
-            raise _refused(
+            raise _rejected(
                 f"The base table does not define a primary key constraint named '{change.keys[0]}'. Available "
                 f"constraint name: ['{name}']."
             )
@@ -95,37 +95,37 @@ def _dropped(table: CatalogTable, change: AlterTable) -> SchemaDefinition:
     if change.what != "columns":
         raise UnsupportedFeatureError(f"ALTER TABLE … DROP {change.what.upper()}")
     for name in change.keys:
-        _refuse_used(table, name, set(change.keys), "drop")
+        _reject_used(table, name, set(change.keys), "drop")
     return replace(schema, columns=tuple(each for each in schema.columns if each.name not in change.keys))
 
 
 def _renamed(table: CatalogTable, name: str, new_name: str) -> SchemaDefinition:
     schema = table.schema
-    _refuse_used(table, name, {name}, "rename")
+    _reject_used(table, name, {name}, "rename")
     if any(each.name == new_name for each in schema.columns):
-        raise _refused(f"The column `{new_name}` already existed in table schema.")
+        raise _rejected(f"The column `{new_name}` already existed in table schema.")
     columns = tuple(replace(each, name=new_name) if each.name == name else each for each in schema.columns)
     key = tuple(new_name if each == name else each for each in schema.primary_key)
     return replace(schema, columns=columns, primary_key=key)
 
 
-def _refuse_used(table: CatalogTable, name: str, going: set[str], action: str) -> None:
+def _reject_used(table: CatalogTable, name: str, going: set[str], action: str) -> None:
     """Refuses to take away what something else is made of."""
     schema = table.schema
     if not any(each.name == name for each in schema.columns):
-        raise _refused(f"The column `{name}` does not exist in the base table.")
+        raise _rejected(f"The column `{name}` does not exist in the base table.")
     users = [each.name for each in schema.columns if each.name not in going and name in _names_in(each.expression)]
     if users:
         listed = ", ".join(f"`{each}`" for each in sorted(users))
-        raise _refused(f"The column `{name}` is referenced by computed column {listed}.")
+        raise _rejected(f"The column `{name}` is referenced by computed column {listed}.")
     if schema.watermark is not None and (
         name in schema.watermark.column or name in _names_in(schema.watermark.expression)
     ):
-        raise _refused(f"The column `{name}` is referenced by watermark expression.")
+        raise _rejected(f"The column `{name}` is referenced by watermark expression.")
     if action == "drop" and name in schema.primary_key:
-        raise _refused(f"The column `{name}` is used as the primary key.")
+        raise _rejected(f"The column `{name}` is used as the primary key.")
     if name in table.partition_keys:
-        raise _refused(f"The column `{name}` is used as the partition keys.")
+        raise _rejected(f"The column `{name}` is used as the partition keys.")
 
 
 def _names_in(expression: Expression | None) -> set[str]:
@@ -145,23 +145,23 @@ def _names_in(expression: Expression | None) -> set[str]:
     return found
 
 
-def _place(columns: list[ColumnDefinition], name: str) -> int | None:
-    return next((place for place, each in enumerate(columns) if each.name == name), None)
+def _index(columns: list[ColumnDefinition], name: str) -> int | None:
+    return next((index for index, each in enumerate(columns) if each.name == name), None)
 
 
 def _require(is_missing: bool, is_new: bool, what: str) -> None:
     if is_new and not is_missing:
-        raise _refused(
+        raise _rejected(
             f"The base table has already defined the {what}. You might want to drop it before adding a new one."
         )
     if not is_new and is_missing:
-        raise _refused(f"The base table does not define any {what}. You might want to add a new one.")
+        raise _rejected(f"The base table does not define any {what}. You might want to add a new one.")
 
 
 def _require_given(is_given: bool, what: str) -> None:
     if not is_given:
-        raise _refused(f"The base table does not define any {what}.")
+        raise _rejected(f"The base table does not define any {what}.")
 
 
-def _refused(message: str) -> ValidationException:
+def _rejected(message: str) -> ValidationException:
     return ValidationException(f"Failed to execute ALTER TABLE statement.\n{message}")

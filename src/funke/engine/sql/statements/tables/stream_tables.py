@@ -95,7 +95,7 @@ def _fields_of(builder: GraphBuilder, stream: StreamRef) -> tuple[StreamRef, lis
         return stream, list(value_type.get_field_names()), [data_type_of(e) for e in value_type.get_field_types()]
     if isinstance(value_type, TupleTypeInfo):
         types = value_type.get_field_types()
-        return stream, [f"f{place}" for place in range(len(types))], [data_type_of(each, True) for each in types]
+        return stream, [f"f{index}" for index in range(len(types))], [data_type_of(each, True) for each in types]
     if value_type is None:
         raise UnsupportedFeatureError(
             "a table of a stream without a type", "declare it, such as output_type=Types.ROW_NAMED([…], […])"
@@ -133,7 +133,7 @@ def _with_schema(
                 )
             fields.append(None)
         else:
-            fields.append(_field_place(column.name, names, len(scanned)))
+            fields.append(_field_index(column.name, names, len(scanned)))
         scanned.append(Column(column.name, column.type))
     scan = Scan(tuple(scanned), StreamTable(source, tuple(fields)), kinds=kinds, primary_key=columns.primary_key)
     written = written_schema(definition, columns)
@@ -145,7 +145,7 @@ def _with_schema(
 
 def _first_columns(relation: Relation, count: int) -> Relation:
     columns = relation.columns[:count]
-    return Calculation(columns, relation, tuple(BoundColumn(c.type, place, c.name) for place, c in enumerate(columns)))
+    return Calculation(columns, relation, tuple(BoundColumn(c.type, index, c.name) for index, c in enumerate(columns)))
 
 
 def _with_event_time(session: TableSession, relation: Relation, watermark: ResolvedWatermark) -> Relation:
@@ -163,7 +163,7 @@ def _with_event_time(session: TableSession, relation: Relation, watermark: Resol
     return with_event_time(relation, watermark.column, expression, OptionValues({}), make, idle_timeout_ms(session))
 
 
-def _field_place(name: str, names: list[str], place: int) -> int:
+def _field_index(name: str, names: list[str], index: int) -> int:
     if name in names:
         return names.index(name)
     raise ValidationException(
@@ -181,7 +181,7 @@ def _with_stream_columns(
     is_derived = all(each.expression is not None or each.is_metadata for each in given)
     if not is_derived and all(each.expression is None for each in given) and definition.watermark is None:
         return definition, len(given)
-    missing = [place for place, name in enumerate(names) if is_derived or name not in {each.name for each in given}]
+    missing = [index for index, name in enumerate(names) if is_derived or name not in {each.name for each in given}]
     physical = tuple(ColumnDefinition(names[each], types[each]) for each in missing)
     columns = (*physical, *given) if is_derived else (*given, *physical)
     return replace(definition, columns=columns), len(columns) if is_derived else len(given)
@@ -190,14 +190,14 @@ def _with_stream_columns(
 def _with_fields(
     session: TableSession, source: StreamRef, names: list[str], types: list[Any], fields: Sequence[syntax.Expression]
 ) -> Relation:
-    """Fields by their names, in any order and renamed; by their places if none of them is known."""
+    """Fields by their names, in any order and renamed; by their indexes if none of them is known."""
     plain = [each for each in fields if not _is_time(each)]
     by_name = any(_field_name(each) in names for each in plain) or (
         isinstance(value_type_of(source.type_info), RowTypeInfo)
         and any(isinstance(each, syntax.Alias) for each in plain)
     )
     columns: list[Column] = []
-    places: list[int | None] = []
+    indexes: list[int | None] = []
     proctimes: list[tuple[int, str]] = []
     number = 0
     for position, field in enumerate(fields):
@@ -208,18 +208,18 @@ def _with_fields(
                 continue
             # As in Flink 1.x: a column of that name is replaced by the stream's event time.
             columns.append(Column(name, DataTypes.TIMESTAMP(3), TimeAttribute.ROWTIME))
-            places.append(None)
+            indexes.append(None)
             continue
-        place = _place_by_name(field, names) if by_name else number
-        if place >= len(names):
+        index = _index_by_name(field, names) if by_name else number
+        if index >= len(names):
             raise ValidationException(
                 f"Table field list exceeds the number of fields of the stream: [{', '.join(names)}]"
             )
         number += 1
         # Unlike columns of a schema they may be NULL, also where numbers of the stream may not.
-        columns.append(Column(_new_name(field), with_nullable(types[place], True)))
-        places.append(place)
-    scan = Scan(tuple(columns), StreamTable(source, tuple(places)))
+        columns.append(Column(_new_name(field), with_nullable(types[index], True)))
+        indexes.append(index)
+    scan = Scan(tuple(columns), StreamTable(source, tuple(indexes)))
     return _with_proctimes(session, scan, proctimes)
 
 
@@ -257,7 +257,7 @@ def _new_name(field: syntax.Expression) -> str:
     return name
 
 
-def _place_by_name(field: syntax.Expression, names: list[str]) -> int:
+def _index_by_name(field: syntax.Expression, names: list[str]) -> int:
     name = _field_name(field)
     if name not in names:
         raise ValidationException(f"{name} is not a field of the stream; its fields are [{', '.join(names)}]")

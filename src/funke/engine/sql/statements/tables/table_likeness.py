@@ -54,12 +54,12 @@ def _columns(
         feature = _feature(column)
         is_same_kind = _feature(older) == feature
         if feature == "physical" or not is_same_kind or how[feature] != "overwriting":
-            raise ValidationException(_told_twice(column.name, feature))
+            raise ValidationException(_deprecation_of(column.name, feature))
         replaced[column.name] = column
     return (*(replaced.get(each.name, each) for each in taken), *(each for each in own if each.name not in replaced))
 
 
-def _told_twice(name: str, feature: str) -> str:
+def _deprecation_of(name: str, feature: str) -> str:
     if feature == "generated":
         return (
             f"A generated column named '{name}' already exists in the base table. You might want to specify EXCLUDING "

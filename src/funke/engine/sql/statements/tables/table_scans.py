@@ -34,7 +34,7 @@ def scan_of(
     options: Mapping[str, str],
     may_be_unreadable: bool = False,
 ) -> Relation:
-    """The rows of a table with all its columns; one that cannot be read is refused here, or when it is planned."""
+    """The rows of a table with all its columns; one that cannot be read is rejected here, or when it is planned."""
     columns = resolved(table.schema, session.binder())
     context = table_context(session, identifier, table, columns, options)
     schema = written_schema(table.schema, columns)
@@ -51,10 +51,10 @@ def scan_of(
 def _source_of(context: TableContext, schema: SchemaDefinition) -> TableSource:
     try:
         return create_table_source(context)
-    except ValidationException as refusal:
+    except ValidationException as rejection:
         metadata = {each.metadata_key or each.name: each.type for each in schema.columns if each.is_metadata}
         known = {key: data_type for key, data_type in metadata.items() if data_type is not None}
-        return UnreadableSource(context.columns, known, refusal)
+        return UnreadableSource(context.columns, known, rejection)
 
 
 def table_context(

@@ -18,15 +18,15 @@ __all__ = ["framed_rows"]
 
 
 def framed_rows(
-    aggregate: BoundAggregate, data: pa.RecordBatch, segments: Segments, places: Array | None = None
+    aggregate: BoundAggregate, data: pa.RecordBatch, segments: Segments, indexes: Array | None = None
 ) -> AggregateRows:
-    """The rows at some places, in the order of segments; without places, all rows as they stand."""
+    """The rows at some indexes, in the order of segments; without indexes, all rows in their order."""
 
-    def column(place: int) -> pa.Array:
-        if place < 0:
+    def column(index: int) -> pa.Array:
+        if index < 0:
             return pa.nulls(0)
-        found = data.column(place)
-        return found if places is None else found.take(pa.array(places))
+        found = data.column(index)
+        return found if indexes is None else found.take(pa.array(indexes))
 
     mask = None
     if aggregate.condition is not None:

@@ -20,7 +20,7 @@ __all__ = ["FrameEvents", "frame_events", "last_peers"]
 
 @dataclass(frozen=True)
 class FrameEvents:
-    """Rows that are taken in and back, in order: their places, and 1 or -1 for each."""
+    """Rows that are taken in and back, in order: their indexes, and 1 or -1 for each."""
 
     rows: Array
     signs: Array
@@ -34,9 +34,9 @@ class FrameEvents:
 def frame_events(codes: Array, times: Array, is_new: Array, preceding: int, is_rows: bool) -> FrameEvents:
     """The events of frames that begin `preceding` rows, or milliseconds, before each row."""
     leaves = _leaving_rows(codes, preceding) if is_rows else _leaving_times(codes, times, preceding)
-    places = np.arange(len(codes))
+    indexes = np.arange(len(codes))
     leaving = np.flatnonzero(leaves < len(codes))
-    entering = places[is_new]
+    entering = indexes[is_new]
     when = np.concatenate([leaves[leaving], entering])
     rows = np.concatenate([leaving, entering])
     signs = np.concatenate([np.full(len(leaving), -1, np.int8), np.ones(len(entering), np.int8)])

@@ -122,9 +122,9 @@ class OverOperator(FunctionsOperator, WaitingRowsOperator):
             shown = last_peers(codes[order], rows.timestamps[order])
         results = self._run(keys, rows.data, order, segments, None)
         # Back in the order of the rows.
-        places: Array = np.empty(len(rows), np.int64)
-        places[order] = shown
-        return [each.take(pa.array(places)) for each in results]
+        indexes: Array = np.empty(len(rows), np.int64)
+        indexes[order] = shown
+        return [each.take(pa.array(indexes)) for each in results]
 
     def _bounded(self, rows: ColumnBatch, preceding: int) -> list[pa.Array]:
         codes, keys = self._keys.encode(rows.data)
@@ -141,9 +141,9 @@ class OverOperator(FunctionsOperator, WaitingRowsOperator):
         shown[events.rows[events.entries]] = events.entries
         if self._has_peers:
             shown = shown[last_peers(codes, times)]
-        places: Array = np.empty(len(codes), np.int64)
-        places[order] = shown
-        new = places[len(codes) - len(rows) :]
+        indexes: Array = np.empty(len(codes), np.int64)
+        indexes[order] = shown
+        new = indexes[len(codes) - len(rows) :]
         return [each.take(pa.array(new)) for each in results]
 
     def _with_earlier(self, rows: ColumnBatch, codes: Array) -> tuple[ColumnBatch, Array, Array]:
@@ -167,13 +167,13 @@ class OverOperator(FunctionsOperator, WaitingRowsOperator):
     ) -> list[pa.Array]:
         """The results after each of some rows in the order of their keys; the state goes on from there."""
         fetched = self.state.fetch(keys)
-        places = pa.array(order)
+        indexes = pa.array(order)
         columns: dict[int, ArgumentColumn] = {-1: ArgumentColumn(pa.nulls(0))}
 
-        def column(place: int) -> ArgumentColumn:
-            if place not in columns:
-                columns[place] = ArgumentColumn(data.column(place).take(places))
-            return columns[place]
+        def column(index: int) -> ArgumentColumn:
+            if index not in columns:
+                columns[index] = ArgumentColumn(data.column(index).take(indexes))
+            return columns[index]
 
         after: list[Array] = []
         results = []

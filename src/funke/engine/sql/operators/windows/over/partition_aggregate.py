@@ -57,7 +57,7 @@ class PartitionOperator(GatheringOperator, FunctionsOperator):
         return as_schema(batch, self._input)
 
     def results(self, rows: ColumnBatch | None) -> ColumnBatch | None:
-        """Each row, which has its place now, with its results."""
+        """Each row, at its final index, with its results."""
         if rows is None or not len(rows):
             return None
         in_order = rows.take(self._order(rows.data))
@@ -88,15 +88,15 @@ class PartitionResults:
         return pa.RecordBatch.from_arrays([*data.columns, *made], schema=self._schema)
 
     def _result(self, call: OverCall, partitions: SortedPartitions, data: pa.RecordBatch) -> pa.Array:
-        place = _PLACES.get(call.aggregate.call.function.name)
-        if place is not None:
-            return place(partitions, [data.column(each) for each in call.aggregate.arguments])
+        index = _RANKINGS.get(call.aggregate.call.function.name)
+        if index is not None:
+            return index(partitions, [data.column(each) for each in call.aggregate.arguments])
         lower, upper = partitions.bounds(call.frame, data, self._node.order)
         return _Framed(call, partitions, data).of(lower, upper)
 
 
-def _key_columns(node: BatchOverAggregate, places: Sequence[int]) -> KeyColumns:
-    return KeyColumns(places, [node.input.columns[place].type for place in places])
+def _key_columns(node: BatchOverAggregate, indexes: Sequence[int]) -> KeyColumns:
+    return KeyColumns(indexes, [node.input.columns[index].type for index in indexes])
 
 
 class _Framed:
@@ -124,12 +124,12 @@ class _Framed:
         found = pa.concat_arrays(made) if made else self._nothing().slice(0, 0)
         return self._chosen(found, np.cumsum(is_new) - 1, lower == upper)
 
-    def _chosen(self, results: pa.Array, places: Array, is_empty: Array) -> pa.Array:
-        """The result at each place; that of no rows for frames without any."""
+    def _chosen(self, results: pa.Array, indexes: Array, is_empty: Array) -> pa.Array:
+        """The result at each index; that of no rows for frames without any."""
         if is_empty.any():
-            places = np.where(is_empty, len(results), places)
+            indexes = np.where(is_empty, len(results), indexes)
             results = pa.concat_arrays([results, self._nothing()])
-        return results.take(pa.array(places))
+        return results.take(pa.array(indexes))
 
     def _nothing(self) -> pa.Array:
         return self._kernel.values(self._kernel.create(1))
@@ -146,7 +146,7 @@ class _Framed:
         """The results from the last row of each partition to each row, the last row first."""
         segments, length = self._partitions.segments, self._partitions.length
         behind = Segments((length - 1 - segments.ends)[::-1], length)
-        rows = self._rows(behind, self._partitions.places[::-1])
+        rows = self._rows(behind, self._partitions.indexes[::-1])
         return self._kernel.running(self._kernel.create(len(behind)), rows)[1]
 
     def _sliding(self, lower: Array, upper: Array) -> Iterator[pa.Array]:
@@ -159,13 +159,13 @@ class _Framed:
             lengths = upper[start:stop] - lower[start:stop]
             starts = np.cumsum(lengths) - lengths
             total = int(lengths.sum())
-            places = np.arange(total) + np.repeat(lower[start:stop] - starts, lengths)
-            rows = self._rows(Segments(starts, total), places)
+            indexes = np.arange(total) + np.repeat(lower[start:stop] - starts, lengths)
+            rows = self._rows(Segments(starts, total), indexes)
             yield self._kernel.values(self._kernel.accumulate(self._kernel.create(stop - start), rows))
             start = stop
 
-    def _rows(self, segments: Segments, places: Array | None = None) -> AggregateRows:
-        return framed_rows(self._aggregate, self._data, segments, places)
+    def _rows(self, segments: Segments, indexes: Array | None = None) -> AggregateRows:
+        return framed_rows(self._aggregate, self._data, segments, indexes)
 
 
 def _takes_any_order(aggregate: BoundAggregate) -> bool:
@@ -174,11 +174,11 @@ def _takes_any_order(aggregate: BoundAggregate) -> bool:
     return call.function.name in _IN_ANY_ORDER and is_exact
 
 
-# Functions of places
+# Ranking functions
 
 
 def _row_number(partitions: SortedPartitions, arguments: list[pa.Array]) -> pa.Array:
-    return pa.array(partitions.places - partitions.first + 1)
+    return pa.array(partitions.indexes - partitions.first + 1)
 
 
 def _rank(partitions: SortedPartitions, arguments: list[pa.Array]) -> pa.Array:
@@ -197,17 +197,17 @@ def _percent_rank(partitions: SortedPartitions, arguments: list[pa.Array]) -> pa
 
 def _cume_dist(partitions: SortedPartitions, arguments: list[pa.Array]) -> pa.Array:
     # As in Flink rows that are equal have different results, unlike in other databases.
-    return pa.array((partitions.places - partitions.first + 1) / (partitions.end - partitions.first))
+    return pa.array((partitions.indexes - partitions.first + 1) / (partitions.end - partitions.first))
 
 
 def _ntile(partitions: SortedPartitions, arguments: list[pa.Array]) -> pa.Array:
     """The first parts have one row more if they cannot all have the same number."""
     parts = np.asarray(arguments[0]).astype(np.int64)
-    place, size = partitions.places - partitions.first, partitions.end - partitions.first
+    index, size = partitions.indexes - partitions.first, partitions.end - partitions.first
     each, longer = size // parts, size % parts
     in_longer = longer * (each + 1)
-    behind = longer + (place - in_longer) // np.maximum(each, 1)
-    return pa.array(np.where(place < in_longer, place // (each + 1), behind) + 1)
+    behind = longer + (index - in_longer) // np.maximum(each, 1)
+    return pa.array(np.where(index < in_longer, index // (each + 1), behind) + 1)
 
 
 def _lag(partitions: SortedPartitions, arguments: list[pa.Array]) -> pa.Array:
@@ -224,13 +224,13 @@ def _away(partitions: SortedPartitions, arguments: list[pa.Array], direction: in
     if len(arguments) > 1:
         steps = np.asarray(arguments[1].fill_null(1)).astype(np.int64)
     default = arguments[2] if len(arguments) > 2 else pa.nulls(length, values.type)
-    places = partitions.places + direction * steps
-    is_there = (places >= partitions.first) & (places < partitions.end)
-    chosen = np.where(is_there, places, length + partitions.places)
+    indexes = partitions.indexes + direction * steps
+    is_there = (indexes >= partitions.first) & (indexes < partitions.end)
+    chosen = np.where(is_there, indexes, length + partitions.indexes)
     return pa.concat_arrays([values, default]).take(pa.array(chosen))
 
 
-_PLACES: dict[str, Callable[[SortedPartitions, list[pa.Array]], pa.Array]] = {
+_RANKINGS: dict[str, Callable[[SortedPartitions, list[pa.Array]], pa.Array]] = {
     "row_number": _row_number,
     "rank": _rank,
     "dense_rank": _dense_rank,

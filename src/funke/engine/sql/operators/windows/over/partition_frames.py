@@ -1,4 +1,4 @@
-"""Partitions whose rows are all there, in an order: the places of rows, and the frames that functions see."""
+"""Partitions whose rows are all there, in an order: the indexes of rows, and the frames that functions see."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class SortedPartitions:
         self._peers = Segments(_starts(is_new | (peers[1:] != peers[:-1])), self.length)
 
     @cached_property
-    def places(self) -> Array:
+    def indexes(self) -> Array:
         return np.arange(self.length)
 
     @cached_property
@@ -64,8 +64,8 @@ class SortedPartitions:
     def bounds(self, frame: Frame, data: pa.RecordBatch, order: tuple[SortKey, ...]) -> tuple[Array, Array]:
         """The first row of each row's frame, and the one behind its last; a frame without rows ends where it begins."""
         if frame.is_rows:
-            lower = self.first if frame.lower is None else self.places + frame.lower
-            upper = self.end if frame.upper is None else self.places + frame.upper + 1
+            lower = self.first if frame.lower is None else self.indexes + frame.lower
+            upper = self.end if frame.upper is None else self.indexes + frame.upper + 1
         elif {frame.lower, frame.upper} <= {None, 0}:
             lower = self.first if frame.lower is None else self.first_peer
             upper = self.end if frame.upper is None else self.end_of_peers

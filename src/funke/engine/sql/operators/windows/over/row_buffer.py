@@ -98,8 +98,8 @@ class RowBuffer:
         groups = self._groups(rows, key_groups)
         order: Array = groups.argsort(kind="stable")
         cuts: Array = np.flatnonzero(np.diff(groups[order])) + 1
-        for places in np.split(order, cuts):
-            yield int(groups[places[0]]), GroupPart({self._table: {0: rows.take(places)}}, [], [])
+        for indexes in np.split(order, cuts):
+            yield int(groups[indexes[0]]), GroupPart({self._table: {0: rows.take(indexes)}}, [], [])
 
     def _groups(self, rows: ColumnBatch, key_groups: KeyGroups) -> Array:
         """The key group of each row."""

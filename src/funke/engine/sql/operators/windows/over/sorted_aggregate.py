@@ -54,7 +54,7 @@ class _Step:
     # The first row whose result may change, and the rows from there on, after the step.
     first: int
     tail: list[int]
-    place: int
+    last: int
     source: int
 
 
@@ -96,7 +96,7 @@ class SortedAggregateOperator(FunctionsOperator, KeyedColumnsOperator):
     def __init__(self, node: SortedOverAggregate) -> None:
         self._node = node
         self._input, self._output_schema = schema_of(node.input.columns), schema_of(node.columns)
-        self._keys = KeyColumns(node.partition_by, [node.input.columns[place].type for place in node.partition_by])
+        self._keys = KeyColumns(node.partition_by, [node.input.columns[last].type for last in node.partition_by])
         self._values = KeyColumns([node.order.index], [node.input.columns[node.order.index].type])
         self._key_watch = KeyWatch(node.partition_by)
         self._functions = [image_function(each, node.preceding) for each in node.aggregates]
@@ -165,19 +165,19 @@ class SortedAggregateOperator(FunctionsOperator, KeyedColumnsOperator):
         start = bisect_left(partition.entries, entry[0], key=_sorted_by)
         end = bisect_right(partition.entries, entry[0], key=_sorted_by)
         if kind in (_INSERT, _AFTER):
-            place = end
-            partition.entries.insert(place, entry)
-            partition.rows.insert(place, row)
+            last = end
+            partition.entries.insert(last, entry)
+            partition.rows.insert(last, row)
         else:
             kind = _DELETE
             found = (at for at in range(start, end) if partition.entries[at][1] == entry[1])
-            place = next(found, -1)
-            if place < 0:
+            last = next(found, -1)
+            if last < 0:
                 # It was forgotten.
                 return None
-            del partition.entries[place], partition.rows[place]
-        first = place if self._node.is_rows else start
-        return _Step(code, kind, first, partition.rows[first:], place, source)
+            del partition.entries[last], partition.rows[last]
+        first = last if self._node.is_rows else start
+        return _Step(code, kind, first, partition.rows[first:], last, source)
 
     def _send(self, batch: ColumnBatch, images: SortedImages, moves: _Moves, steps: list[_Step]) -> None:
         """Sends the row of each step, and those behind it whose results have changed."""
@@ -221,9 +221,9 @@ def _images(data: pa.RecordBatch, values: Array | None, steps: _Steps) -> tuple[
 
 @dataclass(frozen=True)
 class _Moves:
-    """The rows that steps tell of, in order: their places in the images before and after the step.
+    """The rows that steps tell of, in order: their indexes in the images before and after the step.
 
-    The row of a step itself is in one of them alone, whose place stands for both.
+    The row of a step itself is in one of them alone, whose index serves for both.
     """
 
     step: Array
@@ -235,15 +235,15 @@ class _Moves:
     def of(steps: list[_Step], before: Array, after: Array) -> _Moves:
         """`before` and `after` are where the first rows of the partitions would stand."""
         is_in = np.array([each.kind != _DELETE for each in steps])
-        first, place = (np.array(each) for each in zip(*((step.first, step.place) for step in steps)))
+        first, last = (np.array(each) for each in zip(*((step.first, step.last) for step in steps)))
         # Of what is taken in the image after it has the row, of what is taken back the image before.
         lengths = np.array([len(each.tail) for each in steps]) + ~is_in
         step: Array = np.repeat(np.arange(len(steps)), lengths)
         at = np.arange(len(step)) - np.repeat(np.cumsum(lengths) - lengths - first, lengths)
-        behind = at - (at > place[step])
+        behind = at - (at > last[step])
         old = before[step] + np.where(is_in[step], behind, at)
         new = after[step] + np.where(is_in[step], at, behind)
-        is_own = at == place[step]
+        is_own = at == last[step]
         return _Moves(step, np.where(is_own & is_in[step], new, old), np.where(is_own & ~is_in[step], old, new), is_own)
 
 

@@ -157,8 +157,8 @@ class _Framed(ImageFunction):
         first = np.maximum(rows - self._preceding, segments.starts[segments.segment_of_row])
         lengths = rows - first + 1
         starts = np.cumsum(lengths) - lengths
-        places = np.arange(int(lengths.sum())) + np.repeat(first - starts, lengths)
-        framed = framed_rows(self._aggregate, images.data, Segments(starts, len(places)), images.rows[places])
+        indexes = np.arange(int(lengths.sum())) + np.repeat(first - starts, lengths)
+        framed = framed_rows(self._aggregate, images.data, Segments(starts, len(indexes)), images.rows[indexes])
         kernel = self._kernel
         return [kernel.values(kernel.accumulate(kernel.create(segments.length), framed))]
 
@@ -171,8 +171,8 @@ class _Rank(ImageFunction):
 
     def results(self, images: SortedImages) -> list[pa.Array]:
         segments = images.segments
-        places = np.arange(segments.length)
-        first = np.maximum.accumulate(np.where(images.is_first_peer, places, 0))
+        indexes = np.arange(segments.length)
+        first = np.maximum.accumulate(np.where(images.is_first_peer, indexes, 0))
         before = images.prefix_lengths[images.owners] - segments.starts
         return [pa.array(first + before[segments.segment_of_row] + 1)]
 

@@ -49,13 +49,13 @@ class SessionEntries:
         flat = [each for own in lists for each in own]
         if not flat:
             return None
-        places: Array = np.repeat(np.arange(len(lists)), [len(own) for own in lists])
+        indexes: Array = np.repeat(np.arange(len(lists)), [len(own) for own in lists])
         starts, ends, counts, *rest = from_entries(flat, self._session)
         fields, start = [], 0
         for kernel in self._aggregates.kernels:
             fields.append(tuple(rest[start : start + len(kernel.dtypes)]))
             start += len(kernel.dtypes)
-        values = tuple(from_values(each[places].tolist(), kind) for each, kind in zip(keys, self._key_types))
+        values = tuple(from_values(each[indexes].tolist(), kind) for each, kind in zip(keys, self._key_types))
         return SessionBlock(AggregateBlock(values, counts, tuple(fields)), starts, ends)
 
     def columns_of(self, piece: SessionBlock, numbers: Array, count: int) -> Columns:
@@ -126,8 +126,8 @@ class BackendSessions(OpenSessions):
     def _put(self, fetched: Fetched, piece: SessionBlock) -> Array:
         """Stores all sessions of the keys that were fetched; the number of each one's key."""
         codes, keys = self._encoded(piece.block.keys, len(piece))
-        place = {key: number for number, key in enumerate(fetched.keys)}
-        numbers = np.array([place[key] for key in keys], np.int64)[codes]
+        index = {key: number for number, key in enumerate(fetched.keys)}
+        numbers = np.array([index[key] for key in keys], np.int64)[codes]
         columns = self._entries.columns_of(piece, numbers, len(fetched.keys))
         kept: Array = np.zeros(len(fetched.keys), np.bool_)
         kept[numbers] = True
@@ -180,7 +180,7 @@ class BackendSessions(OpenSessions):
             return np.zeros(count, np.int64), [()]
         if not len(keys[0]):
             return np.empty(0, np.int64), []
-        names = [str(place) for place in range(len(keys))]
+        names = [str(index) for index in range(len(keys))]
         codes, stored = self._keys.encode(pa.RecordBatch.from_arrays(list(keys), names=names))
         return codes, stored.tolist() if isinstance(stored, np.ndarray) else list(stored)
 

@@ -35,9 +35,9 @@ class SessionBlock:
     def __len__(self) -> int:
         return len(self.starts)
 
-    def take(self, places: Array) -> SessionBlock:
+    def take(self, indexes: Array) -> SessionBlock:
         """Some of the entries."""
-        return SessionBlock(self.block.take(places), self.starts[places], self.ends[places])
+        return SessionBlock(self.block.take(indexes), self.starts[indexes], self.ends[indexes])
 
 
 class OpenSessions(ABC):

@@ -19,7 +19,7 @@ __all__ = ["Sessions", "find_sessions", "is_within_sessions"]
 class Sessions:
     """Intervals in the order of keys and starts, and the sessions that they form."""
 
-    # The places of the intervals in their order, and where the sessions begin in it.
+    # The indexes of the sorted intervals, and where the sessions begin among them.
     order: Array
     first: Array
     starts: Array

@@ -38,13 +38,13 @@ class AggregateBlock:
     def __len__(self) -> int:
         return len(self.counts)
 
-    def take(self, places: Array) -> AggregateBlock:
+    def take(self, indexes: Array) -> AggregateBlock:
         """Some of the entries."""
-        chosen = pa.array(places)
+        chosen = pa.array(indexes)
         return AggregateBlock(
             tuple(each.take(chosen) for each in self.keys),
-            self.counts[places],
-            tuple(tuple(each[places] for each in fields) for fields in self.fields),
+            self.counts[indexes],
+            tuple(tuple(each[indexes] for each in fields) for fields in self.fields),
         )
 
     def slice(self, start: int, end: int) -> AggregateBlock:
@@ -71,13 +71,13 @@ class Aggregates:
     def of_rows(self, batch: ColumnBatch, codes: Array, count: int) -> tuple[AggregateBlock, Array]:
         """One entry for each group of rows, and its first row; rows have the numbers of their groups, without gaps."""
         order, segments = Segments.of_codes(codes, count)
-        places = pa.array(order)
+        indexes = pa.array(order)
         # A word among the arguments has no column.
         columns = {-1: ArgumentColumn(pa.nulls(0))}
 
         def column(index: int) -> ArgumentColumn:
             if index not in columns:
-                columns[index] = ArgumentColumn(batch.data.column(index).take(places))
+                columns[index] = ArgumentColumn(batch.data.column(index).take(indexes))
             return columns[index]
 
         signs = (
@@ -116,23 +116,23 @@ class Aggregates:
         fields = [create(count) for create in creates]
         start = 0
         for block in blocks:
-            places = codes[start : start + len(block)]
+            indexes = codes[start : start + len(block)]
             start += len(block)
-            counts[places] += block.counts
+            counts[indexes] += block.counts
             for kernel, own, other in zip(self.kernels, fields, block.fields):
-                together = kernel.merge(tuple(each[places] for each in own), other)
+                together = kernel.merge(tuple(each[indexes] for each in own), other)
                 for each, values in zip(own, together):
-                    each[places] = values
+                    each[indexes] = values
         return AggregateBlock(tuple(pc.take(each, firsts) for each in keys), counts, tuple(fields))
 
     def _added_up(self, blocks: Sequence[AggregateBlock], creates: Sequence[Callable[[int], Fields]]) -> AggregateBlock:
         """The same for blocks with the same keys in the same order, as keys of few numbers have them: no gathering."""
         count = len(blocks[0])
         fields = []
-        for place, (kernel, create) in enumerate(zip(self.kernels, creates)):
+        for index, (kernel, create) in enumerate(zip(self.kernels, creates)):
             own = create(count)
             for block in blocks:
-                own = kernel.merge(own, block.fields[place])
+                own = kernel.merge(own, block.fields[index])
             fields.append(own)
         return AggregateBlock(blocks[0].keys, sum(block.counts for block in blocks), tuple(fields))
 
@@ -142,17 +142,17 @@ class Aggregates:
             tuple(pa.concat_arrays(columns) for columns in zip(*[block.keys for block in blocks])),
             np.concatenate([block.counts for block in blocks]),
             tuple(
-                tuple(np.concatenate(parts) for parts in zip(*[block.fields[place] for block in blocks]))
-                for place in range(len(self.kernels))
+                tuple(np.concatenate(parts) for parts in zip(*[block.fields[index] for block in blocks]))
+                for index in range(len(self.kernels))
             ),
         )
 
     def folded(self, block: AggregateBlock, first: Array) -> AggregateBlock:
-        """One entry for the entries from each of some places to the next; the first one gives the key."""
+        """One entry for the entries from each of some indexes to the next; the first one gives the key."""
         while len(first) < len(block):
             # Neighbours are put together, so that long rows of entries take few rounds.
-            place = np.arange(len(block)) - np.repeat(first, np.diff(np.append(first, len(block))))
-            is_right = place % 2 == 1
+            index = np.arange(len(block)) - np.repeat(first, np.diff(np.append(first, len(block))))
+            is_right = index % 2 == 1
             right: Array = np.flatnonzero(is_right)
             left = right - 1
             block.counts[left] += block.counts[right]

@@ -76,7 +76,7 @@ class BackendSlices(SliceStore):
         self._ends: set[int] = set()
 
     def add(self, slice_end: int, block: AggregateBlock) -> None:
-        names = [str(place) for place in range(len(block.keys))]
+        names = [str(index) for index in range(len(block.keys))]
         data = pa.RecordBatch.from_arrays(list(block.keys), names=names) if names else None
         codes, keys = (np.zeros(len(block), np.int64), [()]) if data is None else self._keys.encode(data)
         if len(keys) < len(block):

@@ -52,12 +52,12 @@ def blocks_of_parts(
             yield name, AggregateBlock(columns, counts, fields)
 
 
-def moved_blocks(part: GroupPart, places: Sequence[int]) -> GroupPart:
-    """The same entries, with the accumulators of aggregates that stood at these places."""
+def moved_blocks(part: GroupPart, indexes: Sequence[int]) -> GroupPart:
+    """The same entries, with the accumulators of the aggregates at these indexes."""
 
     def moved(stored: tuple[Any, ...]) -> tuple[Any, ...]:
         keys, counts, fields = stored
-        return keys, counts, tuple(fields[place] for place in places)
+        return keys, counts, tuple(fields[index] for index in indexes)
 
     return moved_part(part, {_TABLE.name: moved})
 
@@ -71,11 +71,11 @@ def _by_group(
     groups = groups_of_columns(block.keys[: len(key_types)], key_types, key_groups)
     order = groups.argsort(kind="stable")
     cuts: Array = np.flatnonzero(np.diff(groups[order])) + 1
-    for places in np.split(order, cuts) if len(order) else ():
-        yield int(groups[places[0]]), block.take(places)
+    for indexes in np.split(order, cuts) if len(order) else ():
+        yield int(groups[indexes[0]]), block.take(indexes)
 
 
 def _stored(block: AggregateBlock) -> tuple[Any, ...]:
-    names = [str(place) for place in range(len(block.keys))]
+    names = [str(index) for index in range(len(block.keys))]
     keys = ColumnBatch(pa.RecordBatch.from_arrays(list(block.keys), names=names)) if block.keys else None
     return keys, block.counts, block.fields

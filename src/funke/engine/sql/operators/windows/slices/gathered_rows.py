@@ -79,9 +79,9 @@ class GatheredRows(AggregateKernel):
         arguments = list(zip(*columns)) if columns else [()] * len(rows)
         signs = np.ones(len(rows), np.int8) if rows.signs is None else rows.signs
         mask = np.ones(len(rows), bool) if rows.mask is None else rows.mask
-        places = rows.segments.segment_of_row
-        for place, values, sign, counts in zip(places.tolist(), arguments, signs.tolist(), mask.tolist()):
-            gathered = before[0][place]
+        indexes = rows.segments.segment_of_row
+        for index, values, sign, counts in zip(indexes.tolist(), arguments, signs.tolist(), mask.tolist()):
+            gathered = before[0][index]
             if counts and sign > 0:
                 gathered.append(values)
             elif counts and values in gathered:

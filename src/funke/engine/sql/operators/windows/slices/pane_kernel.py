@@ -49,14 +49,14 @@ class PaneKernel(BodyKernel):
         arguments = self._arguments(rows)
         is_added = np.ones(len(rows), bool) if rows.signs is None else rows.signs > 0
         counts = np.ones(len(rows), bool) if rows.mask is None else rows.mask
-        places = rows.segments.segment_of_row
+        indexes = rows.segments.segment_of_row
         for row in np.flatnonzero(counts).tolist():
-            before[0][places[row]].append((bool(is_added[row]), arguments[row]))
+            before[0][indexes[row]].append((bool(is_added[row]), arguments[row]))
         return before
 
     def merge(self, left: Fields, right: Fields) -> Fields:
-        for place, (own, other) in enumerate(zip(left[0].tolist(), right[0].tolist())):
-            left[0][place] = self._together(own, other)
+        for index, (own, other) in enumerate(zip(left[0].tolist(), right[0].tolist())):
+            left[0][index] = self._together(own, other)
         return left
 
     def _together(self, own: Any, other: Any) -> Any:
@@ -71,8 +71,8 @@ class PaneKernel(BodyKernel):
 
     def settled(self, fields: Fields) -> Fields:
         """Accumulators alone."""
-        for place, each in enumerate(fields[0].tolist()):
-            fields[0][place] = self._accumulator(each)
+        for index, each in enumerate(fields[0].tolist()):
+            fields[0][index] = self._accumulator(each)
         return fields
 
     def values(self, fields: Fields) -> pa.Array:

@@ -59,7 +59,7 @@ def are_numbers(aggregates: Sequence[BoundAggregate]) -> bool:
 def field_columns(aggregates: Sequence[BoundAggregate]) -> list[Column]:
     """A column for each field of the accumulators."""
     types = [_FIELD_TYPES[np.dtype(each)] for each in _field_dtypes(aggregates)]
-    return [Column(f"$field{place}", each) for place, each in enumerate(types)]
+    return [Column(f"$field{index}", each) for index, each in enumerate(types)]
 
 
 def _field_dtypes(aggregates: Sequence[BoundAggregate]) -> list[Any]:
@@ -115,7 +115,7 @@ class PartialAggregateOperator(Operator):
         self.output.emit_columns(ColumnBatch(pa.RecordBatch.from_arrays(arrays, schema=self._entries)))
 
     def _fields(self, numbers: list[Any], keys: int) -> list[tuple[Any, Any]]:
-        return [(each, self._entries.field(keys + place)) for place, each in enumerate(numbers)]
+        return [(each, self._entries.field(keys + index)) for index, each in enumerate(numbers)]
 
     def metrics(self) -> dict[str, Any]:
         return {"numNullRowTimeRecordsDropped": self._without_time}

@@ -124,7 +124,7 @@ class WindowAggregateOperator(WindowOperator):
 
     def moved(self, part: GroupPart, moves: StateMoves) -> GroupPart:
         own = moves[ACCUMULATORS]
-        return moved_part(moved_blocks(part, own.places()), {self.state_layout().name: self.moved_entry(own)})
+        return moved_part(moved_blocks(part, own.indexes()), {self.state_layout().name: self.moved_entry(own)})
 
     def moved_entry(self, moves: PartMoves) -> Callable[[Any], Any]:
         """What moves the accumulators of an entry that a backend has written."""

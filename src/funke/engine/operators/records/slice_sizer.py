@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from funke.engine.types.columns.column_batch import ColumnBatch
 
-__all__ = ["SlicePacer"]
+__all__ = ["SliceSizer"]
 
 _QUICK_S = 0.02
 _SLOW_S = 0.1
@@ -25,7 +25,7 @@ _THREAD: int | None = getattr(resource, "RUSAGE_THREAD", None)
 _MORE = count()
 
 
-class SlicePacer:
+class SliceSizer:
     """Learns how many records can be processed between two looks at the clock.
 
     A function that takes a second per record is given one record at a time; for the others slices soon are whole

@@ -11,13 +11,13 @@ from funke.engine.planner.plan import Plan
 if TYPE_CHECKING:
     from funke.engine.runtime.spark.spark_session import OnSpark
 
-__all__ = ["epoch_holders", "subtasks_at"]
+__all__ = ["epoch_blockers", "subtasks_at"]
 
 _MOST_TASKS = 1000
 _MOST_NAMED = 5
 
 
-def epoch_holders(spark: OnSpark, plan: Plan, group: str) -> str:
+def epoch_blockers(spark: OnSpark, plan: Plan, group: str) -> str:
     """The names of the subtasks that a running Spark job of the group waits for; empty if none is known."""
     # Spark may be about to end, and this is only to tell.
     with contextlib.suppress(Exception):

@@ -9,14 +9,14 @@ from typing import Literal
 from funke.engine.runtime.snapshots.snapshot_files import NativeFile, SnapshotHandle
 from funke.engine.state.snapshot.state_sizes import StateSize
 
-__all__ = ["AlignmentStatistics", "CheckpointKind", "CheckpointNotifications", "CheckpointOrder", "SnapshotAck"]
+__all__ = ["AlignmentStatistics", "CheckpointKind", "CheckpointNotifications", "CheckpointCommand", "SnapshotAck"]
 
 # A final checkpoint holds no state: the input is read and only committing is left.
 CheckpointKind = Literal["checkpoint", "savepoint", "final"]
 
 
 @dataclass(frozen=True)
-class CheckpointOrder:
+class CheckpointCommand:
     """Makes an epoch a checkpoint: every slot snapshots at its end and writes into `folder`."""
 
     checkpoint_id: int

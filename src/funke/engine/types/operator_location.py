@@ -1,15 +1,15 @@
-"""Where in a job something happens."""
+"""The location of an event in a job."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["NOWHERE", "OperatorPlace"]
+__all__ = ["NOWHERE", "OperatorLocation"]
 
 
 @dataclass(frozen=True)
-class OperatorPlace:
-    """An operator in one of its subtasks. It is known by its ids: name and the user's line are for people to read.
+class OperatorLocation:
+    """An operator in one of its subtasks. Ids identify it; the name and the user's line are for people.
 
     The vertex is that of the chain in which the code runs. It is another one than the operator's own for the key
     selector of an operator, which runs where records are sent.
@@ -23,4 +23,4 @@ class OperatorPlace:
 
 
 # Of what happens in no operator.
-NOWHERE = OperatorPlace()
+NOWHERE = OperatorLocation()

@@ -1,4 +1,4 @@
-"""What a query cannot do in a stream, or in a batch, is refused before its job starts."""
+"""What a query cannot do in a stream, or in a batch, is rejected before its job starts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from funke.engine.sql.plan.joins.interval_join import IntervalJoin
 from funke.engine.sql.plan.joins.lateral_snapshot_join import LateralSnapshotJoin
 from funke.engine.sql.plan.joins.window_join import WindowJoin
 
-__all__ = ["has_pandas", "refuse_changes", "refuse_in_batches", "refuse_in_streams"]
+__all__ = ["has_pandas", "reject_changes", "reject_in_batches", "reject_in_streams"]
 
 # Operators that accept inserts only, by the names in Flink's messages.
 _OF_ROWS_THAT_STAY: dict[type[Relation], str] = {
@@ -25,7 +25,7 @@ _OF_ROWS_THAT_STAY: dict[type[Relation], str] = {
 }
 
 
-def refuse_in_streams(relation: Relation) -> None:
+def reject_in_streams(relation: Relation) -> None:
     """Rejects a relation with a part that needs the end of the input, or that is not supported."""
     if isinstance(relation, Aggregation) and has_pandas(relation):
         # It wants all rows of a group at once.
@@ -33,10 +33,10 @@ def refuse_in_streams(relation: Relation) -> None:
     if isinstance(relation, FromChangelog):
         require_kinds(relation.input, INSERTS, "StreamPhysicalProcessTableFunction")
     for each in inputs_of(relation):
-        refuse_in_streams(each)
+        reject_in_streams(each)
 
 
-def refuse_changes(relation: Relation) -> None:
+def reject_changes(relation: Relation) -> None:
     """Rejects updates where time decides what is emitted: results are final there."""
     for kind, name in _OF_ROWS_THAT_STAY.items():
         if isinstance(relation, kind):
@@ -45,15 +45,15 @@ def refuse_changes(relation: Relation) -> None:
     if isinstance(relation, LateralSnapshotJoin):
         require_kinds(relation.left, INSERTS, "The probe (left) input of LATERAL SNAPSHOT join")
     for each in inputs_of(relation):
-        refuse_changes(each)
+        reject_changes(each)
 
 
-def refuse_in_batches(relation: Relation) -> None:
-    """Refuses a relation of which some part looks at changes: a batch has results alone."""
+def reject_in_batches(relation: Relation) -> None:
+    """Rejects a relation of which some part looks at changes: a batch has results alone."""
     if isinstance(relation, (ToChangelog, FromChangelog)):
         raise TableException(f"{as_node(relation).title(PREFIX)} needs the changes of a stream; batch mode has none.")
     for each in inputs_of(relation):
-        refuse_in_batches(each)
+        reject_in_batches(each)
 
 
 def has_pandas(aggregation: Aggregation) -> bool:

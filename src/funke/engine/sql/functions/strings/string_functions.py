@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from funke.engine.types.columns.arrays import Datum
     from funke.engine.types.logical import SqlValue
 
-__all__ = ["TEXTS"]
+__all__ = ["STRINGS"]
 
 _STRING, _INT, _BOOLEAN, _BYTES = VarCharType(LONGEST), IntType(), BooleanType(), VarBinaryType(LONGEST)
 
@@ -97,7 +97,7 @@ def _btrim(text: str, characters: str = " ") -> str:
 
 
 def _substring(text: str | bytes, start: int, length: int | None = None) -> str | bytes | None:
-    """The part from a place that counts from 1, or from the end if it is negative; 0 is as 1."""
+    """The part from a position that counts from 1, or from the end if it is negative; 0 is as 1."""
     if length is not None and length < 0:
         return None
     if start > len(text):
@@ -109,12 +109,12 @@ def _substring(text: str | bytes, start: int, length: int | None = None) -> str 
 
 
 def _substring_kernel(call: BoundCall) -> Kernel | None:
-    places = [each.value for each in call.arguments[1:]]
-    is_plain = isinstance(call.types[0], VarCharType) and all(isinstance(each, int) and each >= 1 for each in places)
+    indexes = [each.value for each in call.arguments[1:]]
+    is_plain = isinstance(call.types[0], VarCharType) and all(isinstance(each, int) and each >= 1 for each in indexes)
     if not is_plain:
         return None
-    start = places[0] - 1
-    stop = start + places[1] if len(places) > 1 else None
+    start = indexes[0] - 1
+    stop = start + indexes[1] if len(indexes) > 1 else None
     return lambda text, *_: pc.utf8_slice_codeunits(text, start, stop)
 
 
@@ -195,14 +195,14 @@ def _instr(text: str, part: str, start: int = 1, occurrence: int = 1) -> int:
         raise ValueError("nthAppearance must be positive!")
     if start < 0:
         # All of the part must stand there: the text is read from its end.
-        place = _instr(text[::-1], part[::-1], -start, occurrence)
-        return len(text) - place - len(part) + 2 if place else 0
-    place = start - 1
+        index = _instr(text[::-1], part[::-1], -start, occurrence)
+        return len(text) - index - len(part) + 2 if index else 0
+    index = start - 1
     for _ in range(occurrence if start else 0):
-        place = _position(part, text, place + 1)
-        if not place:
+        index = _position(part, text, index + 1)
+        if not index:
             return 0
-    return place if start else 0
+    return index if start else 0
 
 
 def _overlay(text: str, new: str, start: int, length: int | None = None) -> str:
@@ -397,12 +397,12 @@ def _printf(template: str | None, *values: SqlValue) -> str | None:
     following = iter(values)
 
     def printed(match: re.Match[str]) -> str:
-        place, flags, width, precision, letter = match.groups()
+        index, flags, width, precision, letter = match.groups()
         if letter and letter in "%n":
             return "%" if letter == "%" else "\n"
         if letter not in "sSdxXofeEgGcbB" or not letter:
             raise ValueError(letter)
-        value = values[int(place) - 1] if place else next(following)
+        value = values[int(index) - 1] if index else next(following)
         if value is None:
             letter, value, flags = "s", "null", flags.replace("0", "")
         elif letter in "dxXo" and (isinstance(value, bool) or not isinstance(value, int)):
@@ -422,8 +422,8 @@ def _translate(text: str | None, source: str | None, target: str | None) -> str 
     if text is None or source is None or target is None:
         return text
     table: dict[int, str | None] = {}
-    for place, letter in enumerate(source):
-        table.setdefault(ord(letter), target[place] if place < len(target) else None)
+    for index, letter in enumerate(source):
+        table.setdefault(ord(letter), target[index] if index < len(target) else None)
     return text.translate(table)
 
 
@@ -433,7 +433,7 @@ def _inet_aton(text: str) -> int | None:
     if len(parts) > 4 or not all(each.isascii() and each.isdigit() and int(each) < 256 for each in parts):
         return None
     *first, last = map(int, parts)
-    return sum(each << 8 * (3 - place) for place, each in enumerate(first)) + last
+    return sum(each << 8 * (3 - index) for index, each in enumerate(first)) + last
 
 
 def _inet_ntoa(number: int) -> str | None:
@@ -458,7 +458,7 @@ def _on_strings(kernel: Kernel) -> Callable[[BoundCall], Kernel]:
     return lambda call: kernel
 
 
-TEXTS: tuple[Function, ...] = (
+STRINGS: tuple[Function, ...] = (
     _function(
         "upper", "text", like_argument(), str.upper, "The text in capitals.", _by_letters(pc.ascii_upper, str.upper)
     ),
@@ -485,7 +485,7 @@ TEXTS: tuple[Function, ...] = (
         "text/bytes, integer, integer?",
         _varying,
         _substring,
-        "The part from a place on, which counts from 1, or from the end if it is negative.",
+        "The part from a position on, which counts from 1, or from the end if it is negative.",
         _substring_kernel,
     ),
     _function("concat", "text...", _concat_type, _concat, "Texts one after the other.", _concat_kernel),
@@ -548,12 +548,22 @@ TEXTS: tuple[Function, ...] = (
     _function(
         "position", "text, text, integer? | bytes, bytes", _INT, _position, "Where a part stands, from 1; 0 if nowhere."
     ),
-    _function("locate", "text, text, integer?", _INT, _position, "Where a part stands, from a place on; 0 if nowhere."),
+    _function(
+        "locate",
+        "text, text, integer?",
+        _INT,
+        _position,
+        "The position of a part, searched from a position on; 0 if nowhere.",
+    ),
     _function(
         "instr", "text, text, integer?, integer?", _INT, _instr, "Where a part stands for the n-th time; 0 if nowhere."
     ),
     _function(
-        "overlay", "text, text, integer, integer?", _overlay_type, _overlay, "The text with a part at a place replaced."
+        "overlay",
+        "text, text, integer, integer?",
+        _overlay_type,
+        _overlay,
+        "The text with a part at a position replaced.",
     ),
     _function("initcap", "text", like_argument(), _initcap, "The text with a capital at the start of every word."),
     _maybe("reverse", "text", _STRING, lambda text: text[::-1], "The text backwards.", _on_strings(pc.utf8_reverse)),

@@ -29,7 +29,7 @@ from funke.engine.types.logical import (
     with_nullable,
 )
 
-__all__ = ["Signature", "call_refusal", "family_text", "type_text"]
+__all__ = ["Signature", "call_rejection", "family_text", "type_text"]
 
 # The parameters of one way to call a function, each with its mark: nothing, `?` or `...`.
 Signature = Sequence[tuple[str, str]]
@@ -109,15 +109,17 @@ _NAMED: tuple[tuple[tuple[type[DataType], ...], str], ...] = (
 )
 
 
-def call_refusal(name: str, types: Sequence[DataType], texts: Sequence[str], signatures: Sequence[Signature]) -> str:
+def call_rejection(
+    name: str, types: Sequence[DataType], strings: Sequence[str], signatures: Sequence[Signature]
+) -> str:
     """Why there is no such call; texts are those of the arguments, whose types may be words."""
     special = _SPECIAL.get(name)
     if special is not None:
-        return special(types, texts)
+        return special(types, strings)
     counts = [_counts(each) for each in signatures]
     if not any(least <= len(types) <= most for least, most in counts):
         return _wrong_number(name, len(types), counts)
-    given = _shown(name, [f"<{each}>" for each in texts])
+    given = _shown(name, [f"<{each}>" for each in strings])
     forms = "\n".join(f"'{each}'" for each in dict.fromkeys(_forms(name, signatures, len(types))))
     return f"Cannot apply '{name.upper()}' to arguments of type '{given}'. Supported form(s): {forms}"
 
@@ -166,8 +168,8 @@ def _shown(name: str, arguments: Sequence[str]) -> str:
     return f"{name.upper()}({', '.join(arguments)})"
 
 
-def _cast(types: Sequence[DataType], texts: Sequence[str]) -> str:
-    source, target = types[0], texts[-1]
+def _cast(types: Sequence[DataType], strings: Sequence[str]) -> str:
+    source, target = types[0], strings[-1]
     is_number = target.split("(")[0] in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "DECIMAL", "FLOAT", "DOUBLE")
     if isinstance(source, _TIMESTAMPS) and is_number:
         return (
@@ -182,29 +184,29 @@ def _cast(types: Sequence[DataType], texts: Sequence[str]) -> str:
     return f"Cast function cannot convert value of type {type_text(source)} to type {target}"
 
 
-def _case(types: Sequence[DataType], texts: Sequence[str]) -> str:
+def _case(types: Sequence[DataType], strings: Sequence[str]) -> str:
     if any(not isinstance(each, BooleanType | NullType) for each in types[:-1:2]):
         return "Expected a boolean type"
     return "Illegal mixing of types in CASE or COALESCE statement"
 
 
-def _array(types: Sequence[DataType], texts: Sequence[str]) -> str:
+def _array(types: Sequence[DataType], strings: Sequence[str]) -> str:
     return "Parameters must be of the same type" if types else "Require at least 1 argument"
 
 
-def _map(types: Sequence[DataType], texts: Sequence[str]) -> str:
+def _map(types: Sequence[DataType], strings: Sequence[str]) -> str:
     if not types:
         return "Map requires at least 2 arguments"
     return "Map requires an even number of arguments" if len(types) % 2 else "Parameters must be of the same type"
 
 
-def _item(types: Sequence[DataType], texts: Sequence[str]) -> str:
-    given = ", ".join(f"<{each}>" for each in texts)
+def _item(types: Sequence[DataType], strings: Sequence[str]) -> str:
+    given = ", ".join(f"<{each}>" for each in strings)
     forms = "<ARRAY>[<INTEGER>]\n<MAP>[<ANY>]\n<ROW>[<CHARACTER>|<INTEGER>]\n<VARIANT>[<CHARACTER>|<INTEGER>]"
     return f"Cannot apply 'ITEM' to arguments of type 'ITEM({given})'. Supported form(s): {forms}"
 
 
-def _in(types: Sequence[DataType], texts: Sequence[str]) -> str:
+def _in(types: Sequence[DataType], strings: Sequence[str]) -> str:
     return "Values passed to IN operator must have compatible types"
 
 

@@ -9,7 +9,7 @@ _FEWEST_RECORDS = 1
 _FIRST_DEADLINE_MS = 1_000
 
 
-class EpochPacer:
+class EpochSizer:
     """Sizes epochs by time: small epochs pay Spark's fixed cost too often, large ones answer late."""
 
     def __init__(self, wanted_ms: int) -> None:

@@ -247,12 +247,12 @@ _SHORT_MONTHS = {name[:3]: number for name, number in _MONTHS.items()}
 def _pattern_regex(pattern: str) -> tuple[re.Pattern[str], tuple[str, ...]]:
     regex, letters = "", []
     parts = _parts(pattern)
-    for place, (letter, text) in enumerate(parts):
+    for index, (letter, text) in enumerate(parts):
         if letter is None:
             regex += re.escape(text)
             continue
         letters.append(letter)
-        is_followed = place + 1 < len(parts) and parts[place + 1][0] is not None
+        is_followed = index + 1 < len(parts) and parts[index + 1][0] is not None
         if letter in "ME" and len(text) >= 3:
             regex += r"([A-Za-z]+)"
         elif letter == "a":

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pytest
 
-from funke.engine.operators.records import slice_pacer
-from funke.engine.operators.records.slice_pacer import SlicePacer
+from funke.engine.operators.records import slice_sizer
+from funke.engine.operators.records.slice_sizer import SliceSizer
 from funke.engine.types.columns.column_batch import ColumnBatch
 
 BATCH = ColumnBatch(pa.record_batch({"n": list(range(5000))}))
@@ -32,15 +32,15 @@ class Clocks:
 @pytest.fixture
 def clocks(monkeypatch: pytest.MonkeyPatch) -> Clocks:
     found = Clocks()
-    monkeypatch.setattr(slice_pacer, "time", found)
-    monkeypatch.setattr(slice_pacer, "_waits", lambda: found.waits)
+    monkeypatch.setattr(slice_sizer, "time", found)
+    monkeypatch.setattr(slice_sizer, "_waits", lambda: found.waits)
     return found
 
 
-def lengths(pacer: SlicePacer, clocks: Clocks, wall: float, cpu: float, waits: int = 0, fixed: float = 0) -> list[int]:
+def lengths(sizer: SliceSizer, clocks: Clocks, wall: float, cpu: float, waits: int = 0, fixed: float = 0) -> list[int]:
     """The lengths of the slices of 5 000 rows of which each takes so long, and each slice `fixed` beside."""
     found = []
-    for batch in pacer.column_slices(BATCH):
+    for batch in sizer.column_slices(BATCH):
         found.append(len(batch))
         clocks.wall += wall * len(batch) + fixed
         clocks.cpu += cpu * len(batch) + fixed
@@ -49,51 +49,51 @@ def lengths(pacer: SlicePacer, clocks: Clocks, wall: float, cpu: float, waits: i
 
 
 def test_a_function_that_waits_gets_few_records_at_a_time(clocks: Clocks) -> None:
-    first, second, *others = lengths(SlicePacer(), clocks, wall=0.05, cpu=0, waits=1)
+    first, second, *others = lengths(SliceSizer(), clocks, wall=0.05, cpu=0, waits=1)
     # The second tells that time is spent on rows.
     assert (first, second) == (1, 2)
     assert set(others) == {1}
 
 
 def test_a_slow_function_in_columns_gets_one_record_at_a_time(clocks: Clocks) -> None:
-    _, _, *others = lengths(SlicePacer(), clocks, wall=1, cpu=1)
+    _, _, *others = lengths(SliceSizer(), clocks, wall=1, cpu=1)
     assert set(others) == {1}
 
 
 @pytest.mark.parametrize("fixed", [0.005, 0.05, 0.5, 3.0])
 def test_calls_for_many_columns_take_as_long_for_one_row_as_for_many(clocks: Clocks, fixed: float) -> None:
-    found = lengths(SlicePacer(), clocks, wall=1e-5, cpu=1e-5, fixed=fixed)
+    found = lengths(SliceSizer(), clocks, wall=1e-5, cpu=1e-5, fixed=fixed)
     assert len(found) <= 8
     assert max(found) > 1000
 
 
 def test_rows_of_wide_tables_take_most_of_the_time(clocks: Clocks) -> None:
-    pacer = SlicePacer()
-    lengths(pacer, clocks, wall=1e-3, cpu=1e-3, fixed=0.1)
-    found = lengths(pacer, clocks, wall=1e-3, cpu=1e-3, fixed=0.1)
+    sizer = SliceSizer()
+    lengths(sizer, clocks, wall=1e-3, cpu=1e-3, fixed=0.1)
+    found = lengths(sizer, clocks, wall=1e-3, cpu=1e-3, fixed=0.1)
     assert 3 * len(found) * 0.1 < 5000 * 1e-3
     assert max(found) * 1e-3 <= 1
 
 
 def test_a_thread_that_others_keep_from_running_is_not_slow(clocks: Clocks) -> None:
-    assert max(lengths(SlicePacer(), clocks, wall=0.05, cpu=1e-7)) > 1000
+    assert max(lengths(SliceSizer(), clocks, wall=0.05, cpu=1e-7)) > 1000
 
 
 def test_what_others_do_between_two_slices_does_not_count(clocks: Clocks) -> None:
-    pacer = SlicePacer()
+    sizer = SliceSizer()
     found = []
-    for batch in pacer.column_slices(BATCH):
+    for batch in sizer.column_slices(BATCH):
         found.append(len(batch))
-        pacer.done()
+        sizer.done()
         clocks.wall += 1
         clocks.cpu += 1
     assert max(found) > 1000
 
 
 def test_records_for_somebody_slow_come_in_short_slices(clocks: Clocks) -> None:
-    pacer = SlicePacer()
+    sizer = SliceSizer()
     found = []
-    for values, _ in pacer.slices(list(range(500)), None):
+    for values, _ in sizer.slices(list(range(500)), None):
         found.append(len(values))
         clocks.wall += 0.2
     assert set(found) == {1}

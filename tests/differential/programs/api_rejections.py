@@ -12,7 +12,7 @@ from pyflink.datastream import KeyedProcessFunction, ProcessFunction, StreamExec
 from pyflink.datastream.output_tag import OutputTag
 
 
-def refused(name: str, call: Callable[[], Any]) -> None:
+def rejected(name: str, call: Callable[[], Any]) -> None:
     try:
         call()
     except (TypeError, ValueError, AttributeError) as error:
@@ -33,28 +33,28 @@ def main() -> None:
     env.set_parallelism(1)
     numbers = env.from_collection([1, 2], type_info=Types.INT())
     keyed = numbers.key_by(lambda number: number)
-    refused("map", lambda: numbers.map("text"))
-    refused("flat_map", lambda: numbers.flat_map(1))
-    refused("filter", lambda: numbers.filter(None))
-    refused("key_by", lambda: numbers.key_by("field"))
-    refused("reduce", lambda: keyed.reduce(1))
-    refused("keyed process", lambda: keyed.process(PlainProcess()))
-    refused("partition_custom", lambda: numbers.partition_custom(1, lambda number: number))
-    refused("broadcast", lambda: numbers.broadcast("not a descriptor"))
+    rejected("map", lambda: numbers.map("text"))
+    rejected("flat_map", lambda: numbers.flat_map(1))
+    rejected("filter", lambda: numbers.filter(None))
+    rejected("key_by", lambda: numbers.key_by("field"))
+    rejected("reduce", lambda: keyed.reduce(1))
+    rejected("keyed process", lambda: keyed.process(PlainProcess()))
+    rejected("partition_custom", lambda: numbers.partition_custom(1, lambda number: number))
+    rejected("broadcast", lambda: numbers.broadcast("not a descriptor"))
     for name in ("rebalance", "rescale", "shuffle", "forward", "broadcast", "get_name", "force_non_parallel", "cache"):
-        refused(f"keyed {name}", getattr(keyed, name))
+        rejected(f"keyed {name}", getattr(keyed, name))
     for name in ("name", "uid", "set_parallelism", "set_max_parallelism", "set_buffer_timeout"):
-        refused(f"keyed {name}", lambda name=name: getattr(keyed, name)(1))
+        rejected(f"keyed {name}", lambda name=name: getattr(keyed, name)(1))
     for name in ("start_new_chain", "disable_chaining"):
-        refused(f"keyed {name}", getattr(keyed, name))
-    refused("sum", lambda: keyed.sum(1.5))
-    refused("row", lambda: Row(1, a=2))
-    refused("row field", lambda: Row(a=1).b)
-    refused("row dict", lambda: Row(1).as_dict())
-    refused("tag", lambda: OutputTag(None))
-    refused("empty tag", lambda: OutputTag(""))
-    refused("abstract", KeyedProcessFunction)
-    refused("no operators", lambda: StreamExecutionEnvironment.get_execution_environment().execute())
+        rejected(f"keyed {name}", getattr(keyed, name))
+    rejected("sum", lambda: keyed.sum(1.5))
+    rejected("row", lambda: Row(1, a=2))
+    rejected("row field", lambda: Row(a=1).b)
+    rejected("row dict", lambda: Row(1).as_dict())
+    rejected("tag", lambda: OutputTag(None))
+    rejected("empty tag", lambda: OutputTag(""))
+    rejected("abstract", KeyedProcessFunction)
+    rejected("no operators", lambda: StreamExecutionEnvironment.get_execution_environment().execute())
 
 
 if __name__ == "__main__":

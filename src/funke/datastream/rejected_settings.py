@@ -8,10 +8,10 @@ from funke.datastream.slot_sharing_group import SlotSharingGroup
 from funke.engine.errors import GraphError, at_user_line
 
 
-class RefusedSettings:
-    """Refuses the settings of an operator; they belong to the stream before or after this one."""
+class RejectedSettings:
+    """Rejects the settings of an operator; they belong to the stream before or after this one."""
 
-    def _refuse(self, method: str) -> NoReturn:
+    def _reject(self, method: str) -> NoReturn:
         raise GraphError(
             at_user_line(
                 f"{method} is not possible on a {type(self).__name__}; call it on the stream before or after it"
@@ -20,44 +20,44 @@ class RefusedSettings:
 
     def set_parallelism(self, parallelism: int) -> NoReturn:
         """Not possible here."""
-        self._refuse("set_parallelism()")
+        self._reject("set_parallelism()")
 
     def name(self, name: str) -> NoReturn:
         """Not possible here."""
-        self._refuse("name()")
+        self._reject("name()")
 
     def get_name(self) -> NoReturn:
         """Not possible here."""
-        self._refuse("get_name()")
+        self._reject("get_name()")
 
     def uid(self, uid: str) -> NoReturn:
         """Not possible here."""
-        self._refuse("uid()")
+        self._reject("uid()")
 
     def set_uid_hash(self, uid_hash: str) -> NoReturn:
         """Not possible here."""
-        self._refuse("set_uid_hash()")
+        self._reject("set_uid_hash()")
 
     def set_max_parallelism(self, max_parallelism: int) -> NoReturn:
         """Not possible here."""
-        self._refuse("set_max_parallelism()")
+        self._reject("set_max_parallelism()")
 
     def force_non_parallel(self) -> NoReturn:
         """Not possible here."""
-        self._refuse("force_non_parallel()")
+        self._reject("force_non_parallel()")
 
     def set_buffer_timeout(self, timeout_millis: int) -> NoReturn:
         """Not possible here."""
-        self._refuse("set_buffer_timeout()")
+        self._reject("set_buffer_timeout()")
 
     def start_new_chain(self) -> NoReturn:
         """Not possible here."""
-        self._refuse("start_new_chain()")
+        self._reject("start_new_chain()")
 
     def disable_chaining(self) -> NoReturn:
         """Not possible here."""
-        self._refuse("disable_chaining()")
+        self._reject("disable_chaining()")
 
     def slot_sharing_group(self, slot_sharing_group: str | SlotSharingGroup) -> NoReturn:
         """Not possible here."""
-        self._refuse("slot_sharing_group()")
+        self._reject("slot_sharing_group()")

@@ -1,6 +1,6 @@
 """Columns of relations as texts that say what they are computed of, down to the columns of tables.
 
-Names that a query gives, columns that it leaves out and the places of columns make no difference; another column,
+Names that a query gives, columns that it leaves out and the indexes of columns make no difference; another column,
 another function or another table does. Conditions are no part of a column: they say which rows come.
 """
 
@@ -38,7 +38,7 @@ from funke.engine.sql.syntax.user_function import UserFunction
 from funke.engine.sql.window_kinds import Windows
 from funke.engine.types.logical import DataType, LocalZonedTimestampType, to_sql_text, with_nullable
 
-__all__ = ["ColumnTexts", "type_text", "user_function_text"]
+__all__ = ["ColumnStrings", "type_text", "user_function_text"]
 
 # A text that grows beyond it is cut, and distinguished by its hash: nested expressions have no limit.
 _LONGEST = 500
@@ -72,30 +72,30 @@ def user_function_text(user: UserFunction) -> str:
     return _bounded(f"{user.name}[{name}{f'({values})' if values else ''}{accumulators}]")
 
 
-class ColumnTexts:
+class ColumnStrings:
     """The texts of the columns of relations; each one is made once."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, int], str] = {}
 
-    def column(self, relation: Relation, place: int) -> str:
+    def column(self, relation: Relation, index: int) -> str:
         """What a column is."""
-        found = self._known.get((id(relation), place))
+        found = self._known.get((id(relation), index))
         if found is None:
-            found = self._known[id(relation), place] = _bounded(as_node(relation).column_text(self, place))
+            found = self._known[id(relation), index] = _bounded(as_node(relation).column_text(self, index))
         return found
 
-    def typed(self, relation: Relation, place: int) -> str:
+    def typed(self, relation: Relation, index: int) -> str:
         """The same with its type."""
-        return f"{self.column(relation, place)} {type_text(relation.columns[place].type)}"
+        return f"{self.column(relation, index)} {type_text(relation.columns[index].type)}"
 
-    def typed_columns(self, relation: Relation, places: Sequence[int]) -> str:
+    def typed_columns(self, relation: Relation, indexes: Sequence[int]) -> str:
         """Several columns, in their order."""
-        return ", ".join(self.typed(relation, place) for place in places)
+        return ", ".join(self.typed(relation, index) for index in indexes)
 
-    def columns(self, relation: Relation, places: Sequence[int]) -> str:
+    def columns(self, relation: Relation, indexes: Sequence[int]) -> str:
         """The same without types."""
-        return ", ".join(self.column(relation, place) for place in places)
+        return ", ".join(self.column(relation, index) for index in indexes)
 
     def order(self, relation: Relation, keys: Sequence[SortKey]) -> str:
         """What rows are sorted by."""
@@ -119,7 +119,7 @@ class ColumnTexts:
 
     def expression_on(self, relation: Relation, expression: BoundExpression) -> str:
         """An expression on the columns of a relation."""
-        return self.expression(expression, lambda place: self.column(relation, place))
+        return self.expression(expression, lambda index: self.column(relation, index))
 
     def call(self, source: Relation, aggregate: BoundAggregate) -> str:
         """An aggregate call with its arguments, of what types they are, and which rows count."""
@@ -128,8 +128,8 @@ class ColumnTexts:
         user = function.user if isinstance(function, UserAggregate) else None
         name = function.name.upper() if user is None else user_function_text(user)
         arguments = [
-            repr(given.value) if place < 0 else self.typed(source, place)
-            for place, given in zip(aggregate.arguments, call.arguments)
+            repr(given.value) if index < 0 else self.typed(source, index)
+            for index, given in zip(aggregate.arguments, call.arguments)
         ]
         distinct = "DISTINCT " if call.is_distinct else ""
         condition = "" if aggregate.condition is None else f" FILTER {self.column(source, aggregate.condition)}"
@@ -162,8 +162,8 @@ class ColumnTexts:
 
     def group_by(self, source: Relation, keys: Sequence[int]) -> str:
         """The keys of an aggregation, with a space in front; nothing if there are none."""
-        texts = self.columns(source, keys)
-        return f" GROUP BY {texts}" if texts else ""
+        strings = self.columns(source, keys)
+        return f" GROUP BY {strings}" if strings else ""
 
 
 def _bounded(text: str) -> str:
