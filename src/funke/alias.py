@@ -49,8 +49,8 @@ def uninstall() -> None:
 def installed_pyflink() -> str | None:
     """The folder of a PyFlink that is installed and would be found without the alias."""
     spec = PathFinder.find_spec(_ALIAS)
-    places = [] if spec is None else list(spec.submodule_search_locations or [])
-    return places[0] if places else None
+    indexes = [] if spec is None else list(spec.submodule_search_locations or [])
+    return indexes[0] if indexes else None
 
 
 def is_installed() -> bool:

@@ -249,7 +249,7 @@ class SlowCount(Count):
 
 
 def test_what_barriers_have_overtaken_is_read_from_the_copies_too(spark: Any, tmp_path: Path, s3: S3Server) -> None:
-    place = Place(f"s3a://funke/{tmp_path.name}", s3.hadoop_settings())
+    storage = Storage(f"s3a://funke/{tmp_path.name}", s3.hadoop_settings())
     (tmp_path / "copies").mkdir()
     options = {
         "state__backend__local_recovery": "true",
@@ -258,7 +258,7 @@ def test_what_barriers_have_overtaken_is_read_from_the_copies_too(spark: Any, tm
         "execution__checkpointing__num_retained": "100",
         "taskmanager__memory__segment_size": "1 kb",
     }
-    env = new_environment(place, **options)
+    env = new_environment(storage, **options)
     pace = RateLimiterStrategy.per_checkpoint(300)
     source = DataGeneratorSource(lambda index: index, 2_400, Types.LONG(), rate_limiter_strategy=pace)
     numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers").rebalance()

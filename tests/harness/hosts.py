@@ -119,9 +119,9 @@ class Network:
         (folder / "tmp").mkdir(parents=True)
         (folder / "tmp").chmod(0o1777)
         own = ["--net", "--mount", "--uts"]
-        holder = _Holder(own, ["bash", "-ec", _HOST, "host", *map(str, (name, table, folder, self.shared, _ROOT))])
-        host = self.hosts[name] = Host(name, address, f"port-{len(self.hosts)}", folder / "tmp", holder)
-        self._ip("link", "add", host.port, "type", "veth", "peer", "name", "eth0", "netns", str(holder.pid))
+        owner = _Wrapper(own, ["bash", "-ec", _HOST, "host", *map(str, (name, table, folder, self.shared, _ROOT))])
+        host = self.hosts[name] = Host(name, address, f"port-{len(self.hosts)}", folder / "tmp", owner)
+        self._ip("link", "add", host.port, "type", "veth", "peer", "name", "eth0", "netns", str(owner.pid))
         self._ip("link", "set", host.port, "master", "switch0", "up")
         for order in (("addr", "add", f"{address}/24", "dev", "eth0"), ("link", "set", "eth0", "up")):
             _require_done([*owner.entry(), "ip", *order])
@@ -158,7 +158,7 @@ class Network:
     @contextlib.contextmanager
     def muted(self, sender: str, receiver: str) -> Iterator[None]:
         """What one host sends to another is lost; what comes back the other way arrives."""
-        entry, address = self.hosts[sender].holder.entry(), self.hosts[receiver].address
+        entry, address = self.hosts[sender].owner.entry(), self.hosts[receiver].address
         # The switch finds nobody with this hardware address.
         nobody = ["lladdr", "02:00:00:00:00:ff", "dev", "eth0", "nud", "permanent"]
         _require_done([*entry, "ip", "neigh", "replace", address, *nobody])

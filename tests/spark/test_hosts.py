@@ -211,7 +211,7 @@ def test_a_job_outlives_a_partition_in_one_direction_and_a_slow_link(cluster: Ho
     job.require_exact()
 
 
-PLACES = """
+SLOT_HOSTS = """
 import os, socket, sys, time
 from pyflink.common import Types, WatermarkStrategy
 from pyflink.datastream import MapFunction, StreamExecutionEnvironment
@@ -240,7 +240,7 @@ env.execute()
 def test_slots_return_to_the_hosts_with_their_state(cluster: HostCluster) -> None:
     folder = cluster.shared / "places"
     folder.mkdir()
-    places = folder / "places"
+    lines = folder / "slot-hosts"
     options = {
         "parallelism.default": "4",
         "execution.checkpointing.interval": "300 ms",
@@ -250,21 +250,21 @@ def test_slots_return_to_the_hosts_with_their_state(cluster: HostCluster) -> Non
         "restart-strategy.fixed-delay.attempts": "3",
         "restart-strategy.fixed-delay.delay": "100 ms",
     }
-    command = cluster.command(cluster.program("places.py", PLACES), [str(places)], options)
+    command = cluster.command(cluster.program("slot_hosts.py", SLOT_HOSTS), [str(lines)], options)
     process = cluster.client.start(folder / "log.txt", "env", f"FUNKE_HOME={folder}/home", *command)
 
-    def told() -> list[list[str]]:
-        return [line.split() for line in places.read_text().splitlines()] if places.exists() else []
+    def reported() -> list[list[str]]:
+        return [line.split() for line in lines.read_text().splitlines()] if lines.exists() else []
 
     try:
-        await_reached(lambda: len(told()) == 4, 150, "the slots start")
+        await_reached(lambda: len(reported()) == 4, 150, "the slots start")
         await_reached(lambda: list((folder / "checkpoints").glob("*/chk-[1-9]*/_metadata")), 60, "a checkpoint")
         assert cluster.workers[1].kill("funke-slot") + cluster.workers[1].kill("slot_process") > 0
-        await_reached(lambda: len(told()) == 8, 150, "the slots start again")
+        await_reached(lambda: len(reported()) == 8, 150, "the slots start again")
     finally:
-        cluster.client.kill("places.py")
+        cluster.client.kill("slot_hosts.py")
         process.wait(60)
-    hosts = [{subtask: host for attempt, subtask, host in told() if attempt == number} for number in ("0", "1")]
+    hosts = [{subtask: host for attempt, subtask, host in reported() if attempt == number} for number in ("0", "1")]
     assert len(set(hosts[0].values())) == 2 and hosts[0] == hosts[1]
 
 

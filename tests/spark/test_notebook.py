@@ -117,8 +117,8 @@ def test_cells(notebook: Notebook) -> None:
     for number, (name, cell) in enumerate(READING.items()):
         last_line = cell.splitlines()[-1]
         shown = notebook.run(f"say_when_reading({number})\n{cell}", interrupted_after="it reads")
-        place = f"line {cell.count(chr(10)) + 2}\n----> {last_line}\n\nKeyboardInterrupt"
-        assert without_numbers(shown).endswith(f"Cell In[#], {place}"), (name, shown)
+        location = f"line {cell.count(chr(10)) + 2}\n----> {last_line}\n\nKeyboardInterrupt"
+        assert without_numbers(shown).endswith(f"Cell In[#], {location}"), (name, shown)
         assert notebook.run("jobs[-1].status().name, len(jobs)").startswith(f"('CANCELED', {number + 1})"), name
     errors(notebook)
     values(notebook)

@@ -61,31 +61,31 @@ def cause_of(error: Any) -> str:
 
 def test_clients_of_the_gateway(service: ServiceFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     address = ServiceClient(service).require()
-    place = urlsplit(address.url).netloc
+    host_and_port = urlsplit(address.url).netloc
     monkeypatch.setenv("FLINK_REST_CLIENT_HEADERS", f"Authorization:Bearer {read_token(service.home)}")
     try:
         with flink_jdbc() as jvm:
-            ask_by_jdbc(jvm, place, tmp_path)
+            ask_by_jdbc(jvm, host_and_port, tmp_path)
     except DriverUnavailableError as error:
         pytest.skip(str(error))
     # The shell shows its own service the token by itself.
     monkeypatch.delenv("FLINK_REST_CLIENT_HEADERS")
     shown = funke(
-        "sql", "--gateway", place, "-e", "SET 'funke.sql.format' = 'csv'; SELECT 1 AS a, 'x' AS b; SHOW TABLES"
+        "sql", "--gateway", host_and_port, "-e", "SET 'funke.sql.format' = 'csv'; SELECT 1 AS a, 'x' AS b; SHOW TABLES"
     )
     assert shown.splitlines() == ["OK", "op,a,b", "+I,1,x", "table name"]
 
 
-def ask_by_jdbc(jvm: Any, place: str, tmp_path: Path) -> None:
+def ask_by_jdbc(jvm: Any, host_and_port: str, tmp_path: Path) -> None:
     from py4j.protocol import Py4JJavaError
 
-    connection = jvm.java.sql.DriverManager.getConnection(f"jdbc:flink://{place}")
+    connection = jvm.java.sql.DriverManager.getConnection(f"jdbc:flink://{host_and_port}")
     statement = connection.createStatement()
     assert (connection.getCatalog(), connection.getSchema()) == ("default_catalog", "default_database")
 
     result = statement.executeQuery(VALUES)
     assert result.next()
-    names = [result.getMetaData().getColumnName(place) for place in range(1, 12)]
+    names = [result.getMetaData().getColumnName(index) for index in range(1, 12)]
     assert names == ["n", "s", "d", "ts", "dt", "b", "x", "bs", "nothing", "l", "m"]
     assert [result.getInt(1), result.getString(2), str(result.getBigDecimal(3))] == [1, "it's", "1.50"]
     assert [result.getTimestamp(4).toString(), result.getDate(5).toString()] == [
@@ -104,9 +104,9 @@ def ask_by_jdbc(jvm: Any, place: str, tmp_path: Path) -> None:
     assert statement.execute("SHOW TABLES")
     assert first_column(statement.getResultSet()) == ["many"]
     assert first_column(connection.getMetaData().getCatalogs()) == ["default_catalog"]
-    with pytest.raises(Py4JJavaError) as refused:
+    with pytest.raises(Py4JJavaError) as rejected:
         statement.executeQuery("SELECT nope FROM many")
-    assert "Column 'nope' not found in any table" in cause_of(refused.value.java_exception)
+    assert "Column 'nope' not found in any table" in cause_of(rejected.value.java_exception)
 
     # The service runs what writes: it goes on when the connection, and its session, are closed.
     folder = tmp_path / "written"

@@ -165,14 +165,14 @@ def _keyed_by_column(stream: KeyedStream, rows: StreamRows) -> KeyedStream:
     assert key is not None
     field = field_of_key(key.select if isinstance(key, TypedKey) else key)
     if isinstance(field, str) and field in names and isinstance(rows, RowTypeInfo):
-        place = names.index(field)
+        index = names.index(field)
     elif isinstance(field, int) and 0 <= field < len(names):
-        place = field
+        index = field
     else:
         return stream
-    if stream._key_type not in (None, rows.get_field_types()[place]):
+    if stream._key_type not in (None, rows.get_field_types()[index]):
         return stream
-    return stream._origin_stream.key_by(ColumnKey((names[place],), place))
+    return stream._origin_stream.key_by(ColumnKey((names[index],), index))
 
 
 def required_tag(output_tag: OutputTag) -> OutputTag:

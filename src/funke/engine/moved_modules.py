@@ -22,8 +22,8 @@ _MOVED_INTO = {
         "memory_watch subtasks"
     ),
     "runtime.blocks": "block_codec row_blocks frames router exits",
-    "runtime.snapshots": "chain_snapshot checkpoint_order local_copies snapshot_files snapshot_taking state_restore",
-    "runtime.epochs": "delivery epoch_holders epoch_host epoch_runner results",
+    "runtime.snapshots": "chain_snapshot checkpoint_command local_copies snapshot_files snapshot_taking state_restore",
+    "runtime.epochs": "delivery epoch_blockers epoch_host epoch_runner results",
     "runtime.job_files": "archives cached_files dependencies shared_paths",
     "runtime.monitoring": "counter_rates flame_samples user_frames worker_logs",
     "operators.keyed": (
@@ -31,7 +31,7 @@ _MOVED_INTO = {
         "aggregations"
     ),
     "operators.time": "timers timestamps watermark_patience watermark_trackers clock",
-    "operators.records": "map one_by_one process broadcast_process co_operators record_loops slice_pacer",
+    "operators.records": "map one_by_one process broadcast_process co_operators record_loops slice_sizer",
     "operators.windowing.fast": (
         "aligned_windows count_windows late_session_windows session_windows processing_time_sessions "
         "processing_time_windows sliding_windows record_adders session_calendar pane_stack merge_probe"

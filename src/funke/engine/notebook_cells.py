@@ -40,9 +40,9 @@ def shown_traceback(error: BaseException, is_internal: Callable[[str], bool]) ->
     for frame in traceback.extract_tb(error.__traceback__):
         if is_internal(frame.filename):
             continue
-        place = cell_name(frame.filename) or f"File {frame.filename}"
+        index = cell_name(frame.filename) or f"File {frame.filename}"
         lines += [
-            f"{place}, line {frame.lineno}",
+            f"{index}, line {frame.lineno}",
             f"----> {linecache.getline(frame.filename, frame.lineno or 0).strip()}",
         ]
     message = f"{type(error).__name__}: {error}".rstrip(": ")

@@ -160,7 +160,7 @@ def test_functions_have_no_json() -> None:
 @settings(max_examples=100, deadline=None)
 @given(patterns(), some.integers(0, 3))
 def test_json_says_everything_about_a_pattern(pattern: EnginePattern, number: int) -> None:
-    texts = iter(range(100))
-    pattern = with_conditions(pattern, lambda condition: OfColumns(f"amount > {next(texts)}", None))
+    strings = iter(range(100))
+    pattern = with_conditions(pattern, lambda condition: OfColumns(f"amount > {next(strings)}", None))
     plain = json.loads(json.dumps(to_plain(pattern)))
     assert from_plain(plain, lambda text: OfColumns(text, None)).text == pattern.text

@@ -31,7 +31,7 @@ def test_unconnected_parts_have_slots_of_their_own() -> None:
         builder.sink(builder.reduce(builder.source(parallelism=width), parallelism=width), name, parallelism=width)
     plan = planned(builder)
     assert names(plan) == [({"wide"}, range(3)), ({"narrow"}, range(3, 4))]
-    first_slots = {sink_of(plan, each): place.first_slot for each, place in plan.placements.items()}
+    first_slots = {sink_of(plan, each): placement.first_slot for each, placement in plan.placements.items()}
     assert (first_slots["wide"], first_slots["narrow"], plan.slots) == (0, 3, 4)
     shared = to_plan(plan.graph)
     assert shared.slots == 3 and [region.slots for region in shared.regions] == [range(3)]

@@ -80,7 +80,7 @@ def _take_in(table: Any, at: Any, group: Any, row: Any) -> Any:
 
 
 @part
-def _show(table: Any, at: Any, group: Any, place: Any) -> Any:
+def _show(table: Any, at: Any, group: Any, index: Any) -> Any:
     """Puts the result of a group at a place."""
     operation, first, second = table[at + OPERATION], table[at + FIRST_FIELD], table[at + SECOND_FIELD]
     count = np.int64(1)
@@ -88,40 +88,40 @@ def _show(table: Any, at: Any, group: Any, place: Any) -> Any:
         count = words_at(second)[group]
     elif operation >= 5:
         count = np.int64(bytes_at(second)[group])
-    set_bit(bytes_at(table[at + VALIDITY]), place, 1 if count != 0 else 0)
+    set_bit(bytes_at(table[at + VALIDITY]), index, 1 if count != 0 else 0)
     if operation == 4 and count != 0:
-        doubles_at(table[at + VALUES])[place] = np.true_divide(doubles_at(first)[group], count)
+        doubles_at(table[at + VALUES])[index] = np.true_divide(doubles_at(first)[group], count)
     elif operation == 3 and count != 0:
         total = words_at(first)[group]
         # NumPy's division does not raise. Towards zero, as in Java.
         quotient = np.floor_divide(total, count)
         if total < 0 and quotient * count != total:
             quotient += 1
-        words_at(table[at + VALUES])[place] = quotient
+        words_at(table[at + VALUES])[index] = quotient
     else:
-        words_at(table[at + VALUES])[place] = words_at(first)[group]
+        words_at(table[at + VALUES])[index] = words_at(first)[group]
 
 
 @part
-def _differs(table: Any, at: Any, place: Any, other: Any) -> Any:
+def _differs(table: Any, at: Any, index: Any, other: Any) -> Any:
     """Whether the results at two places differ; NaN differs from all."""
     bits = bytes_at(table[at + VALIDITY])
-    is_there = (bits[place >> 3] >> (place & 7)) & 1
+    is_there = (bits[index >> 3] >> (index & 7)) & 1
     if is_there != (bits[other >> 3] >> (other & 7)) & 1:
         return True
     if is_there == 0:
         return False
     values = table[at + VALUES]
     if _has_floats(table[at + OPERATION]):
-        return doubles_at(values)[place] != doubles_at(values)[other]
-    return words_at(values)[place] != words_at(values)[other]
+        return doubles_at(values)[index] != doubles_at(values)[other]
+    return words_at(values)[index] != words_at(values)[other]
 
 
 @part
-def _move(table: Any, at: Any, place: Any, target: Any) -> Any:
+def _move(table: Any, at: Any, index: Any, target: Any) -> Any:
     bits, values = bytes_at(table[at + VALIDITY]), words_at(table[at + VALUES])
-    set_bit(bits, target, (bits[place >> 3] >> (place & 7)) & 1)
-    values[target] = values[place]
+    set_bit(bits, target, (bits[index >> 3] >> (index & 7)) & 1)
+    values[target] = values[index]
 
 
 @kernel
@@ -167,8 +167,8 @@ def aggregate_rows(
     for call in range(calls):
         at, nulls = call * WORDS, 0
         bits = bytes_at(table[at + VALIDITY])
-        for place in range(total):
-            if (bits[place >> 3] >> (place & 7)) & 1 == 0:
+        for index in range(total):
+            if (bits[index >> 3] >> (index & 7)) & 1 == 0:
                 nulls += 1
         table[at + NULLS] = nulls
     return total

@@ -121,9 +121,9 @@ class SourceOperator(Operator):
             self._limit = command.watermark_limit
             return
         self._has_begun = True
-        self._has_read = self._has_read or bool(order.splits)
-        self._is_over = order.is_over
-        for split in order.splits:
+        self._has_read = self._has_read or bool(command.splits)
+        self._is_over = command.is_over
+        for split in command.splits:
             # Before any is read, so that none is overtaken; not those that are read one after the other.
             if not split.is_last or self._reader.is_concurrent:
                 self._marks.register(split.id)

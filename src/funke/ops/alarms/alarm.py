@@ -82,7 +82,7 @@ def _failing(view: JobView, points: Sequence[Point], now_ms: int) -> Alarm | Non
         text = f"fails again and again, {_times(number)} in the last 10 min: {cause}"
     else:
         text = f"{'is restarting' if is_down else 'was restarted once in the last 10 min'}: {cause}"
-    return Alarm("fails", text, is_down or number > 1, f"fails {_place(view)}", "exceptions")
+    return Alarm("fails", text, is_down or number > 1, f"fails {_location(view)}", "exceptions")
 
 
 def _restarts_since(view: JobView, points: Sequence[Point], since_ms: int) -> int:
@@ -92,7 +92,7 @@ def _restarts_since(view: JobView, points: Sequence[Point], since_ms: int) -> in
     return int(view.restarts - first[0]) if first else 0
 
 
-def _place(view: JobView) -> str:
+def _location(view: JobView) -> str:
     """Where it fails: the message may hold another value each time."""
     last = view.exceptions[0] if view.exceptions else None
     return "" if last is None else f"{last.error_type} {last.raising_line or last.user_line} {last.operator_id}"

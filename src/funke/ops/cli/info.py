@@ -69,5 +69,5 @@ def _pictures(graph: StreamGraph) -> Iterator[str]:
             yield f"Pattern of node {node.id}, {node.title}\n{indent(picture(pattern), '  ')}"
 
 
-def _refuse(graph: StreamGraph, settings: JobSettings) -> NoReturn:
+def _reject(graph: StreamGraph, settings: JobSettings) -> NoReturn:
     raise _Submitted(graph)

@@ -152,7 +152,7 @@ def show_status(arguments: list[str]) -> None:
 
 def _failure_lines(view: JobView) -> Iterator[str]:
     """One line for those that are the same, oldest first; the last ones are known, earlier ones are counted."""
-    lines = [f"{failure.message.splitlines()[0]}{_place_of(failure)}" for failure in reversed(view.exceptions)]
+    lines = [f"{failure.message.splitlines()[0]}{_location_of(failure)}" for failure in reversed(view.exceptions)]
     earlier = view.failures - len(lines)
     if earlier > 0:
         yield f"{earlier} earlier one{'' if earlier == 1 else 's'}, of which nothing more is kept"

@@ -138,7 +138,7 @@ def _main(given: list[str]) -> int:
     if given[0] not in commands:
         meant = did_you_mean(given[0], (*COMMANDS, "help", "version"))
         hint = f"; to run it: funke run {given[0]}" if given[0].endswith(".py") else meant or "; see `funke --help`"
-        return reporting(lambda: _refuse(f"there is no command '{given[0]}'{hint}"))
+        return reporting(lambda: _reject(f"there is no command '{given[0]}'{hint}"))
     options = ["-d", *given[1:]] if given[0] == "run-application" else given[1:]
     return reporting(lambda: commands[given[0]](_program_call(given[0], options)))
 

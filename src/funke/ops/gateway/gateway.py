@@ -51,20 +51,20 @@ class Gateway:
     def _start(self) -> None:
         if self._process is not None and self._process.poll() is None:
             return
-        ready, told = os.pipe()
+        ready, reported = os.pipe()
         with (
             open(ready, "rb") as answer,
-            open(told, "wb") as other,
+            open(reported, "wb") as other,
             open(self._folder.of("logs/gateway.log"), "ab") as log,
         ):
             process = subprocess.Popen(
-                [sys.executable, "-m", "funke.ops.gateway.process", str(told)],
+                [sys.executable, "-m", "funke.ops.gateway.process", str(reported)],
                 cwd=self._folder.path,
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
-                pass_fds=(told,),
+                pass_fds=(reported,),
             )
             other.close()
             self._configure(process)

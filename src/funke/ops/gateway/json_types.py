@@ -119,10 +119,10 @@ def _parts(data_type: Any) -> dict[str, Any]:
 def row_json(row: Row, types: Sequence[DataType], is_plain: bool, zone: datetime.tzinfo | None) -> str:
     """A row as JSON; `is_plain` says whether values are texts, as CAST makes them."""
     if is_plain:
-        texts = ("null" if each is None else _quoted(value_text(each, kind, zone)) for each, kind in zip(row, types))
+        strings = ("null" if each is None else _quoted(value_text(each, kind, zone)) for each, kind in zip(row, types))
     else:
-        texts = (_value_json(each, kind) for each, kind in zip(row, types))
-    return f'{{"kind":"{_KINDS[row.get_row_kind()]}","fields":[{",".join(texts)}]}}'
+        strings = (_value_json(each, kind) for each, kind in zip(row, types))
+    return f'{{"kind":"{_KINDS[row.get_row_kind()]}","fields":[{",".join(strings)}]}}'
 
 
 def _value_json(value: Any, data_type: Any) -> str:

@@ -46,8 +46,8 @@ def main() -> int:
     control = ControlServer(given["socket"], commands_of(sessions), {"configure": _LIMIT_S}, LONGEST_COMMAND)
     is_over = threading.Event()
     threading.Thread(target=_await_end, args=(is_over,), daemon=True).start()
-    with open(int(sys.argv[1]), "wb") as told:
-        told.write(b"r")
+    with open(int(sys.argv[1]), "wb") as reported:
+        reported.write(b"r")
     pause_s = max(_SHORTEST_PAUSE_S, settings.get(options.GATEWAY_CHECK_INTERVAL).to_millis() / 1000)
     while not is_over.wait(pause_s):
         empty_s = sessions.close_idle()

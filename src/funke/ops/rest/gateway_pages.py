@@ -32,8 +32,8 @@ def _ask(call: Call, command: str, **arguments: Any) -> Any:
         return gateway.ask(command, **arguments)
     except FunkeError as error:
         # As Flink's gateway says it: clients look for the text.
-        told = f"<Exception on server side:\n{error}\nEnd of exception on server side>"
-        raise RestError(500, "Internal server error.", told) from error
+        reported = f"<Exception on server side:\n{error}\nEnd of exception on server side>"
+        raise RestError(500, "Internal server error.", reported) from error
 
 
 def _text_of(call: Call, name: str) -> str:
@@ -127,7 +127,7 @@ def fetch(call: Call) -> Any:
     return Answer(f"{{{','.join(filter(None, parts))}}}".encode())
 
 
-def refuse(call: Call) -> Any:
+def reject(call: Call) -> Any:
     raise RestError(501, "The SQL gateway runs statements; materialized tables and scripts are not supported")
 
 
@@ -201,11 +201,11 @@ ROUTES = (
     Route(
         "POST",
         f"{_S}/materialized-tables/{{identifier}}/refresh",
-        refuse,
-        "Refused: there are no materialized tables",
+        reject,
+        "Rejected: there are no materialized tables",
         ANY,
         ANY,
         versions=_SINCE_3,
     ),
-    Route("POST", f"{_S}/scripts", refuse, "Refused: `funke sql -f` runs scripts", ANY, ANY, versions=_SINCE_4),
+    Route("POST", f"{_S}/scripts", reject, "Rejected: `funke sql -f` runs scripts", ANY, ANY, versions=_SINCE_4),
 )

@@ -129,7 +129,7 @@ class Dispatcher:
 
     def job_options(self) -> dict[str, str]:
         """What jobs of the service are told: which slots they share, and where their records are."""
-        return {rest_options.SLOT_POOL.key: self.service.of("slots"), **self._places()}
+        return {rest_options.SLOT_POOL.key: self.service.of("slots"), **self._folders()}
 
     def _idle_for(self, call: ProgramCall, python: str) -> IdleDriver | None:
         """The driver that waits, if it is as a new one would be; it is the caller's from now on."""

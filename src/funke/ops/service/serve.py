@@ -138,16 +138,16 @@ def _serve(settings: Settings, listening: RestSettings, folder: ServiceFolder, l
 
 def _bound_server(make: Callable[[], RestServer], dispatcher: Dispatcher, is_standby: bool) -> RestServer:
     """The server of REST; where one that was stopped still holds the port, jobs come first."""
-    is_told = False
+    is_reported = False
     while True:
         try:
             return make()
         except ConfigurationError as error:
             if not is_standby or dispatcher.stopping.is_set():
                 raise
-            if not is_told:
+            if not is_reported:
                 _LOG.warning("%s; jobs are looked after until then", error)
-            is_told = True
+            is_reported = True
         _look(dispatcher)
         dispatcher.stopping.wait(_LOOK_S)
 

@@ -18,7 +18,7 @@ from funke.engine.sql.functions.catalog import FUNCTIONS
 from funke.engine.sql.parsing.reserved_words import RESERVED_WORDS
 from funke.engine.sql.parsing.tokens import Token
 from funke.engine.types.logical import to_sql_text
-from funke.ops.sql.text_place import TextPlace, place_of
+from funke.ops.sql.text_location import TextLocation, location_of
 from funke.table import TableEnvironment
 
 __all__ = ["Suggestion", "completions", "suggestions"]
@@ -47,20 +47,20 @@ def completions(t_env: TableEnvironment, text: str, position: int) -> list[str]:
 
 def suggestions(t_env: TableEnvironment, text: str, position: int) -> tuple[str, list[Suggestion]]:
     """The word at a place and what it may become."""
-    place = place_of(text, position)
-    word = place.word.lower()
+    location = location_of(text, position)
+    word = location.word.lower()
     found: dict[str, Suggestion] = {}
-    for each in _all_at(t_env, place):
-        if each.text.strip("'`").lower().startswith(word) and each.text != place.word:
+    for each in _all_at(t_env, location):
+        if each.text.strip("'`").lower().startswith(word) and each.text != location.word:
             found.setdefault(each.text, each)
-    return place.word, list(found.values())[:_MOST]
+    return location.word, list(found.values())[:_MOST]
 
 
-def _all_at(t_env: TableEnvironment, place: TextPlace) -> Iterator[Suggestion]:
-    if place.kind == "comment":
+def _all_at(t_env: TableEnvironment, location: TextLocation) -> Iterator[Suggestion]:
+    if location.kind == "comment":
         return
-    is_quoted = place.kind == "string"
-    before = place.before
+    is_quoted = location.kind == "string"
+    before = location.before
     if _is_after_set(before):
         yield from (_in_quotes(each, is_quoted) for each in _known_keys())
         return
@@ -68,16 +68,16 @@ def _all_at(t_env: TableEnvironment, place: TextPlace) -> Iterator[Suggestion]:
     if options is not None:
         yield from _option_suggestions(options, before, is_quoted)
         return
-    if place.kind != "plain":
+    if location.kind != "plain":
         return
     if before and before[-1].key == ".":
-        yield from _after_point(t_env, place)
+        yield from _after_point(t_env, location)
         return
     if _is_before_table(before):
         yield from _tables(t_env)
         return
-    yield from _columns(t_env, place.statement)
-    if place.word:
+    yield from _columns(t_env, location.statement)
+    if location.word:
         yield from _functions(t_env)
         yield from (Suggestion(word) for word in sorted(RESERVED_WORDS) if word.lower() not in _signatures())
 
@@ -104,13 +104,13 @@ def _known_keys() -> tuple[Suggestion, ...]:
 def _options_before(before: Sequence[Token]) -> dict[str, str] | None:
     """The options of the WITH, or of the hint, whose parentheses are open; None elsewhere."""
     depth = 0
-    for place in range(len(before) - 1, -1, -1):
-        key = before[place].key
+    for index in range(len(before) - 1, -1, -1):
+        key = before[index].key
         depth += (key == ")") - (key == "(")
         if depth < 0:
-            if place == 0 or before[place - 1].key not in ("WITH", "OPTIONS"):
+            if index == 0 or before[index - 1].key not in ("WITH", "OPTIONS"):
                 return None
-            strings = [each.text for each in before[place + 1 :] if each.kind == "string"]
+            strings = [each.text for each in before[index + 1 :] if each.kind == "string"]
             return dict(zip(strings[::2], strings[1::2]))
     return None
 
@@ -145,10 +145,10 @@ def _table_options(options: dict[str, str]) -> tuple[TableOption, ...]:
 # Names
 
 
-def _after_point(t_env: TableEnvironment, place: TextPlace) -> Iterator[Suggestion]:
+def _after_point(t_env: TableEnvironment, location: TextLocation) -> Iterator[Suggestion]:
     """Columns of the table or alias before the point, or tables of the database."""
-    path = _path_before(place.before)
-    for name, table in _tables_of(place.statement):
+    path = _path_before(location.before)
+    for name, table in _tables_of(location.statement):
         columns = list(_columns_of(t_env, table)) if path and name.lower() == path[-1].lower() else []
         if columns:
             yield from columns
@@ -164,10 +164,10 @@ def _after_point(t_env: TableEnvironment, place: TextPlace) -> Iterator[Suggesti
 
 def _path_before(before: Sequence[Token]) -> tuple[str, ...]:
     path: list[str] = []
-    place = len(before) - 1
-    while place > 0 and before[place].key == "." and before[place - 1].kind in ("word", "quoted"):
-        path.insert(0, before[place - 1].text)
-        place -= 2
+    index = len(before) - 1
+    while index > 0 and before[index].key == "." and before[index - 1].kind in ("word", "quoted"):
+        path.insert(0, before[index - 1].text)
+        index -= 2
     return tuple(path)
 
 
@@ -205,22 +205,22 @@ def _name(name: str) -> str:
 
 def _tables_of(statement: Sequence[Token]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The tables that a statement reads or writes: by alias or name, with their path."""
-    place = 0
-    while place < len(statement):
-        if not _is_before_table(statement[:place]) or statement[place].kind not in ("word", "quoted"):
-            place += 1
+    index = 0
+    while index < len(statement):
+        if not _is_before_table(statement[:index]) or statement[index].kind not in ("word", "quoted"):
+            index += 1
             continue
-        path = [statement[place].text]
-        place += 1
-        while place + 1 < len(statement) and statement[place].key == "." and statement[place + 1].kind != "operator":
-            path.append(statement[place + 1].text)
-            place += 2
+        path = [statement[index].text]
+        index += 1
+        while index + 1 < len(statement) and statement[index].key == "." and statement[index + 1].kind != "operator":
+            path.append(statement[index + 1].text)
+            index += 2
         yield path[-1], tuple(path)
-        if place < len(statement) and statement[place].key == "AS":
-            place += 1
-        if place < len(statement) and _is_alias(statement[place]):
-            yield statement[place].text, tuple(path)
-            place += 1
+        if index < len(statement) and statement[index].key == "AS":
+            index += 1
+        if index < len(statement) and _is_alias(statement[index]):
+            yield statement[index].text, tuple(path)
+            index += 1
 
 
 def _is_alias(token: Token) -> bool:

@@ -112,22 +112,22 @@ def _quoted(text: str) -> str:
 def _written(folder: ServiceFolder, text: str) -> str:
     """The path of a file with a program; it may have passwords, so nobody else can read it."""
     folder.open()
-    place = folder.of("statements")
-    open_private_folder(place)
-    _remove_unused(folder, place)
-    path = os.path.join(place, f"{uuid.uuid4().hex}.sql")
+    statements = folder.of("statements")
+    open_private_folder(statements)
+    _remove_unused(folder, statements)
+    path = os.path.join(statements, f"{uuid.uuid4().hex}.sql")
     with open(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
         file.write(text)
     return path
 
 
-def _remove_unused(folder: ServiceFolder, place: str) -> None:
+def _remove_unused(folder: ServiceFolder, statements: str) -> None:
     used: set[str] = set()
     for run in os.scandir(folder.of("runs")):
         if run.name.endswith(".json"):
             with contextlib.suppress(OSError, ValueError):
                 used.update(read_json(run.path).get("command", ()))
-    for entry in list(os.scandir(place)):
+    for entry in list(os.scandir(statements)):
         if entry.path not in used and entry.stat().st_mtime < time.time() - _UNUSED_S:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(entry.path)

@@ -92,10 +92,10 @@ def test_timestamps_are_written_at_once_as_one_by_one(kind, separator, timestamp
     ),
     st.lists(st.none() | st.text(max_size=5) | st.text("abc-\"'!\\,; \n€", max_size=30), max_size=6),
 )
-def test_texts_of_csv_are_quoted_at_once_as_one_by_one(dialect, texts):
+def test_strings_of_csv_are_quoted_at_once_as_one_by_one(dialect, strings):
     write = dialect.quoting()
-    expected = [None if each is None else write(each) for each in texts]
-    assert dialect.quoted(pa.array(texts, pa.large_string())).to_pylist() == expected
+    expected = [None if each is None else write(each) for each in strings]
+    assert dialect.quoted(pa.array(strings, pa.large_string())).to_pylist() == expected
 
 
 TYPES = (DataTypes.BIGINT(), DataTypes.STRING(), DataTypes.BOOLEAN(), DataTypes.DOUBLE())

@@ -103,7 +103,7 @@ def test_a_driver_on_another_host_is_named(owned: OwnedRecord, monkeypatch: pyte
         RemoteJob(owned.record).cancel().result(20)
 
 
-def test_an_ended_job_tells_what_was_seen_last(owned: OwnedRecord) -> None:
+def test_an_ended_job_shows_what_was_seen_last(owned: OwnedRecord) -> None:
     owned.put_view(VIEW)
     owned.put_status(JobStatus.FINISHED)
     ended: SubmittedJob = EndedJob(owned.record)

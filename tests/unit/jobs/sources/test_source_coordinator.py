@@ -205,7 +205,7 @@ def test_splits_without_an_end_keep_nobody_from_getting_more(coordinator: Source
 
 
 @pytest.mark.parametrize("is_on_its_way", [False, True])
-def test_what_a_subtask_says_before_it_has_an_order_does_not_count(
+def test_what_a_subtask_reports_before_it_has_a_command_does_not_count(
     coordinator: SourceCoordinator, is_on_its_way: bool
 ) -> None:
     """It knows nothing of what the attempt before had read: records would come twice.
@@ -214,7 +214,7 @@ def test_what_a_subtask_says_before_it_has_an_order_does_not_count(
     """
     again = restarted(unfinished_coordinator(coordinator), 2)
     if is_on_its_way:
-        again.orders([])
+        again.commands([])
     again.begin_cut()
     for subtask in range(2):
         again.cut(subtask, ReadReport((), (), MIN_WATERMARK, True, 0, has_begun=False))

@@ -42,7 +42,7 @@ def test_a_loop_and_what_must_not_come() -> None:
     )
 
 
-def test_match_recognize_has_the_texts_of_its_conditions() -> None:
+def test_match_recognize_has_the_strings_of_its_conditions() -> None:
     t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     t_env.execute_sql(
         "CREATE TABLE ticks (symbol STRING, price INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts) "

@@ -106,7 +106,7 @@ def test_more_failures_than_are_remembered_are_counted() -> None:
     assert text(view, points("restarts", [4.0, 4.0, 50.0])).startswith("fails again and again, 90 times in")
 
 
-def test_a_growing_lag_is_told_with_its_cause() -> None:
+def test_a_growing_lag_is_reported_with_its_cause() -> None:
     seen = points("lag", [10_000.0 * number for number in range(1, 31)])
     assert text(calm(), seen) == (
         "falls behind: 5 min behind, 1 min more each minute. Nothing in it is busy: its records come late, or a part "

@@ -25,7 +25,7 @@ def test_every_command_is_in_the_script(shell: str, capsys: pytest.CaptureFixtur
 def test_options_are_those_of_the_parsers() -> None:
     assert {"-f", "--follow", "--level", "--json"} <= set(options_of("logs"))
     assert {"-p", "--parallelism", "-pyfs"} <= set(options_of("run"))
-    assert "-c" not in options_of("run"), "Flink has it, and it is refused here"
+    assert "-c" not in options_of("run"), "Flink has it, and it is rejected here"
     assert main(["memory", "--json"]) == 0, "parsers parse again"
 
 

@@ -419,7 +419,7 @@ class ShownJob:
         return {0: (ThreadStack("MainThread", '  File "orders.py", line 35, in enrich\n'),)}
 
     def set_log_levels(self, default: str, overrides: dict[str, str]) -> None:
-        self.told.append(("log levels", (default, overrides)))
+        self.reported.append(("log levels", (default, overrides)))
 
     def savepoint(self, folder: str | None, afterwards: str) -> Future[str]:
         self.reported.append(("savepoint", (folder, afterwards)))

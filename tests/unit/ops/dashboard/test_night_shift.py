@@ -40,9 +40,9 @@ def test_the_answer_names_each_job_with_its_cause(service: RecordedService) -> N
     found = httpx.get(f"{service.url}/v1/funke/jobs/overview").json()
     assert re.fullmatch(_FIRST, found["sentence"]), found["sentence"]
     assert found["level"] == "bad"
-    texts = {each["jid"]: each["alarm"]["text"] if each["alarm"] else "" for each in found["jobs"]}
+    strings = {each["jid"]: each["alarm"]["text"] if each["alarm"] else "" for each in found["jobs"]}
     for name, cause in CAUSES.items():
-        assert re.fullmatch(cause, texts[job_id(name)]), (name, texts[job_id(name)])
+        assert re.fullmatch(cause, strings[job_id(name)]), (name, strings[job_id(name)])
 
 
 def test_the_page_shows_them(browser: Browser, service: RecordedService) -> None:

@@ -206,7 +206,7 @@ WORDS = [
 ]
 
 
-def test_numbers_are_told_as_people_do(browser: Browser, service: RecordedService) -> None:
+def test_numbers_are_reported_as_people_do(browser: Browser, service: RecordedService) -> None:
     names = "behind, count, rate, bytes, percent, duration, ago, list, chainParts, withoutUpload"
     cases = ", ".join(expression for expression, _ in WORDS)
     script = f"const {{{names}}} = await import('/dashboard/words.js'); return [{cases}]"
@@ -262,8 +262,8 @@ def test_levels_are_changed(browser: Browser, service: RecordedService) -> None:
     browser.wait("the levels", lambda: "Functions log from" in browser.text())
     change = "const found = document.querySelector('.levels select'); found.value = 'DEBUG';"
     browser.run(change + "found.dispatchEvent(new Event('change', {bubbles: true}))")
-    browser.wait("that it is told", lambda: ("log levels", ("DEBUG", {})) in _told(service, "orders"))
-    service.jobs["orders"].told.clear()
+    browser.wait("that it is told", lambda: ("log levels", ("DEBUG", {})) in _reported(service, "orders"))
+    service.jobs["orders"].reported.clear()
 
 
 def test_threads_are_shown(browser: Browser, service: RecordedService) -> None:

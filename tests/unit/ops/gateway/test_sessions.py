@@ -84,7 +84,7 @@ def test_a_session_has_its_own_tables_and_settings() -> None:
 
 
 @pytest.mark.parametrize("text", ["SELEC 1", "SHOW TABLES; SHOW TABLES", "SELECT * FROM nope"])
-def test_what_is_wrong_is_told_with_the_result(text: str) -> None:
+def test_what_is_wrong_is_reported_with_the_result(text: str) -> None:
     found = sessions(Clock())
     handle = found.open({})
     with pytest.raises(FunkeError, match=r"SQL parse failed|Unsupported SQL statement|Object 'nope' not found"):

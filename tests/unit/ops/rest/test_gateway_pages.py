@@ -96,18 +96,18 @@ def test_what_version_1_does_not_have_yet(client: TestClient) -> None:
         (lambda client: client.post("/v4/sessions/x/scripts", json={}), 501, "not supported"),
     ],
 )
-def test_requests_that_are_refused(
+def test_requests_that_are_rejected(
     client: TestClient, ask: Callable[[TestClient], Any], status: int, text: str
 ) -> None:
     answer = ask(client)
     assert (answer.status_code, text in answer.json()["errors"][0]) == (status, True), answer.text
 
 
-def test_a_mistake_in_a_statement_is_told_as_flinks_gateway_does(client: TestClient) -> None:
+def test_a_mistake_in_a_statement_is_reported_as_flinks_gateway_does(client: TestClient) -> None:
     session = f"/v4/sessions/{client.post('/v4/sessions', json={}).json()['sessionHandle']}"
-    first, told = result_of(client, session, "SELEC 1")["errors"]
+    first, reported = result_of(client, session, "SELEC 1")["errors"]
     assert first == "Internal server error."
-    assert told.startswith("<Exception on server side:\nSQL parse failed.")
+    assert reported.startswith("<Exception on server side:\nSQL parse failed.")
 
 
 def test_a_program_with_pages_of_its_own_has_no_gateway(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def at(t_env: TableEnvironment, text: str) -> list[str]:
         ("SELECT nope.| FROM sales", []),
     ],
 )
-def test_by_the_place_of_the_cursor(t_env: TableEnvironment, text: str, first: list[str]) -> None:
+def test_by_the_position_of_the_cursor(t_env: TableEnvironment, text: str, first: list[str]) -> None:
     found = at(t_env, text)
     assert found[: len(first)] == first and bool(found) == bool(first)
 

@@ -10,7 +10,7 @@ import pytest
 
 from funke.engine.operators.operator import OperatorFailure
 from funke.engine.runtime.monitoring.failed_records import FailedRecords, RecordDisplay
-from funke.engine.types.operator_place import NOWHERE
+from funke.engine.types.operator_location import NOWHERE
 from funke.engine.types.row import Row
 
 
@@ -34,7 +34,7 @@ class Parse:
         raise KeyError(number)
 
 
-def told(value: Any, *masked: str, function: Callable[[Any], None] | None = None) -> str:
+def reported(value: Any, *masked: str, function: Callable[[Any], None] | None = None) -> str:
     """What a failure of a function with a value tells."""
     found = FailedRecords()
     found.display = RecordDisplay(masked)
@@ -62,12 +62,12 @@ ORDER = Order(4, Card("4111", "Ada"))
         (17, ("card",), "17"),
     ],
 )
-def test_what_is_told(value: Any, masked: tuple[str, ...], wanted: str) -> None:
-    assert told(value, *masked, function=lambda record: Parse().deeper(record)) == wanted
+def test_what_is_reported(value: Any, masked: tuple[str, ...], wanted: str) -> None:
+    assert reported(value, *masked, function=lambda record: Parse().deeper(record)) == wanted
 
 
 def test_it_is_the_argument_of_the_outermost_function_of_the_user() -> None:
-    assert told("a row") == "'a row'"
+    assert reported("a row") == "'a row'"
 
 
 def test_a_record_that_cannot_be_shown_fails_nothing() -> None:
@@ -75,9 +75,9 @@ def test_a_record_that_cannot_be_shown_fails_nothing() -> None:
         def __repr__(self) -> str:
             raise ValueError
 
-    assert told(Odd()) == ""
-    assert len(told("x" * 10_000)) == 2_000
+    assert reported(Odd()) == ""
+    assert len(reported("x" * 10_000)) == 2_000
 
 
-def test_nothing_is_told_unless_it_is_allowed() -> None:
+def test_nothing_is_reported_unless_it_is_allowed() -> None:
     assert FailedRecords().text_of(OperatorFailure(NOWHERE)) == ""

@@ -46,10 +46,10 @@ def test_what_is_left_goes_in_proportion_to_who_could_use_it(plan: Plan) -> None
     assert pools(plan, 2048) == (required, 8, 14)
 
 
-def test_too_few_are_refused_in_flinks_words(plan: Plan) -> None:
-    with pytest.raises(ConfigurationError) as refused:
+def test_too_few_are_rejected_in_flinks_words(plan: Plan) -> None:
+    with pytest.raises(ConfigurationError) as rejected:
         require_buffers(plan, replace(DEFAULT, total_buffers=8))
-    assert str(refused.value) == (
+    assert str(rejected.value) == (
         "Insufficient number of network buffers: required 5, but only 4 available. The total number of network buffers "
         "is currently set to 8 of 32768 bytes each. You can increase this number by setting the configuration keys "
         "'taskmanager.memory.network.fraction', 'taskmanager.memory.network.min', and 'taskmanager.memory.network.max'."

@@ -302,8 +302,8 @@ def put(folder: str, pid: int, text: str) -> None:
     part.rename(Path(folder, str(pid)))
 
 
-def forks(order: tuple[str, str]) -> str:
-    folder, then = order
+def forks(command: tuple[str, str]) -> str:
+    folder, then = command
     for number in range(2):
         if os.fork() == 0:
             if number == 1:

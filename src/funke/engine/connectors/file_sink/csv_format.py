@@ -76,23 +76,23 @@ class CsvDialect:
         # The rule of Jackson's writer: a text is safe when all its characters lie above all special ones.
         return max(map(ord, self.separator + (self.quote or "") + (self.escape or "") + "\r\n")) + 1
 
-    def quoted(self, texts: pa.Array) -> pa.Array:
+    def quoted(self, strings: pa.Array) -> pa.Array:
         """A column of large texts as `quoting` writes them."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
         if self.quote is None:
-            return texts
+            return strings
         pattern = rf"\A[\x{{{self._first_safe:x}}}-\x{{10ffff}}]{{0,{_LONGEST_CHECKED}}}\z"
-        is_safe = pc.match_substring_regex(texts, pattern)
+        is_safe = pc.match_substring_regex(strings, pattern)
         if pc.all(is_safe).as_py():
-            return texts
+            return strings
         for special in filter(None, (self.escape, self.quote)):
-            if pc.any(pc.match_substring(texts, special)).as_py():
-                texts = pc.replace_substring(texts, special, special * 2)
+            if pc.any(pc.match_substring(strings, special)).as_py():
+                strings = pc.replace_substring(strings, special, special * 2)
         nothing, quote = (pa.scalar(each, pa.large_string()) for each in ("", self.quote))
         around = pc.if_else(is_safe, nothing, quote) if pc.any(is_safe).as_py() else quote
-        return pc.binary_join_element_wise(around, texts, around, nothing)
+        return pc.binary_join_element_wise(around, strings, around, nothing)
 
 
 def row_writer(row_type: RowTypeInfo | TupleTypeInfo, dialect: CsvDialect) -> TextWriter:

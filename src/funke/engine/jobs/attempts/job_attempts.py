@@ -47,10 +47,10 @@ from funke.engine.jobs.submission.job_planning import PlannedJob
 from funke.engine.jobs.submission.session_differences import warn_of_other_session
 from funke.engine.runtime.job_files.dependencies import distribute
 from funke.engine.runtime.job_files.shared_paths import probed
-from funke.engine.runtime.monitoring.flame_samples import SampledStack, SampleOrder
+from funke.engine.runtime.monitoring.flame_samples import SampleCommand, SampledStack
 from funke.engine.runtime.monitoring.thread_dump import ThreadStack
 from funke.engine.runtime.slots.slot_calls import change_log_levels, dump_threads, sample
-from funke.engine.runtime.slots.worker_setup import JobPackage
+from funke.engine.runtime.slots.worker_setup import JobDeployment
 from funke.engine.runtime.spark.spark_session import (
     JobSpark,
     forget_lost_application,
@@ -127,7 +127,7 @@ class JobAttempts:
         if runner is None or not slots:
             return {}
         with ThreadPoolExecutor(len(slots), "funke-samples") as callers:
-            return dict(zip(slots, callers.map(lambda slot: sample(*runner.access(slot), order), slots)))
+            return dict(zip(slots, callers.map(lambda slot: sample(*runner.access(slot), command), slots)))
 
     def thread_stacks(self) -> dict[int, tuple[ThreadStack, ...]]:
         """What the threads of every slot do; one that has ended is left out."""
@@ -143,7 +143,7 @@ class JobAttempts:
     def set_log_levels(self, levels: LogLevels) -> None:
         """From which level on functions log, in all slots and in those of later attempts; waits for it."""
         with self.lock:
-            self.package = replace(self.package, log_levels=levels)
+            self.deployment = replace(self.deployment, log_levels=levels)
             runner = self._runner
         if runner is None:
             return
@@ -209,8 +209,8 @@ class JobAttempts:
                     raise
                 attempt = self._next_attempt(failure)
             with self.lock:
-                renewed = self.package.credentials.renewed()
-                self.package = replace(self.package, attempt=attempt, credentials=renewed)
+                renewed = self.deployment.credentials.renewed()
+                self.deployment = replace(self.deployment, attempt=attempt, credentials=renewed)
             self._lifecycle.enter(JobStatus.CREATED)
 
     def _next_attempt(self, failure: Exception) -> int:
@@ -264,8 +264,8 @@ class JobAttempts:
             if start.is_final or start is self._checkpoint_coordinator.last_savepoint:
                 return
             self._restore_from(start)
-        self._checkpoint_coordinator.attempt = self.package.attempt
-        self.executions.begin(self.package.attempt)
+        self._checkpoint_coordinator.attempt = self.deployment.attempt
+        self.executions.begin(self.deployment.attempt)
         settings = self._planned.settings
         with ExitStack() as cleaning:
             if self.has_run:
@@ -277,7 +277,7 @@ class JobAttempts:
             sources = JobSources(self._create_sources(spark, start))
             cleaning.callback(sources.close)
             probes = cleaning.enter_context(ExitStack())
-            self.package = probes.enter_context(self._probed(spark, self.package))
+            self.deployment = probes.enter_context(self._probed(spark, self.deployment))
             runner, coordinator = self._prepare(spark, sources, start)
             cleaning.callback(runner.close)
             self.executions.enter(ExecutionState.DEPLOYING)
@@ -292,8 +292,8 @@ class JobAttempts:
             self.executions.enter(ExecutionState.FINISHED)
 
     def _restore_from(self, start: Checkpoint) -> None:
-        self.package = replace(
-            self.package,
+        self.deployment = replace(
+            self.deployment,
             restore=start.located(),
             restored_checkpoint_id=start.checkpoint_id,
             state_moves=state_moves(start, self._checkpoint_coordinator.job.operators),
@@ -301,13 +301,13 @@ class JobAttempts:
         self._checkpoint_coordinator.note_restored(start)
 
     @contextlib.contextmanager
-    def _probed(self, spark: JobSpark, package: JobPackage) -> Iterator[JobPackage]:
+    def _probed(self, spark: JobSpark, deployment: JobDeployment) -> Iterator[JobDeployment]:
         """While slots start: on a cluster their hosts must see the paths of the job."""
         if is_embedded(spark):
-            yield package
+            yield deployment
             return
         with probed(job_paths(self._planned.plan, self._checkpoint_coordinator)) as paths:
-            yield replace(package, shared_paths=paths)
+            yield replace(deployment, shared_paths=paths)
 
     def _create_sources(
         self, spark: JobSpark, start: Checkpoint | None, vertices: Collection[int] | None = None
@@ -337,13 +337,13 @@ class JobAttempts:
             raise failure
         self._remember(failure)
         attempt = self._next_attempt(failure)
-        self.package = replace(self.package, attempt=attempt, credentials=self.package.credentials.renewed())
+        self.deployment = replace(self.deployment, attempt=attempt, credentials=self.deployment.credentials.renewed())
         self._checkpoint_coordinator.attempt = attempt
         if start is not None:
             self._restore_from(start)
         self._lifecycle.enter(JobStatus.RESTARTING)
         notice(f"restarting a region of the job in {delay_ms} ms after: {_first_line(failure)}")
-        return RegionRestart(self.package, start, delay_ms)
+        return RegionRestart(self.deployment, start, delay_ms)
 
     def _start(self) -> Checkpoint | None:
         """Where the attempt begins; RecoveryRejectedError when a user has to decide; nothing is removed."""
@@ -411,11 +411,11 @@ class JobAttempts:
         restarts = RegionRestarts(
             self._restart_region,
             lambda start, vertices: self._create_sources(spark, start, vertices),
-            lambda package: self._probed(spark, package),
+            lambda deployment: self._probed(spark, deployment),
             lambda: self._lifecycle.enter(JobStatus.RUNNING),
         )
         runner, coordinator = driven_by(
-            attempt, spark, self._planned, self.package, self._wanted_hosts, write_frames, restarts
+            attempt, spark, self._planned, self.deployment, self._wanted_hosts, write_frames, restarts
         )
         with self.lock:
             self._runner, self._coordinator = runner, coordinator
@@ -424,7 +424,7 @@ class JobAttempts:
     @property
     def _wanted_hosts(self) -> dict[int, str] | None:
         # Where local copies of the state are, it need not be fetched.
-        return self.hosts if self._runner is not None and self.package.local_folders else None
+        return self.hosts if self._runner is not None and self.deployment.local_folders else None
 
 
 def _first_line(failure: Exception) -> str:

@@ -67,10 +67,10 @@ class JobExecutions:
     def begin(self, attempt: int, which: Callable[[ExecutionVertex], bool] = lambda each: True) -> None:
         """An attempt begins, of all subtasks or of a region's: they wait to be deployed."""
         with self._lock:
-            begun = {place: each for place, each in self._current.items() if which(each)}
+            begun = {vertex_subtask: each for vertex_subtask, each in self._current.items() if which(each)}
             if any(each.state is not _S.CREATED for each in begun.values()):
                 self._prior.append(tuple(begun.values()))
-            for place, each in begun.items():
+            for vertex_subtask, each in begun.items():
                 created = replace(each, attempt=attempt, entered_ms=())
                 self._current[vertex_subtask] = self._in_state(created, _S.SCHEDULED)
 

@@ -46,9 +46,13 @@ def to_error(failure: Failure) -> JobExecutionError:
     kind = SlotLostError if failure.is_slot_lost else JobExecutionError
     if failure.error_type == RestoreFailure.__name__:
         return DamagedCheckpointError(failure.message)
-    error = kind(message, place.name or None, failure.traceback_text or None)
-    error.error_type, error.user_line = failure.error_type, place.user_line
-    error.operator_id, error.vertex_id, error.subtask = place.operator_id or None, place.vertex_id, place.subtask
+    error = kind(message, location.name or None, failure.traceback_text or None)
+    error.error_type, error.user_line = failure.error_type, location.user_line
+    error.operator_id, error.vertex_id, error.subtask = (
+        location.operator_id or None,
+        location.vertex_id,
+        location.subtask,
+    )
     error.slot, error.record = failure.slot, failure.record
     return error
 

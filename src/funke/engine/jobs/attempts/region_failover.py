@@ -20,7 +20,7 @@ from funke.engine.planner.regions import Region
 from funke.engine.runtime.epochs.results import Failure
 from funke.engine.runtime.pipelined.region_runners import RegionRunners
 from funke.engine.runtime.pipelined.stream_runner import StreamRunner
-from funke.engine.runtime.slots.worker_setup import JobPackage
+from funke.engine.runtime.slots.worker_setup import JobDeployment
 
 __all__ = ["FailedRegion", "RegionFailover", "RegionRestart", "RegionRestarts", "StartedRegion"]
 
@@ -33,12 +33,12 @@ _END_S = 10.0
 class RegionRestart:
     """What a region begins anew with."""
 
-    package: JobPackage
+    deployment: JobDeployment
     start: Checkpoint | None
     delay_ms: int
 
 
-CreateRunner = Callable[[Region, JobPackage, dict[int, str]], StreamRunner]
+CreateRunner = Callable[[Region, JobDeployment, dict[int, str]], StreamRunner]
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class RegionRestarts:
     next_restart: Callable[[Exception], RegionRestart]
     create_sources: Callable[[Checkpoint | None, Collection[int]], list[SourceCoordinator]]
     # Until the slots have started, their hosts are asked whether they see what they must.
-    probed: Callable[[JobPackage], AbstractContextManager[JobPackage]]
+    probed: Callable[[JobDeployment], AbstractContextManager[JobDeployment]]
     # All regions run again.
     on_running: Callable[[], object]
 
@@ -134,7 +134,7 @@ class RegionFailover:
         region = failed.region
         old = self._runners.retire(region.number)
         self._executions.fail(failed.error, self._is_in(region))
-        self._executions.begin(restart.package.attempt, self._is_in(region))
+        self._executions.begin(restart.deployment.attempt, self._is_in(region))
         thread = threading.Thread(
             target=self._run, args=(region, restart, old, sources), name="funke-region", daemon=True
         )
@@ -165,8 +165,8 @@ class RegionFailover:
     def _start(self, region: Region, restart: RegionRestart, hosts: dict[int, str]) -> StartedRegion:
         sources = self._restarts.create_sources(restart.start, region.vertices)
         try:
-            with self._restarts.probed(restart.package) as package:
-                runner = self._create_runner(region, package, hosts)
+            with self._restarts.probed(restart.deployment) as deployment:
+                runner = self._create_runner(region, deployment, hosts)
                 with self._runners.starting(runner):
                     self._executions.enter(ExecutionState.DEPLOYING, self._is_in(region))
                     try:

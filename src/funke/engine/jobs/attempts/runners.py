@@ -18,13 +18,13 @@ from funke.engine.runtime.epochs.epoch_runner import EpochRunner
 from funke.engine.runtime.pipelined.region_runners import RegionRunners
 from funke.engine.runtime.pipelined.stream_runner import StreamRunner
 from funke.engine.runtime.spark.spark_session import is_embedded
-from funke.engine.runtime.spark.spark_tasks import await_places
+from funke.engine.runtime.spark.spark_tasks import await_task_slots
 
 if TYPE_CHECKING:
     from funke.engine.jobs.attempts.attempt import Attempt
     from funke.engine.jobs.submission.job_planning import PlannedJob
     from funke.engine.planner.regions import Region
-    from funke.engine.runtime.slots.worker_setup import JobPackage
+    from funke.engine.runtime.slots.worker_setup import JobDeployment
     from funke.engine.runtime.spark.spark_session import JobSpark
 
 __all__ = ["Coordinator", "Runner", "driven_by"]
@@ -48,9 +48,9 @@ def driven_by(
     """The runner of an attempt's slots and its coordinator; `hosts` are those where the slots should be."""
     request_s = request_timeout_s(planned.configured)
     if planned.mode.is_pipelined:
-        return _streamed(attempt, spark, planned, package, hosts, restarts)
-    runner = EpochRunner(spark, planned.plan, package, hosts, request_s)
-    holders = partial(epoch_holders, spark, planned.plan, package.key)
+        return _streamed(attempt, spark, planned, deployment, hosts, restarts)
+    runner = EpochRunner(spark, planned.plan, deployment, hosts, request_s)
+    blockers = partial(epoch_blockers, spark, planned.plan, deployment.key)
     watch = EpochWatch(
         partial(planned.checkpoint_coordinator.expire, blockers),
         runner.cancel,
@@ -65,25 +65,25 @@ def _streamed(
     attempt: Attempt,
     spark: JobSpark,
     planned: PlannedJob,
-    package: JobPackage,
+    deployment: JobDeployment,
     hosts: dict[int, str] | None,
     restarts: RegionRestarts,
 ) -> tuple[Runner, Coordinator]:
     plan, request_s = planned.plan, request_timeout_s(planned.configured)
-    places = None
+    task_slots = None
     if len(plan.regions) > 1 and not is_embedded(spark):
-        places = await_places(spark.sparkContext, plan.slots, package.attempt > 0, request_s)
+        task_slots = await_task_slots(spark.sparkContext, plan.slots, deployment.attempt > 0, request_s)
     # Each region needs a task of its own, as long as the job runs.
-    if len(plan.regions) == 1 or (places is not None and places < len(plan.regions)):
-        runner = StreamRunner(spark, plan, package, hosts, request_s, places=places)
+    if len(plan.regions) == 1 or (task_slots is not None and task_slots < len(plan.regions)):
+        runner = StreamRunner(spark, plan, deployment, hosts, request_s, task_slots=task_slots)
         return runner, StreamCoordinator(attempt, runner)
     runners = RegionRunners(
-        plan.regions, lambda region: StreamRunner(spark, plan, package, hosts, request_s, region, places)
+        plan.regions, lambda region: StreamRunner(spark, plan, deployment, hosts, request_s, region, task_slots)
     )
 
-    def create_runner(region: Region, package: JobPackage, hosts: dict[int, str]) -> StreamRunner:
-        wanted = hosts if package.local_folders else None
-        return StreamRunner(spark, plan, package, wanted, min(request_s, _LONGEST_REQUEST_S), region)
+    def create_runner(region: Region, deployment: JobDeployment, hosts: dict[int, str]) -> StreamRunner:
+        wanted = hosts if deployment.local_folders else None
+        return StreamRunner(spark, plan, deployment, wanted, min(request_s, _LONGEST_REQUEST_S), region)
 
     failover = RegionFailover(plan, runners, attempt.executions, restarts, create_runner)
     return runners, StreamCoordinator(replace(attempt, failover=failover), runners)

@@ -37,7 +37,7 @@ from funke.engine.runtime.pipelined.messages import (
 from funke.engine.runtime.pipelined.region_runners import RegionRunners
 from funke.engine.runtime.pipelined.stream_runner import StreamRunner
 from funke.engine.runtime.slots.slot_calls import sample
-from funke.engine.runtime.snapshots.checkpoint_order import CheckpointOrder, SnapshotAck
+from funke.engine.runtime.snapshots.checkpoint_command import CheckpointCommand, SnapshotAck
 from funke.engine.types.driver_messages import DriverMessage, FeedbackRecords
 
 __all__ = ["StreamCoordinator"]
@@ -78,7 +78,7 @@ class StreamCoordinator:
         self._early_acks: list[SnapshotAck] = []
         self._ending: SavepointRequest | None = None
         self._is_finishing = False
-        self._held_slots = HeldSlots(attempt.plan, lambda slot, order: sample(*runner.access(slot), order))
+        self._held_slots = HeldSlots(attempt.plan, lambda slot, command: sample(*runner.access(slot), command))
         self._finished: set[int] = set()
         self._failover = attempt.failover
         self.statistics = JobStatistics(epochs=attempt.first_epoch, records_read=self._sources.records)
@@ -270,8 +270,8 @@ class StreamCoordinator:
             self._end_cut()
         for slot in region.slots:
             self._held_slots.end(slot)
-        for place in [place for place in self.statistics.subtasks if place[0] in region.vertices]:
-            del self.statistics.subtasks[place]
+        for vertex_subtask in [each for each in self.statistics.subtasks if each[0] in region.vertices]:
+            del self.statistics.subtasks[vertex_subtask]
 
     def _go_on(self, failover: RegionFailover, started: StartedRegion) -> None:
         """The slots of a region have restored their state: their sources go on where they were."""
@@ -279,13 +279,13 @@ class StreamCoordinator:
         self._held_slots.begin(started.region.slots)
         sources = JobSources(started.sources)
         sources.wake_with(self._runner.wake)
-        for slot, order in sources.new_orders([], is_first=True):
-            self._runner.send(slot, Orders((order,)))
+        for slot, command in sources.new_commands([], is_first=True):
+            self._runner.send(slot, ReadCommands((command,)))
         self._sources.join(started.sources)
 
     # Checkpoints
 
-    def _order_checkpoint(self) -> None:
+    def _command_checkpoint(self) -> None:
         if self._cutting is not None or self._ending is not None or self._is_restarting:
             return
         if not self._checkpoint_coordinator.is_due():

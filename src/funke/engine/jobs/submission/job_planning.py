@@ -34,7 +34,7 @@ from funke.engine.planner.exchange_mode import ExchangeMode, exchange_mode
 from funke.engine.planner.plan import Plan, to_plan
 from funke.engine.runtime.job_files.dependencies import Dependencies, stage
 from funke.engine.runtime.pipelined.network_buffers import require_buffers
-from funke.engine.runtime.slots.worker_setup import JobPackage
+from funke.engine.runtime.slots.worker_setup import JobDeployment
 from funke.engine.runtime.snapshots.snapshot_files import join_path
 
 __all__ = ["PlannedJob", "plan_job"]

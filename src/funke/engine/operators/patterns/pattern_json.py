@@ -104,9 +104,9 @@ def _part(plain: Any, condition: MakeCondition) -> Element:
     contiguity = _word(Contiguity, plain.get("follows", default), "follows")
     until = condition(plain["until"]) if "until" in plain else None
     if "group" in plain:
-        refused = next((each for each in ("name", "where", "within_previous") if each in plain), None)
-        if refused or not isinstance(plain["group"], list) or not plain["group"]:
-            raise MalformedPatternError(f"a group is a list of parts, and has no {refused or 'empty list'}")
+        rejected = next((each for each in ("name", "where", "within_previous") if each in plain), None)
+        if rejected or not isinstance(plain["group"], list) or not plain["group"]:
+            raise MalformedPatternError(f"a group is a list of parts, and has no {rejected or 'empty list'}")
         inner = tuple(_part(each, condition) for each in plain["group"])
         return Group(inner, contiguity, _quantifier(plain), until)
     if not isinstance(plain.get("name"), str):

@@ -45,12 +45,12 @@ def _names(graph: StateGraph) -> dict[State, str]:
 
 def _reached(graph: StateGraph, with_ends: bool = False) -> list[State]:
     """The states in the order in which events may lead to them."""
-    states, place = [graph.start], 0
-    while place < len(states):
-        states += [edge.target for edge in _edges(graph, states[place]) if edge.target not in states]
+    states, index = [graph.start], 0
+    while index < len(states):
+        states += [edge.target for edge in _edges(graph, states[index]) if edge.target not in states]
         # A state may be the target of several edges.
         states = list(dict.fromkeys(states))
-        place += 1
+        index += 1
     return [each for each in states if with_ends or each.kind in (Kind.NORMAL, Kind.PENDING)]
 
 

@@ -184,8 +184,8 @@ class EpochRunner:
         """What a call to a slot needs; from any thread, and also when the slot's loop is stuck."""
         return self.addresses[slot], self._credentials
 
-    def _slot_of(self, order: ReadOrder) -> int:
-        return self._plan.placements[order.vertex_id].first_slot + order.subtask
+    def _slot_of(self, command: ReadCommand) -> int:
+        return self._plan.placements[command.vertex_id].first_slot + command.subtask
 
     def _deliver(self, header: EpochHeader, level: int, frames: RDD[Any]) -> RDD[Any]:
         addresses, credentials = self.addresses, self._credentials

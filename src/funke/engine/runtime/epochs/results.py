@@ -13,7 +13,7 @@ from funke.engine.errors import PACKAGE_ROOT, FunkeError
 from funke.engine.operators.operator import OperatorFailure
 from funke.engine.operators.source import ReadReport
 from funke.engine.runtime.monitoring.failed_records import failed_records
-from funke.engine.types.operator_place import NOWHERE, OperatorPlace
+from funke.engine.types.operator_location import NOWHERE, OperatorLocation
 
 _SPARK_FILE = re.compile(r"[/\\](?:site|dist)-packages[/\\](?:pyspark|py4j)[/\\]")
 _JAVA_STACK = ("\tat ", "Driver stacktrace:")
@@ -65,8 +65,8 @@ def to_failure(error: BaseException, slot: int | None = None) -> Failure:
     """Describes an exception with the part of its traceback that belongs to the user."""
     location, cause = NOWHERE, error
     if isinstance(error, OperatorFailure):
-        place, cause = error.place, error.__cause__ or error
-    return Failure(place, *describe(cause), _user_traceback(cause), slot=slot, record=failed_records.text_of(cause))
+        location, cause = error.location, error.__cause__ or error
+    return Failure(location, *describe(cause), _user_traceback(cause), slot=slot, record=failed_records.text_of(cause))
 
 
 def describe(error: BaseException) -> tuple[str, str]:

@@ -19,7 +19,7 @@ class _Pool:
     """The buffers that one subtask has for its input, or for what it sends over one exchange."""
 
     # By vertex for input, by exchange for output.
-    place: tuple[str, int]
+    location: tuple[str, int]
     # Those of single channels, which are not shared.
     exclusive: int
     least: int
@@ -103,11 +103,11 @@ class SlotBuffers:
             used += more
             share = min(left, whole) * used // whole - given if more else 0
             given += share
-            sizes[pool.place] = pool.least + share
+            sizes[pool.location] = pool.least + share
         return sizes
 
 
 def require_buffers(plan: Plan, network: NetworkSettings) -> None:
-    """Refuses a job, before it starts, for whose channels a slot would not have enough buffers."""
+    """Rejects a job, before it starts, for whose channels a slot would not have enough buffers."""
     for slot in range(plan.slots):
         SlotBuffers(slot, plan, network)

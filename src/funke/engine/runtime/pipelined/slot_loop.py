@@ -145,7 +145,7 @@ class SlotLoop:
         self._last_flush = 0.0
         self._last_tick = self._last_timers = self._last_debloat = self._last_waiting = 0.0
         self._debloat_s = math.inf if self._network.debloat is None else self._network.debloat.period_s
-        self._tick_s = max(_SHORTEST_TICK_S, package.auto_watermark_interval_ms / 1000)
+        self._tick_s = max(_SHORTEST_TICK_S, deployment.auto_watermark_interval_ms / 1000)
         # The shortest time after which something must be sent, however busy the slot is.
         self._flush_s = _LONGEST_WAIT_S
 

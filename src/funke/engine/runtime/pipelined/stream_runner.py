@@ -28,7 +28,7 @@ from funke.engine.runtime.pipelined.streaming_host import ACCOMPANY
 from funke.engine.runtime.slots.fork_server import open_fork_server
 from funke.engine.runtime.slots.slot_address import SlotAddress, listen_for_hosts
 from funke.engine.runtime.slots.slot_calls import connect
-from funke.engine.runtime.slots.worker_setup import ControlAddress, JobPackage, prepare_spark_worker
+from funke.engine.runtime.slots.worker_setup import ControlAddress, JobDeployment, prepare_spark_worker
 from funke.engine.runtime.spark.spark_session import OnSpark, is_embedded
 from funke.engine.runtime.spark.spark_tasks import (
     await_task_slots,
@@ -68,7 +68,7 @@ class StreamRunner:
         wanted_hosts: Mapping[int, str] | None = None,
         request_s: float = 300.0,
         region: Region | None = None,
-        places: int | None = None,
+        task_slots: int | None = None,
     ) -> None:
         """`region` is the one that is run, if not the whole job; `places` those of the cluster, if that is known."""
         self._spark = spark
@@ -79,11 +79,11 @@ class StreamRunner:
         self._slots = range(plan.slots) if region is None else region.slots
         # On a cluster, a region has its share of the places.
         self._job_slots = plan.slots
-        self._known_places = places
-        self._group = package.key if region is None else f"{package.key}-{region.number}"
-        self._credentials = package.credentials
-        self._silence_ms = package.heartbeat.timeout_ms
-        self._is_restarted = package.attempt > 0
+        self._known_task_slots = task_slots
+        self._group = deployment.key if region is None else f"{deployment.key}-{region.number}"
+        self._credentials = deployment.credentials
+        self._silence_ms = deployment.heartbeat.timeout_ms
+        self._is_restarted = deployment.attempt > 0
         self._wanted_hosts = wanted_hosts or {}
         self._own_address = driver_address(spark)
         self._listener = self._listen(deployment.network.driver_ports)
@@ -208,9 +208,9 @@ class StreamRunner:
         self.wake()
 
     def _slot_numbers(self) -> RDD[list[int]]:
-        """The slots that each task stays with: as few as there are places for tasks, which last as long as the job."""
+        """The slots that each task stays with: as few as there are cores for tasks, which last as long as the job."""
         slots = self._slots
-        tasks = min(self._places(), len(slots))
+        tasks = min(self._task_slots(), len(slots))
         if tasks < len(slots) or not self._wanted_hosts:
             self._tasks = tasks
             return self._context.parallelize([list(slots[task::tasks]) for task in range(tasks)], tasks)
@@ -218,14 +218,14 @@ class StreamRunner:
         hosts = [[self._wanted_hosts[slot]] if slot in self._wanted_hosts else [] for slot in slots]
         return placed_rdd(self._context, [[slot] for slot in slots], hosts)
 
-    def _places(self) -> int:
+    def _task_slots(self) -> int:
         """How many tasks there is room for; on embedded Spark all slots are on this host, and one task starts them."""
         if is_embedded(self._spark):
             return 1
-        places = self._known_places
-        if places is None:
-            places = await_places(self._context, self._job_slots, self._is_restarted, self._request_s)
-        return max(1, places * len(self._slots) // self._job_slots)
+        task_slots = self._known_task_slots
+        if task_slots is None:
+            task_slots = await_task_slots(self._context, self._job_slots, self._is_restarted, self._request_s)
+        return max(1, task_slots * len(self._slots) // self._job_slots)
 
     def _failure_of_tasks(self) -> Exception:
         if self._task_failures:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from funke.engine.config.log_levels import LogLevels
 from funke.engine.runtime.blocks.frames import FrameSocket
-from funke.engine.runtime.monitoring.flame_samples import SampledStack, SampleOrder
+from funke.engine.runtime.monitoring.flame_samples import SampleCommand, SampledStack
 from funke.engine.runtime.monitoring.thread_dump import DumpOrder, ThreadStack
 from funke.engine.runtime.slots.slot_address import SlotAddress
 from funke.engine.trust.credentials import Credentials
@@ -56,18 +56,18 @@ def sample(address: SlotAddress, credentials: Credentials, command: SampleComman
 
 def dump_threads(address: SlotAddress, credentials: Credentials) -> tuple[ThreadStack, ...]:
     """What the threads of a slot do."""
-    with contextlib.closing(connect(address, credentials, DumpOrder(), _GREETING_S)) as slot:
+    with contextlib.closing(connect(address, credentials, DumpOrder(), _HANDSHAKE_S)) as slot:
         found: tuple[ThreadStack, ...] = pickle.loads(slot.receive_message())
         return found
 
 
 def change_log_levels(address: SlotAddress, credentials: Credentials, levels: LogLevels) -> None:
     """Has a slot log from other levels on; waits until it does."""
-    with contextlib.closing(connect(address, credentials, levels, _GREETING_S)) as slot:
+    with contextlib.closing(connect(address, credentials, levels, _HANDSHAKE_S)) as slot:
         slot.receive()
 
 
-def _reach(address: SlotAddress, tls: TlsSettings | None, greeting_s: float) -> socket.socket:
+def _reach(address: SlotAddress, tls: TlsSettings | None, handshake_s: float) -> socket.socket:
     try:
         return connect_to_own(address.path, _HANDSHAKE_S)
     except OSError:

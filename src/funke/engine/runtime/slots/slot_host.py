@@ -32,7 +32,7 @@ from funke.engine.runtime.blocks.frames import FrameSocket
 from funke.engine.runtime.epochs.results import Failure, to_failure
 from funke.engine.runtime.fault_points import reach
 from funke.engine.runtime.monitoring.failed_records import failed_records
-from funke.engine.runtime.monitoring.flame_samples import SampledThread, SampleOrder, take_samples
+from funke.engine.runtime.monitoring.flame_samples import SampleCommand, SampledThread, take_samples
 from funke.engine.runtime.monitoring.thread_dump import DumpOrder, thread_stacks
 from funke.engine.runtime.monitoring.worker_logs import worker_logs
 from funke.engine.runtime.slots.worker_setup import JobDeployment, unpack
@@ -148,10 +148,10 @@ class SlotHost(ABC, Generic[S]):
     def start(self) -> None:
         """Makes the operators; a failure is reported to the first caller."""
         try:
-            package = self._launch.package
-            worker_logs.install(package.log_levels)
-            failed_records.display = package.record_display
-            self._slot = self.create_slot(unpack(package))
+            deployment = self._launch.deployment
+            worker_logs.install(deployment.log_levels)
+            failed_records.display = deployment.record_display
+            self._slot = self.create_slot(unpack(deployment))
             sys.stdout = driver_stdout(self._slot)
             reach("slot-start")
             self._slot.open()
@@ -168,14 +168,14 @@ class SlotHost(ABC, Generic[S]):
         if command == "end":
             self.end(frames)
         self._last_call = time.monotonic()
-        if isinstance(order, SampleOrder):
-            self._sample(order, frames)
-        elif isinstance(order, DumpOrder):
+        if isinstance(command, SampleCommand):
+            self._sample(command, frames)
+        elif isinstance(command, DumpOrder):
             with contextlib.closing(frames), contextlib.suppress(OSError):
                 frames.send_message(pickle.dumps(thread_stacks(), 5))
-        elif isinstance(order, LogLevels):
+        elif isinstance(command, LogLevels):
             with contextlib.closing(frames), contextlib.suppress(OSError):
-                worker_logs.install(order)
+                worker_logs.install(command)
                 frames.send_end()
         else:
             self.on_call(command, connection, frames)

@@ -152,10 +152,10 @@ class Subtasks:
         self._send_to_driver = send_to_driver
         self._wake = wake
         self._clock = SystemClock()
-        folders = package.local_folders
+        folders = deployment.local_folders
         others = [number for region in plan.regions if slot not in region.slots for number in region.slots]
-        self._copies = LocalCopies(folders, package.job_id, package.attempt, slot, others) if folders else None
-        self.snapshots = SnapshotTaker(slot, folder, package.restore, self._copies, wake)
+        self._copies = LocalCopies(folders, deployment.job_id, deployment.attempt, slot, others) if folders else None
+        self.snapshots = SnapshotTaker(slot, folder, deployment.restore, self._copies, wake)
         self.all: list[Subtask] = []
 
     def open(self) -> None:
@@ -184,9 +184,9 @@ class Subtasks:
         gate = InputGate(chain.head, chain.locations[head.node_id], channels, partial(self.fire_timers, chain), types)
         receivers = [exchange.target_vertex for exchange in self._plan.outputs_of(vertex.id)]
         # Before anything fails: it is closed with them.
-        timeouts_s = [_timeout_s(exchange, self._package) for exchange in self._plan.outputs_of(vertex.id)]
+        timeouts_s = [_timeout_s(exchange, self._deployment) for exchange in self._plan.outputs_of(vertex.id)]
         self.all.append(Subtask(vertex, index, chain, gate, routers, receivers, timeouts_s))
-        place = Place(index, vertex.parallelism, vertex.max_parallelism)
+        subtask_range = SubtaskRange(index, vertex.parallelism, vertex.max_parallelism)
         is_restored = restore_chain(
             chain, self._deployment.restore, subtask_range, self._folder, self._copies, self._deployment.state_moves
         )
@@ -291,7 +291,7 @@ class Subtasks:
                 continue
 
 
-def _timeout_s(exchange: JobEdge, package: JobPackage) -> float:
+def _timeout_s(exchange: JobEdge, deployment: JobDeployment) -> float:
     own = exchange.buffer_timeout_ms
-    timeout_ms = package.buffer_timeout_ms if own is None else own
+    timeout_ms = deployment.buffer_timeout_ms if own is None else own
     return math.inf if timeout_ms < 0 else timeout_ms / 1000

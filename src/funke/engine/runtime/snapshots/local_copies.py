@@ -28,9 +28,9 @@ class LocalCopies:
         self, folders: Sequence[str], job_id: str, attempt: int, slot: int, others: Collection[int] = ()
     ) -> None:
         """`others` are slots whose attempts go their own ways: those of other regions."""
-        self._places = _places(folders, job_id)
+        self._folders = _folders(folders, job_id)
         self._attempt = attempt
-        self._own = os.path.join(self._places[slot % len(self._places)], f"{attempt}-{slot}")
+        self._own = os.path.join(self._folders[slot % len(self._folders)], f"{attempt}-{slot}")
         self._others = {str(other) for other in others}
         # By checkpoint.
         self._kept: dict[int, set[str]] = {}
@@ -51,7 +51,7 @@ class LocalCopies:
 
     def find(self, uri: str, size: int) -> str | None:
         """An intact copy of the file that is kept at a URI; None if there is none."""
-        for parent in self._uris:
+        for parent in self._folders:
             # Every user may write to the system's temporary folder.
             with contextlib.suppress(OSError):
                 require_private_folder(parent)
@@ -74,7 +74,7 @@ class LocalCopies:
 
     def _remove_older_attempts(self) -> None:
         # All slots have restored what they had to, or there were no complete checkpoint.
-        for parent in self._uris:
+        for parent in self._folders:
             for name in os.listdir(parent) if os.path.isdir(parent) else ():
                 attempt, _, slot = name.partition("-")
                 if attempt.isdecimal() and int(attempt) < self._attempt and slot not in self._others:
@@ -110,11 +110,11 @@ def remove_copies(folders: Sequence[str], job_id: str, slots: int) -> None:
 
 
 def _remove_here(folders: Sequence[str], job_id: str) -> None:
-    for uri in _uris(folders, job_id):
-        shutil.rmtree(uri, ignore_errors=True)
+    for folder in _folders(folders, job_id):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
-def _uris(folders: Sequence[str], job_id: str) -> list[str]:
+def _folders(folders: Sequence[str], job_id: str) -> list[str]:
     return [os.path.join(folder, f"funke-local-{job_id}") for folder in folders]
 
 

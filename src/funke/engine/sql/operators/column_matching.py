@@ -145,8 +145,8 @@ class ColumnMatching(PatternMatching):
         looked = automaton.looks_at[automaton.start]
         if not self._knows_start:
             return np.ones(len(bits), bool)
-        distinct, places = np.unique(bits & looked, return_inverse=True)
-        begins = np.array([bool(automaton.steps(automaton.start, int(each))) for each in distinct], bool)[places]
+        distinct, indexes = np.unique(bits & looked, return_inverse=True)
+        begins = np.array([bool(automaton.steps(automaton.start, int(each))) for each in distinct], bool)[indexes]
         before = np.cumsum(begins) - begins
         is_behind = np.cumsum(begins) > np.repeat(before[first_rows], lengths)
         moved: Array = is_behind | np.repeat(has_runs, lengths)
@@ -157,11 +157,11 @@ class ColumnMatching(PatternMatching):
         bits = self._bits_of(rows.data)
         if not self._knows_all:
             return rows, bits
-        distinct, places = np.unique(bits, return_inverse=True)
+        distinct, indexes = np.unique(bits, return_inverse=True)
         is_idle = np.array([self.automaton.idle_bits(int(each)) for each in distinct], bool)
         if not is_idle.any():
             return rows, bits
-        chosen = np.flatnonzero(~is_idle[places])
+        chosen = np.flatnonzero(~is_idle[indexes])
         return rows.take(chosen), bits[chosen]
 
     def _match_key(

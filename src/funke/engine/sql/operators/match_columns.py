@@ -108,11 +108,11 @@ class _MatchColumnsOperator(MatchResults, ColumnMatching):
             keys: Any = KeyColumns((), ())
             waiting = RowBuffer(WAITING, [], [], self._stream_schema)
         elif isinstance(made.key_selector, ColumnKey):
-            places = [names.index(each) for each in made.key_selector.names]
-            keys = KeyColumns(places, [columns[place].type for place in places])
-            types = [made.rows.get_field_types()[place] for place in places]
-            waiting = RowBuffer(WAITING, places, types, self._stream_schema)
-            self._key_watch = KeyWatch(places)
+            indexes = [names.index(each) for each in made.key_selector.names]
+            keys = KeyColumns(indexes, [columns[index].type for index in indexes])
+            types = [made.rows.get_field_types()[index] for index in indexes]
+            waiting = RowBuffer(WAITING, indexes, types, self._stream_schema)
+            self._key_watch = KeyWatch(indexes)
         else:
             keys = _SelectedKeys(made.key_selector, self._events)
             waiting = _SelectedKeysBuffer(keys, self._stream_schema)

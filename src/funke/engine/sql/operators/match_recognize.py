@@ -57,7 +57,7 @@ class MatchOperator(ColumnMatching):
         self._node = node
         columns = node.input.columns
         self._kept = node.kept_columns()
-        indexes = {column: position for position, column in enumerate(self._kept)}
+        positions = {column: position for position, column in enumerate(self._kept)}
         definitions = {each.stage: each for each in node.definitions}
         first = node.pattern.elements[0]
         head = (
@@ -72,7 +72,7 @@ class MatchOperator(ColumnMatching):
                 mask = conditions[name] = OfColumns("", definition.condition)
                 masks[mask] = column_of(definition.condition)
             else:
-                looked_up = [_looked_up(each, places, head) for each in definition.lookups]
+                looked_up = [_looked_up(each, positions, head) for each in definition.lookups]
                 conditions[name] = _OfRows(stage, looked_up, _value_of(definition.condition))
         pattern = with_stages(node.pattern, lambda stage: replace(stage, condition=conditions.get(stage.name)))
         self._input, self._output_schema = schema_of(columns), schema_of(node.columns)
@@ -80,10 +80,10 @@ class MatchOperator(ColumnMatching):
         waiting = RowBuffer(WAITING, node.partition_by, list(map(to_type_info, types)), self._input)
         keys = KeyColumns(node.partition_by, types)
         super().__init__(None, pattern, node.time.is_event_time, masks, keys, waiting)
-        self._key_places = [places[each] for each in node.partition_by]
+        self._key_indexes = [positions[each] for each in node.partition_by]
         self._key_watch = KeyWatch(node.partition_by)
         self._results = [
-            (measure, [_looked_up(each, places, head) for each in measure.lookups]) for measure in node.measures
+            (measure, [_looked_up(each, positions, head) for each in measure.lookups]) for measure in node.measures
         ]
         expressions = [each.condition for each in node.definitions] + [each.expression for each in node.measures]
         self._functions = OpenedFunctions(
@@ -149,8 +149,8 @@ class MatchOperator(ColumnMatching):
         runs = [each.run for each in completed]
         input_columns = self._node.input.columns
         arrays = [
-            from_values([run[EVENT][place] for run in runs], input_columns[column].type)
-            for place, column in zip(self._key_places, self._node.partition_by)
+            from_values([run[EVENT][index] for run in runs], input_columns[column].type)
+            for index, column in zip(self._key_indexes, self._node.partition_by)
         ]
         for getter, (measure, lookups) in zip(self._getters, self._results):
             looked_up = [
@@ -159,7 +159,7 @@ class MatchOperator(ColumnMatching):
             ]
             # A batch without columns has no rows.
             looked_up = looked_up or [pa.nulls(len(runs))]
-            column = getter(pa.RecordBatch.from_arrays(looked_up, [str(place) for place in range(len(looked_up))]))
+            column = getter(pa.RecordBatch.from_arrays(looked_up, [str(index) for index in range(len(looked_up))]))
             column = pa.repeat(column, len(runs)) if isinstance(column, pa.Scalar) else column
             wanted = to_column_type(measure.expression.type)
             arrays.append(column if column.type == wanted else column.cast(wanted))
@@ -188,7 +188,7 @@ class _OfRows(Condition):
 _LookedUp = Callable[["Run | None", "tuple[int, _Row] | None"], Any]
 
 
-def _looked_up(lookup: Lookup, places: dict[int, int], head: int | None) -> _LookedUp:
+def _looked_up(lookup: Lookup, positions: dict[int, int], head: int | None) -> _LookedUp:
     """Looks up a value; the stage `head` has the first row of every match, and no other."""
     stages = frozenset(lookup.stages)
 
@@ -200,32 +200,32 @@ def _looked_up(lookup: Lookup, places: dict[int, int], head: int | None) -> _Loo
         return found
 
     if lookup.aggregate is not None:
-        return _aggregated(lookup, places, rows)
-    place, offset = places[lookup.column], lookup.offset
+        return _aggregated(lookup, positions, rows)
+    index, offset = positions[lookup.column], lookup.offset
 
     def of_head(run: Run | None, own: tuple[int, _Row] | None) -> Any:
         if run is None:
-            return None if own is None or own[0] != head else own[1][place]
-        return (run[FIRST] or run)[EVENT][place]
+            return None if own is None or own[0] != head else own[1][index]
+        return (run[FIRST] or run)[EVENT][index]
 
     if lookup.stages == (head,) and not offset:
         return of_head
 
     def first(run: Run | None, own: tuple[int, _Row] | None) -> Any:
         found = rows(run, own)
-        return found[offset][place] if offset < len(found) else None
+        return found[offset][index] if offset < len(found) else None
 
     def last(run: Run | None, own: tuple[int, _Row] | None) -> Any:
         # From the last row back: matches may be long.
         left = offset
         if own is not None and (not stages or own[0] in stages):
             if not left:
-                return own[1][place]
+                return own[1][index]
             left -= 1
         while run is not None:
             if not stages or run[STAGE] in stages:
                 if not left:
-                    return run[EVENT][place]
+                    return run[EVENT][index]
                 left -= 1
             run = run[BEFORE]
         return None
@@ -233,11 +233,11 @@ def _looked_up(lookup: Lookup, places: dict[int, int], head: int | None) -> _Loo
     return first if lookup.is_first else last
 
 
-def _aggregated(lookup: Lookup, indexes: dict[int, int], rows: Callable[..., list[_Row]]) -> _LookedUp:
+def _aggregated(lookup: Lookup, positions: dict[int, int], rows: Callable[..., list[_Row]]) -> _LookedUp:
     assert lookup.aggregate is not None
     call = lookup.aggregate.call
     body = call.body
-    columns = [-1 if index < 0 else indexes[index] for index in lookup.aggregate.arguments]
+    columns = [-1 if index < 0 else positions[index] for index in lookup.aggregate.arguments]
     constants = [argument.value for argument in call.arguments]
 
     def value(run: Run | None, own: tuple[int, _Row] | None) -> Any:

@@ -199,7 +199,7 @@ class StatementGrammar(ObjectGrammar):
         self.advance()
         if self.at("JOB") and self.ahead().kind == "string":
             self.advance()
-            return DescribeJob(self.string(), position=place)
+            return DescribeJob(self.string(), position=position)
         kind = "table"
         if self.at_any("CATALOG", "DATABASE", "FUNCTION", "TABLE") and self.ahead().kind in ("word", "quoted"):
             kind = self.advance().key.lower()
@@ -207,11 +207,11 @@ class StatementGrammar(ObjectGrammar):
         return Describe(self.path(), kind, is_extended, position=position)
 
     def _stop(self) -> Statement:
-        place = self.position()
+        position = self.position()
         self.expect("STOP", "JOB")
         job_id = self.string()
         has_savepoint = self.accept("WITH", "SAVEPOINT")
-        return StopJob(job_id, has_savepoint, self.accept("WITH", "DRAIN"), position=place)
+        return StopJob(job_id, has_savepoint, self.accept("WITH", "DRAIN"), position=position)
 
     def _show(self) -> Statement:
         position = self.position()

@@ -146,7 +146,7 @@ class MatchRecognize(Matches, PlanNode):
         }
         return with_stages(self.pattern, lambda stage: replace(stage, condition=conditions.get(stage.name)))
 
-    def column_text(self, texts: ColumnTexts, index: int) -> str:
+    def column_text(self, strings: ColumnStrings, index: int) -> str:
         keys = len(self.partition_by)
         if index < keys:
             return strings.column(self.input, self.partition_by[index])

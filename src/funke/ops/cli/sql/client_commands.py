@@ -132,9 +132,9 @@ def pieces_of(text: str) -> Iterator[Statement | str]:
 def _next_command(text: str) -> tuple[str, str, str] | None:
     """What stands before the first command of a text, the command, and what follows it."""
     tokens = tokenize(text)[:-1]
-    for place, token in enumerate(tokens):
-        is_first = place == 0 or tokens[place - 1].key == ";"
-        is_last = place == len(tokens) - 1 or tokens[place + 1].key == ";"
+    for index, token in enumerate(tokens):
+        is_first = index == 0 or tokens[index - 1].key == ";"
+        is_last = index == len(tokens) - 1 or tokens[index + 1].key == ";"
         if is_first and is_last and token.kind == "word" and token.text.lower() in _COMMANDS:
             return text[: token.start], token.text.lower(), text[token.end :]
     return (("", VERTICAL, "")) if command_in(text) == VERTICAL else None
@@ -154,7 +154,7 @@ def _parsed(text: str) -> list[Statement]:
 def _hint(text: str, error: SqlParserError) -> str:
     tokens = tokenize(text)
     starts = list(accumulate(map(len, text.splitlines(keepends=True)), initial=0))
-    place = starts[error.line - 1] + error.column - 1 if error.line and error.column else 0
-    # The word that is refused, or one behind it: what begins with SHOW is refused as a whole.
-    behind = [token for token in tokens if token.kind == "word" and token.start >= place][:2]
+    index = starts[error.line - 1] + error.column - 1 if error.line and error.column else 0
+    # The word that is rejected, or one behind it: what begins with SHOW is rejected as a whole.
+    behind = [token for token in tokens if token.kind == "word" and token.start >= index][:2]
     return next((hint for token in behind if (hint := did_you_mean(token.text.upper(), _WORDS, begin=" Did"))), "")

@@ -22,7 +22,7 @@ from funke.ops.rest.login import read_token
 from funke.ops.service.client import ServiceClient
 from funke.ops.service.service_folder import ServiceFolder
 from funke.ops.sql.completion import Suggestion
-from funke.ops.sql.text_place import place_of
+from funke.ops.sql.text_location import location_of
 
 __all__ = ["GatewayStatements"]
 
@@ -138,7 +138,7 @@ class GatewayStatements:
 
     def suggestions(self, text: str, position: int) -> tuple[str, list[Suggestion]]:
         """The word at a place, and what the gateway knows that it may become."""
-        word = place_of(text, position).word
+        word = location_of(text, position).word
         body = {"statement": text, "position": position}
         try:
             found = self._ask("GET", f"{self._session}/complete-statement", body)["candidates"]

@@ -77,8 +77,8 @@ class FittedTable(ResultWriter):
         self._widths: list[int] = []
 
     def begin(self, first: Sequence[Row]) -> Iterator[str]:
-        texts = [[each.name for each in self.columns], *([_cell(text) for text in self.cells(row)] for row in first)]
-        widths = [max(map(display_width, column)) for column in zip(*texts)]
+        strings = [[each.name for each in self.columns], *([_cell(text) for text in self.cells(row)] for row in first)]
+        widths = [max(map(display_width, column)) for column in zip(*strings)]
         most = self._widest_column
         fitted = [width if most is None else min(width, max(most, 1)) for width in widths]
         self._widths = _fitted(fitted, self._width)
@@ -101,8 +101,8 @@ class FittedTable(ResultWriter):
     def _border(self) -> str:
         return "+" + "".join(f"{'-' * (width + 2)}+" for width in self._widths)
 
-    def _line(self, texts: Sequence[str]) -> str:
-        cells = (f" {_aligned(text, width, each)} |" for text, width, each in zip(texts, self._widths, self.columns))
+    def _line(self, strings: Sequence[str]) -> str:
+        cells = (f" {_aligned(text, width, each)} |" for text, width, each in zip(strings, self._widths, self.columns))
         return "|" + "".join(cells)
 
 
@@ -162,10 +162,10 @@ class Csv(ResultWriter):
         yield _csv_line(["" if each is None else each for each in cells])
 
 
-def _csv_line(texts: list[str]) -> str:
+def _csv_line(strings: list[str]) -> str:
     line = io.StringIO()
     # What ends lines is put into quotes, so both of its characters are named.
-    csv.writer(line, lineterminator="\r\n").writerow(texts)
+    csv.writer(line, lineterminator="\r\n").writerow(strings)
     return line.getvalue().removesuffix("\r\n")
 
 
@@ -205,8 +205,8 @@ class Markdown(ResultWriter):
         yield _markdown_line([_cell(each) if each is not None else "NULL" for each in cells])
 
 
-def _markdown_line(texts: list[str]) -> str:
-    return f"| {' | '.join(each.replace('|', chr(92) + '|') for each in texts)} |"
+def _markdown_line(strings: list[str]) -> str:
+    return f"| {' | '.join(each.replace('|', chr(92) + '|') for each in strings)} |"
 
 
 FORMATS = ("table", "vertical", "csv", "json", "markdown")

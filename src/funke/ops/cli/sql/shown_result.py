@@ -53,8 +53,10 @@ def shown(result: SessionResult) -> ShownResult:
 
     def rows() -> Iterator[Row]:
         for row in content.rows():
-            texts = (None if value is None else value_text(value, kind, result.zone) for value, kind in zip(row, types))
-            shown_row = Row(*texts)
+            strings = (
+                None if value is None else value_text(value, kind, result.zone) for value, kind in zip(row, types)
+            )
+            shown_row = Row(*strings)
             shown_row.set_row_kind(row.get_row_kind())
             yield shown_row
 

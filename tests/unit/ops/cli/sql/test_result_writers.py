@@ -89,10 +89,10 @@ def test_the_widest_columns_become_narrower_and_then_the_last_ones_go() -> None:
     ]
 
 
-TEXTS = st.none() | st.text(max_size=40) | st.text("漢字ab", max_size=40)
+STRINGS = st.none() | st.text(max_size=40) | st.text("漢字ab", max_size=40)
 
 
-@given(st.lists(st.tuples(TEXTS, TEXTS, TEXTS), min_size=1, max_size=4), st.integers(12, 120))
+@given(st.lists(st.tuples(STRINGS, STRINGS, STRINGS), min_size=1, max_size=4), st.integers(12, 120))
 def test_no_line_is_wider_than_the_screen(values: list[tuple[str | None, ...]], width: int) -> None:
     rows = [Row(*each) for each in values]
     table = FittedTable(COLUMNS, False, width)
@@ -101,7 +101,7 @@ def test_no_line_is_wider_than_the_screen(values: list[tuple[str | None, ...]], 
     assert len({display_width(line) for line in lines}) == 1, "all columns stand below each other"
 
 
-@given(st.lists(st.tuples(TEXTS, TEXTS, TEXTS), max_size=4))
+@given(st.lists(st.tuples(STRINGS, STRINGS, STRINGS), max_size=4))
 def test_csv_and_json_are_read_as_they_were_written(values: list[tuple[str | None, ...]]) -> None:
     columns = [ShownColumn("a"), ShownColumn("b"), ShownColumn("c")]
     rows = [Row(*each) for each in values]

@@ -53,8 +53,8 @@ class Partitions:
         if not self.keys:
             yield "", rest, kinds
             return
-        places = [next(i for i, each in enumerate(self.fields) if each.name == key) for key in self.keys]
-        folders, numbers = self._folders(data, places)
+        indexes = [next(i for i, each in enumerate(self.fields) if each.name == key) for key in self.keys]
+        folders, numbers = self._folders(data, indexes)
         if len(folders) == 1:
             yield folders.popitem()[1], rest, kinds
             return
@@ -67,9 +67,9 @@ class Partitions:
         folders: dict[int, str] = {0: ""}
         numbers: Array = np.zeros(len(data), np.int64)
         limit = 1
-        for place in places:
-            encoded = data.column(place).dictionary_encode(null_encoding="encode")
-            names = [self._name(self.fields[place], each) for each in self._values(encoded.dictionary, place)]
+        for index in indexes:
+            encoded = data.column(index).dictionary_encode(null_encoding="encode")
+            names = [self._name(self.fields[index], each) for each in self._values(encoded.dictionary, index)]
             numbers = numbers * len(names) + np.asarray(encoded.indices).astype(np.int64)
             limit *= len(names)
             found = _distinct(numbers, limit)

@@ -42,7 +42,7 @@ class CsvLines(LineFileWriter):
     is_scientific: bool = True
 
     def __post_init__(self) -> None:
-        """Refuses types that CSV has no form for, where the table is made."""
+        """Rejects types that CSV has no form for, where the table is made."""
         for each in self.fields:
             self._cell_writer(each.data_type)
 
@@ -54,12 +54,12 @@ class CsvLines(LineFileWriter):
 
     def _cells(self, column: pa.Array, data_type: DataType) -> pa.Array:
         """The texts of a column, NULL for NULL."""
-        texts = text_column(column, data_type)
-        if texts is None:
+        strings = text_column(column, data_type)
+        if strings is None:
             write = self._cell_writer(data_type)
             values = to_values(column, data_type)
             return pa.array([None if value is None else write(value) for value in values], pa.large_string())
-        return texts if isinstance(data_type, _NEVER_QUOTED) else self.dialect.quoted(texts)
+        return strings if isinstance(data_type, _NEVER_QUOTED) else self.dialect.quoted(strings)
 
     def _cell_writer(self, data_type: DataType) -> ValueText:
         quote, write = self.dialect.quoting(), self._value_writer(data_type)

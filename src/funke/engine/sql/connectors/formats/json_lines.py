@@ -69,14 +69,14 @@ class JsonLines(LineFileWriter):
 
     def _cells(self, column: pa.Array, field: RowField) -> pa.Array:
         """The texts of a column, NULL for NULL."""
-        texts = text_column(column, field.data_type, self._separator)
-        if texts is None or (isinstance(field.data_type, CHARACTER) and pc.any(_is_escaped(texts)).as_py()):
+        strings = text_column(column, field.data_type, self._separator)
+        if strings is None or (isinstance(field.data_type, CHARACTER) and pc.any(_is_escaped(strings)).as_py()):
             write = self._writer(field.data_type)
             values: list[Any] = to_values(column, field.data_type)
             return pa.array([None if value is None else write(value) for value in values], pa.large_string())
         if isinstance(field.data_type, (BooleanType, *INTEGRAL)):
-            return texts
-        return pc.binary_join_element_wise(_QUOTE, texts, _QUOTE, _NOTHING)
+            return strings
+        return pc.binary_join_element_wise(_QUOTE, strings, _QUOTE, _NOTHING)
 
     def _fields_writer(self, fields: list[tuple[str, DataType]]) -> Callable[[Any], str]:
         named = [(f"{_text(name)}:", self._writer(data_type)) for name, data_type in fields]
@@ -143,9 +143,9 @@ _text: Callable[[str], str] = json.encoder.encode_basestring
 _NOTHING, _QUOTE = (pa.scalar(each, pa.large_string()) for each in ("", '"'))
 
 
-def _is_escaped(texts: pa.Array) -> pa.Array:
+def _is_escaped(strings: pa.Array) -> pa.Array:
     """Whether texts have characters that `_text` writes in another way."""
-    return pc.match_substring_regex(texts, r'["\\\x00-\x1f]')
+    return pc.match_substring_regex(strings, r'["\\\x00-\x1f]')
 
 
 def _without_nulls(named: list[tuple[str, pa.Array]]) -> pa.Array:

@@ -74,26 +74,26 @@ def text_column(column: pa.Array, data_type: DataType, separator: str = " ") -> 
     One value at a time takes five to fifteen times as long.
     """
     if isinstance(data_type, (TimestampType, LocalZonedTimestampType)):
-        return _timestamp_texts(column, data_type, separator)
+        return _timestamp_strings(column, data_type, separator)
     if isinstance(data_type, (BooleanType, *INTEGRAL, *CHARACTER)) and not pa.types.is_dictionary(column.type):
         return column.cast(pa.large_string())
     return None
 
 
-def _timestamp_texts(column: pa.Array, data_type: DataType, separator: str) -> pa.Array | None:
+def _timestamp_strings(column: pa.Array, data_type: DataType, separator: str) -> pa.Array | None:
     if column.type.tz not in (None, "UTC"):
         return None
     # Python's timestamps, and so the texts, have microseconds at most.
     unit = "us" if column.type.unit == "ns" else column.type.unit
     local = column.cast(pa.timestamp(unit, column.type.tz), safe=False).cast(pa.int64()).cast(pa.timestamp(unit))
-    texts = local.cast(pa.large_string())
+    strings = local.cast(pa.large_string())
     if unit != "s":
         strings = pc.utf8_rtrim(pc.utf8_rtrim(strings, "0"), ".")
     if separator != " ":
         strings = pc.replace_substring(strings, " ", separator)
     if isinstance(data_type, LocalZonedTimestampType):
-        texts = pc.binary_join_element_wise(texts, *(pa.scalar(each, pa.large_string()) for each in ("Z", "")))
-    return texts
+        strings = pc.binary_join_element_wise(strings, *(pa.scalar(each, pa.large_string()) for each in ("Z", "")))
+    return strings
 
 
 def to_lines(parts: Sequence[pa.Array | str], null_text: str = "") -> list[bytes]:

@@ -216,14 +216,14 @@ class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator
         data = batch.data
         rows = []
         for each in self._aggregate.aggregates:
-            for place in each.arguments:
-                if place not in columns and place >= 0:
-                    column = data.column(place)
-                    columns[place] = ArgumentColumn(column if order is None else column.take(order))
+            for index in each.arguments:
+                if index not in columns and index >= 0:
+                    column = data.column(index)
+                    columns[index] = ArgumentColumn(column if order is None else column.take(order))
             if each.condition is not None and each.condition not in masks:
                 mask = data.column(each.condition).fill_null(False)
                 masks[each.condition] = np.asarray(mask if order is None else mask.take(order))
-            arguments = [columns.get(place, _WORD) for place in each.arguments]
+            arguments = [columns.get(index, _WORD) for index in each.arguments]
             mask = None if each.condition is None else masks[each.condition]
             rows.append(AggregateRows(segments, arguments, signs, mask))
         return rows

@@ -75,7 +75,13 @@ class CompiledAggregates:
             flags = None if each.counting is None else each.counting.view(np.uint8)
             kept += [array for array in (numbers, flags) if array is not None]
             second = own[1] if len(own) > 1 else None
-            words[: COUNTING + 1] = kernel.operation, _place(own[0]), _place(second), _place(numbers), _place(flags)
+            words[: COUNTING + 1] = (
+                kernel.operation,
+                _address(own[0]),
+                _address(second),
+                _address(numbers),
+                _address(flags),
+            )
         kinds: Array = np.empty(room, np.uint8)
         sent_rows: Array = np.empty(room, np.int64)
         is_known = known.astype(np.uint8)
@@ -90,7 +96,7 @@ class CompiledAggregates:
         return SentChanges(kinds[:total], sent_rows[:total], columns)
 
 
-def _place(array: Array | None) -> int:
+def _address(array: Array | None) -> int:
     if array is None:
         return 0
     return address(array, array.dtype)

@@ -12,7 +12,7 @@ from funke.engine.sql.binding.current_time import with_start
 from funke.engine.sql.binding.merged_calculations import merged
 from funke.engine.sql.binding.relations import Relation
 from funke.engine.sql.connectors.push_down import push_down
-from funke.engine.sql.connectors.unreadable_source import refuse_unreadable
+from funke.engine.sql.connectors.unreadable_source import reject_unreadable
 from funke.engine.sql.plan import ALL_KINDS, EVERY_WATERMARK, FOR_LATE_ROWS, Kinds, WatermarkStep, as_node
 from funke.engine.sql.plan.changelogs.changelog_mode import for_consumer, require_kinds
 from funke.engine.sql.plan.changelogs.constraint_enforcer import ConstraintEnforcer

@@ -1,4 +1,4 @@
-"""Where in an SQL text a place is: in plain text, between quotes, in a comment; and which statement it is part of."""
+"""What a position in an SQL text is in: plain text, quotes or a comment; and the statement around it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Literal
 
 from funke.engine.sql.parsing.tokens import Token, tokenize
 
-__all__ = ["TextPlace", "place_of"]
+__all__ = ["TextLocation", "location_of"]
 
 Kind = Literal["plain", "string", "name", "comment"]
 _OPENING: tuple[tuple[str, Kind, str], ...] = (
@@ -20,8 +20,8 @@ _OPENING: tuple[tuple[str, Kind, str], ...] = (
 
 
 @dataclass(frozen=True)
-class TextPlace:
-    """A place, with what stands before it in its statement."""
+class TextLocation:
+    """A position in a text, with what stands before it in its statement."""
 
     kind: Kind
     # What has been typed of a word, or since the quote.
@@ -31,11 +31,11 @@ class TextPlace:
     statement: tuple[Token, ...]
 
 
-def place_of(text: str, position: int) -> TextPlace:
-    """Describe a place.
+def location_of(text: str, position: int) -> TextLocation:
+    """Describe a position.
 
-    >>> place = place_of("SELECT a FROM t; SELECT b.co FROM b", 28)
-    >>> place.kind, place.word, [each.text for each in place.before]
+    location = place_of("SELECT a FROM t; SELECT b.co FROM b", 28)
+    >>> location.kind, location.word, [each.text for each in location.before]
     ('plain', 'co', ['SELECT', 'b', '.'])
     """
     kind, start = _state_at(text, position)
@@ -50,27 +50,27 @@ def place_of(text: str, position: int) -> TextPlace:
     # What follows counts as well: names of columns are completed before FROM is typed, and after.
     rest = text[position:] if kind == "plain" else ""
     after = tokenize(rest)[:-1]
-    end = next((place for place, token in enumerate(after) if token.key == ";"), len(after))
-    return TextPlace(kind, word, before, (*before, *after[:end]))
+    end = next((index for index, token in enumerate(after) if token.key == ";"), len(after))
+    return TextLocation(kind, word, before, (*before, *after[:end]))
 
 
 def _last_statement(tokens: list[Token]) -> tuple[Token, ...]:
-    ends = [place for place, token in enumerate(tokens) if token.key == ";"]
+    ends = [index for index, token in enumerate(tokens) if token.key == ";"]
     return tuple(tokens[ends[-1] + 1 :] if ends else tokens)
 
 
 def _state_at(text: str, position: int) -> tuple[Kind, int]:
-    """What a place is in, and where that begins."""
-    place = 0
-    while place < position:
-        found = next((each for each in _OPENING if text.startswith(each[0], place)), None)
+    """What a position is in, and where that begins."""
+    index = 0
+    while index < position:
+        found = next((each for each in _OPENING if text.startswith(each[0], index)), None)
         if found is None:
-            place += 1
+            index += 1
             continue
         opening, kind, closing = found
-        end = text.find(closing, place + len(opening))
+        end = text.find(closing, index + len(opening))
         if end < 0 or end + len(closing) > position:
             # A comment of one line ends before its line end.
-            return kind, place
-        place = end + len(closing)
-    return "plain", place
+            return kind, index
+        index = end + len(closing)
+    return "plain", index
