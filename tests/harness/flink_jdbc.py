@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.harness.jars import fetched_jars, java_command
 
 
 class DriverUnavailableError(Exception):
@@ -22,11 +20,9 @@ def flink_jdbc() -> Iterator[Any]:
     """A gateway to a Java process that has the driver; it reads the environment of now."""
     from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 
-    java = _java()
-    done = subprocess.run([ROOT / "tools/fetch-jars", "flink-jdbc"], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise DriverUnavailableError(done.stderr.strip())
-    jars = os.pathsep.join(str(each) for each in Path(done.stdout.strip()).glob("*.jar"))
+    java = java_command(DriverUnavailableError)
+    folder = Path(fetched_jars("flink-jdbc", DriverUnavailableError))
+    jars = os.pathsep.join(str(each) for each in folder.glob("*.jar"))
     port, token, process = launch_gateway(
         jarpath=str(_py4j_jar()), classpath=jars, java_path=java, die_on_exit=True, enable_auth=True, return_proc=True
     )
@@ -37,14 +33,6 @@ def flink_jdbc() -> Iterator[Any]:
         gateway.shutdown()
         process.stdin.close()
         process.wait(20)
-
-
-def _java() -> str:
-    home = os.environ.get("JAVA_HOME")
-    found = f"{home}/bin/java" if home else shutil.which("java")
-    if found is None:
-        raise DriverUnavailableError("Flink's JDBC driver needs Java: set JAVA_HOME")
-    return found
 
 
 def _py4j_jar() -> Path:

@@ -10,7 +10,6 @@ import glob
 import json
 import os
 import signal
-import subprocess
 import time
 import urllib.request
 from collections.abc import Callable
@@ -18,7 +17,8 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.harness.jars import fetched_jars
+
 _OPTIONS = ["-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
 _NODES = 2
 _WAIT_S = 300.0
@@ -60,7 +60,7 @@ class HadoopCluster:
         options = [*_OPTIONS, f"-Dtest.build.data={folder}/yarn", f"-Dhadoop.log.dir={folder}/logs"]
         port, token = launch_gateway(
             jarpath=glob.glob(f"{self._spark}/py4j*.jar")[0],
-            classpath=f"{_jars()}/*:{self._spark}/*",
+            classpath=f"{fetched_jars('hadoop', HadoopUnavailableError)}/*:{self._spark}/*",
             javaopts=options,
             die_on_exit=True,
             enable_auth=True,
@@ -188,13 +188,6 @@ class HadoopCluster:
             self._hdfs.shutdown(True)
         self._gateway.shutdown()
         self._log.close()
-
-
-def _jars() -> str:
-    done = subprocess.run([ROOT / "tools/fetch-jars", "hadoop"], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise HadoopUnavailableError(done.stderr.strip())
-    return done.stdout.strip()
 
 
 def _write_site(path: Path, settings: dict[str, Any]) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import os
 import shutil
 import signal
 import socket
@@ -140,7 +139,11 @@ class BrokerProcess:
         self._ports = _free_ports(3)
         self.controller_port = controller_port or self._ports[2]
         self.address = KafkaBroker(f"127.0.0.1:{self._ports[0]}", f"127.0.0.1:{self._ports[1]}")
-        self._java = [_java(), *_OPTIONS, "-cp", f"{_jars()}/*"]
+        # Imported late: this file is a program as well.
+        from tests.harness.jars import fetched_jars, java_command
+
+        jars = fetched_jars("kafka", BrokerUnavailableError)
+        self._java = [java_command(BrokerUnavailableError), *_OPTIONS, "-cp", f"{jars}/*"]
         self._process: subprocess.Popen[bytes] | None = None
         self._settings = self.folder / "server.properties"
         settings = _settings(self.folder) | _of_cluster(number, brokers, self._ports, self.controller_port)
@@ -198,21 +201,6 @@ class BrokerProcess:
     def close(self) -> None:
         self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
-
-
-def _jars() -> str:
-    done = subprocess.run([ROOT / "tools/fetch-jars", "kafka"], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise BrokerUnavailableError(done.stderr.strip())
-    return done.stdout.strip()
-
-
-def _java() -> str:
-    home = os.environ.get("JAVA_HOME")
-    found = f"{home}/bin/java" if home else shutil.which("java")
-    if found is None:
-        raise BrokerUnavailableError("a Kafka broker needs Java: set JAVA_HOME")
-    return found
 
 
 def _free_ports(count: int) -> list[int]:
