@@ -32,7 +32,7 @@ FIELDS = ("id", "account", "count", "balance")
 
 
 @dataclass(frozen=True)
-class Indexes:
+class Systems:
     """Where the job reads and writes; the program is told by its environment."""
 
     servers: str
@@ -70,23 +70,23 @@ class Balance(KeyedProcessFunction):
         yield {"id": value["id"], "account": value["account"], "count": count, "balance": balance}
 
 
-def build(env: StreamExecutionEnvironment, indexes: Indexes) -> None:
+def build(env: StreamExecutionEnvironment, systems: Systems) -> None:
     """Describes the job."""
-    parsed: Any = _transfers(env, indexes).map(_reading(indexes.pause_s), Types.PICKLED_BYTE_ARRAY())
+    parsed: Any = _transfers(env, systems).map(_reading(systems.pause_s), Types.PICKLED_BYTE_ARRAY())
     by_account = parsed.key_by(lambda transfer: transfer["account"], Types.LONG())
     balances = by_account.process(Balance(), Types.PICKLED_BYTE_ARRAY())
-    balances.map(json.dumps, Types.STRING()).sink_to(_topic_sink(indexes)).name("topic")
+    balances.map(json.dumps, Types.STRING()).sink_to(_topic_sink(systems)).name("topic")
     kind = Types.ROW([Types.LONG()] * len(FIELDS))
     rows = balances.map(lambda balance: Row(*(balance[name] for name in FIELDS)), kind)
-    insert = f"INSERT INTO {indexes.target} VALUES (?, ?, ?, ?)"
-    rows.add_sink(JdbcSink.exactly_once_sink(insert, kind, indexes.database)).name("table")
+    insert = f"INSERT INTO {systems.target} VALUES (?, ?, ?, ?)"
+    rows.add_sink(JdbcSink.exactly_once_sink(insert, kind, systems.database)).name("table")
 
 
-def _transfers(env: StreamExecutionEnvironment, indexes: Indexes) -> DataStream:
-    source = KafkaSource.builder().set_bootstrap_servers(indexes.servers).set_topics(indexes.source)
+def _transfers(env: StreamExecutionEnvironment, systems: Systems) -> DataStream:
+    source = KafkaSource.builder().set_bootstrap_servers(systems.servers).set_topics(systems.source)
     source = source.set_group_id(GROUP).set_starting_offsets(KafkaOffsetsInitializer.earliest())
     source = source.set_property("partition.discovery.interval.ms", "1000")
-    if indexes.pause_s is not None:
+    if systems.pause_s is not None:
         # Little at a time, so that checkpoints come in between.
         source = source.set_property("max.poll.records", "20").set_bounded(KafkaOffsetsInitializer.latest())
     source = source.set_value_only_deserializer(SimpleStringSchema())
@@ -104,11 +104,11 @@ def _reading(pause_s: float | None) -> Any:
     return read
 
 
-def _topic_sink(indexes: Indexes) -> KafkaSink:
-    record = KafkaRecordSerializationSchema.builder().set_topic(indexes.target)
+def _topic_sink(systems: Systems) -> KafkaSink:
+    record = KafkaRecordSerializationSchema.builder().set_topic(systems.target)
     record = record.set_value_serialization_schema(SimpleStringSchema())
-    sink = KafkaSink.builder().set_bootstrap_servers(indexes.servers).set_record_serializer(record.build())
-    sink = sink.set_delivery_guarantee(DeliveryGuarantee.EXACTLY_ONCE).set_transactional_id_prefix(indexes.target)
+    sink = KafkaSink.builder().set_bootstrap_servers(systems.servers).set_record_serializer(record.build())
+    sink = sink.set_delivery_guarantee(DeliveryGuarantee.EXACTLY_ONCE).set_transactional_id_prefix(systems.target)
     return sink.build()
 
 
@@ -120,7 +120,7 @@ def main() -> None:
     pause_s = float(given["SOAK_PAUSE_S"]) if "SOAK_PAUSE_S" in given else None
     env = StreamExecutionEnvironment.get_execution_environment(Configuration())
     topics = given.get("SOAK_TOPICS", f"{SOURCE},{TARGET}").split(",")
-    build(env, Indexes(given["SOAK_SERVERS"], options.build(), *topics, pause_s))
+    build(env, Systems(given["SOAK_SERVERS"], options.build(), *topics, pause_s))
     env.execute("kafka soak")
 
 

@@ -109,7 +109,7 @@ _NAMES: dict[str, dict[str, str]] = {
         "table": "BatchTableEnvironment ChangelogMode CompiledPlan Module ModuleEntry PlanReference Schema",
         "table.catalog": "Catalog CatalogDescriptor",
         "table.model_descriptor": "ModelDescriptor",
-        "table.stream_table_environment": "StreamTableEnvironment",
+        "table.environments.stream_table_environment": "StreamTableEnvironment",
         "table.types": "RowField create_arrow_schema from_arrow_type",
         "table.udf": "AggregateFunction TableAggregateFunction UserDefinedFunctionWrapper udaf udtaf",
     },

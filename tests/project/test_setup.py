@@ -39,7 +39,7 @@ def tool_folder(tmp_path: Path) -> Path:
 
 
 def find_java(path: str, java_home: Path | None = None) -> subprocess.CompletedProcess[str]:
-    environment = {"PATH": path, "JAVA_INDEXES": "/nowhere/bin/java"}
+    environment = {"PATH": path, "JAVA_PLACES": "/nowhere/bin/java"}
     if java_home is not None:
         environment["JAVA_HOME"] = str(java_home)
     return subprocess.run(

@@ -38,7 +38,6 @@ from typing import Any, NoReturn
 from funke.engine.notebook_cells import cell_name, is_cell, shown_traceback
 
 __all__ = [
-    "PACKAGE_ROOT",
     "ConfigurationError",
     "FunkeError",
     "GraphError",

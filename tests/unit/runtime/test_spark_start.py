@@ -38,7 +38,7 @@ def test_half_a_context_is_seen_by_nobody(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(SparkContext, "getOrCreate", create)
     seen: list[Any] = []
     monkeypatch.setattr(module, "install_access", seen.append)
-    monkeypatch.setattr(module, "access_of", lambda of_session, configuration: of_session)
+    monkeypatch.setattr(module, "access_of", lambda _site, of_session, _configuration: of_session)
     threads = [threading.Thread(target=lambda: seen.append(module.spark_context({})))]
     threads[0].start()
     assert is_registered.wait(10)

@@ -19,7 +19,8 @@ from funke.engine.state_processor.savepoint_writing import Changes, copy_command
 from funke.engine.state_processor.state_parts import keyed_pieces, read_chunks
 from funke.engine.state_processor.state_table import StateTable
 from tests.harness.sql_changelogs import batch_of, inserts
-from tests.unit.sql.operators import test_interval_join, test_join, test_multi_join, test_window_join
+from tests.unit.sql.operators import test_window_join
+from tests.unit.sql.operators.joins import test_interval_join, test_join, test_multi_join
 from tests.unit.state_processor.savepoint_making import MAX_PARALLELISM, OPERATOR_ID, UID, savepoint_of
 
 pytest.importorskip("rocksdict")

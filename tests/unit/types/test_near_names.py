@@ -8,7 +8,8 @@ from funke.engine.config.nearest_key import nearest_key
 from funke.engine.errors import FunkeError, SqlParserError
 from funke.engine.types.near_names import did_you_mean, nearest_name
 from funke.ops.cli.main import main
-from funke.ops.cli.sql.shell import SqlShell
+from funke.ops.cli.sql.shell import LocalStatements, SqlShell
+from funke.ops.sql.statement_session import StatementSession
 from funke.table import DataTypes, EnvironmentSettings, TableEnvironment
 from funke.table.expressions import col
 from funke.table.udf import udf
@@ -99,7 +100,7 @@ def test_options_of_tables(t_env: TableEnvironment, options: str, meant: list[st
 )
 def test_words_in_the_shell(t_env: TableEnvironment, text: str, meant: str) -> None:
     with pytest.raises(SqlParserError, match=rf"\. Did you mean '{meant}'\?$"):
-        SqlShell(t_env, waits=False).run(text)
+        SqlShell(LocalStatements(StatementSession(t_env)), waits=False).run(text)
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,6 @@ from funke.engine.runtime.pipelined.messages import (
 )
 from funke.engine.runtime.pipelined.region_runners import RegionRunners
 from funke.engine.runtime.pipelined.stream_runner import StreamRunner
-from funke.engine.runtime.slots.slot_calls import sample
 from funke.engine.runtime.snapshots.checkpoint_command import CheckpointCommand, SnapshotAck
 from funke.engine.types.driver_messages import DriverMessage, FeedbackRecords
 
@@ -78,7 +77,7 @@ class StreamCoordinator:
         self._early_acks: list[SnapshotAck] = []
         self._ending: SavepointRequest | None = None
         self._is_finishing = False
-        self._held_slots = HeldSlots(attempt.plan, lambda slot, command: sample(*runner.access(slot), command))
+        self._held_slots = HeldSlots(attempt.plan, runner.sample)
         self._finished: set[int] = set()
         self._failover = attempt.failover
         self.statistics = JobStatistics(epochs=attempt.first_epoch, records_read=self._sources.records)

@@ -11,8 +11,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from funke.engine.planner.regions import Region
+from funke.engine.runtime.monitoring.flame_samples import SampleCommand, SampledStack
 from funke.engine.runtime.pipelined.stream_runner import StreamRunner
 from funke.engine.runtime.slots.slot_address import SlotAddress
+from funke.engine.runtime.slots.slot_calls import sample
 from funke.engine.trust.credentials import Credentials
 
 __all__ = ["RegionRunners"]
@@ -117,6 +119,10 @@ class RegionRunners:
         if runner is None:
             raise ConnectionError(f"slot {slot} is restarting")
         return runner.access(slot)
+
+    def sample(self, slot: int, command: SampleCommand) -> tuple[SampledStack, ...]:
+        """What a slot does, seen so many times."""
+        return sample(*self.access(slot), command)
 
     def receive(self, wait_s: float) -> Iterator[tuple[int, Any]]:
         """What slots have said, after at most so long; a slot that is gone says a Failure."""

@@ -22,12 +22,13 @@ from funke.engine.planner.regions import Region
 from funke.engine.runtime.blocks.block_codec import decode, encode
 from funke.engine.runtime.epochs.delivery import lost_slot, start_error, start_slot
 from funke.engine.runtime.epochs.results import Failure, to_failure
+from funke.engine.runtime.monitoring.flame_samples import SampleCommand, SampledStack
 from funke.engine.runtime.pipelined.connection import MESSAGE, Connection
 from funke.engine.runtime.pipelined.messages import Begin, Born, Ready
 from funke.engine.runtime.pipelined.streaming_host import ACCOMPANY
 from funke.engine.runtime.slots.fork_server import open_fork_server
 from funke.engine.runtime.slots.slot_address import SlotAddress, listen_for_hosts
-from funke.engine.runtime.slots.slot_calls import connect
+from funke.engine.runtime.slots.slot_calls import connect, sample
 from funke.engine.runtime.slots.worker_setup import ControlAddress, JobDeployment, prepare_spark_worker
 from funke.engine.runtime.spark.spark_session import OnSpark, is_embedded
 from funke.engine.runtime.spark.spark_tasks import (
@@ -256,6 +257,10 @@ class StreamRunner:
     def access(self, slot: int) -> tuple[SlotAddress, Credentials]:
         """What a call to a slot needs; from any thread, and also when the slot's loop is stuck."""
         return self.addresses[slot], self._credentials
+
+    def sample(self, slot: int, command: SampleCommand) -> tuple[SampledStack, ...]:
+        """What a slot does, seen so many times."""
+        return sample(*self.access(slot), command)
 
     def receive(self, wait_s: float) -> Iterator[tuple[int, Any]]:
         """What slots have said, after at most so long; a slot that is gone says a Failure."""

@@ -54,7 +54,7 @@ function Failure({ group, job }) {
 }
 
 // Our own errors have an entry each; what the user's functions raise has one together.
-const OWN = /^(?:SlotLost|SlotTimeout|SparkUnavailable|StorageUnavailable|RecoveryRefused|LeaseLost|TypeMismatch|Serialization|Source|Sink|State|Untrusted|Configuration|UnsupportedFeature)Error$/;
+const OWN = /^(?:SlotLost|SlotTimeout|SparkUnavailable|StorageUnavailable|RecoveryRejected|LeaseLost|TypeMismatch|Serialization|Source|Sink|State|Untrusted|Configuration|UnsupportedFeature)Error$/;
 const helpFor = (failure) => { const name = failure.exceptionName?.split(".").pop() ?? ""; return `docs/errors.html#${OWN.test(name) ? name.toLowerCase() : "errors-of-your-functions"}`; };
 
 const vertexOf = (job, failure) => job.vertices.find((vertex) => vertex.id === failure["operator-id"] || failure.taskName?.startsWith(vertex.name))?.id ?? "";
