@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from funke.engine.planner.regions import Region
+from funke.engine.runtime.epochs.delivery import lost_slot
 from funke.engine.runtime.monitoring.flame_samples import SampleCommand, SampledStack
 from funke.engine.runtime.pipelined.stream_runner import StreamRunner
 from funke.engine.runtime.slots.slot_address import SlotAddress
@@ -138,7 +139,13 @@ class RegionRunners:
         with contextlib.suppress(BlockingIOError):
             self._waking.recv(1 << 12)
         for runner in self._live():
-            yield from runner.receive(0.0)
+            try:
+                yield from runner.receive(0.0)
+            except Exception as failure:
+                if failure is not runner.spark_failure or all(each.spark_failure for each in self._live()):
+                    raise
+                # Spark has ended the tasks of this region alone, with their executor, before a slot was missed.
+                yield from [(slot, lost_slot(address, failure)) for slot, address in runner.addresses.items()]
 
     def flush(self) -> None:
         """Sends pending messages to slots, as far as their connections have room."""

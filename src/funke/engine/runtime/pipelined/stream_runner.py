@@ -106,7 +106,8 @@ class StreamRunner:
         self._waking.setblocking(False)
         self._woken.setblocking(False)
         self._poll.register(self._waking, select.POLLIN)
-        self._spark_failure: Exception | None = None
+        # What Spark said when it ended the tasks of the slots.
+        self.spark_failure: Exception | None = None
         self._task_failures: list[Failure] = []
         self._is_closing = False
         # How many tasks start slots and stay with them, once there is a free core for one.
@@ -205,7 +206,7 @@ class StreamRunner:
             self._context.setJobGroup(self._group, f"funke {self._group}: streaming", interruptOnCancel=False)
             self._task_failures += self._slot_numbers().mapPartitions(accompany).collect()
         except Exception as error:
-            self._spark_failure = error
+            self.spark_failure = error
         self.wake()
 
     def _slot_numbers(self) -> RDD[list[int]]:
@@ -231,7 +232,7 @@ class StreamRunner:
     def _failure_of_tasks(self) -> Exception:
         if self._task_failures:
             return start_error(self._task_failures[0])
-        return self._spark_failure or SlotLostError("Spark has ended the job's tasks")
+        return self.spark_failure or SlotLostError("Spark has ended the job's tasks")
 
     def _arrive(self, call: socket.socket) -> None:
         self._arrived.append(call)
@@ -282,8 +283,8 @@ class StreamRunner:
                 yield from self._take_from(slot)
             else:
                 self._meet(descriptor)
-        if self._spark_failure is not None and not self._is_closing:
-            raise self._spark_failure
+        if self.spark_failure is not None and not self._is_closing:
+            raise self.spark_failure
 
     def _welcome(self) -> None:
         while self._arrived:
