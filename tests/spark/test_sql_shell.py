@@ -41,7 +41,8 @@ class Terminal:
         self._own, other = pty.openpty()
         fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 150, 0, 0))
         environment = {
-            **os.environ,
+            # The terminal has a size of its own.
+            **{name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")},
             "PROMPT_TOOLKIT_NO_CPR": "1",
             "TERM": "xterm",
             "HOME": str(home),
