@@ -152,15 +152,15 @@ def all_matches(pattern: Pattern, events: Sequence[str], times: Sequence[int]) -
 def is_selection(pattern: Pattern, every: Sequence[Found], emitted: Sequence[tuple[tuple[str, int], ...]]) -> bool:
     """Whether these are what a skip strategy leaves of all matches.
 
-    The first match is that which began first, of several the one that was complete first; then what it skips is left
-    out. Of equal ones any may come first.
+    The first match is that which began first; then what it skips is left out. Of several that began with the same event
+    any may come first: Flink's queue of waiting matches, a heap, knows no other order.
     """
     left = list(every)
     for events in emitted:
         if not left:
             return False
-        best = min((each.first, each.completed) for each in left)
-        chosen = [each for each in left if (each.first, each.completed) == best and each.events == events]
+        first = min(each.first for each in left)
+        chosen = [each for each in left if each.first == first and each.events == events]
         if not chosen:
             return False
         left.remove(chosen[0])
