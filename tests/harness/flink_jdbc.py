@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from tests.harness.jars import fetched_jars, java_command
 
@@ -18,6 +19,7 @@ class DriverUnavailableError(Exception):
 @contextlib.contextmanager
 def flink_jdbc() -> Iterator[Any]:
     """A gateway to a Java process that has the driver; it reads the environment of now."""
+    from py4j import java_gateway, protocol
     from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 
     java = java_command(DriverUnavailableError)
@@ -28,7 +30,9 @@ def flink_jdbc() -> Iterator[Any]:
     )
     gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port, auth_token=token, auto_convert=True))
     try:
-        yield gateway.jvm
+        # A Spark session of this process would take the driver's exceptions for Spark's.
+        with mock.patch.object(java_gateway, "get_return_value", protocol.get_return_value):
+            yield gateway.jvm
     finally:
         gateway.shutdown()
         process.stdin.close()

@@ -266,6 +266,8 @@ print("in", os.getcwd(), "with", sys.argv[1:], "as", os.getpid(), os.environ.get
 def with_idle_driver(dispatcher: Dispatcher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> IdleDriver:
     """A driver that waits for its program; Spark is elsewhere, and not started."""
     monkeypatch.setenv("FUNKE_SPARK_MASTER", "spark://127.0.0.1:1")
+    # With an archive, the driver of a cluster's job would start Spark's process early.
+    monkeypatch.setenv("FUNKE_CLASS_ARCHIVE", "off")
     (tmp_path / "place.py").write_text(FOLDER)
     dispatcher._idle = dispatcher.runs.prepare([sys.executable, "-m", "funke.ops.service.warm_driver"])
     return dispatcher._idle
