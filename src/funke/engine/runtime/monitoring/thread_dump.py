@@ -7,11 +7,11 @@ import threading
 import traceback
 from dataclasses import dataclass
 
-__all__ = ["DumpOrder", "ThreadStack", "thread_stacks"]
+__all__ = ["DumpCommand", "ThreadStack", "thread_stacks"]
 
 
 @dataclass(frozen=True)
-class DumpOrder:
+class DumpCommand:
     """Asks a slot for the stacks of its threads."""
 
 

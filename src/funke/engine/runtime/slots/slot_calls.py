@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from funke.engine.config.log_levels import LogLevels
 from funke.engine.runtime.blocks.frames import FrameSocket
 from funke.engine.runtime.monitoring.flame_samples import SampleCommand, SampledStack
-from funke.engine.runtime.monitoring.thread_dump import DumpOrder, ThreadStack
+from funke.engine.runtime.monitoring.thread_dump import DumpCommand, ThreadStack
 from funke.engine.runtime.slots.slot_address import SlotAddress
 from funke.engine.trust.credentials import Credentials
 from funke.engine.trust.peers import connect_to_own, prepare_for_hosts, prove_to_listener
@@ -56,7 +56,7 @@ def sample(address: SlotAddress, credentials: Credentials, command: SampleComman
 
 def dump_threads(address: SlotAddress, credentials: Credentials) -> tuple[ThreadStack, ...]:
     """What the threads of a slot do."""
-    with contextlib.closing(connect(address, credentials, DumpOrder(), _HANDSHAKE_S)) as slot:
+    with contextlib.closing(connect(address, credentials, DumpCommand(), _HANDSHAKE_S)) as slot:
         found: tuple[ThreadStack, ...] = pickle.loads(slot.receive_message())
         return found
 

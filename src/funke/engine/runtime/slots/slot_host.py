@@ -33,7 +33,7 @@ from funke.engine.runtime.epochs.results import Failure, to_failure
 from funke.engine.runtime.fault_points import reach
 from funke.engine.runtime.monitoring.failed_records import failed_records
 from funke.engine.runtime.monitoring.flame_samples import SampleCommand, SampledThread, take_samples
-from funke.engine.runtime.monitoring.thread_dump import DumpOrder, thread_stacks
+from funke.engine.runtime.monitoring.thread_dump import DumpCommand, thread_stacks
 from funke.engine.runtime.monitoring.worker_logs import worker_logs
 from funke.engine.runtime.slots.worker_setup import JobDeployment, unpack
 from funke.engine.runtime.snapshots.snapshot_taking import SnapshotTaker
@@ -170,7 +170,7 @@ class SlotHost(ABC, Generic[S]):
         self._last_call = time.monotonic()
         if isinstance(command, SampleCommand):
             self._sample(command, frames)
-        elif isinstance(command, DumpOrder):
+        elif isinstance(command, DumpCommand):
             with contextlib.closing(frames), contextlib.suppress(OSError):
                 frames.send_message(pickle.dumps(thread_stacks(), 5))
         elif isinstance(command, LogLevels):

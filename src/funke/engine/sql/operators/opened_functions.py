@@ -39,7 +39,7 @@ class OpenedFunctions:
             return
         self._runtime = runtime = StreamingRuntimeContext(context)
         task = context.task
-        reported = FunctionContext(
+        function_context = FunctionContext(
             runtime.get_metrics_group(),
             task.job_parameters,
             runtime.get_task_name(),
@@ -51,7 +51,7 @@ class OpenedFunctions:
         )
         for function in self._functions:
             self._opened.append(function)
-            function.open(reported)
+            function.open(function_context)
 
     def close(self) -> None:
         while self._opened:
