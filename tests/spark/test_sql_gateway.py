@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import httpx
 import pytest
 
 from funke.ops.rest.login import read_token
@@ -74,6 +75,46 @@ def test_clients_of_the_gateway(service: ServiceFolder, tmp_path: Path, monkeypa
         "sql", "--gateway", host_and_port, "-e", "SET 'funke.sql.format' = 'csv'; SELECT 1 AS a, 'x' AS b; SHOW TABLES"
     )
     assert shown.splitlines() == ["OK", "op,a,b", "+I,1,x", "table name"]
+
+
+def test_create_table_as_with_settings_of_its_own(service: ServiceFolder, tmp_path: Path) -> None:
+    """As dbt's adapter for Flink sends it: SET is not waited for, the token is a password, the name is a setting."""
+    url = ServiceClient(service).require().url
+    with httpx.Client(base_url=url, auth=("dbt", read_token(service.home)), timeout=150) as client:
+        session = f"/v1/sessions/{client.post('/v1/sessions', json={'sessionName': 'dbt'}).json()['sessionHandle']}"
+
+        def run(text: str, settings: dict[str, str] | None = None) -> str:
+            sent = client.post(f"{session}/statements", json={"statement": text, "executionConfig": settings})
+            return f"{session}/operations/{sent.json()['operationHandle']}"
+
+        def rows(operation: str) -> list[list[Any]]:
+            assert wait_until(lambda: client.get(f"{operation}/status").json()["status"] == "FINISHED", 100)
+            return [each["fields"] for each in client.get(f"{operation}/result/0").json()["results"]["data"]]
+
+        run("SET 'execution.runtime-mode' = 'streaming'")
+        run(MANY)
+        run("CREATE VIEW few AS (SELECT n FROM many WHERE n > 0)")
+        folder = tmp_path / "written"
+        created = run(
+            f"""CREATE TABLE written WITH ('connector' = 'filesystem', 'format' = 'csv', 'path' = '{folder}') AS (
+                SELECT n AS number, 'x' AS `a letter` FROM few
+            );""",
+            {"pipeline.name": "nightly", "parallelism.default": "1"},
+        )
+        ((job_id,),) = rows(created)
+        assert [job_id, "nightly"] in [row[:2] for row in rows(run("SHOW JOBS"))]
+        assert rows(run("DESCRIBE written"))[1][:2] == ["a letter", "CHAR(1)"]
+        written = lambda: [row for each in folder.glob("part-*") for row in each.read_text().splitlines()]  # noqa: E731
+        ended = lambda: any(row[0] == job_id and row[2] == "FINISHED" for row in rows(run("SHOW JOBS")))  # noqa: E731
+        assert wait_until(ended, 100)
+        assert all(row.endswith(",x") for row in written()) and len(written()) > 0
+        # What cannot run leaves no table behind.
+        failed = run(
+            "CREATE TABLE other WITH ('connector' = 'blackhole') AS SELECT n FROM few",
+            {"parallelism.default": "none"},
+        )
+        assert wait_until(lambda: client.get(f"{failed}/status").json()["status"] == "ERROR", 100)
+        assert rows(run("SHOW TABLES")) == [["few"], ["many"], ["written"]]
 
 
 def ask_by_jdbc(jvm: Any, host_and_port: str, tmp_path: Path) -> None:

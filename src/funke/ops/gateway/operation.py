@@ -49,7 +49,7 @@ class _End:
 
 
 class Operation:
-    """Runs a statement in a thread of its own; of its rows, only those of two pages are in memory."""
+    """A statement, run by `execute()`, and its rows, of which only those of two pages are in memory."""
 
     def __init__(self, run: Callable[[], SessionResult]) -> None:
         self.handle = str(uuid.uuid4())
@@ -63,15 +63,22 @@ class Operation:
         self._is_read = False
         # The last page, by token: a client whose connection broke asks for it again.
         self._page: tuple[int, str] = (-1, "")
-        threading.Thread(target=self._run, args=(run,), name="gateway operation", daemon=True).start()
+        self._run = run
+        self._is_planned = threading.Event()
 
     # What runs
 
-    def _run(self, run: Callable[[], SessionResult]) -> None:
-        if not self._goes_on(OperationStatus.RUNNING):
-            return
+    def execute(self) -> None:
+        """Run the statement; a thread of its own reads the rows."""
         try:
-            result = run()
+            if self._goes_on(OperationStatus.RUNNING):
+                self._plan()
+        finally:
+            self._is_planned.set()
+
+    def _plan(self) -> None:
+        try:
+            result = self._run()
         except BaseException as error:  # clients that fetch the result get it
             self._fail(error)
             return
@@ -79,7 +86,7 @@ class Operation:
         if not self._goes_on(OperationStatus.FINISHED):
             self._give_up()
             return
-        self._read(result)
+        threading.Thread(target=self._read, args=(result,), name="gateway result", daemon=True).start()
 
     def _goes_on(self, status: OperationStatus) -> bool:
         with self._lock:
@@ -112,6 +119,13 @@ class Operation:
         return False
 
     # What clients ask for
+
+    def await_planned(self, seconds: float) -> None:
+        """Wait until the statement was run, and raise what was wrong with it."""
+        if not self._is_planned.wait(seconds):
+            raise StateError(f"The operation {self.handle} has not run within {seconds:g} s.")
+        if self._error is not None:
+            raise self._error
 
     def end(self, status: OperationStatus) -> None:
         """Cancel or close it: the job of a query ends, one that writes goes on."""

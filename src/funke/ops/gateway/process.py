@@ -17,7 +17,7 @@ from funke.engine.config.job_defaults import put_command_line_options
 from funke.engine.config.settings import Settings
 from funke.engine.jobs.attempts.progress import ProgressLine
 from funke.engine.jobs.control import Commands, ControlServer
-from funke.ops.gateway.sessions import Sessions
+from funke.ops.gateway.sessions import CONFIGURE_S, Sessions
 
 __all__ = ["LONGEST_COMMAND", "commands_of", "main"]
 
@@ -26,8 +26,6 @@ LONGEST_COMMAND = 8 << 20
 # Without sessions, the process and its Spark end after this time.
 _IDLE_S = 600.0
 _SHORTEST_PAUSE_S = 0.1
-# Spark starts, or a table of a catalog is asked for.
-_LIMIT_S = 120.0
 
 
 def main() -> int:
@@ -43,7 +41,7 @@ def main() -> int:
         # What writes goes on when its session, and this process, have ended.
         {"execution.target": "remote"},
     )
-    control = ControlServer(given["socket"], commands_of(sessions), {"configure": _LIMIT_S}, LONGEST_COMMAND)
+    control = ControlServer(given["socket"], commands_of(sessions), {"configure": CONFIGURE_S}, LONGEST_COMMAND)
     is_over = threading.Event()
     threading.Thread(target=_await_end, args=(is_over,), daemon=True).start()
     with open(int(sys.argv[1]), "wb") as reported:

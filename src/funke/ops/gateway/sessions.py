@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import queue
 import threading
 import time
 import uuid
@@ -9,19 +10,21 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from funke.engine.config.secret_keys import masked
-from funke.engine.errors import StateError
+from funke.engine.errors import StateError, UnsupportedFeatureError
 from funke.engine.flink_exceptions import ValidationException
 from funke.engine.sql.parsing import parse
 from funke.engine.sql.syntax import statements as syntax
 from funke.ops.gateway.operation import Operation, OperationStatus
 from funke.ops.sql.completion import completions
-from funke.ops.sql.statement_session import SessionResult, StatementSession
+from funke.ops.sql.statement_session import StatementSession
 from funke.table import EnvironmentSettings, TableEnvironment
 
-__all__ = ["Sessions"]
+__all__ = ["CONFIGURE_S", "Sessions"]
 
 # Results that a session keeps for clients that do not close them; the oldest of more are closed.
 _MOST_OPERATIONS = 1_000
+# Spark starts, or a table of a catalog is asked for.
+CONFIGURE_S = 120.0
 # What prepares a session and starts no job.
 _PREPARING = (
     syntax.Set,
@@ -45,28 +48,30 @@ _PREPARING = (
 
 
 class _Session:
-    """Statements of one client; planning is one at a time, reading results is not."""
+    """Statements of one client: planned in the order in which they came, one at a time; reading results is not."""
 
     def __init__(self, properties: Mapping[str, str], clock: Callable[[], float]) -> None:
         t_env = TableEnvironment.create(EnvironmentSettings.new_instance().build())
         for key, value in properties.items():
             t_env.get_config().set(key, value)
         self.statements = StatementSession(t_env)
-        self._lock = threading.Lock()
+        self._submitted: queue.SimpleQueue[Operation | None] = queue.SimpleQueue()
         self._operations: dict[str, Operation] = {}
         self._clock = clock
         self.used = clock()
+        threading.Thread(target=self._execute, name="gateway session", daemon=True).start()
+
+    def _execute(self) -> None:
+        while (operation := self._submitted.get()) is not None:
+            operation.execute()
 
     def touch(self) -> None:
         self.used = self._clock()
 
-    def run(self, text: str) -> SessionResult:
-        with self._lock:
-            return self.statements.run(_single(text))
-
-    def start(self, text: str) -> Operation:
-        operation = Operation(lambda: self.run(text))
+    def start(self, text: str, settings: Mapping[str, str]) -> Operation:
+        operation = Operation(lambda: self.statements.run(_single(text), settings))
         self._operations[operation.handle] = operation
+        self._submitted.put(operation)
         while len(self._operations) > _MOST_OPERATIONS:
             self.close_operation(next(iter(self._operations)))
         return operation
@@ -85,6 +90,7 @@ class _Session:
     def close(self) -> None:
         for handle in list(self._operations):
             self.close_operation(handle)
+        self._submitted.put(None)
 
 
 def _single(text: str) -> syntax.Statement:
@@ -173,11 +179,13 @@ class Sessions:
                 "USE CATALOG, USE [CATALOG.]DATABASE, CREATE VIEW, DROP VIEW, LOAD MODULE, UNLOAD MODULE, USE MODULE, "
                 "SET, RESET."
             )
-        session.run(text)
+        session.start(text, {}).await_planned(CONFIGURE_S)
 
-    def execute(self, handle: str, text: str) -> str:
-        """Start a statement; returns the handle of the operation."""
-        return self._session(handle).start(text).handle
+    def execute(self, handle: str, text: str, settings: Mapping[str, str], timeout_ms: int) -> str:
+        """Start a statement with settings of its own; returns the handle of the operation."""
+        if timeout_ms > 0:
+            raise UnsupportedFeatureError("a timeout of a statement", "Flink's gateway has none either: cancel it")
+        return self._session(handle).start(text, settings).handle
 
     def status(self, handle: str, operation: str) -> str:
         """The status of an operation."""

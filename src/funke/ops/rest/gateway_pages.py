@@ -43,6 +43,15 @@ def _text_of(call: Call, name: str) -> str:
     return text
 
 
+def _settings_of(call: Call, name: str) -> dict[str, str]:
+    settings = call.body.get(name)
+    if settings is None:
+        return {}
+    if not (isinstance(settings, dict) and all(isinstance(each, str) for each in settings.values())):
+        raise RestError(400, f"'{name}' must be an object of strings")
+    return settings
+
+
 def _session(call: Call) -> str:
     return call.path["sessionhandle"]
 
@@ -61,12 +70,7 @@ def api_versions(call: Call) -> Any:
 
 def open_session(call: Call) -> Any:
     call.body_text("sessionName")
-    properties = call.body.get("properties")
-    if properties is None:
-        properties = {}
-    if not (isinstance(properties, dict) and all(isinstance(each, str) for each in properties.values())):
-        raise RestError(400, "'properties' must be an object of texts")
-    return {"sessionHandle": _ask(call, "open", properties=properties)}
+    return {"sessionHandle": _ask(call, "open", properties=_settings_of(call, "properties"))}
 
 
 def close_session(call: Call) -> Any:
@@ -89,7 +93,13 @@ def configure(call: Call) -> Any:
 
 
 def execute(call: Call) -> Any:
-    return {"operationHandle": _ask(call, "execute", handle=_session(call), text=_text_of(call, "statement"))}
+    timeout_ms = call.body.get("executionTimeout") or 0
+    if not isinstance(timeout_ms, int):
+        raise RestError(400, "'executionTimeout' must be a whole number")
+    handle, text, settings = _session(call), _text_of(call, "statement"), _settings_of(call, "executionConfig")
+    return {
+        "operationHandle": _ask(call, "execute", handle=handle, text=text, settings=settings, timeout_ms=timeout_ms)
+    }
 
 
 def complete(call: Call) -> Any:
@@ -134,7 +144,7 @@ def reject(call: Call) -> Any:
 _S = "/sessions/{sessionhandle}"
 _O = f"{_S}/operations/{{operationhandle}}"
 _STATUS = {"status": str}
-_STATEMENT = {"statement": str, "executionTimeout": Optional(None), "executionConfig": Optional(None)}
+_STATEMENT = {"statement": str, "executionTimeout": Optional(int), "executionConfig": Optional(MapOf(str))}
 _RESULT = {
     "resultType": OneOf(("NOT_READY", "PAYLOAD", "EOS")),
     "isQueryResult": Optional(bool),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import hmac
 import json
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -93,9 +94,10 @@ class Guard:
     def _is_known(self, headers: dict[str, str]) -> bool:
         if self._access.token is None or self._key is None:
             return True
-        kind, _, token = headers.get("authorization", "").partition(" ")
-        if kind.lower() == "bearer":
-            return hmac.compare_digest(token.strip().encode(), self._access.token.encode())
+        kind, _, shown = headers.get("authorization", "").partition(" ")
+        if kind.lower() in ("bearer", "basic"):
+            token = shown.strip() if kind.lower() == "bearer" else _password(shown)
+            return hmac.compare_digest(token.encode(), self._access.token.encode())
         return self._key.is_shown(headers.get("cookie", ""), headers.get(PAGE_HEADER, ""))
 
     async def _let_in(self, scope: Message, send: Send) -> None:
@@ -113,6 +115,14 @@ class Guard:
         location = f"/#login={self._key.page_half}".encode()
         cookie = self._key.to_cookie(is_secure=scope.get("scheme") == "https").encode()
         await _answer(send, 303, b"", [(b"location", location), (b"set-cookie", cookie)])
+
+
+def _password(credentials: str) -> str:
+    """The password of Basic credentials: programs that can show no header of their own take them from ~/.netrc."""
+    try:
+        return base64.b64decode(credentials.strip(), validate=True).decode().partition(":")[2]
+    except ValueError:
+        return ""
 
 
 def _host_name(host: str) -> str:

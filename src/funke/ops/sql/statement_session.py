@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from funke.engine.config import flink_options as options
@@ -10,8 +12,12 @@ from funke.engine.config.settings import Settings
 from funke.engine.config.sql_client_options import TARGET
 from funke.engine.errors import ConfigurationError
 from funke.engine.jobs.records.job_record import home_folder
-from funke.engine.sql.statements.outcome import listing
+from funke.engine.sql.parsing import parse
+from funke.engine.sql.statements.outcome import Inserts, Outcome, listing
+from funke.engine.sql.statements.statement_executor import execute_statement
 from funke.engine.sql.syntax import statements as syntax
+from funke.engine.sql.syntax.queries import Query
+from funke.engine.types.logical.sql_text import quoted
 from funke.ops.rest.job_directory import JobDirectory
 from funke.ops.service.client import ServiceClient
 from funke.ops.service.service_folder import ServiceFolder
@@ -48,8 +54,27 @@ class StatementSession:
         # The statements of jobs that write, by the id of the job.
         self._inserts: dict[str, syntax.Statement] = {}
 
-    def run(self, statement: syntax.Statement) -> SessionResult:
-        """Run a statement; a query and a local INSERT go on in the background."""
+    def run(self, statement: syntax.Statement, settings: Mapping[str, str] | None = None) -> SessionResult:
+        """Run a statement with settings of its own; a query and a local INSERT go on in the background."""
+        with self._settings_of_a_statement(settings or {}):
+            return self._run(statement)
+
+    @contextlib.contextmanager
+    def _settings_of_a_statement(self, settings: Mapping[str, str]) -> Iterator[None]:
+        config = self.t_env.get_config()
+        before = config.to_map()
+        try:
+            for key, value in settings.items():
+                config.set(key, value)
+            yield
+        finally:
+            for key in settings:
+                if key in before:
+                    config.set(key, before[key])
+                else:
+                    self.t_env._session.settings.reset(key)
+
+    def _run(self, statement: syntax.Statement) -> SessionResult:
         if is_job_statement(statement):
             return SessionResult(TableResult(ReadyRows(self.jobs.execute(statement))))
         if not isinstance(statement, (syntax.Set, syntax.Reset)):
@@ -57,6 +82,8 @@ class StatementSession:
             self.t_env._session.is_streaming = self._runtime_mode() == "STREAMING"
         if isinstance(statement, _JOBS) and self._is_remote():
             return self._handed_over(statement)
+        if isinstance(statement, syntax.CreateTable) and statement.query is not None and self._is_remote():
+            return self._created_and_handed_over(statement, statement.query)
         result = self.t_env._run(statement, self._job_name(statement))
         self._program.note(statement)
         job = result._content.job
@@ -78,6 +105,22 @@ class StatementSession:
         waits = self.t_env.get_config().get("table.dml-sync", "false").lower() == "true"
         job_id = self._program.hand_over(statement, self._home(), waits)
         return SessionResult(TableResult(ReadyRows(listing([(job_id,)], "job id"))), job_id)
+
+    def _created_and_handed_over(self, statement: syntax.CreateTable, query: Query) -> SessionResult:
+        """CREATE TABLE AS: the session makes the table, and the service writes the rows of the query."""
+        planned = execute_statement(self.t_env._session, statement)
+        if not isinstance(planned, Inserts):  # the table was there already, with IF NOT EXISTS
+            assert isinstance(planned, Outcome)
+            return SessionResult(TableResult(ReadyRows(planned)))
+        self._program.note(statement)
+        path = ".".join(map(quoted, statement.path))
+        columns = ", ".join(quoted(each.name) for each in self.t_env._session.bind(query).columns)
+        (insert,) = parse(f"INSERT INTO {path} ({columns})\n{statement.query_text}")
+        try:
+            return self._handed_over(insert)
+        except BaseException:
+            self._run(parse(f"DROP TABLE {path}")[0])
+            raise
 
     def starts_spark(self, statement: syntax.Statement) -> bool:
         """Whether a statement is the first one for which Spark has to start in this process."""

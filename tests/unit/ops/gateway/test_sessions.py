@@ -31,7 +31,7 @@ def sessions(clock: Clock, most: int = 2) -> Sessions:
 
 def page_of(found: Sessions, handle: str, text: str) -> dict[str, Any]:
     """The first page of what a statement gives."""
-    operation = found.execute(handle, text)
+    operation = found.execute(handle, text, {}, 0)
     while True:
         page = found.fetch(handle, operation, 0, False)
         if page["kind"] != "NOT_READY":
@@ -99,8 +99,8 @@ def many_rows(count: int) -> SessionResult:
 
 
 def ready(operation: Operation) -> Operation:
-    while operation.status is not OperationStatus.FINISHED:
-        time.sleep(0.005)
+    operation.execute()
+    assert operation.status is OperationStatus.FINISHED
     return operation
 
 
@@ -125,3 +125,35 @@ def test_a_closed_operation_gives_no_rows() -> None:
     operation.end(OperationStatus.CLOSED)
     with pytest.raises(StateError, match="in CLOSED status"):
         operation.fetch(0, False)
+
+
+def test_statements_run_in_the_order_in_which_they_came() -> None:
+    found = sessions(Clock())
+    handle = found.open({})
+    for number in range(200):
+        found.execute(handle, f"SET 'pipeline.name' = 'job {number}'", {}, 0)
+    found.configure(handle, "SET 'last' = 'yes'")
+    settings = found.settings(handle)
+    assert (settings["pipeline.name"], settings["last"]) == ("job 199", "yes")
+
+
+def test_settings_of_a_statement_count_for_it_alone() -> None:
+    found = sessions(Clock())
+    handle = found.open({"pipeline.name": "mine"})
+    operation = found.execute(handle, "SET", {"pipeline.name": "other", "parallelism.default": "3"}, 0)
+    while found.status(handle, operation) != "FINISHED":
+        time.sleep(0.005)
+    rows = found.fetch(handle, operation, 0, False)["content"]
+    assert '["pipeline.name","other"]' in rows and '["parallelism.default","3"]' in rows
+    settings = found.settings(handle)
+    assert settings["pipeline.name"] == "mine" and settings.get("parallelism.default") != "3"
+
+
+def test_a_statement_without_a_session_to_run_it_is_not_waited_for() -> None:
+    operation = Operation(lambda: many_rows(1))
+    with pytest.raises(StateError, match="has not run within 0 s"):
+        operation.await_planned(0)
+    operation.end(OperationStatus.CANCELED)
+    operation.execute()
+    operation.await_planned(0)
+    assert operation.status is OperationStatus.CANCELED

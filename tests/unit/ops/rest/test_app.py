@@ -503,6 +503,10 @@ def test_a_token(home: str) -> None:
     assert client.get("/jobs").status_code == 401
     assert client.get("/jobs", headers={"authorization": "Bearer wrong"}).status_code == 401
     assert client.get("/jobs", headers={"authorization": "Bearer secret"}).status_code == 200
+    # As programs send it that find it in ~/.netrc.
+    assert client.get("/jobs", auth=("funke", "secret")).status_code == 200
+    assert client.get("/jobs", auth=("secret", "wrong")).status_code == 401
+    assert client.get("/jobs", headers={"authorization": "Basic ="}).status_code == 401
 
 
 def test_bodies_have_a_limit(client: TestClient, job: OwnedRecord) -> None:

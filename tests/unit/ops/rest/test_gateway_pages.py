@@ -88,8 +88,22 @@ def test_what_version_1_does_not_have_yet(client: TestClient) -> None:
 @pytest.mark.parametrize(
     ("ask", "status", "text"),
     [
-        (lambda client: client.post("/v2/sessions", json={"properties": {"a": 1}}), 400, "must be an object of texts"),
+        (
+            lambda client: client.post("/v2/sessions", json={"properties": {"a": 1}}),
+            400,
+            "must be an object of strings",
+        ),
         (lambda client: client.post("/v2/sessions/x/statements", json={}), 400, "'statement' is missing"),
+        (
+            lambda client: client.post("/v2/sessions/x/statements", json={"statement": "SET", "executionConfig": [1]}),
+            400,
+            "'executionConfig' must be an object of strings",
+        ),
+        (
+            lambda client: client.post("/v2/sessions/x/statements", json={"statement": "SET", "executionTimeout": 5}),
+            500,
+            "Internal server error.",
+        ),
         (lambda client: client.get("/v2/sessions/x/operations/y/result/0?rowFormat=XML"), 400, "JSON or PLAIN_TEXT"),
         (lambda client: client.get("/v2/sessions/x/operations/y/result/-1"), 400, "'token' must be a whole number"),
         (lambda client: client.delete("/v2/sessions/x"), 500, "Internal server error."),

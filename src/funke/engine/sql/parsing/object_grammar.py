@@ -7,7 +7,6 @@ from typing import Literal
 from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.sql.parsing.table_grammar import TableGrammar
 from funke.engine.sql.syntax.position import Position
-from funke.engine.sql.syntax.queries import Query
 from funke.engine.sql.syntax.statements import (
     AlterCatalog,
     AlterDatabase,
@@ -78,13 +77,8 @@ class ObjectGrammar(TableGrammar):
         columns = self.names() if self.at("(") else ()
         comment = self.comment()
         self.expect("AS")
-        query, text = self._query_with_text()
+        query, text = self.query_with_text()
         return CreateView(path, query, text, columns, comment, is_temporary, if_not_exists, position=position)
-
-    def _query_with_text(self) -> tuple[Query, str]:
-        start = self.token.start
-        query = self.query()
-        return query, self.text[start : self.before().end]
 
     def _create_database(self, position: Position) -> Statement:
         if_not_exists = self.if_not_exists()
@@ -144,7 +138,7 @@ class ObjectGrammar(TableGrammar):
             self.expect("TO")
             return AlterView(path, new_path=self.path(), position=position)
         self.expect("AS")
-        query, text = self._query_with_text()
+        query, text = self.query_with_text()
         return AlterView(path, query=query, text=text, position=position)
 
     def _alter_database(self, position: Position) -> Statement:

@@ -9,6 +9,7 @@ from funke.engine.sql.parsing.query_grammar import QueryGrammar
 from funke.engine.sql.parsing.tokens import Token
 from funke.engine.sql.syntax.expressions import Expression
 from funke.engine.sql.syntax.position import Position
+from funke.engine.sql.syntax.queries import Query
 from funke.engine.sql.syntax.statements import (
     AlterTable,
     ColumnDefinition,
@@ -56,7 +57,7 @@ class TableGrammar(QueryGrammar):
         partitioned_by = self._partitioned_by() if self.accept("PARTITIONED") else ()
         options = self.options() if self.accept("WITH") else ()
         like = self._like_clause() if self.accept("LIKE") else None
-        query = self.query() if like is None and self.accept("AS") else None
+        query, query_text = self.query_with_text() if like is None and self.accept("AS") else (None, "")
         if query is None:
             self._require_types(start, schema.columns)
         return CreateTable(
@@ -74,8 +75,15 @@ class TableGrammar(QueryGrammar):
             if_not_exists,
             mode,
             primary_key_name=schema.primary_key_name,
+            query_text=query_text,
             position=position,
         )
+
+    def query_with_text(self) -> tuple[Query, str]:
+        """A query, and how it is written."""
+        start = self.token.start
+        query = self.query()
+        return query, self.text[start : self.before().end]
 
     def _partitioned_by(self) -> tuple[str, ...]:
         self.expect("BY")

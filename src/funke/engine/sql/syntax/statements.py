@@ -123,6 +123,8 @@ class CreateTable(Statement):
     is_temporary: bool = False
     if_not_exists: bool = False
     mode: Literal["create", "replace", "create or replace"] = "create"
+    # The query as it was written.
+    query_text: str = field(default="", kw_only=True, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
