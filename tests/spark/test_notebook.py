@@ -134,6 +134,10 @@ def errors(notebook: Notebook) -> None:
     shown = notebook.run("stream = env.from_collection([1, 0])\nstream.map(lambda n: 1 / n).print()\nenv.execute()")
     wanted = "Cell In[#], line 3\n----> env.execute()\n\nJobExecutionError: operator 'Map' failed"
     assert wanted in without_numbers(shown)
+    missing = without_numbers(notebook.run("stream.flatmap(str)"))
+    assert missing.startswith(
+        "Cell In[#], line 1\n----> stream.flatmap(str)\n\nAttributeError: 'DataStream' object has"
+    )
     (cell,) = set(re.findall(r"Cell In\[\d+\]", shown))
     assert f"in your job: {cell}:2" in shown and f"{cell}, line 2, in <lambda>" in shown
 

@@ -23,7 +23,7 @@ from funke.datastream.windowed_stream import AllWindowedStream, WindowedStream, 
 from funke.engine.connectors.feedback import FeedbackSink, FeedbackSource
 from funke.engine.connectors.print_sink import PrintSink
 from funke.engine.connectors.sink import Sink as EngineSink
-from funke.engine.errors import ConfigurationError, GraphError, TypeMismatchError, at_user_line
+from funke.engine.errors import ConfigurationError, GraphError, TypeMismatchError, at_user_line, shown_shortly
 from funke.engine.graph import operations as op
 from funke.engine.graph import partitioners
 from funke.engine.graph.builder import CURRENT, OF_INPUT, Parallelism, StreamRef
@@ -102,7 +102,7 @@ class DataStream(OperatorSettings):
             if hasattr(KeyedStream, name):
                 otherwise = f", or {name}_all() for all elements" if hasattr(self, f"{name}_all") else ""
                 message = f"{name}() needs a keyed stream: call key_by() before it{otherwise}"
-        raise AttributeError(at_user_line(message) if "key_by" in message else message)
+        raise shown_shortly(AttributeError(at_user_line(message) if "key_by" in message else message))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={text}' for name, text in self._shown_properties())})"

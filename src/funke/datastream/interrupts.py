@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from concurrent.futures import wait
 from typing import TYPE_CHECKING, Any
 
-from funke.engine.errors import short_traceback
+from funke.engine.errors import shown_shortly
 
 if TYPE_CHECKING:
     from funke.engine.jobs.job import SubmittedJob
@@ -24,8 +24,7 @@ _read_in_cells: weakref.WeakSet[SubmittedJob] = weakref.WeakSet()
 def cancel_interrupted(job: SubmittedJob, interrupt: KeyboardInterrupt) -> None:
     """Cancel a job; the interrupt goes on to the program, also when the job is slow to stop."""
     wait([job.cancel()], CANCEL_TIMEOUT_S)
-    # A notebook shows the user's own lines, as for Funke's errors.
-    interrupt._render_traceback_ = lambda: short_traceback(interrupt)  # type: ignore[attr-defined]
+    shown_shortly(interrupt)
 
 
 @contextlib.contextmanager

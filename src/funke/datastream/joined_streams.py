@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 from funke.datastream.stream_types import OutputType, declared_type
 from funke.datastream.windowed_stream import WindowedStream
-from funke.engine.errors import ConfigurationError, TypeMismatchError, at_user_line
+from funke.engine.errors import ConfigurationError, TypeMismatchError, at_user_line, shown_shortly
 from funke.engine.graph.operations import WindowJoin
 from funke.engine.operators.functions.join_functions import CoGroupFunction, FlatJoinFunction, JoinFunction
 from funke.engine.operators.functions.window_functions import WindowFunction
@@ -42,7 +42,7 @@ class _Step:
     def __getattr__(self, name: str) -> NoReturn:
         if name in _STEPS and self._next:
             raise ConfigurationError(at_user_line(f"a join of streams needs {self._next} before {name}()"))
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        raise shown_shortly(AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'"))
 
 
 class _PairedWindows(_Step):

@@ -33,7 +33,7 @@ import os
 import sys
 from collections.abc import Callable
 from types import FrameType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from funke.engine.notebook_cells import cell_name, is_cell, shown_traceback
 
@@ -61,10 +61,13 @@ __all__ = [
     "UntrustedError",
     "at_user_line",
     "short_traceback",
+    "shown_shortly",
     "unsupported",
     "user_line",
 ]
 
+
+E = TypeVar("E", bound=BaseException)
 
 PACKAGE_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _PYTHON_ROOT = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
@@ -236,6 +239,12 @@ def user_line() -> str | None:
 def short_traceback(error: BaseException) -> list[str]:
     """What a notebook shows for an error: the user's own lines and the message."""
     return shown_traceback(error, _is_not_shown)
+
+
+def shown_shortly(error: E) -> E:
+    """An error of Python's, which a notebook shows as it shows Funke's."""
+    error._render_traceback_ = lambda: short_traceback(error)  # type: ignore[attr-defined]
+    return error
 
 
 def _is_not_shown(path: str) -> bool:
