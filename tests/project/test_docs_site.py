@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from funke.ops import dashboard
 from funke.ops.cli import docs
 from funke.ops.cli.docs import site_server
 from funke.ops.cli.main import main
@@ -53,6 +55,14 @@ def test_methods_have_signatures_and_descriptions(site: Path) -> None:
 def test_examples_are_on_one_page(site: Path) -> None:
     page = (site / "examples.html").read_text(encoding="utf-8")
     assert 'id="fraud_detector"' in page and "FraudDetector" in page
+
+
+def test_the_dashboard_links_to_what_to_do_about_an_error(site: Path) -> None:
+    script = (Path(dashboard.__path__[0]) / "static/pages/exceptions.js").read_text(encoding="utf-8")
+    (names,) = re.findall(r"const OWN = /\^\(\?:(.*?)\)Error\$/", script)
+    page = (site / "errors.html").read_text(encoding="utf-8")
+    linked = [f"{name.lower()}error" for name in names.split("|")] + ["errors-of-your-functions"]
+    assert [each for each in linked if f'id="{each}"' not in page] == []
 
 
 @pytest.mark.parametrize("theme", THEMES)
