@@ -346,6 +346,32 @@ def test_kafka_to_database(run: Run, kafka: KafkaBroker, postgres: Any) -> None:
     postgres.run("drop table spent")
 
 
+def test_the_page_from_kafka_to_a_database(
+    kafka: KafkaBroker, postgres: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (EXAMPLES.parent / "docs/kafka-to-database.md").read_text(encoding="utf-8")
+    (statements,) = re.findall(r"```sql\n(.*?)```", page, re.DOTALL)
+    topic = kafka.create_topic(f"orders-{uuid4().hex[:8]}", 2)
+    kafka.produce(topic, ['{"customer": "ann", "price": 1.50}', "no JSON", '{"customer": "bob", "price": 2}'] * 2)
+    (table,) = re.findall(r"^CREATE TABLE spent .*PRIMARY KEY.*$", page, re.MULTILINE)
+    postgres.run(table)
+    for shown, here in {
+        "'localhost:9092'": f"'{kafka.bootstrap_servers}'",
+        "'topic' = 'orders'": f"'topic' = '{topic}', 'scan.bounded.mode' = 'latest-offset'",
+        "jdbc:postgresql://localhost:5432/shop": postgres.jdbc_url,
+        "'me'": f"'{USER}'",
+        "'secret'": "'" + PASSWORD.replace("'", "''") + "'",
+    }.items():
+        assert shown in statements
+        statements = statements.replace(shown, here)
+    file = tmp_path / "spent.sql"
+    file.write_text(statements, encoding="utf-8")
+    code = main(["sql", "-f", str(file)])
+    assert code == 0, capsys.readouterr().err
+    assert postgres.rows("select * from spent order by customer") == [("ann", 3, 2), ("bob", 4, 2)]
+    postgres.run("drop table spent")
+
+
 def test_changes_to_kafka(run: Run, kafka: KafkaBroker, postgres: Any) -> None:
     topic = kafka.create_topic(f"items-{uuid4().hex[:8]}", 2)
     postgres.run("create table public.items (id bigint primary key, name text, price numeric(10, 2))")
