@@ -18,10 +18,11 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 from charts import Bar, bar_chart
 
-__all__ = ["RECORDED", "Results", "main", "pages"]
+__all__ = ["RECORDED", "TRADE_OFFS", "Results", "main", "pages"]
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORDED = Path(__file__).parent / "results" / "recorded.json"
+TRADE_OFFS = Path(__file__).parent / "results" / "trade_offs.json"
 _INTRODUCTION = Path(__file__).parent / "results" / "introduction.md"
 
 # Sections of the page in their order, with what a reader has to know to understand the figures.
@@ -66,6 +67,37 @@ SECTIONS = {
         "order. `decimals`: SUM of decimals and AVG of DOUBLE by key.",
     ),
     "service": ("Service and dashboard", "Programs run in the service (`funke start-cluster`)."),
+}
+# What settings trade for each other: a title, what was run, and the advice that follows.
+ADVICE = {
+    "intervals": (
+        "How often to take checkpoints",
+        "Count per key over a million keys, two slots; a slot is killed three times, at any time between two\n"
+        "checkpoints. Then lines of files that a writer adds at 50 and at 80 % of what the job can read: from the\n"
+        "kill until records are as young as before.\n\n"
+        "Start with a second. Longer intervals pay off when a checkpoint takes about as long as the interval; what a\n"
+        "restart repeats, and how late results are after it, grow with the interval. Leave room: the less of the\n"
+        "capacity is in use, the sooner a job has caught up.",
+    ),
+    "buffer-timeouts": (
+        "How long records wait for others",
+        "Socket, map, key_by, process; parallelism 2. With full buffers (-1) records wait until a buffer is full.\n\n"
+        "A record leaves at once as long as the receiver is not busy, so the timeout matters little. 0 costs\n"
+        "throughput under load; keep 100 ms unless a stream is slow and its receiver busy.",
+    ),
+    "sizes": (
+        "What a checkpoint costs by the size of state",
+        "A kilobyte for each key; 1 % of the keys are written, 2,000 records a second; a checkpoint every three\n"
+        "seconds.\n\n"
+        "In memory, the process forks and the child writes all of the state. RocksDB writes the files that are new.\n"
+        "Take RocksDB when a full checkpoint takes longer than the interval.",
+    ),
+    "pressures": (
+        "Checkpoints under backpressure",
+        "Half a millisecond of work for each record, two slots; the time of a checkpoint at different loads.\n\n"
+        "Aligned barriers wait behind the records of full buffers. Choose unaligned checkpoints for jobs that are often"
+        "pressed back, at least once where repeated results do no harm.",
+    ),
 }
 CHARTS = {
     "benchmarks-datastream.svg": "DataStream API, rows per second (logarithmic)",
@@ -159,6 +191,7 @@ def _page(data: Results) -> str:
         lines += {"formats": _format_table, "nexmark": _nexmark_table}.get(section, partial(_measure_table, section))(
             data, numbers
         )
+    lines += _trade_offs()
     lines += [
         "",
         "## Programs",
@@ -172,6 +205,18 @@ def _page(data: Results) -> str:
         speed, cpu = data.program(name, "rows_per_s"), data.program(name, "cpu_us")
         lines.append(f"| {name} | {_whole(speed)} | {_hundredths(cpu)} | {_run(numbers, speed, cpu)} |")
     return "\n".join(lines) + "\n"
+
+
+def _trade_offs() -> Iterable[str]:
+    recorded = json.loads(TRADE_OFFS.read_text("utf-8")) if TRADE_OFFS.exists() else {}
+    for name, (title, text) in ADVICE.items():
+        if name in recorded:
+            table = recorded[name]
+            yield from ("", f"## {title}", "", *text.split("\n"), "")
+            yield f"| {' | '.join(table['columns'])} |"
+            yield f"|---|{'--:|' * (len(table['columns']) - 1)}"
+            yield from (f"| {' | '.join(row)} |" for row in table["rows"])
+            yield from ("", f"Run: {table['run']}. `python benchmarks/trade_offs.py {name}` repeats it.")
 
 
 def _measure_table(section: str, data: Results, numbers: dict[str, int]) -> Iterable[str]:
