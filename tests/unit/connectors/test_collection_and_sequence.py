@@ -126,6 +126,22 @@ def test_a_rate_is_kept_by_the_clock() -> None:
     assert due() == 1000, "an hour of standstill is not made up for"
 
 
+def test_records_of_a_high_rate_go_some_at_a_time() -> None:
+    clock = ManualClock(5000)
+    enumerator = GeneratorSource(square, records_per_second=100_000, clock=clock).create_enumerator(2)
+
+    def due(now_ms: int) -> int:
+        clock.set(now_ms)
+        return sum(split.weight for split in enumerator.poll(10_000))
+
+    assert due(5000) == 1
+    assert [due(5000 + ms) for ms in range(1, 5)] == [0, 0, 0, 0]
+    assert enumerator.next_poll_ms() == 1
+    assert due(5005) == 500
+    assert enumerator.next_poll_ms() == 5
+    assert due(5012) == 700
+
+
 def test_few_records_at_a_time_reach_all_subtasks() -> None:
     clock = ManualClock()
     enumerator = GeneratorSource(square, records_per_second=1, clock=clock).create_enumerator(3)

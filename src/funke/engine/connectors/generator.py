@@ -19,6 +19,8 @@ __all__ = ["GeneratorSource"]
 # An epoch that takes long is made up for, a job that is too slow for the rate is not.
 _MOST_SECONDS_TO_MAKE_UP = 10
 _ASK_FOR_CHECKPOINT_MS = 50
+# Reading a piece costs a subtask a millisecond beside its records, and the driver about half of one.
+_PIECE_MS = 5
 
 
 class GeneratorSource(Source):
@@ -105,7 +107,7 @@ class CheckpointGate:
 
 
 class RateLimit:
-    """Knows how many records are due by now; the first one is due at once."""
+    """Knows how many records are due by now, which go a few milliseconds apart; the first one is due at once."""
 
     def __init__(self, records_per_second: float, clock: Clock) -> None:
         self._per_ms = records_per_second / 1000
@@ -113,6 +115,7 @@ class RateLimit:
         self._most = max(1.0, records_per_second * _MOST_SECONDS_TO_MAKE_UP)
         self._due = 1.0
         self._updated_ms: int | None = None
+        self._next_ms = 0
 
     def take(self, most: int) -> int:
         """Return how many records may go now, and count them as gone."""
@@ -120,13 +123,15 @@ class RateLimit:
         elapsed = 0 if self._updated_ms is None else max(0, now - self._updated_ms)
         self._updated_ms = now
         self._due = min(self._most, self._due + elapsed * self._per_ms)
-        taken = min(most, int(self._due))
+        taken = min(most, int(self._due)) if now >= self._next_ms else 0
+        if taken:
+            self._next_ms = now + _PIECE_MS
         self._due -= taken
         return taken
 
     def wait_ms(self) -> int:
-        """Return how long it takes until the next record is due."""
-        return max(1, int((1 - self._due) / self._per_ms))
+        """Return how long it takes until the next records may go."""
+        return max(1, int((1 - self._due) / self._per_ms), self._next_ms - self._clock.now_ms())
 
     def notify_checkpoint_complete(self) -> None:
         """Go on as before: time alone counts."""

@@ -32,6 +32,7 @@ from funke.engine.runtime.pipelined.messages import (
     Probe,
     ReadCommands,
     Reports,
+    SplitsRead,
     TakeCheckpoint,
 )
 from funke.engine.runtime.pipelined.region_runners import RegionRunners
@@ -185,6 +186,9 @@ class StreamCoordinator:
     def _hear(self, slot: int, message: Any) -> None:
         if isinstance(message, Reports):
             self._take_reports(message)
+        elif isinstance(message, SplitsRead):
+            self._sources.accept(message.vertex_id, message.subtask, message.report)
+            self._look_at_sources()
         elif isinstance(message, FeedbackRecords):
             self._circulation.take(slot, message)
         elif isinstance(message, DriverMessage):
@@ -228,11 +232,15 @@ class StreamCoordinator:
             statistics.subtasks[report.vertex_id, report.subtask] = report
             if report.reading is not None:
                 self._sources.accept(report.vertex_id, report.subtask, report.reading)
-        for slot, command in self._sources.new_limits():
-            self._runner.send(slot, ReadCommands((command,)))
-        statistics.records_read = self._sources.records
+        self._look_at_sources()
         marks = [report.watermark for report in statistics.subtasks.values() if report.reading is None]
         statistics.watermark = min(marks or self._sources.watermarks(), default=MAX_WATERMARK)
+
+    def _look_at_sources(self) -> None:
+        """Something was read."""
+        for slot, command in self._sources.new_limits():
+            self._runner.send(slot, ReadCommands((command,)))
+        self.statistics.records_read = self._sources.records
         over = self._sources.ended_vertices
         if over:
             self._executions.enter(ExecutionState.FINISHED, lambda each: each.vertex_id in over)

@@ -25,6 +25,7 @@ __all__ = [
     "Probe",
     "Ready",
     "Reports",
+    "SplitsRead",
     "TakeCheckpoint",
 ]
 
@@ -121,6 +122,15 @@ class Reports:
     """How subtasks stand."""
 
     reports: tuple[SubtaskReport, ...]
+
+
+@dataclass(frozen=True)
+class SplitsRead:
+    """A source has read splits to their end, and may be given more: without all else that a report has."""
+
+    vertex_id: int
+    subtask: int
+    report: ReadReport
 
 
 @dataclass(frozen=True)

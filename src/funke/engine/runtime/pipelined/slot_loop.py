@@ -53,6 +53,7 @@ from funke.engine.runtime.pipelined.messages import (
     ReadCommands,
     Ready,
     Reports,
+    SplitsRead,
     TakeCheckpoint,
 )
 from funke.engine.runtime.pipelined.network_buffers import SlotBuffers
@@ -330,7 +331,7 @@ class SlotLoop:
         self._subtasks.fire_timers(task.subtask.chain)
         task.is_dirty = task.has_open_epoch = True
         if source.has_outcomes:
-            self._report([task])
+            self._tell(SplitsRead(task.subtask.vertex.id, task.subtask.index, source.report()))
         task.subtask.busy_s += time.perf_counter() - started
         self._current = None
 
@@ -412,7 +413,7 @@ class SlotLoop:
                 task.debloat()
         if now - self._last_report >= _REPORT_S:
             self._last_report = now
-            self._report(self._tasks)
+            self._report()
 
     def _send(self, is_busy: bool) -> None:
         """What this turn has for others leaves."""
@@ -629,13 +630,13 @@ class SlotLoop:
     def _look_for_end(self) -> None:
         if all(task.has_ended for task in self._tasks):
             self._release_results()
-            self._report(self._tasks)
+            self._report()
             self._tell(Finished())
 
-    def _report(self, tasks: list[Task]) -> None:
+    def _report(self) -> None:
         reports = []
         held = {} if (own := own_bytes_of(os.getpid())) is None else {"slotMemoryUsed": own}
-        for task in tasks:
+        for task in self._tasks:
             busy_ms = task.subtask.busy_s * 1000
             keys = task.subtask.hottest_keys()
             measured = {**task.measure(), **self._samples.busiest_line(task), **keys, **held}
