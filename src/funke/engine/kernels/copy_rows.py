@@ -30,6 +30,7 @@ __all__ = [
     "WORDS",
     "bit_of",
     "copy_rows",
+    "describe_rows",
     "lay_out_rows",
     "read_columns",
     "set_bit",
@@ -254,3 +255,27 @@ def copy_rows(
             _copy_words(table, at, rows, count, target, first, width // 8)
         else:
             _copy_bytes(table, at, rows, count, target, first, width)
+
+
+@kernel
+def describe_rows(table: Int64s, columns: int, count: int, message: Int64s, nodes: int, buffers: int) -> None:
+    """Says in the head of an Arrow message where columns were copied to: the words from `nodes` and `buffers` on."""
+    bits = (count + 7) // 8
+    for index in range(columns):
+        at = index * WORDS
+        nulls = table[at + NULLS]
+        message[nodes] = count
+        message[nodes + 1] = nulls
+        nodes += 2
+        message[buffers] = table[at + TARGET_VALIDITY] if nulls > 0 else 0
+        message[buffers + 1] = bits if nulls > 0 else 0
+        message[buffers + 2] = table[at + TARGET_VALUES]
+        width, form = table[at + WIDTH], table[at + TARGET_FORM]
+        if width == 0:
+            message[buffers + 3] = (count + 1) * (8 if form != 0 else 4)
+            message[buffers + 4] = table[at + TARGET_STRINGS]
+            message[buffers + 5] = table[at + TEXT_BYTES]
+            buffers += 6
+        else:
+            message[buffers + 3] = bits if width == 1 and form != 0 else count * width
+            buffers += 4

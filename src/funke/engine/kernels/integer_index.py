@@ -203,43 +203,42 @@ class IntegerIndex:
 
     def intern(self, keys: Any) -> Any:
         """The numbers of keys, which may occur several times; those that are not there get one."""
+        numbers, self._next = self.intern_from(keys, self._next, self._free)
+        return numbers
+
+    def intern_from(self, keys: Any, following: int, free: list[Any]) -> tuple[Any, int]:
+        """The same with numbers of the caller's: those that are free, the last one first, then `following` and so on.
+
+        Returns the next number beside those of the keys.
+        """
         intern = intern_integers.compiled(len(keys))
         if intern is None:
-            return self._intern_distinct(keys)
+            return self._intern_distinct(keys, following, free)
         numbers: Any = np.empty(len(keys), np.int64)
         begin = 0
-        free = np.array(self._free, np.int64)
-        counters = np.array([self._taken, self._next, len(free)], np.int64)
+        free_numbers = np.array(free, np.int64)
+        counters = np.array([self._taken, following, len(free)], np.int64)
+        others = address(free_numbers, np.int64), address(counters, np.int64), address(numbers, np.int64)
         while begin < len(keys):
             most = self.most_taken(len(self._keys))
-            begin = intern(
-                address(keys, np.int64),
-                begin,
-                len(keys),
-                *self._table,
-                most,
-                address(free, np.int64),
-                address(counters, np.int64),
-                address(numbers, np.int64),
-            )
+            begin = intern(address(keys, np.int64), begin, len(keys), *self._table, most, *others)
             if begin < len(keys):
                 self._taken = int(counters[0])
                 self._reserve(len(keys) - begin)
                 counters[0] = self._taken
-        self._taken, self._next = int(counters[0]), int(counters[1])
-        del self._free[int(counters[2]) :]
-        return numbers
+        self._taken, following, left = counters.tolist()
+        del free[left:]
+        return numbers, following
 
-    def _intern_distinct(self, keys: Any) -> Any:
+    def _intern_distinct(self, keys: Any, following: int, free: list[Any]) -> tuple[Any, int]:
         distinct, codes = np.unique(keys, return_inverse=True)
         numbers = self.find(distinct)
         missing = np.flatnonzero(numbers < 0)
-        reused = [self._free.pop() for _ in range(min(len(missing), len(self._free)))]
+        reused = [free.pop() for _ in range(min(len(missing), len(free)))]
         fresh = len(missing) - len(reused)
-        numbers[missing] = [*reused, *range(self._next, self._next + fresh)]
-        self._next += fresh
+        numbers[missing] = [*reused, *range(following, following + fresh)]
         self.add(distinct[missing], numbers[missing])
-        return numbers[codes]
+        return numbers[codes], following + fresh
 
     def release(self, keys: Any) -> Any:
         """Removes keys that are there and frees their numbers, which are returned."""

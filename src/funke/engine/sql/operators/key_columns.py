@@ -15,6 +15,7 @@ from funke.engine.state.storage_keys import storage_keys
 from funke.engine.types.columns.arrow_rows import to_python
 from funke.engine.types.information.arrow_values import from_arrow_value
 from funke.engine.types.logical.data_type import DataType
+from funke.engine.types.logical.families import INTEGRAL
 
 if TYPE_CHECKING:
     from funke.engine.types.columns.arrays import Array
@@ -29,6 +30,7 @@ class KeyColumns:
         self.indexes = list(indexes)
         # As the types that rows would travel by, so that keys are hashed as the exchange has hashed them.
         row_type = row_type_of([Column(f"k{index}", each) for index, each in enumerate(types)])
+        self._is_integer = len(self.indexes) == 1 and isinstance(types[0], INTEGRAL)
         self._converters = [from_arrow_value(each) for each in row_type.get_field_types()]
 
     def encode(self, data: pa.RecordBatch) -> tuple[Array, Keys]:
@@ -45,6 +47,13 @@ class KeyColumns:
         if len(columns) == 1 and is_text and distinct[0].null_count == 0:
             return codes, TextKeys(distinct[0])
         return codes, self._stored(distinct)
+
+    def integers(self, data: pa.RecordBatch) -> Array | None:
+        """The key of each row, if all are integers."""
+        if not self._is_integer:
+            return None
+        column = data.column(self.indexes[0])
+        return None if column.null_count else column.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
 
     def stored(self, data: pa.RecordBatch) -> list[Any]:
         """The stored key of each row."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from funke.engine.errors import StateError
 from funke.engine.sql.state.key_index import KeyIndex, Keys, chosen_keys
-from funke.engine.sql.state.keyed_columns import ColumnLayout, Columns, Fetched, KeyedColumns
+from funke.engine.sql.state.keyed_columns import ColumnLayout, Columns, Entries, Fetched, KeyedColumns
 from funke.engine.sql.state.stored_entries import from_entries, to_entries
 from funke.engine.state.snapshot.file_format import GroupPart, TableId
 from funke.engine.state.snapshot.part_chunks import chunks_of
@@ -33,6 +33,8 @@ class HeapColumns(KeyedColumns):
         self._numbers: dict[Hashable, KeyIndex] = {}
         self._columns: list[Any] = list(layout.create(0))
         self._last_use: Array = np.empty(0, np.int64)
+        # 1 at the indexes that have an entry.
+        self._is_known: Array = np.empty(0, np.uint8)
         self._size = 0
         self._free: list[int] = []
         self._next_sweep_ms = now_ms() + layout.ttl_ms
@@ -49,6 +51,20 @@ class HeapColumns(KeyedColumns):
             mine[is_known] = column[positions[is_known]]
         return Fetched(keys, created, is_known, namespace, positions)
 
+    def in_place(self, keys: Array) -> Entries | None:
+        if self._layout.ttl_ms:
+            return None
+        first, free = self._size, len(self._free)
+        reusable = self._free[:]
+        positions, self._size = self._index(None).intern(keys, first, self._free)
+        self._reserve()
+        for fresh in (slice(first, self._size), reusable[len(self._free) : free]):
+            count = self._size - first if isinstance(fresh, slice) else len(fresh)
+            if count:
+                for mine, column in zip(self._columns, self._layout.create(count)):
+                    mine[fresh] = column
+        return Entries(positions, tuple(self._columns), self._is_known)
+
     def store(self, fetched: Fetched, columns: Columns, kept: Array | None = None) -> None:
         keys, positions = fetched.keys, fetched.indexes
         if kept is not None and not kept.all():
@@ -60,6 +76,7 @@ class HeapColumns(KeyedColumns):
         for mine, column in zip(self._columns, columns):
             mine[positions] = column
         self._last_use[positions] = self._now_ms()
+        self._is_known[positions] = 1
 
     def _index(self, namespace: Hashable) -> KeyIndex:
         found = self._numbers.get(namespace)
@@ -89,6 +106,7 @@ class HeapColumns(KeyedColumns):
             # Values at free positions are never read, so that no objects are made for them.
             self._columns = [np.concatenate([column, np.empty(more, column.dtype)]) for column in self._columns]
             self._last_use = np.concatenate([self._last_use, np.zeros(more, np.int64)])
+            self._is_known = np.concatenate([self._is_known, np.zeros(more, np.uint8)])
 
     def _remove(self, keys: Keys, positions: Array, chosen: Array, namespace: Hashable) -> None:
         rows = np.flatnonzero(chosen & (positions >= 0))
@@ -98,6 +116,7 @@ class HeapColumns(KeyedColumns):
 
     def _release(self, positions: Array) -> None:
         self._free.extend(positions.tolist())
+        self._is_known[positions] = 0
         for column in self._columns:
             if column.dtype == object:
                 column[positions] = None
@@ -149,6 +168,7 @@ class HeapColumns(KeyedColumns):
                 for mine, column in zip(self._columns, from_entries(values, self._layout)):
                     mine[positions] = column
                 self._last_use[positions] = times
+                self._is_known[positions] = 1
 
     def restore_native(self, folders: Sequence[str], groups: Container[int]) -> None:
         raise StateError("state in memory cannot read files of another state backend; start from a savepoint")

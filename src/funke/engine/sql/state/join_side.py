@@ -209,7 +209,7 @@ class JoinSide:
 
     def rows(self, rows: Array) -> tuple[pa.RecordBatch, Array, Array | None]:
         """Some rows, with their matches and the times at which they were written."""
-        data = pa.RecordBatch.from_arrays(self._rows.take(rows), schema=self._spec.schema)
+        data = self._rows.take_batch(rows)
         matches = self.matches[rows] if self._counts_matches else np.zeros(len(rows), np.int64)
         return data, matches.astype(np.int64), self._times[rows] if self._spec.has_times else None
 

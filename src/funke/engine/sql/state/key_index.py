@@ -79,6 +79,13 @@ class KeyIndex:
             numbers[strings_there] = self._strings.find(_strings(keys, strings_there))
         return numbers
 
+    def intern(self, keys: Array, following: int, free: list[int]) -> tuple[Array, int]:
+        """The numbers of integers, which may occur several times; those that are not there get one that is free, or
+        `following` and so on. Returns the next one beside them.
+        """
+        numbers, following = self._integers.intern_from(keys, following, free)
+        return numbers, following
+
     def add(self, keys: Keys, numbers: Array) -> None:
         """Adds keys that are not there, each of which occurs once."""
         if isinstance(keys, np.ndarray):

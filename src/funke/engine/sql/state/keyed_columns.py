@@ -14,7 +14,7 @@ from funke.engine.state.snapshot.native_files import LocalFile
 if TYPE_CHECKING:
     from funke.engine.types.columns.arrays import Array
 
-__all__ = ["ColumnLayout", "Fetched", "KeyedColumns", "KeyedTable"]
+__all__ = ["ColumnLayout", "Entries", "Fetched", "KeyedColumns", "KeyedTable"]
 
 # Arrays (of numbers, or of objects) with one entry for each key.
 Columns = tuple[Any, ...]
@@ -41,6 +41,17 @@ class Fetched:
     namespace: Hashable
     # What the state remembers of where they stand.
     indexes: Any = None
+
+
+@dataclass(frozen=True)
+class Entries:
+    """Entries where they stand: loops change them in place."""
+
+    # By row: the index of the entry of its key.
+    indexes: Array
+    columns: Columns
+    # By index: 1 where a key had an entry; 0 for entries that are new, where a loop notes that they are there now.
+    is_known: Array
 
 
 class KeyedTable(ABC):
@@ -85,6 +96,12 @@ class KeyedColumns(KeyedTable):
     @abstractmethod
     def fetch(self, keys: Keys, namespace: Hashable = None) -> Fetched:
         """The entries of keys, each of which occurs once; integers may come as an array of int64."""
+
+    def in_place(self, keys: Array) -> Entries | None:
+        """The entries of integers, one for each row, with new ones for keys that have none; None if they stand in no
+        arrays, or may expire.
+        """
+        return None
 
     @abstractmethod
     def store(self, fetched: Fetched, columns: Columns, kept: Array | None = None) -> None:

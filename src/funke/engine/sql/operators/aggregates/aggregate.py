@@ -77,11 +77,11 @@ class _Groups:
         for each in self._first_values:
             each.is_in_memory = True
 
-    def compiled(self, aggregate: GroupAggregate) -> CompiledAggregates | None:
+    def compiled(self, node: GroupAggregate, schema: pa.Schema, output: pa.Schema) -> CompiledAggregates | None:
         """What runs through rows that are only added; None if it is not the compiled loop."""
-        if self.has_count or self._first_values or aggregate.is_folded:
+        if self.has_count or self._first_values or node.is_folded:
             return None
-        return CompiledAggregates.of(aggregate.aggregates, self.kernels, aggregate.sends_before, aggregate.ttl_ms > 0)
+        return CompiledAggregates.of(node, self.kernels, schema, output)
 
     def create(self, count: int) -> Fields:
         known = [each.create(count) for each in self._first_values]
@@ -145,7 +145,7 @@ class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator
         self._keys = KeyColumns(aggregate.keys, [aggregate.input.columns[index].type for index in aggregate.keys])
         self._key_watch = KeyWatch(aggregate.keys)
         self._groups = _Groups(aggregate.aggregates, aggregate.input.has_retractions)
-        self._compiled = self._groups.compiled(aggregate)
+        self._compiled = self._groups.compiled(aggregate, self._input, self._output_schema)
         self.functions = OpenedFunctions((), [each.call.function for each in aggregate.aggregates])
 
     def setup(self, context: OperatorContext) -> None:
@@ -166,12 +166,14 @@ class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator
         """Takes the rows in and sends what changes."""
         self._key_watch.look(batch.data)
         batch = as_schema(batch, self._input)
+        signs = signs_of(batch)
+        if self._compiled is not None and signs is None:
+            words = self._compiled.hold(batch.data)
+            if words is not None:
+                self._run_compiled(self._compiled, batch, words)
+                return
         codes, keys = self._keys.encode(batch.data)
         fetched = self.state.fetch(keys)
-        signs = signs_of(batch)
-        if self._compiled is not None and signs is None and self._compiled.is_ready(len(batch)):
-            self._run_compiled(self._compiled, batch, codes, fetched)
-            return
         if signs is not None:
             if not self._groups.has_count:
                 raise StateError("a row is retracted in a stream that was planned as insert-only")
@@ -201,12 +203,24 @@ class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator
         else:
             self.state.store(fetched, after, kept_keys)
 
-    def _run_compiled(self, compiled: CompiledAggregates, batch: ColumnBatch, codes: Array, fetched: Fetched) -> None:
+    def _run_compiled(self, compiled: CompiledAggregates, batch: ColumnBatch, words: Array) -> None:
         """Every row's change, by the loop."""
-        rows = self._arguments(batch, Segments(np.zeros(1, np.int64), len(batch)))
-        sent = compiled.run(codes, fetched.is_known, self._groups.split(fetched.columns), rows)
-        self._emit(batch, sent.rows, sent.results, sent.kinds)
-        self.state.store(fetched, fetched.columns)
+        rows = None
+        if compiled.needs_rows(words):
+            rows = self._arguments(batch, Segments(np.zeros(1, np.int64), len(batch)))
+        integers = self._keys.integers(batch.data)
+        entries = None if integers is None else self.state.in_place(integers)
+        if entries is not None:
+            fields = self._groups.split(entries.columns)
+            sent = compiled.run(words, entries.indexes, entries.is_known, fields, rows)
+        else:
+            codes, keys = self._keys.encode(batch.data)
+            fetched = self.state.fetch(keys)
+            fields = self._groups.split(fetched.columns)
+            sent = compiled.run(words, codes, fetched.is_known.astype(np.uint8), fields, rows)
+            self.state.store(fetched, fetched.columns)
+        if sent is not None:
+            self._emit_data(batch, *sent)
 
     def _arguments(
         self, batch: ColumnBatch, segments: Segments, order: pa.Array | None = None, signs: Array | None = None
@@ -326,7 +340,10 @@ class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator
             return
         rows = pa.array(source)
         columns = [batch.data.column(index).take(rows) for index in self._aggregate.keys] + values
-        data = pa.RecordBatch.from_arrays(columns, schema=self._output_schema)
+        self._emit_data(batch, pa.RecordBatch.from_arrays(columns, schema=self._output_schema), source, kinds)
+
+    def _emit_data(self, batch: ColumnBatch, data: pa.RecordBatch, source: Array, kinds: Array) -> None:
+        """Sends rows that come from those of a batch."""
         timestamps = None if batch.timestamps is None else batch.timestamps[source]
         self.output.emit_columns(ColumnBatch(data, timestamps, kinds if kinds.any() else None))
 

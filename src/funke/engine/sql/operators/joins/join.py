@@ -41,7 +41,7 @@ class JoinOperator(KeptInputsOperator):
         self._keeps = (join.keeps_left, join.keeps_right)
         self._condition = PairCondition(join.condition, len(join.left.columns), clock)
         super().__init__(join, [self._input(side) for side in range(2)], (join.condition,), clock)
-        self._pairs = TakenRows(self._output_schema.types, 0 if self._is_half else len(join.right.columns))
+        self._pairs = TakenRows(self._output_schema, 0 if self._is_half else len(join.right.columns))
 
     def _input(self, side: int) -> JoinInput:
         join, source = self._join, self._join.inputs[side]
@@ -97,7 +97,8 @@ class JoinOperator(KeptInputsOperator):
         if side == 0:
             sent = np.flatnonzero((counts == 0) == is_anti)
             if len(sent):
-                self._emit(self._pairs.take(batch.words(len(sent)), sent) or batch.take(sent), kinds[sent])
+                data = self._pairs.take(batch.words(len(sent)), sent)
+                self._emit(self._with_names(batch.take(sent)) if data is None else data, kinds[sent])
             return
         left = self._sides[0]
         sent_kinds: Array = np.empty(len(rows), np.uint8)
@@ -106,7 +107,7 @@ class JoinOperator(KeptInputsOperator):
         total = send_left.run(len(rows), *arguments)
         left.touch(rows, self._batch_ms)
         if total:
-            self._emit(left.take(sent_rows[:total]), sent_kinds[:total])
+            self._emit(self._with_names(left.take(sent_rows[:total])), sent_kinds[:total])
 
     def _send_outer(self, batch: BatchColumns, counts: Array, rows: Array, kinds: Array, side: int) -> None:
         other = self._sides[1 - side]
@@ -138,8 +139,8 @@ class JoinOperator(KeptInputsOperator):
         other = self._sides[1 - side]
         pair = (batch.words(len(rows)), given), (other.words(), rows)
         left, right = pair if side == 0 else pair[::-1]
-        columns = self._pairs.take(*left, *right)
-        if columns is None:
+        data = self._pairs.take(*left, *right)
+        if data is None:
             taken = batch.take(given), other.take(rows)
-            columns = [*taken[side], *taken[1 - side]]
-        self._emit(columns, kinds)
+            data = self._with_names([*taken[side], *taken[1 - side]])
+        self._emit(data, kinds)

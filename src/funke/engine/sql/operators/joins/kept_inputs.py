@@ -73,8 +73,11 @@ class KeptInputsOperator(JoinRowsOperator[JoinRows]):
     def _meet_others(self, batch: ColumnBatch, numbers: Array, kinds: Array, side: int) -> Array:
         """Sends what a batch makes with the rows of the other inputs; returns how many matches each of its rows has."""
 
-    def _emit(self, columns: list[pa.Array], kinds: Array) -> None:
-        data = pa.RecordBatch.from_arrays(columns, schema=self._output_schema)
+    def _with_names(self, columns: list[pa.Array]) -> pa.RecordBatch:
+        """Columns as those that are sent."""
+        return pa.RecordBatch.from_arrays(columns, schema=self._output_schema)
+
+    def _emit(self, data: pa.RecordBatch, kinds: Array) -> None:
         self.output.emit_columns(ColumnBatch(data, None, kinds.view(np.int8) if kinds.any() else None))
 
     @property

@@ -161,7 +161,7 @@ class MultiJoinOperator(KeptInputsOperator):
                 columns += _columns_of(batch, rows)(range(batch.data.num_columns))
             else:
                 columns += self._sides[number].take(rows)
-        self._emit(columns, combined.kinds)
+        self._emit(self._with_names(columns), combined.kinds)
 
     def _extended(self, batch: ColumnBatch | None, combined: _Combined, level: int, side: int) -> Iterator[_Combined]:
         """Rows with those of the next input that they match."""

@@ -135,6 +135,6 @@ def _differ(steps: KeptSteps) -> Array:
     indexes: Array = np.flatnonzero(~differs)
     if len(indexes):
         old, new = np.arange(len(indexes)), np.arange(len(indexes), 2 * len(indexes))
-        for column in steps.rows.take_columns(np.concatenate([steps.before[indexes], steps.after[indexes]])):
+        for column in steps.rows.take(np.concatenate([steps.before[indexes], steps.after[indexes]])).columns:
             differs[indexes] |= differ(column, old, new)
     return differs

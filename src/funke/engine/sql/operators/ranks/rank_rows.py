@@ -104,7 +104,9 @@ class RankRowsOperator(KeyedRowsOperator[RankChanges]):
             self._send(batch, changes)
 
     def _send(self, batch: ColumnBatch, changes: RankChanges) -> None:
-        columns = [*changes.columns, pa.array(changes.numbers)] if self._has_number else changes.columns
-        data = pa.RecordBatch.from_arrays(columns, schema=self._output_schema)
+        data = changes.data
+        if self._has_number or data.schema != self._output_schema:
+            numbers = [pa.array(changes.numbers)] if self._has_number else []
+            data = pa.RecordBatch.from_arrays([*data.columns, *numbers], schema=self._output_schema)
         timestamps = None if batch.timestamps is None else batch.timestamps[changes.sources]
         self.output.emit_columns(ColumnBatch(data, timestamps, changes.kinds if changes.kinds.any() else None))

@@ -58,7 +58,7 @@ class GrowingColumns:
         # Whether the table says where the columns stand now.
         self._is_noted = False
         self._batch = BatchColumns(schema)
-        self._taken = TakenRows(schema.types)
+        self._taken = TakenRows(schema)
 
     def add(self, data: pa.RecordBatch) -> None:
         """Adds rows."""
@@ -106,13 +106,18 @@ class GrowingColumns:
             kinds = self.schema.types if indexes is None else [self.schema.types[index] for index in indexes]
             return [pa.nulls(len(rows), each) for each in kinds]
         if indexes is None:
-            columns = self._taken.take(self.words(), rows)
-            if columns is not None:
-                return columns
+            data = self._taken.take(self.words(), rows)
+            if data is not None:
+                return data.columns  # type: ignore[no-any-return]
         chosen = self._columns if indexes is None else [self._columns[index] for index in indexes]
         mask = rows < 0
         wanted = pa.array(rows, mask=mask) if mask.any() else pa.array(rows)
         return [each.take(wanted, self.count) for each in chosen]
+
+    def take_batch(self, rows: Array) -> pa.RecordBatch:
+        """All columns of some rows."""
+        data = self._taken.take(self.words(), rows) if self.count else None
+        return pa.RecordBatch.from_arrays(self.take(rows), schema=self.schema) if data is None else data
 
     @property
     def memory_bytes(self) -> int:

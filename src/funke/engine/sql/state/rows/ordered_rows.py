@@ -80,8 +80,4 @@ class OrderedRows:
 
     def take(self, rows: Array) -> pa.RecordBatch:
         """Rows by their numbers."""
-        return pa.RecordBatch.from_arrays(self._rows.take(rows), schema=self.schema)
-
-    def take_columns(self, rows: Array) -> list[pa.Array]:
-        """The columns of rows."""
-        return self._rows.take(rows)
+        return self._rows.take_batch(rows)

@@ -68,7 +68,7 @@ class RankChanges:
     """Changes in their order: kinds, rows, the numbers of these, and the rows of the input that they come from."""
 
     kinds: Array
-    columns: list[Any]
+    data: pa.RecordBatch
     numbers: Any
     sources: Any
 
@@ -179,7 +179,7 @@ class RankedRows(RowsByKey[RankChanges]):
     def _sent(self) -> RankChanges:
         changes: Array = self._changes[: int(self._counters[SENT]) * CHANGE_WIDTH].reshape(-1, CHANGE_WIDTH)
         rows, numbers, sources = changes.T[1:].copy()
-        return RankChanges(changes[:, 0].astype(np.int8), self._rows.take_columns(rows), numbers, sources)
+        return RankChanges(changes[:, 0].astype(np.int8), self._rows.take(rows), numbers, sources)
 
     def _reserve(self) -> None:
         """Makes the room that was missing."""

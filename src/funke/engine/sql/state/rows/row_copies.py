@@ -15,20 +15,18 @@ import pyarrow as pa
 from funke.engine.kernels.copy_rows import (
     FORM,
     IS_FLOAT,
-    NULLS,
     SOURCE,
     TARGET_FORM,
-    TARGET_STRINGS,
     TARGET_VALIDITY,
-    TARGET_VALUES,
-    TEXT_BYTES,
     WIDTH,
     WORDS,
     copy_rows,
+    describe_rows,
     lay_out_rows,
     read_columns,
 )
 from funke.engine.kernels.kernel import address
+from funke.engine.sql.state.rows.batch_message import BatchMessage
 
 if TYPE_CHECKING:
     from funke.engine.types.columns.arrays import Array
@@ -135,21 +133,27 @@ def _release(function: int, struct: int) -> None:
 
 
 class TakenRows:
-    """Takes rows of one or two tables as columns of these types: those of the second table are the last ones."""
+    """Takes rows of one or two tables as batches of a schema: the columns of the second table are the last ones."""
 
-    def __init__(self, kinds: Sequence[pa.DataType], second: int = 0) -> None:
-        table = ColumnTable(kinds)
-        self._kinds, self._words, self._first = table.kinds, table.words, len(kinds) - second
+    def __init__(self, schema: pa.Schema, second: int = 0) -> None:
+        self._words, self._first = ColumnTable(schema.types).words, len(schema) - second
+        self._message: BatchMessage | None = None
         if self._words is not None:
             self._words[self._first :, SOURCE] = 1
+            self._message = BatchMessage(schema)
+
+    def is_ready(self, rows: int) -> bool:
+        """Whether the loops are compiled; `rows` says for how many rows they are wanted now."""
+        return None not in [each.compiled(rows) for each in (read_columns, lay_out_rows, copy_rows, describe_rows)]
 
     def take(
         self, first: Array | None, first_rows: Array, second: Array | None = None, second_rows: Array | None = None
-    ) -> list[pa.Array] | None:
+    ) -> pa.RecordBatch | None:
         """The columns in some rows; None if there are no loops for them, or texts are too long."""
-        count, table = len(first_rows), self._words
+        count, table, message = len(first_rows), self._words, self._message
         lay_out, copy = lay_out_rows.compiled(count), copy_rows.compiled(count)
-        if table is None or first is None or lay_out is None or copy is None:
+        is_described = describe_rows.compiled(count) is not None
+        if table is None or message is None or first is None or lay_out is None or copy is None or not is_described:
             return None
         table[: self._first, _SOURCES] = first[:, _SOURCES]
         chosen = others = address(first_rows, _WORD)
@@ -162,24 +166,9 @@ class TakenRows:
         size = lay_out(*arguments)
         if size > _MOST_BYTES:
             return None
-        memory: Array = np.empty(size, np.uint8)
-        copy(*arguments, address(memory, _BYTE), 0)
-        return self._columns(table, count, pa.py_buffer(memory))
-
-    def _columns(self, table: Array, count: int, memory: pa.Buffer) -> list[pa.Array]:
-        bits, from_buffers, part = (count + 7) // 8, pa.Array.from_buffers, memory.slice
-        columns = []
-        for kind, words in zip(self._kinds, table.tolist()):
-            width, nulls, values = words[WIDTH], words[NULLS], words[TARGET_VALUES]
-            buffers = [part(words[TARGET_VALIDITY], bits) if nulls else None]
-            if width:
-                is_bits = width == 1 and words[TARGET_FORM]
-                buffers.append(part(values, bits if is_bits else width * count))
-            else:
-                buffers.append(part(values, (count + 1) * (8 if words[TARGET_FORM] else 4)))
-                buffers.append(part(words[TARGET_STRINGS], words[TEXT_BYTES]))
-            columns.append(from_buffers(kind, count, buffers, nulls))
-        return columns
+        memory = message.memory(size)
+        copy(*arguments, address(memory, _BYTE) + message.head_bytes, 0)
+        return message.batch(memory, table, count)
 
 
 def copy_into(targets: Array, source: Array, rows: Array, first: int) -> None:
