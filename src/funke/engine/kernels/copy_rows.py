@@ -258,8 +258,15 @@ def copy_rows(
 
 
 @kernel
-def describe_rows(table: Int64s, columns: int, count: int, message: Int64s, nodes: int, buffers: int) -> None:
-    """Says in the head of an Arrow message where columns were copied to: the words from `nodes` and `buffers` on."""
+def describe_rows(
+    table: Int64s, columns: int, count: int, message: Int64s, size: int, body: int, length: int, nodes: int, buffers: int
+) -> None:
+    """Says in the head of an Arrow message where columns were copied to.
+
+    The last arguments are the words of it that have the size of its body, the number of rows, and those of columns.
+    """
+    message[body] = size
+    message[length] = count
     bits = (count + 7) // 8
     for index in range(columns):
         at = index * WORDS

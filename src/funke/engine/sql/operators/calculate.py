@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -73,6 +73,7 @@ class CalculateOperator(FunctionsOperator):
         self._batch_time = BatchTime(clock)
         expressions = list(map(self._placed, calculation.expressions))
         condition = None if condition is None else self._placed(condition)
+        self._chosen = None if condition is not None else _chosen_columns(expressions, self._input, self._output_schema)
         self._repeated = RepeatedExpressions((*expressions, condition))
         self._getters = [column_of(expression, self._repeated) for expression in expressions]
         self._condition = None if condition is None else column_of(condition, self._repeated)
@@ -84,7 +85,11 @@ class CalculateOperator(FunctionsOperator):
     def process_columns(self, batch: ColumnBatch) -> None:
         """Sends on what is computed of the rows that are kept."""
         self.records_in += len(batch)
-        batch = self._watermarks.with_columns(as_schema(batch, self._input))
+        batch = as_schema(batch, self._input)
+        if self._chosen is not None:
+            self.output.emit_columns(batch.with_data(self._chosen(batch.data)))
+            return
+        batch = self._watermarks.with_columns(batch)
         self._repeated.begin()
         self._batch_time.begin()
         if self._condition is not None:
@@ -108,6 +113,22 @@ class CalculateOperator(FunctionsOperator):
     @staticmethod
     def _as_array(column: Datum, length: int) -> pa.Array:
         return pa.repeat(column, length) if isinstance(column, pa.Scalar) else column
+
+
+def _chosen_columns(
+    expressions: Sequence[BoundExpression], given: pa.Schema, result: pa.Schema
+) -> Callable[[pa.RecordBatch], pa.RecordBatch] | None:
+    """Gives columns as they are, perhaps with other names; None if an expression is something else."""
+    indexes = [each.index for each in expressions if isinstance(each, BoundColumn)]
+    # A call that gives a watermark is a column behind those of the input.
+    if len(indexes) < len(expressions) or any(index >= len(given) for index in indexes):
+        return None
+    names = result.names
+    if pa.schema([given.field(index).with_name(name) for index, name in zip(indexes, names)]) != result:
+        return None
+    if indexes == list(range(len(given))):
+        return lambda data: data if given == result else data.rename_columns(names)
+    return lambda data: data.select(indexes).rename_columns(names)
 
 
 def as_schema(batch: ColumnBatch, schema: pa.Schema) -> ColumnBatch:

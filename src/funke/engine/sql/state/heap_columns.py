@@ -31,7 +31,7 @@ class HeapColumns(KeyedColumns):
         self._key_groups = key_groups
         self._now_ms = now_ms
         self._numbers: dict[Hashable, KeyIndex] = {}
-        self._columns: list[Any] = list(layout.create(0))
+        self._columns: tuple[Any, ...] = tuple(layout.create(0))
         self._last_use: Array = np.empty(0, np.int64)
         # 1 at the indexes that have an entry.
         self._is_known: Array = np.empty(0, np.uint8)
@@ -63,7 +63,7 @@ class HeapColumns(KeyedColumns):
             if count:
                 for mine, column in zip(self._columns, self._layout.create(count)):
                     mine[fresh] = column
-        return Entries(positions, tuple(self._columns), self._is_known)
+        return Entries(positions, self._columns, self._is_known)
 
     def store(self, fetched: Fetched, columns: Columns, kept: Array | None = None) -> None:
         keys, positions = fetched.keys, fetched.indexes
@@ -104,7 +104,7 @@ class HeapColumns(KeyedColumns):
         if self._size > capacity:
             more = max(_FIRST_CAPACITY, self._size * 2) - capacity
             # Values at free positions are never read, so that no objects are made for them.
-            self._columns = [np.concatenate([column, np.empty(more, column.dtype)]) for column in self._columns]
+            self._columns = tuple(np.concatenate([column, np.empty(more, column.dtype)]) for column in self._columns)
             self._last_use = np.concatenate([self._last_use, np.zeros(more, np.int64)])
             self._is_known = np.concatenate([self._is_known, np.zeros(more, np.uint8)])
 

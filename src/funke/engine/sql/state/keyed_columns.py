@@ -49,6 +49,7 @@ class Entries:
 
     # By row: the index of the entry of its key.
     indexes: Array
+    # The same object as long as they stand where they are.
     columns: Columns
     # By index: 1 where a key had an entry; 0 for entries that are new, where a loop notes that they are there now.
     is_known: Array

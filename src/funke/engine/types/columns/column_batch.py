@@ -6,7 +6,7 @@ Nothing here loads Arrow: a slot whose job has no columns does without it, which
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,8 @@ class ColumnBatch:
     kinds: np.ndarray[Any, Any] | None = None
 
     def __post_init__(self) -> None:
+        if self.timestamps is None and self.kinds is None:
+            return
         for name, beside in (("timestamps", self.timestamps), ("kinds", self.kinds)):
             if beside is not None and len(beside) != len(self):
                 raise ValueError(f"{len(beside)} {name} for {len(self)} rows")
@@ -55,11 +57,11 @@ class ColumnBatch:
 
     def with_data(self, data: pa.RecordBatch) -> ColumnBatch:
         """Return other columns for the same rows."""
-        return replace(self, data=data)
+        return ColumnBatch(data, self.timestamps, self.kinds)
 
     def with_timestamps(self, timestamps: Any) -> ColumnBatch:
         """Return the same rows with other event times."""
-        return replace(self, timestamps=timestamps)
+        return ColumnBatch(self.data, timestamps, self.kinds)
 
     def _beside(self, choice: Any) -> tuple[Any, Any]:
         return (

@@ -211,13 +211,11 @@ class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator
         integers = self._keys.integers(batch.data)
         entries = None if integers is None else self.state.in_place(integers)
         if entries is not None:
-            fields = self._groups.split(entries.columns)
-            sent = compiled.run(words, entries.indexes, entries.is_known, fields, rows)
+            sent = compiled.run(words, entries.indexes, entries.is_known, entries.columns, rows)
         else:
             codes, keys = self._keys.encode(batch.data)
             fetched = self.state.fetch(keys)
-            fields = self._groups.split(fetched.columns)
-            sent = compiled.run(words, codes, fetched.is_known.astype(np.uint8), fields, rows)
+            sent = compiled.run(words, codes, fetched.is_known.astype(np.uint8), fetched.columns, rows)
             self.state.store(fetched, fetched.columns)
         if sent is not None:
             self._emit_data(batch, *sent)

@@ -58,6 +58,10 @@ class CompiledAggregates:
         self._has_conditions = any(each.condition is not None for each in node.aggregates)
         self._table: Array = np.zeros((len(kernels), WORDS), np.int64)
         self._table[:, OPERATION] = [each.operation for each in kernels]
+        widths = [len(each.dtypes) for each in kernels]
+        # The numbers of the first and of the last column of each call.
+        self._fields = [(end - width, end - 1) for end, width in zip(np.cumsum(widths).tolist(), widths)]
+        self._columns: Fields = ()
         self._results = ColumnTable(output.types[len(node.keys) :]).words
         self._taken = TakenRows(output, len(kernels))
         self._room = 0
@@ -87,9 +91,9 @@ class CompiledAggregates:
         return self._has_conditions or bool(words[self._counting, copy_rows.VALIDITY].any())
 
     def run(
-        self, words: Array, groups: Array, known: Array, fields: Sequence[Fields], rows: Sequence[AggregateRows] | None
+        self, words: Array, groups: Array, known: Array, columns: Fields, rows: Sequence[AggregateRows] | None
     ) -> tuple[pa.RecordBatch, Array, Array] | None:
-        """Takes in the rows that are held, in their order; the fields of the groups are changed in place.
+        """Takes in the rows that are held, in their order; the columns of the groups are changed in place.
 
         Returns what is sent, with the rows that it comes from and its kinds.
         """
@@ -99,12 +103,13 @@ class CompiledAggregates:
         # What has an address in the table lives until the loop is done.
         flags = [None if each.counting is None else each.counting.view(np.uint8) for each in rows or ()]
         table[:, COUNTING] = list(map(_address, flags)) if flags else 0
-        for call, own in zip(table, fields):
-            call[FIRST_FIELD] = _address(own[0])
-            call[SECOND_FIELD] = _address(own[1]) if len(own) > 1 else 0
-        total = aggregate_rows.run(
-            count, groups, count, known, self._words, len(table), *self._flags, self._kinds, self._rows
-        )
+        if columns is not self._columns:
+            self._columns = columns
+            table[:, FIRST_FIELD] = [_address(columns[first]) for first, _ in self._fields]
+            table[:, SECOND_FIELD] = [_address(columns[last]) for _, last in self._fields]
+        run = aggregate_rows.compiled(count)
+        assert run is not None
+        total = run(address(groups, _INT64), count, address(known, _UINT8), *self._addresses)
         if not total:
             return None
         return self._sent(words, total)
@@ -130,9 +135,10 @@ class CompiledAggregates:
         self._kinds: Array = np.empty(room, np.uint8)
         self._rows: Array = np.empty(room, np.int64)
         self._numbers: Array = np.arange(room)
-        self._words = self._table.ravel()
         self._table[:, VALUES] = address(self._values, _INT64) + np.arange(calls) * self._values.strides[0]
         self._table[:, VALIDITY] = address(self._validity, _UINT8) + np.arange(calls) * self._validity.strides[0]
+        sent = address(self._kinds, _UINT8), address(self._rows, _INT64)
+        self._addresses = address(self._table, _INT64), calls, *self._flags, *sent
 
 
 def _address(array: Array | None) -> int:

@@ -39,7 +39,7 @@ class BatchMessage:
         self._head[:size] = np.frombuffer(metadata, np.uint8, size)
         self._head[4:_PREFIX].view(np.int32)[:] = self.head_bytes - _PREFIX
         # In words of 64 bits.
-        self._body, self._length, self._nodes, self._buffers = (each // 8 for each in _positions(metadata))
+        self._words = tuple(each // 8 for each in _positions(metadata))
 
     def memory(self, size: int) -> Array:
         """Room for so many bytes of columns, behind the head."""
@@ -49,11 +49,10 @@ class BatchMessage:
 
     def batch(self, memory: Array, table: Array, count: int) -> pa.RecordBatch:
         """The rows that were copied into a memory; the table says where the columns stand."""
-        words = memory[: self.head_bytes].view(_WORD)
-        words[self._body], words[self._length] = len(memory) - self.head_bytes, count
         describe = describe_rows.compiled(count)
         assert describe is not None
-        describe(address(table, _WORD), len(table), count, address(memory, _BYTE), self._nodes, self._buffers)
+        size = len(memory) - self.head_bytes
+        describe(address(table, _WORD), len(table), count, address(memory, _BYTE), size, *self._words)
         return pa.ipc.read_record_batch(pa.py_buffer(memory), self._schema)
 
 
