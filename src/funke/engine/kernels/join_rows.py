@@ -24,6 +24,7 @@ __all__ = [
     "find_rows",
     "link_first",
     "link_rows",
+    "match_rows",
     "send_left",
     "send_pairs",
     "unlink_rows",
@@ -44,6 +45,39 @@ def fill_matches(numbers: Int64s, count: int, head: Int32s, following: Int32s, r
                 rows[total] = row
                 total += 1
                 row = following[row]
+    return total
+
+
+@kernel
+def match_rows(
+    numbers: Int64s,
+    count: int,
+    head: Int32s,
+    length: Int32s,
+    following: Int32s,
+    room: int,
+    counts: Int64s,
+    rows: Int64s,
+    indexes: Int64s,
+) -> int:
+    """Pairs each row of a batch with those of its key: how many there are, which ones, and the index of the row itself.
+
+    Returns how many pairs there are; if that is more than there is room for, only they are counted.
+    """
+    total = 0
+    for index in range(count):
+        counts[index] = length[numbers[index]] if numbers[index] >= 0 else 0
+        total += counts[index]
+    if total <= room:
+        at = 0
+        for index in range(count):
+            if counts[index] > 0:
+                row = head[numbers[index]]
+                while row >= 0:
+                    rows[at] = row
+                    indexes[at] = index
+                    at += 1
+                    row = following[row]
     return total
 
 

@@ -17,6 +17,7 @@ from funke.engine.kernels.join_rows import (
     fill_matches,
     link_first,
     link_rows,
+    match_rows,
     unlink_rows,
 )
 from funke.engine.sql.state.rows.growing_columns import GrowingColumns
@@ -87,6 +88,7 @@ class JoinSide:
         self._times: Any = np.zeros(_FIRST_ROWS if self._spec.has_times else 0, np.int64)
         self._slots: Array = _filled(2 * _FIRST_ROWS if self._spec.way == BY_HASH else 1, -1)
         self._row_hashes = RowHashes(self._spec.identity)
+        self._pairs = np.empty(_FIRST_ROWS, np.int64), np.empty(_FIRST_ROWS, np.int64)
         # Rows that are gone, slots that are taken.
         self._counters: Array = np.zeros(2, np.int64)
 
@@ -103,6 +105,23 @@ class JoinSide:
         """How many rows there are with each of these keys."""
         self._reserve_keys(int(numbers.max(initial=-1)) + 1)
         return np.where(numbers >= 0, self._length[numbers], 0).astype(np.int64)
+
+    def pairs(self, numbers: Array, most: int) -> tuple[Array, Array | None, Array]:
+        """How many rows there are with each of these keys; those rows, and beside each the index of its key.
+
+        They are None if there are more than `most`, and good until the next call.
+        """
+        self._reserve_keys(int(numbers.max(initial=-1)) + 1)
+        count, counts = len(numbers), np.empty(len(numbers), np.int64)
+        while True:
+            rows, indexes = self._pairs
+            arrays = self._head, self._length, self._following
+            total = match_rows.run(count, numbers, count, *arrays, len(rows), counts, rows, indexes)
+            if total <= len(rows):
+                return counts, rows[:total], indexes[:total]
+            if total > most:
+                return counts, None, indexes
+            self._pairs = np.empty(total, np.int64), np.empty(total, np.int64)
 
     def matching(self, numbers: Array, total: int) -> Array:
         """The rows with each of these keys, `total` in all, in the order of the keys, then as they came."""

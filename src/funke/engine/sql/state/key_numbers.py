@@ -112,4 +112,4 @@ class KeyNumbers:
 def _integers(column: pa.Array) -> Array:
     if pa.types.is_temporal(column.type):
         column = column.view(pa.int32() if column.type.bit_width == 32 else pa.int64())
-    return column.to_numpy(zero_copy_only=False).astype(np.int64)
+    return column.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)

@@ -45,7 +45,12 @@ class OrderWords:
         if not self._order:
             return np.empty(0, np.int64), None
         columns = [each for key, kind in zip(self._order, self._kinds) for each in _words(data.column(key.index), key)]
-        return columns[0] if len(columns) == 1 else np.stack(columns, axis=1).ravel(), None
+        if len(columns) == 1:
+            return columns[0], None
+        words: Array = np.empty((data.num_rows, len(columns)), np.int64)
+        for index, column in enumerate(columns):
+            words[:, index] = column
+        return words.ravel(), None
 
     def _strings(self, data: pa.RecordBatch) -> pa.Array:
         parts: list[Any] = []

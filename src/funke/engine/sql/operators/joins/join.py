@@ -17,7 +17,7 @@ from funke.engine.operators.time.clock import Clock
 from funke.engine.sql.operators.calculate import schema_of
 from funke.engine.sql.operators.joins.join_rows import JoinInput
 from funke.engine.sql.operators.joins.kept_inputs import KeptInputsOperator, offsets
-from funke.engine.sql.operators.joins.pair_condition import PairCondition, slices
+from funke.engine.sql.operators.joins.pair_condition import MOST_PAIRS, PairCondition, slices
 from funke.engine.sql.plan.changelogs.upsert_keys import identifying_key
 from funke.engine.sql.state.join_side import SideSpec
 from funke.engine.sql.state.rows.row_copies import BatchColumns, TakenRows
@@ -52,20 +52,24 @@ class JoinOperator(KeptInputsOperator):
         return JoinInput(_NAMES[side], spec, tuple(source.columns[key].type for key in keys), counts_matches)
 
     def _meet_others(self, batch: ColumnBatch, numbers: Array, kinds: Array, side: int) -> Array:
-        counts = self._sides[1 - side].counts(numbers)
-        matches: Array = np.zeros(len(batch), np.int64)
-        for begin, end in slices(counts):
-            rows, part = slice(begin, end), self._columns[side].part(begin, end)
-            matches[rows] = self._meet(part, numbers[rows], counts[rows], kinds[rows], side)
+        other = self._sides[1 - side]
+        counts, rows, given = other.pairs(numbers, MOST_PAIRS)
         if self._inputs[1 - side].counts_matches:
             self._rows.changed(1 - side, numbers[counts > 0])
+        if rows is not None:
+            return self._meet(self._columns[side], counts, rows, given, kinds, side)
+        matches: Array = np.zeros(len(batch), np.int64)
+        for begin, end in slices(counts):
+            some, own = slice(begin, end), counts[begin:end]
+            rows, given = other.matching(numbers[some], int(own.sum())), np.repeat(np.arange(end - begin), own)
+            matches[some] = self._meet(self._columns[side].part(begin, end), own, rows, given, kinds[some], side)
         return matches
 
-    def _meet(self, batch: BatchColumns, numbers: Array, counts: Array, kinds: Array, side: int) -> Array:
-        """Sends what some rows make with those of the other side; returns how many matches each has."""
-        other = self._sides[1 - side]
-        rows = other.matching(numbers, int(counts.sum()))
-        given: Array = np.repeat(np.arange(len(kinds)), counts)
+    def _meet(self, batch: BatchColumns, counts: Array, rows: Array, given: Array, kinds: Array, side: int) -> Array:
+        """Sends what some rows make with those of the other side that have their keys; how many matches each has.
+
+        `given` are the indexes of the rows beside each of the other side.
+        """
         is_match = self._matching(batch, given, rows, side)
         if is_match is not None:
             rows, given = rows[is_match], given[is_match]
