@@ -15,15 +15,17 @@ from tests.harness.backends import choice_of
 from tests.harness.kernel_forms import use_form
 from tests.harness.sql_changelogs import Change, RunningQuery, bound_query
 
-COLUMNS = {"k": "STRING", "a": "BIGINT", "b": "DOUBLE", "t": "TIMESTAMP(3)", "c": "BOOLEAN"}
+COLUMNS = {"k": "STRING", "n": "BIGINT", "i": "INT", "a": "BIGINT", "b": "DOUBLE", "t": "TIMESTAMP(3)", "c": "BOOLEAN"}
 QUERY = """
-    SELECT k, COUNT(*), COUNT(a), COUNT(b) FILTER (WHERE c), SUM(a), SUM(b), AVG(a), AVG(b) FILTER (WHERE c),
+    SELECT {keys}, COUNT(*), COUNT(a), COUNT(b) FILTER (WHERE c), SUM(a), SUM(b), AVG(a), AVG(b) FILTER (WHERE c),
         MIN(a), MAX(a) FILTER (WHERE c), MIN(b), MAX(b), MAX(t), MIN(t)
-    FROM t GROUP BY k
+    FROM t GROUP BY {keys}
 """
 ROWS = st.lists(
     st.tuples(
         st.sampled_from(["x", "y", None]),
+        st.sampled_from([7, -(2**63), None]),
+        st.sampled_from([1, 2]),
         st.none() | st.integers(-9, 9) | st.sampled_from([2**63 - 1, -(2**63)]),
         st.none() | st.sampled_from([0.0, -0.0, 1.5, -2.25, float("nan"), float("inf")]),
         st.none()
@@ -57,11 +59,14 @@ def changes_of(form: str, text: str, rows: list[Any], size: int, backend: str, t
     size=st.integers(1, 12),
     backend=st.sampled_from(["hashmap", "rocksdb"]),
     ttl_ms=st.sampled_from([0, 1000]),
+    keys=st.sampled_from(["k", "n", "i", "n, k"]),
 )
 @pytest.mark.parametrize("form", ["compiled", "plain"])
 @pytest.mark.filterwarnings("ignore:overflow encountered")
-def test_changes_are_the_same(form: str, rows: list[Any], size: int, backend: str, ttl_ms: int) -> None:
-    arguments = QUERY, rows, size, backend, ttl_ms
+def test_changes_are_the_same(
+    form: str, rows: list[Any], size: int, backend: str, ttl_ms: int, keys: str
+) -> None:
+    arguments = QUERY.format(keys=keys), rows, size, backend, ttl_ms
     assert repr(changes_of(form, *arguments)) == repr(changes_of("none", *arguments))
 
 
@@ -83,5 +88,5 @@ def test_what_the_loop_has(call: str, is_compiled: bool, monkeypatch: pytest.Mon
     monkeypatch.setattr(CompiledAggregates, "run", lambda *each: [used.append(True), run(*each)][1])
     use_form("compiled", monkeypatch)
     query = RunningQuery(bound_query(f"SELECT k, {call} FROM t GROUP BY k", **COLUMNS))
-    query.feed([("+I", ("x", 1, 1.0, datetime.datetime(2020, 1, 1), True))])
+    query.feed([("+I", ("x", 1, 1, 1, 1.0, datetime.datetime(2020, 1, 1), True))])
     assert bool(used) == is_compiled

@@ -67,6 +67,26 @@ def test_rows_are_found_by_their_numbers(form: str, kind: Any, data: st.DataObje
         assert columns.take(np.arange(len(every)))[0].to_pylist() == every[::-1]
 
 
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_rows_are_taken_as_a_batch(form: str, data: st.DataObject) -> None:
+    kinds = data.draw(st.lists(st.sampled_from(list(VALUES)), min_size=1, max_size=6))
+    values = data.draw(st.lists(st.tuples(*(st.none() | VALUES[kind] for kind in kinds)), max_size=12))
+    schema = pa.schema([(f"c{number}", kind) for number, kind in enumerate(kinds)])
+    columns = GrowingColumns(schema)
+    arrays = [pa.array([row[number] for row in values], kind) for number, kind in enumerate(kinds)]
+    columns.add(pa.record_batch(arrays, schema=schema))
+    rows = data.draw(st.lists(st.integers(-1, len(values) - 1), max_size=20))
+    taken = columns.take_batch(np.array(rows, np.int64))
+    taken.validate(full=True)
+    assert taken.schema == schema and taken.num_rows == len(rows)
+    expected = [(None,) * len(kinds) if row < 0 else values[row] for row in rows]
+    assert list(zip(*(column.to_pylist() for column in taken.columns))) == expected
+    assert [each.null_count for each in taken.columns] == [
+        sum(row[number] is None for row in expected) for number in range(len(kinds))
+    ]
+
+
 def test_strings_may_be_longer_than_the_room(form: str) -> None:
     columns = GrowingColumns(pa.schema([("c", pa.string())]))
     strings = ["x" * size for size in (0, 100_000, 3, 50_000)]

@@ -81,7 +81,9 @@ class CompiledAggregates:
     def hold(self, data: pa.RecordBatch) -> Array | None:
         """Takes the rows of a batch; None if the loops are not compiled yet, else where the columns stand."""
         rows = data.num_rows
-        if aggregate_rows.compiled(rows) is None or not self._taken.is_ready(rows):
+        # Both are asked each time: a loop is loaded when enough rows have asked for it.
+        copies, aggregates = self._taken.is_ready(rows), aggregate_rows.compiled(rows)
+        if aggregates is None or not copies:
             return None
         self._held.hold(data)
         return self._held.words(rows)
