@@ -259,7 +259,15 @@ def copy_rows(
 
 @kernel
 def describe_rows(
-    table: Int64s, columns: int, count: int, message: Int64s, size: int, body: int, length: int, nodes: int, buffers: int
+    table: Int64s,
+    columns: int,
+    count: int,
+    message: Int64s,
+    size: int,
+    body: int,
+    length: int,
+    nodes: int,
+    buffers: int,
 ) -> None:
     """Says in the head of an Arrow message where columns were copied to.
 

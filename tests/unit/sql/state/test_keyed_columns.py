@@ -69,13 +69,13 @@ def test_entries_are_stored_and_removed(make: Any) -> None:
     assert got(state, [7, 2]) == [(70, [70]), (50, [50])]
 
 
-def test_entries_are_changed_in_place() -> None:
+def test_entries_are_changed_where_they_stand() -> None:
     layout = ColumnLayout("state", created)
     state = HeapColumns(layout, KeyGroups(128), ManualClock().now_ms)
     put(state, {1: 10, 2: 20, 3: 30})
     fetched = state.fetch([2])
     state.store(fetched, fetched.columns, np.array([False]))
-    entries = state.in_place(np.array([3, 5, 1, 2, 5]))
+    entries = state.direct(np.array([3, 5, 1, 2, 5]))
     assert entries is not None
     indexes, numbers, is_known = entries.indexes, entries.columns[0], entries.is_known
     assert is_known[indexes].tolist() == [1, 0, 1, 0, 0]
@@ -83,19 +83,19 @@ def test_entries_are_changed_in_place() -> None:
     np.add.at(numbers, indexes, 1)
     is_known[indexes] = 1
     assert got(state, [1, 2, 3, 5]) == [(11, [10]), (1, []), (31, [30]), (2, [])]
-    again = state.in_place(np.array([5]))
+    again = state.direct(np.array([5]))
     assert again is not None and again.is_known[again.indexes].tolist() == [1]
     assert again.columns is entries.columns, "until they grow"
-    more = state.in_place(np.arange(5000))
+    more = state.direct(np.arange(5000))
     assert more is not None and more.columns is not entries.columns
     assert sorted(more.indexes.tolist()) == sorted({*more.indexes.tolist()})
     assert more.columns[0][more.indexes[:6]].tolist() == [0, 11, 1, 31, 0, 2]
     assert more.is_known[more.indexes[:6]].tolist() == [0, 1, 1, 1, 0, 1]
 
 
-def test_entries_that_may_expire_are_not_changed_in_place() -> None:
+def test_entries_that_may_expire_are_not_changed_there() -> None:
     state = HeapColumns(ColumnLayout("state", created, 1000), KeyGroups(128), ManualClock().now_ms)
-    assert state.in_place(np.array([1])) is None
+    assert state.direct(np.array([1])) is None
 
 
 def test_namespaces_are_apart(make: Any) -> None:

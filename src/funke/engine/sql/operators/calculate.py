@@ -116,18 +116,18 @@ class CalculateOperator(FunctionsOperator):
 
 
 def _chosen_columns(
-    expressions: Sequence[BoundExpression], given: pa.Schema, result: pa.Schema
+    expressions: Sequence[BoundExpression], source: pa.Schema, result: pa.Schema
 ) -> Callable[[pa.RecordBatch], pa.RecordBatch] | None:
     """Gives columns as they are, perhaps with other names; None if an expression is something else."""
     indexes = [each.index for each in expressions if isinstance(each, BoundColumn)]
     # A call that gives a watermark is a column behind those of the input.
-    if len(indexes) < len(expressions) or any(index >= len(given) for index in indexes):
+    if len(indexes) < len(expressions) or any(index >= len(source) for index in indexes):
         return None
     names = result.names
-    if pa.schema([given.field(index).with_name(name) for index, name in zip(indexes, names)]) != result:
+    if pa.schema([source.field(index).with_name(name) for index, name in zip(indexes, names)]) != result:
         return None
-    if indexes == list(range(len(given))):
-        return lambda data: data if given == result else data.rename_columns(names)
+    if indexes == list(range(len(source))):
+        return lambda data: data if source == result else data.rename_columns(names)
     return lambda data: data.select(indexes).rename_columns(names)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from funke.engine.errors import StateError
 from funke.engine.sql.state.key_index import KeyIndex, Keys, chosen_keys
-from funke.engine.sql.state.keyed_columns import ColumnLayout, Columns, Entries, Fetched, KeyedColumns
+from funke.engine.sql.state.keyed_columns import ColumnLayout, Columns, DirectEntries, Fetched, KeyedColumns
 from funke.engine.sql.state.stored_entries import from_entries, to_entries
 from funke.engine.state.snapshot.file_format import GroupPart, TableId
 from funke.engine.state.snapshot.part_chunks import chunks_of
@@ -51,7 +51,7 @@ class HeapColumns(KeyedColumns):
             mine[is_known] = column[positions[is_known]]
         return Fetched(keys, created, is_known, namespace, positions)
 
-    def in_place(self, keys: Array) -> Entries | None:
+    def direct(self, keys: Array) -> DirectEntries | None:
         if self._layout.ttl_ms:
             return None
         first, free = self._size, len(self._free)
@@ -63,7 +63,7 @@ class HeapColumns(KeyedColumns):
             if count:
                 for mine, column in zip(self._columns, self._layout.create(count)):
                     mine[fresh] = column
-        return Entries(positions, self._columns, self._is_known)
+        return DirectEntries(positions, self._columns, self._is_known)
 
     def store(self, fetched: Fetched, columns: Columns, kept: Array | None = None) -> None:
         keys, positions = fetched.keys, fetched.indexes

@@ -88,7 +88,8 @@ class JoinSide:
         self._times: Any = np.zeros(_FIRST_ROWS if self._spec.has_times else 0, np.int64)
         self._slots: Array = _filled(2 * _FIRST_ROWS if self._spec.way == BY_HASH else 1, -1)
         self._row_hashes = RowHashes(self._spec.identity)
-        self._pairs = np.empty(_FIRST_ROWS, np.int64), np.empty(_FIRST_ROWS, np.int64)
+        # What `pairs` gives.
+        self._pairs: tuple[Array, Array] = np.empty(_FIRST_ROWS, np.int64), np.empty(_FIRST_ROWS, np.int64)
         # Rows that are gone, slots that are taken.
         self._counters: Array = np.zeros(2, np.int64)
 
@@ -112,7 +113,8 @@ class JoinSide:
         They are None if there are more than `most`, and good until the next call.
         """
         self._reserve_keys(int(numbers.max(initial=-1)) + 1)
-        count, counts = len(numbers), np.empty(len(numbers), np.int64)
+        count = len(numbers)
+        counts: Array = np.empty(count, np.int64)
         while True:
             rows, indexes = self._pairs
             arrays = self._head, self._length, self._following

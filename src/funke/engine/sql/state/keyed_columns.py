@@ -14,7 +14,7 @@ from funke.engine.state.snapshot.native_files import LocalFile
 if TYPE_CHECKING:
     from funke.engine.types.columns.arrays import Array
 
-__all__ = ["ColumnLayout", "Entries", "Fetched", "KeyedColumns", "KeyedTable"]
+__all__ = ["ColumnLayout", "DirectEntries", "Fetched", "KeyedColumns", "KeyedTable"]
 
 # Arrays (of numbers, or of objects) with one entry for each key.
 Columns = tuple[Any, ...]
@@ -44,7 +44,7 @@ class Fetched:
 
 
 @dataclass(frozen=True)
-class Entries:
+class DirectEntries:
     """Entries where they stand: loops change them in place."""
 
     # By row: the index of the entry of its key.
@@ -98,7 +98,7 @@ class KeyedColumns(KeyedTable):
     def fetch(self, keys: Keys, namespace: Hashable = None) -> Fetched:
         """The entries of keys, each of which occurs once; integers may come as an array of int64."""
 
-    def in_place(self, keys: Array) -> Entries | None:
+    def direct(self, keys: Array) -> DirectEntries | None:
         """The entries of integers, one for each row, with new ones for keys that have none; None if they stand in no
         arrays, or may expire.
         """

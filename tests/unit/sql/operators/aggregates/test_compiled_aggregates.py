@@ -63,9 +63,7 @@ def changes_of(form: str, text: str, rows: list[Any], size: int, backend: str, t
 )
 @pytest.mark.parametrize("form", ["compiled", "plain"])
 @pytest.mark.filterwarnings("ignore:overflow encountered")
-def test_changes_are_the_same(
-    form: str, rows: list[Any], size: int, backend: str, ttl_ms: int, keys: str
-) -> None:
+def test_changes_are_the_same(form: str, rows: list[Any], size: int, backend: str, ttl_ms: int, keys: str) -> None:
     arguments = QUERY.format(keys=keys), rows, size, backend, ttl_ms
     assert repr(changes_of(form, *arguments)) == repr(changes_of("none", *arguments))
 

@@ -32,7 +32,7 @@ from funke.engine.sql.operators.key_columns import KeyColumns
 from funke.engine.sql.operators.opened_functions import FunctionsOperator, OpenedFunctions
 from funke.engine.sql.operators.windows.slices.aggregate_block import AggregateBlock, Aggregates
 from funke.engine.sql.operators.windows.slices.gathered_rows import group_kernel
-from funke.engine.sql.state.keyed_columns import ColumnLayout, Fetched
+from funke.engine.sql.state.keyed_columns import ColumnLayout
 from funke.engine.sql.state.keyed_columns_operator import KeyedColumnsOperator, is_in_memory
 from funke.engine.sql.state.moved_state import moved_part
 from funke.engine.state.snapshot.file_format import GroupPart
@@ -209,7 +209,7 @@ class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator
         if compiled.needs_rows(words):
             rows = self._arguments(batch, Segments(np.zeros(1, np.int64), len(batch)))
         integers = self._keys.integers(batch.data)
-        entries = None if integers is None else self.state.in_place(integers)
+        entries = None if integers is None else self.state.direct(integers)
         if entries is not None:
             sent = compiled.run(words, entries.indexes, entries.is_known, entries.columns, rows)
         else:

@@ -28,7 +28,6 @@ from funke.engine.kernels.aggregate_rows import (
 )
 from funke.engine.kernels.kernel import address
 from funke.engine.sql.state.rows.row_copies import BatchColumns, ColumnTable, TakenRows, width_of
-from funke.engine.types.columns.column_batch import ColumnBatch
 
 if TYPE_CHECKING:
     from funke.engine.sql.functions.aggregates.kernel import AggregateKernel, Fields
@@ -93,11 +92,11 @@ class CompiledAggregates:
         return self._has_conditions or bool(words[self._counting, copy_rows.VALIDITY].any())
 
     def run(
-        self, words: Array, groups: Array, known: Array, columns: Fields, rows: Sequence[AggregateRows] | None
+        self, words: Array, groups: Array, is_known: Array, columns: Fields, rows: Sequence[AggregateRows] | None
     ) -> tuple[pa.RecordBatch, Array, Array] | None:
-        """Takes in the rows that are held, in their order; the columns of the groups are changed in place.
+        """Takes in the rows that are held, in their order, and changes the columns of the groups.
 
-        Returns what is sent, with the rows that it comes from and its kinds.
+        Returns what is sent, with the rows that it comes from (good until the next call) and its kinds.
         """
         count, table = len(groups), self._table
         self._reserve(count)
@@ -111,7 +110,7 @@ class CompiledAggregates:
             table[:, SECOND_FIELD] = [_address(columns[last]) for _, last in self._fields]
         run = aggregate_rows.compiled(count)
         assert run is not None
-        total = run(address(groups, _INT64), count, address(known, _UINT8), *self._addresses)
+        total = run(address(groups, _INT64), count, address(is_known, _UINT8), *self._addresses)
         if not total:
             return None
         return self._sent(words, total)
@@ -121,7 +120,7 @@ class CompiledAggregates:
         assert results is not None
         results[:, copy_rows.VALUES] = table[:, VALUES]
         results[:, copy_rows.VALIDITY] = table[:, VALIDITY] * (table[:, NULLS] > 0)
-        rows = self._rows[:total].copy()
+        rows = self._rows[:total]
         data = self._taken.take(words[self._keys], rows, results, self._numbers[:total])
         assert data is not None
         return data, rows, self._kinds[:total].astype(np.int8)
