@@ -62,7 +62,10 @@ _NAMES: dict[str, dict[str, str]] = {
         "datastream.state": (
             "AggregatingStateDescriptor ListStateDescriptor ReducingState ReducingStateDescriptor StateDescriptor"
         ),
-        "datastream.window": "CountWindowSerializer GlobalWindowSerializer TimeWindowSerializer",
+        "datastream.window": (
+            "CountSlidingWindowAssigner CountTumblingWindowAssigner CountWindowSerializer GlobalWindowSerializer "
+            "TimeWindowSerializer"
+        ),
     },
     "datastream.formats.avro": {"common": "TypeInformation"},
     "datastream.formats.json": {"common": "typeinfo"},

@@ -79,7 +79,7 @@ def parents() -> dict[int, int]:
 
 def addresses_of(client: Any) -> dict[int, Any]:
     """Where the slots are that run now."""
-    runner = client._job._attempts._runner
+    runner = client._job._attempts.runner
     # A copy: the next attempt's slots may be added meanwhile.
     return {} if runner is None else dict(runner.addresses)
 
@@ -89,7 +89,7 @@ def wait_for_mark(folder: Path, client: Any) -> None:
     while not (
         folder.is_dir()
         and any("." in path.name for path in folder.iterdir())
-        and client._job._attempts._runner.addresses
+        and client._job._attempts.runner.addresses
     ):
         assert time.monotonic() < end and not client.get_job_status().result().is_terminal_state(), "never reached"
         time.sleep(0.005)

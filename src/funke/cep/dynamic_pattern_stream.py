@@ -7,7 +7,7 @@ from typing import Any
 
 from funke.cep.pattern_stream import required_tag, rows_for_conditions
 from funke.datastream.data_stream import DataStream, KeyedStream
-from funke.datastream.stream_types import OutputType, declared_type
+from funke.datastream.engine_values import OutputType, declared_type
 from funke.engine.errors import at_user_line
 from funke.engine.graph import operations as op
 from funke.engine.operators.functions.pattern_functions import PatternProcessFunction

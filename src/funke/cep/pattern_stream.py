@@ -10,8 +10,8 @@ from typing import Any
 from funke.cep.functions import Selecting, SelectingWithTimeouts
 from funke.cep.pattern import Pattern
 from funke.datastream.data_stream import DataStream, KeyedStream
+from funke.datastream.engine_values import OutputType, declared_type
 from funke.datastream.functions import NullByteKeySelector
-from funke.datastream.stream_types import OutputType, declared_type
 from funke.engine.errors import TypeMismatchError, at_user_line
 from funke.engine.graph import operations as op
 from funke.engine.graph.column_key import ColumnKey
@@ -25,7 +25,8 @@ from funke.engine.operators.patterns.compiler import compile_pattern
 from funke.engine.operators.patterns.conditions import masks_in
 from funke.engine.operators.patterns.explanation import explain
 from funke.engine.operators.patterns.runs import Matcher
-from funke.engine.sql.operators.match_columns import MatchColumns, StreamRows, bits_of_events, with_bound_conditions
+from funke.engine.sql.operators.match_columns import MatchColumns
+from funke.engine.sql.operators.stream_conditions import StreamRows, bits_of_events, with_bound_conditions
 from funke.engine.sql.stream_types import value_type_of
 from funke.engine.types import RowTypeInfo, TupleTypeInfo, TypeInformation
 from funke.engine.types.information.arrow_types import field_names

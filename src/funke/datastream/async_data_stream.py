@@ -6,7 +6,7 @@ import inspect
 from typing import Any
 
 from funke.datastream.data_stream import DataStream, KeyedStream
-from funke.datastream.stream_types import OutputType, declared_type
+from funke.datastream.engine_values import OutputType, declared_type
 from funke.engine.errors import ConfigurationError, at_user_line
 from funke.engine.graph.operations import AsyncWait
 from funke.engine.operators.functions.async_functions import (

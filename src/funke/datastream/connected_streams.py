@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, overload
 
-from funke.datastream.stream_types import OutputType, declared_type
+from funke.datastream.engine_values import OutputType, declared_type
 from funke.engine.graph import operations as op
 from funke.engine.operators.functions.broadcast_functions import BroadcastProcessFunction, KeyedBroadcastProcessFunction
 from funke.engine.operators.functions.process_functions import CoProcessFunction, KeyedCoProcessFunction

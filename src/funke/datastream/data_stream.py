@@ -3,34 +3,53 @@
 from __future__ import annotations
 
 import itertools
-import uuid
 from collections.abc import Callable
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 from funke.datastream.closeable_iterator import CloseableIterator
 from funke.datastream.connected_streams import BroadcastConnectedStream, BroadcastStream, ConnectedStreams
-from funke.datastream.data_stream_sink import DataStreamSink
+from funke.datastream.engine_values import (
+    OutputType,
+    declared_type,
+    feedback_ends,
+    keyed_type,
+    print_sink,
+    reported_type,
+    to_engine_sink,
+    to_engine_sink_function,
+)
 from funke.datastream.html_view import html_view
-from funke.datastream.interval_join import IntervalJoin
-from funke.datastream.joined_streams import CoGroupedStreams, JoinedStreams
-from funke.datastream.operator_settings import OperatorSettings, require_max_parallelism
+from funke.datastream.joined_streams import CoGroupedStreams, IntervalJoin, JoinedStreams
+from funke.datastream.operator_settings import (
+    DataStreamSink,
+    OperatorSettings,
+    RejectedSettings,
+    require_max_parallelism,
+)
 from funke.datastream.output_selector import OutputSelector, Selected
-from funke.datastream.rejected_settings import RejectedSettings
-from funke.datastream.stream_ends import to_engine_sink, to_engine_sink_function
-from funke.datastream.stream_types import OutputType, declared_type, keyed_type, reported_type
-from funke.datastream.windowed_stream import AllWindowedStream, WindowedStream, time_windows
-from funke.engine.connectors.feedback import FeedbackSink, FeedbackSource
-from funke.engine.connectors.print_sink import PrintSink
-from funke.engine.connectors.sink import Sink as EngineSink
-from funke.engine.errors import ConfigurationError, GraphError, TypeMismatchError, at_user_line, shown_shortly
+from funke.datastream.windowed_stream import AllWindowedStream, WindowedStream, count_windows, time_windows
+from funke.engine.errors import (
+    ConfigurationError,
+    GraphError,
+    TypeMismatchError,
+    at_user_line,
+    did_you_mean,
+    shown_shortly,
+)
 from funke.engine.graph import operations as op
 from funke.engine.graph import partitioners
 from funke.engine.graph.builder import CURRENT, OF_INPUT, Parallelism, StreamRef
 from funke.engine.graph.stream_graph import ChainingStrategy, StreamNode
 from funke.engine.operators.functions.process_functions import KeyedProcessFunction, ProcessFunction
-from funke.engine.operators.keyed.aggregations import FieldAggregation, Kind, identity, projection
-from funke.engine.operators.keyed.folding import FoldFunction, RunningFold
+from funke.engine.operators.keyed.aggregations import (
+    FieldAggregation,
+    FoldFunction,
+    Kind,
+    RunningFold,
+    identity,
+    projection,
+)
 from funke.engine.operators.keyed.key_functions import (
     KeyFunction,
     key_function,
@@ -39,12 +58,10 @@ from funke.engine.operators.keyed.key_functions import (
     partition_function,
 )
 from funke.engine.operators.windowing.assigner import WindowAssigner
-from funke.engine.operators.windowing.assigners import CountSlidingWindowAssigner, CountTumblingWindowAssigner
 from funke.engine.state.descriptors import MapStateDescriptor
 from funke.engine.types import Duration, Time, TupleTypeInfo, TypeInformation
 from funke.engine.types.functions import FilterFunction, FlatMapFunction, KeySelector, MapFunction, ReduceFunction
 from funke.engine.types.functions import Partitioner as UserPartitioner
-from funke.engine.types.near_names import did_you_mean
 from funke.engine.types.output_tag import OutputTag
 from funke.passed_on_names import pass_on_names
 
@@ -324,11 +341,11 @@ class DataStream(OperatorSettings):
         get_transformer = getattr(sink, "get_transformer", None)
         transformer = get_transformer() if get_transformer is not None else None
         stream = self if transformer is None else transformer.apply(self)
-        return stream._add_sink(to_engine_sink(sink), "Writer")
+        return stream._add_sink(sink, "Writer")
 
     def print(self, sink_identifier: str | None = None) -> DataStreamSink:
         """Print every element on the standard output, with the subtask's number when there are several."""
-        return self._add_sink(PrintSink(sink_identifier), "Print to Std. Out")
+        return self._add_sink(print_sink(sink_identifier), "Print to Std. Out")
 
     def execute_and_collect(
         self, job_execution_name: str | None = None, limit: int | None = None
@@ -388,8 +405,8 @@ class DataStream(OperatorSettings):
         ref = builder.add(operation, inputs, name=name, type_info=output_type, parallelism=parallelism)
         return DataStream(self._env, ref, builder.node(ref))
 
-    def _add_sink(self, sink: EngineSink, name: str) -> DataStreamSink:
-        return DataStreamSink(self._env._builder.add_sink(sink, self._ref, name=name))
+    def _add_sink(self, sink: Any, name: str) -> DataStreamSink:
+        return DataStreamSink(self._env._builder.add_sink(to_engine_sink(sink), self._ref, name=name))
 
 
 class IterativeStream(DataStream):
@@ -407,10 +424,10 @@ class IterativeStream(DataStream):
 
     def __init__(self, input_stream: DataStream) -> None:
         env = input_stream._env
-        self._feedback_id = uuid.uuid4().hex
+        source, self._feedback_sink = feedback_ends()
         self._is_closed = False
-        source = op.ReadSource(FeedbackSource(self._feedback_id))
-        head = env._builder.add(source, name="Iteration", type_info=input_stream._type_info, parallelism=1)
+        read = op.ReadSource(source)
+        head = env._builder.add(read, name="Iteration", type_info=input_stream._type_info, parallelism=1)
         env._builder.node(head).is_parallelism_fixed = True
         super().__init__(env, input_stream._ref.union(head))
 
@@ -419,7 +436,7 @@ class IterativeStream(DataStream):
         if self._is_closed:
             raise GraphError(at_user_line("this iteration is closed already; use union() to feed back several streams"))
         self._is_closed = True
-        feedback_stream._add_sink(FeedbackSink(self._feedback_id), "Feedback")
+        feedback_stream._add_sink(self._feedback_sink, "Feedback")
         return feedback_stream
 
 
@@ -515,9 +532,7 @@ class KeyedStream(RejectedSettings, DataStream):
 
     def count_window(self, size: int, slide: int = 0) -> WindowedStream:
         """Group the elements of each key into windows of `size` elements, a new one every `slide` elements."""
-        if slide == 0:
-            return WindowedStream(self, CountTumblingWindowAssigner(size))
-        return WindowedStream(self, CountSlidingWindowAssigner(size, slide))
+        return WindowedStream(self, count_windows(size, slide))
 
     def window_all(self, window_assigner: WindowAssigner[Any, Any]) -> AllWindowedStream:
         """Group the elements of all keys into windows."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 from funke.common.watermark_strategy import WatermarkStrategy
 from funke.datastream.connectors.base import BatchedSource
 from funke.datastream.data_stream import DataStream
+from funke.datastream.engine_values import to_engine_source
 from funke.datastream.environment_graph import EnvironmentGraph
-from funke.datastream.stream_ends import to_engine_source
 from funke.engine.connectors.collection import CollectionSource
 from funke.engine.connectors.sequence import SequenceSource
 from funke.engine.connectors.socket import SocketSource

@@ -36,7 +36,7 @@ from funke.engine.operators.functions.window_functions import (
     ProcessWindowFunction,
     WindowFunction,
 )
-from funke.engine.operators.keyed.folding import FoldFunction
+from funke.engine.operators.keyed.aggregations import FoldFunction
 from funke.engine.state.checkpointed import (
     CheckpointedFunction,
     CheckpointListener,

@@ -1,13 +1,24 @@
-"""The settings that a stream's operator and a sink share: name, uid, parallelism, chaining, slots."""
+"""The settings that a stream's operator and a sink share: name, uid, parallelism, chaining, slots.
+
+Streams that are not operators reject them: there is nothing to name or to set.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 from funke.datastream.slot_sharing_group import SlotSharingGroup, name_in_use
 from funke.engine.errors import ConfigurationError, GraphError, at_user_line
 from funke.engine.graph.stream_graph import ChainingStrategy, StreamNode
+
+__all__ = [
+    "DataStreamSink",
+    "OperatorSettings",
+    "RejectedSettings",
+    "require_max_parallelism",
+    "require_parallelism",
+]
 
 _T = TypeVar("_T", bound="OperatorSettings")
 
@@ -95,3 +106,65 @@ def require_max_parallelism(max_parallelism: int, what: str) -> None:
         raise ConfigurationError(
             at_user_line(f"{what} must lie between 1 and {_LARGEST_MAX_PARALLELISM}, got {max_parallelism}")
         )
+
+
+class DataStreamSink(OperatorSettings):
+    """A sink in the graph, with its settings."""
+
+    def __init__(self, node: StreamNode) -> None:
+        self._node = node
+
+
+class RejectedSettings:
+    """Rejects the settings of an operator; they belong to the stream before or after this one."""
+
+    def _reject(self, method: str) -> NoReturn:
+        raise GraphError(
+            at_user_line(
+                f"{method} is not possible on a {type(self).__name__}; call it on the stream before or after it"
+            )
+        )
+
+    def set_parallelism(self, parallelism: int) -> NoReturn:
+        """Not possible here."""
+        self._reject("set_parallelism()")
+
+    def name(self, name: str) -> NoReturn:
+        """Not possible here."""
+        self._reject("name()")
+
+    def get_name(self) -> NoReturn:
+        """Not possible here."""
+        self._reject("get_name()")
+
+    def uid(self, uid: str) -> NoReturn:
+        """Not possible here."""
+        self._reject("uid()")
+
+    def set_uid_hash(self, uid_hash: str) -> NoReturn:
+        """Not possible here."""
+        self._reject("set_uid_hash()")
+
+    def set_max_parallelism(self, max_parallelism: int) -> NoReturn:
+        """Not possible here."""
+        self._reject("set_max_parallelism()")
+
+    def force_non_parallel(self) -> NoReturn:
+        """Not possible here."""
+        self._reject("force_non_parallel()")
+
+    def set_buffer_timeout(self, timeout_millis: int) -> NoReturn:
+        """Not possible here."""
+        self._reject("set_buffer_timeout()")
+
+    def start_new_chain(self) -> NoReturn:
+        """Not possible here."""
+        self._reject("start_new_chain()")
+
+    def disable_chaining(self) -> NoReturn:
+        """Not possible here."""
+        self._reject("disable_chaining()")
+
+    def slot_sharing_group(self, slot_sharing_group: str | SlotSharingGroup) -> NoReturn:
+        """Not possible here."""
+        self._reject("slot_sharing_group()")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from funke.datastream.stream_types import OutputType, declared_type, reported_type
+from funke.datastream.engine_values import OutputType, declared_type, reported_type
 from funke.datastream.time_characteristic import TimeCharacteristic
 from funke.engine.errors import ConfigurationError, at_user_line
 from funke.engine.graph.operations import Window
@@ -15,10 +15,11 @@ from funke.engine.operators.functions.window_functions import (
     ProcessWindowFunction,
     WindowFunction,
 )
-from funke.engine.operators.keyed.aggregations import FieldAggregation, Kind
-from funke.engine.operators.keyed.folding import FoldAggregation, FoldFunction
+from funke.engine.operators.keyed.aggregations import FieldAggregation, FoldAggregation, FoldFunction, Kind
 from funke.engine.operators.windowing.assigner import MergingWindowAssigner, WindowAssigner
 from funke.engine.operators.windowing.assigners import (
+    CountSlidingWindowAssigner,
+    CountTumblingWindowAssigner,
     SlidingEventTimeWindows,
     SlidingProcessingTimeWindows,
     TumblingEventTimeWindows,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from funke.datastream.data_stream import DataStream, KeyedStream
     from funke.datastream.stream_execution_environment import StreamExecutionEnvironment
 
-__all__ = ["AllWindowedStream", "WindowedStream", "time_windows"]
+__all__ = ["AllWindowedStream", "WindowedStream", "count_windows", "time_windows"]
 
 _T = TypeVar("_T", bound="_Windows")
 
@@ -290,6 +291,11 @@ def time_windows(
         return tumbling.of(size)
     sliding = SlidingProcessingTimeWindows if is_processing_time else SlidingEventTimeWindows
     return sliding.of(size, slide)
+
+
+def count_windows(size: int, slide: int) -> WindowAssigner[Any, Any]:
+    """Return the assigner that the shorthand `count_window` stands for; without a slide of its own, it is the size."""
+    return CountTumblingWindowAssigner(size) if slide == 0 else CountSlidingWindowAssigner(size, slide)
 
 
 def _require(function: Any, method: str, kind: type) -> None:

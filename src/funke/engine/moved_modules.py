@@ -27,8 +27,7 @@ _MOVED_INTO = {
     "runtime.job_files": "archives cached_files dependencies shared_paths",
     "runtime.monitoring": "counter_rates flame_samples user_frames worker_logs",
     "operators.keyed": (
-        "keyed_operator keyed_process keyed_states key_functions key_lists hot_keys key_watch reduce folding "
-        "aggregations"
+        "keyed_operator keyed_process keyed_states key_functions key_lists hot_keys key_watch reduce aggregations"
     ),
     "operators.time": "timers timestamps watermark_patience watermark_trackers clock",
     "operators.records": "map one_by_one process broadcast_process co_operators record_loops slice_sizer",
@@ -66,7 +65,12 @@ _MOVED_INTO = {
         "rows_by_key kept_rows ranked_rows"
     ),
 }
-MOVED_MODULES = {"jobs.sources.source_feed": "jobs.sources.source_coordinator"} | {
+# By module, those whose classes it holds now.
+_MERGED_INTO = {
+    "operators.keyed.aggregations": "operators.folding operators.keyed.folding",
+    "jobs.sources.source_coordinator": "jobs.sources.source_feed",
+}
+MOVED_MODULES = {old: module for module, merged in _MERGED_INTO.items() for old in merged.split()} | {
     f"{package.rpartition('.')[0]}.{module}": f"{package}.{module}"
     for package, modules in _MOVED_INTO.items()
     for module in modules.split()

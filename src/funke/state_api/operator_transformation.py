@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 from funke.common.watermark_strategy import WatermarkStrategy
 from funke.datastream.connectors.spark import SparkSource
 from funke.datastream.data_stream import DataStream, KeyedStream
+from funke.datastream.engine_values import OutputType
 from funke.datastream.operator_settings import require_max_parallelism
 from funke.datastream.stream_execution_environment import StreamExecutionEnvironment
-from funke.datastream.stream_types import OutputType
 from funke.datastream.windowed_stream import WindowedStream
 from funke.engine.errors import ConfigurationError, at_user_line
 from funke.engine.graph.operations import BroadcastProcess, Operation, Process

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from funke.datastream.connectors.python import CommitRequest, PythonCommitter, PythonSink, TwoPhaseCommitSinkFunction
-from funke.datastream.stream_ends import to_engine_sink, to_engine_sink_function
+from funke.datastream.engine_values import to_engine_sink, to_engine_sink_function
 from funke.engine.connectors.committing import SinkCommits, commit_until_done
 from funke.engine.connectors.two_phase import TransactionalSink
 from funke.engine.errors import SinkError

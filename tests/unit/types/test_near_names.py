@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from funke.engine.config.nearest_key import nearest_key
-from funke.engine.errors import FunkeError, SqlParserError
-from funke.engine.types.near_names import did_you_mean, nearest_name
+from funke.engine.errors import FunkeError, SqlParserError, did_you_mean, nearest_name
 from funke.ops.cli.main import main
 from funke.ops.cli.sql.shell import LocalStatements, SqlShell
 from funke.ops.sql.statement_session import StatementSession

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 from funke.engine.config.all_options import all_options
-from funke.engine.types.near_names import nearest_name
+from funke.engine.errors import nearest_name
 
 __all__ = ["nearest_key"]
 

@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -18,7 +17,6 @@ from funke.engine.graph.execution_graph import ExecutionVertex
 from funke.engine.graph.stream_graph import StreamGraph
 from funke.engine.jobs.attempts.job_attempts import JobAttempts, SuspendedError
 from funke.engine.jobs.attempts.job_failure import to_job_error
-from funke.engine.jobs.attempts.result_queues import ResultQueues
 from funke.engine.jobs.checkpoints.savepoints import (
     Afterwards,
     CheckpointRequest,
@@ -28,12 +26,9 @@ from funke.engine.jobs.job_lifecycle import JobLifecycle
 from funke.engine.jobs.notices import notice
 from funke.engine.jobs.settings import JobSettings
 from funke.engine.jobs.submission.job_planning import plan_job
-from funke.engine.jobs.views.back_pressure import PressureGauge
-from funke.engine.jobs.views.flame_graph import TERMINATED, FlameGraph, FlameGraphs, FlameKind
-from funke.engine.jobs.views.job_metrics import checkpoint_metrics, job_metrics
-from funke.engine.jobs.views.job_view import ExceptionView, JobView, MetricsView
-from funke.engine.jobs.views.metric_names import metrics_by_name
-from funke.engine.jobs.views.view_making import planned_view, with_executions, with_pressures, with_status
+from funke.engine.jobs.views.flame_graph import TERMINATED, FlameGraph, FlameKind
+from funke.engine.jobs.views.job_view import ExceptionView, JobView
+from funke.engine.jobs.views.running_view import RunningJobView
 from funke.engine.jobs.views.view_writer import ViewWriter
 from funke.engine.runtime.fault_points import arm
 from funke.engine.runtime.monitoring.thread_dump import ThreadStack
@@ -59,18 +54,13 @@ class RunningJob:
         self._record = record
         self._planned = planned
         self._checkpoint_coordinator = planned.checkpoint_coordinator
-        seen = planned_view(self.job_id, graph, planned.graph, planned.plan, settings.configuration)
-        started_ms = record.record.started_ms if record is not None else int(time.time() * 1000)
-        self._planned_view = replace(seen, started_ms=started_ms)
-        self._pressure = PressureGauge(Settings(settings.configuration))
         self._view_writer = ViewWriter(self.view, self._write_view)
         self._checkpoint_coordinator.on_change = self._view_writer.tell
         first = JobStatus.RECONCILING if planned.is_recovered else JobStatus.CREATED
         self._lifecycle = JobLifecycle(first, self._put_status, record.record.view() if record is not None else None)
-        self._results = ResultQueues()
-        self._attempts = JobAttempts(planned, self._lifecycle, self._results)
+        self._attempts = JobAttempts(planned, self._lifecycle)
         self._attempts.on_wait = self._view_writer.tell
-        self._flames = FlameGraphs(Settings(settings.configuration), planned.plan, self._attempts.sample)
+        self._view = RunningJobView(graph, planned, self._attempts, self._lifecycle)
         self.result_future: Future[JobSummary] = Future()
         # Called when the job has ended.
         self.closing: list[Callable[[], None]] = []
@@ -131,7 +121,7 @@ class RunningJob:
             # Before the result: a caller that waits for it may end the process.
             *self.closing,
             partial(self._set_result, status, result),
-            self._results.end,
+            self._attempts.results.end,
         )
 
     def _enter_last(self, status: JobStatus) -> None:
@@ -180,28 +170,15 @@ class RunningJob:
 
     def view(self) -> JobView:
         """All there is to see of the job at this moment."""
-        seen = with_status(self._planned_view, self._lifecycle)
-        seen = with_executions(seen, self._attempts.executions, self._attempts.hosts)
-        metrics, statistics = self._metrics(), self._attempts.statistics
-        return replace(
-            with_pressures(seen, self._pressure.look(metrics.tasks)),
-            attempt=self._attempts.deployment.attempt,
-            metrics=metrics,
-            held=statistics.held if statistics is not None and seen.status is JobStatus.RUNNING else (),
-            waiting_for=self._attempts.waiting_for,
-            checkpoints=self._checkpoint_coordinator.statistics.with_under_way(
-                () if seen.status.is_globally_terminal_state() else self._checkpoint_coordinator.under_way()
-            ),
-            seen_ms=int(time.time() * 1000),
-        )
+        return self._view.look()
 
     def flame_graph(self, vertex_id: int, kind: FlameKind = "FULL", subtask: int | None = None) -> FlameGraph:
         """Which functions take the time of a vertex, or of one of its subtasks."""
-        return TERMINATED if self._has_ended else self._flames.look(vertex_id, kind, subtask)
+        return TERMINATED if self._has_ended else self._view.flame_graph(vertex_id, kind, subtask)
 
     def thread_stacks(self) -> dict[int, tuple[ThreadStack, ...]]:
         """What the threads of each slot do."""
-        return {} if self._has_ended else self._attempts.thread_stacks()
+        return {} if self._has_ended else self._view.thread_stacks()
 
     def exceptions(self) -> list[ExceptionView]:
         """The last failures of the job, newest first."""
@@ -221,15 +198,7 @@ class RunningJob:
 
     def metrics(self) -> dict[str, Any]:
         """What the job and its operators report; see `metrics_by_name`."""
-        return metrics_by_name(self._metrics(), self._planned_view.vertices)
-
-    def _metrics(self) -> MetricsView:
-        statistics = self._attempts.statistics
-        if statistics is None:
-            return MetricsView()
-        measured = job_metrics(statistics, self._planned.plan)
-        further = {**checkpoint_metrics(self._checkpoint_coordinator), "numRestarts": self._lifecycle.restarts}
-        return replace(measured, job={**measured.job, **further})
+        return self._view.metrics()
 
     # What can be asked of it
 
@@ -252,9 +221,7 @@ class RunningJob:
         named = ",".join(f"{name}:{level}" for name, level in overrides.items())
         changed = {options.PYTHON_LOG_LEVEL.key: default, **({options.PYTHON_LOG_LEVELS.key: named} if named else {})}
         self._attempts.set_log_levels(LogLevels.of(Settings(changed)))
-        seen = self._planned_view
-        without = {key: value for key, value in seen.configuration.items() if key != options.PYTHON_LOG_LEVELS.key}
-        self._planned_view = replace(seen, configuration={**without, **changed})
+        self._view.configure(changed, without=options.PYTHON_LOG_LEVELS.key)
 
     @property
     def savepoint_limit_s(self) -> float:
@@ -279,7 +246,7 @@ class RunningJob:
 
     def collected(self, name: str) -> Iterator[list[Any]]:
         """The batches sent to a collect sink, until the job ends; then its failure, if there was one."""
-        yield from self._results.batches(name)
+        yield from self._attempts.results.batches(name)
         if self._lifecycle.status in (JobStatus.FAILED, JobStatus.SUSPENDED):
             self.result()
 

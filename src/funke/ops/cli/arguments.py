@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
 from funke.engine.config.secret_keys import named_only
-from funke.engine.errors import ConfigurationError, UnsupportedFeatureError
-from funke.engine.types.near_names import did_you_mean
+from funke.engine.errors import ConfigurationError, UnsupportedFeatureError, did_you_mean
 from funke.ops.cli.terminal import CommandParser
 
 __all__ = ["ProgramCall", "parse_program_call", "program_options"]

@@ -13,8 +13,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from funke import __version__
-from funke.engine.errors import ConfigurationError
-from funke.engine.types.near_names import did_you_mean
+from funke.engine.errors import ConfigurationError, did_you_mean
 from funke.ops.cli.arguments import ProgramCall, parse_program_call
 from funke.ops.cli.error_report import print_error
 from funke.ops.cli.program import prepare_program

@@ -13,8 +13,8 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NoReturn
 
+from funke.engine.errors import did_you_mean
 from funke.engine.types.json_form import to_json
-from funke.engine.types.near_names import did_you_mean
 
 __all__ = [
     "CommandParser",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from funke.datastream.data_stream import DataStream
+from funke.engine.errors import did_you_mean
 from funke.engine.flink_exceptions import ValidationException
 from funke.engine.sql.catalog.objects import CatalogTable, CatalogView
 from funke.engine.sql.statements.table_statements import check_table
@@ -12,7 +13,6 @@ from funke.engine.sql.statements.view_statements import schema_of_relation
 from funke.engine.sql.syntax.expressions import Star
 from funke.engine.sql.syntax.path_text import format_path, parse_path
 from funke.engine.sql.syntax.queries import Select, TableRef
-from funke.engine.types.near_names import did_you_mean
 from funke.table.expression import Expression
 from funke.table.schema import Schema
 from funke.table.table import Table

@@ -18,7 +18,7 @@ from funke.datastream.connectors.jdbc import (
     JdbcExecutionOptions,
     JdbcSink,
 )
-from funke.datastream.stream_ends import to_engine_sink_function
+from funke.datastream.engine_values import to_engine_sink_function
 from funke.engine.connectors.jdbc import sink as jdbc_sink
 from funke.engine.connectors.jdbc.jdbc_url import database_of
 from funke.engine.connectors.jdbc.sql_text import count_placeholders, to_format_style, upsert_statement

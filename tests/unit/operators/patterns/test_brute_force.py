@@ -26,7 +26,8 @@ from funke.engine.operators.patterns.pattern import (
     with_conditions,
 )
 from funke.engine.operators.patterns.runs import STATE, KeyRuns
-from funke.engine.sql.operators.match_columns import MatchColumns, with_bound_conditions
+from funke.engine.sql.operators.match_columns import MatchColumns
+from funke.engine.sql.operators.stream_conditions import with_bound_conditions
 from funke.engine.sql.parsing import parse_expression
 from funke.engine.types import TupleTypeInfo, Types
 from funke.engine.types.columns.form_change import RowsToColumns

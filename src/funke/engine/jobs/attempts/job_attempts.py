@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import time
-from collections.abc import Callable, Collection, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
 from functools import partial
@@ -18,7 +16,6 @@ from funke.engine.errors import (
     GraphError,
     JobCancelledError,
     LeaseLostError,
-    RecoveryRejectedError,
     SerializationError,
     SparkUnavailableError,
     StateError,
@@ -27,14 +24,15 @@ from funke.engine.errors import (
 )
 from funke.engine.graph.execution_graph import ExecutionState
 from funke.engine.jobs.attempts.attempt import Attempt, JobStatistics
+from funke.engine.jobs.attempts.attempt_session import probed_deployment, session_of
+from funke.engine.jobs.attempts.attempt_start import find_start
 from funke.engine.jobs.attempts.job_executions import JobExecutions
 from funke.engine.jobs.attempts.job_failure import DamagedCheckpointError, is_worker_loss, to_job_error
-from funke.engine.jobs.attempts.job_paths import job_paths
 from funke.engine.jobs.attempts.job_sinks import FrameWrites, JobCommits
 from funke.engine.jobs.attempts.region_failover import RegionRestart, RegionRestarts
 from funke.engine.jobs.attempts.result_queues import ResultQueues
 from funke.engine.jobs.attempts.runners import Coordinator, Runner, driven_by
-from funke.engine.jobs.attempts.slot_limit import require_slots
+from funke.engine.jobs.attempts.slot_commands import log_from
 from funke.engine.jobs.attempts.slot_pool import SlotPool, request_timeout_s
 from funke.engine.jobs.checkpoints.checkpoints import Checkpoint
 from funke.engine.jobs.checkpoints.start_point import state_moves
@@ -42,23 +40,10 @@ from funke.engine.jobs.job_lifecycle import JobLifecycle
 from funke.engine.jobs.notices import notice
 from funke.engine.jobs.sources.job_sources import JobSources
 from funke.engine.jobs.sources.source_coordinator import SourceCoordinator
-from funke.engine.jobs.submission.executor_settings import executor_settings
 from funke.engine.jobs.submission.job_planning import PlannedJob
-from funke.engine.jobs.submission.session_differences import warn_of_other_session
-from funke.engine.runtime.job_files.dependencies import distribute
-from funke.engine.runtime.job_files.shared_paths import probed
-from funke.engine.runtime.monitoring.flame_samples import SampleCommand, SampledStack
-from funke.engine.runtime.monitoring.thread_dump import ThreadStack
-from funke.engine.runtime.slots.slot_calls import change_log_levels, dump_threads, sample
-from funke.engine.runtime.slots.worker_setup import JobDeployment
 from funke.engine.runtime.spark.spark_session import (
     JobSpark,
-    forget_lost_application,
-    is_embedded,
-    session_settings,
-    spark_master,
     spark_session,
-    started_with,
 )
 from funke.engine.types.job_status import JobStatus
 
@@ -84,19 +69,20 @@ class SuspendedError(StateError):
 class JobAttempts:
     """Runs a planned job until it has finished, has failed for good or is cancelled."""
 
-    def __init__(self, planned: PlannedJob, lifecycle: JobLifecycle, results: ResultQueues) -> None:
+    def __init__(self, planned: PlannedJob, lifecycle: JobLifecycle) -> None:
         self._planned = planned
         self._checkpoint_coordinator = planned.checkpoint_coordinator
         self._record = planned.settings.record
         self._lifecycle = lifecycle
-        self._results = results
+        self.results = ResultQueues()
         self.executions = JobExecutions(planned.graph, planned.plan)
         self.deployment = planned.deployment
         session = partial(spark_session, planned.settings.configuration)
         self._commits = JobCommits(planned.graph, session, planned.configured.get(options.COMMITTER_RETRIES))
         self._frame_writes = FrameWrites(planned.graph, session)
         self._coordinator: Coordinator | None = None
-        self._runner: Runner | None = None
+        # That of the latest attempt.
+        self.runner: Runner | None = None
         self.has_run = False
         # What it waits for before it can begin; views are notified of changes.
         self.waiting_for = ""
@@ -118,38 +104,15 @@ class JobAttempts:
     @property
     def hosts(self) -> dict[int, str]:
         """Where slots are."""
-        return self._runner.hosts if self._runner is not None else {}
-
-    def sample(self, command: SampleCommand) -> dict[int, tuple[SampledStack, ...]]:
-        """What every slot does, seen so many times; waits for it."""
-        runner = self._runner
-        slots = list(runner.addresses) if runner is not None else []
-        if runner is None or not slots:
-            return {}
-        with ThreadPoolExecutor(len(slots), "funke-samples") as callers:
-            return dict(zip(slots, callers.map(lambda slot: sample(*runner.access(slot), command), slots)))
-
-    def thread_stacks(self) -> dict[int, tuple[ThreadStack, ...]]:
-        """What the threads of every slot do; one that has ended is left out."""
-        found: dict[int, tuple[ThreadStack, ...]] = {}
-        runner = self._runner
-        if runner is None:
-            return found
-        for slot in list(runner.addresses):
-            with contextlib.suppress(OSError):
-                found[slot] = dump_threads(*runner.access(slot))
-        return found
+        return self.runner.hosts if self.runner is not None else {}
 
     def set_log_levels(self, levels: LogLevels) -> None:
         """From which level on functions log, in all slots and in those of later attempts; waits for it."""
         with self.lock:
             self.deployment = replace(self.deployment, log_levels=levels)
-            runner = self._runner
-        if runner is None:
-            return
-        for slot in list(runner.addresses):
-            with contextlib.suppress(OSError):  # a slot that has ended; the next one starts with them
-                change_log_levels(*runner.access(slot), levels)
+            runner = self.runner
+        if runner is not None:
+            log_from(runner, levels)
 
     def cancel(self) -> None:
         """Lets no attempt begin; the lock is held."""
@@ -158,7 +121,7 @@ class JobAttempts:
 
     def give_up(self, thread: threading.Thread) -> None:
         """Ends the attempt that a thread runs: an epoch that is about to end may do so, a long one is given up."""
-        coordinator, runner = self._coordinator, self._runner
+        coordinator, runner = self._coordinator, self.runner
         if coordinator is None or runner is None:
             return
         coordinator.cancel()
@@ -258,7 +221,7 @@ class JobAttempts:
     def run_once(self) -> None:
         """Runs one attempt."""
         self._raise_if_cancelled()
-        start = self._start()
+        start = find_start(self._checkpoint_coordinator, self._commits, self._planned.configured)
         if start is not None:
             self._commits.recover(start)
             if start.is_final or start is self._checkpoint_coordinator.last_savepoint:
@@ -266,18 +229,12 @@ class JobAttempts:
             self._restore_from(start)
         self._checkpoint_coordinator.attempt = self.deployment.attempt
         self.executions.begin(self.deployment.attempt)
-        settings = self._planned.settings
         with ExitStack() as cleaning:
-            if self.has_run:
-                forget_lost_application()
-            master, slots = spark_master(settings.configuration), self._planned.plan.slots
-            spark = JobSpark(settings.configuration, executor_settings(self._planned.configured, master, slots))
-            self._check_against(spark)
-            distribute(spark, self._planned.dependencies, settings.jars)
+            spark = session_of(self._planned, self.has_run)
             sources = JobSources(self._create_sources(spark, start))
             cleaning.callback(sources.close)
             probes = cleaning.enter_context(ExitStack())
-            self.deployment = probes.enter_context(self._probed(spark, self.deployment))
+            self.deployment = probes.enter_context(probed_deployment(self._planned, spark, self.deployment))
             runner, coordinator = self._prepare(spark, sources, start)
             cleaning.callback(runner.close)
             self.executions.enter(ExecutionState.DEPLOYING)
@@ -299,15 +256,6 @@ class JobAttempts:
             state_moves=state_moves(start, self._checkpoint_coordinator.job.operators),
         )
         self._checkpoint_coordinator.note_restored(start)
-
-    @contextlib.contextmanager
-    def _probed(self, spark: JobSpark, deployment: JobDeployment) -> Iterator[JobDeployment]:
-        """While slots start: on a cluster their hosts must see the paths of the job."""
-        if is_embedded(spark):
-            yield deployment
-            return
-        with probed(job_paths(self._planned.plan, self._checkpoint_coordinator)) as paths:
-            yield replace(deployment, shared_paths=paths)
 
     def _create_sources(
         self, spark: JobSpark, start: Checkpoint | None, vertices: Collection[int] | None = None
@@ -345,54 +293,6 @@ class JobAttempts:
         notice(f"restarting a region of the job in {delay_ms} ms after: {_first_line(failure)}")
         return RegionRestart(self.deployment, start, delay_ms)
 
-    def _start(self) -> Checkpoint | None:
-        """Where the attempt begins; RecoveryRejectedError when a user has to decide; nothing is removed."""
-        if self._checkpoint_coordinator.last_savepoint is not None:
-            return self._checkpoint_coordinator.last_savepoint
-        try:
-            return self._intact_start()
-        except StorageUnavailableError:
-            raise
-        except StateError as error:
-            raise RecoveryRejectedError(str(error)) from error
-
-    def _intact_start(self) -> Checkpoint | None:
-        store = self._checkpoint_coordinator.store
-        while (
-            start := store.latest()
-        ) is not None and start.checkpoint_id != self._checkpoint_coordinator.committed_id:
-            try:
-                self._commits.verify(start)
-                break
-            except StorageUnavailableError:
-                raise
-            except StateError as error:
-                store.discard(error)
-        if start is not None and store.losses:
-            self._require_repeatable(start, store.losses)
-            store.go_back(start)
-        return start
-
-    def _require_repeatable(self, start: Checkpoint, losses: list[str]) -> None:
-        """Going back repeats output committed since then; StateError unless a user has allowed that."""
-        on_damage = self._planned.configured.get(options.RECOVERY_ON_DAMAGE)
-        if not self._commits.committing or on_damage != "refuse":
-            return
-        sinks = ", ".join(f"'{name}'" for name in self._commits.committing)
-        since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(start.created_ms / 1000))
-        raise StateError(
-            f"{'; '.join(losses)}. To go back to '{start.path}' would write once more what {sinks} committed since "
-            f"{since}: the output of every later checkpoint. Put back what is damaged, or allow it with "
-            f"{options.RECOVERY_ON_DAMAGE.key}=repeat (funke recover --on-damage repeat)"
-        )
-
-    def _check_against(self, spark: JobSpark) -> None:
-        """What the job asks for, and what Spark's session allows."""
-        configured = self._planned.configured
-        require_slots(self._planned.plan.slots, configured, is_embedded(spark))
-        if not self.has_run:
-            warn_of_other_session(configured, session_settings(spark), started_with(spark))
-
     def _raise_if_cancelled(self) -> None:
         if self._cancelling.is_set():
             raise JobCancelledError("the job was cancelled")
@@ -403,7 +303,7 @@ class JobAttempts:
             sources,
             self._checkpoint_coordinator,
             self._commits.commit,
-            self._results.put,
+            self.results.put,
             self.executions,
             start.epoch if start is not None else 0,
         )
@@ -411,20 +311,20 @@ class JobAttempts:
         restarts = RegionRestarts(
             self._restart_region,
             lambda start, vertices: self._create_sources(spark, start, vertices),
-            lambda deployment: self._probed(spark, deployment),
+            lambda deployment: probed_deployment(self._planned, spark, deployment),
             lambda: self._lifecycle.enter(JobStatus.RUNNING),
         )
         runner, coordinator = driven_by(
             attempt, spark, self._planned, self.deployment, self._wanted_hosts, write_frames, restarts
         )
         with self.lock:
-            self._runner, self._coordinator = runner, coordinator
+            self.runner, self._coordinator = runner, coordinator
         return runner, coordinator
 
     @property
     def _wanted_hosts(self) -> dict[int, str] | None:
         # Where local copies of the state are, it need not be fetched.
-        return self.hosts if self._runner is not None and self.deployment.local_folders else None
+        return self.hosts if self.runner is not None and self.deployment.local_folders else None
 
 
 def _first_line(failure: Exception) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from funke.engine.errors import MalformedPatternError, UnsupportedFeatureError
+from funke.engine.errors import MalformedPatternError, UnsupportedFeatureError, did_you_mean
 from funke.engine.operators.patterns.conditions import AllOf, AnyOf, Condition, OfColumns
 from funke.engine.operators.patterns.pattern import (
     Contiguity,
@@ -17,7 +17,6 @@ from funke.engine.operators.patterns.pattern import (
     SkipKind,
     Stage,
 )
-from funke.engine.types.near_names import did_you_mean
 
 __all__ = ["from_plain", "to_plain"]
 

@@ -15,7 +15,6 @@ from funke.engine.runtime.epochs.delivery import lost_slot
 from funke.engine.runtime.monitoring.flame_samples import SampleCommand, SampledStack
 from funke.engine.runtime.pipelined.stream_runner import StreamRunner
 from funke.engine.runtime.slots.slot_address import SlotAddress
-from funke.engine.runtime.slots.slot_calls import sample
 from funke.engine.trust.credentials import Credentials
 
 __all__ = ["RegionRunners"]
@@ -116,14 +115,17 @@ class RegionRunners:
 
     def access(self, slot: int) -> tuple[SlotAddress, Credentials]:
         """What a call to a slot needs; from any thread."""
-        runner = self._runners.get(self._region_of[slot])
-        if runner is None:
-            raise ConnectionError(f"slot {slot} is restarting")
-        return runner.access(slot)
+        return self._running(slot).access(slot)
 
     def sample(self, slot: int, command: SampleCommand) -> tuple[SampledStack, ...]:
         """What a slot does, seen so many times."""
-        return sample(*self.access(slot), command)
+        return self._running(slot).sample(slot, command)
+
+    def _running(self, slot: int) -> StreamRunner:
+        runner = self._runners.get(self._region_of[slot])
+        if runner is None:
+            raise ConnectionError(f"slot {slot} is restarting")
+        return runner
 
     def receive(self, wait_s: float) -> Iterator[tuple[int, Any]]:
         """What slots have said, after at most so long; a slot that is gone says a Failure."""

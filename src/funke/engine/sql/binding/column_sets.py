@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from funke.engine.errors import FunkeError
+from funke.engine.errors import FunkeError, did_you_mean
 from funke.engine.flink_exceptions import ValidationException
 from funke.engine.sql.binding.relations import Column
 from funke.engine.sql.parsing import parse_expression
@@ -14,7 +14,6 @@ from funke.engine.sql.parsing.literals import string_literal
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax.text_form import DEFINITION_NAMES
 from funke.engine.types.logical import CharType, DataType, DataTypes, RowType, VarCharType, to_sql_text
-from funke.engine.types.near_names import did_you_mean
 
 __all__ = ["ColumnSets"]
 

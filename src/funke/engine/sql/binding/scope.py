@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
-from funke.engine.errors import SqlValidationError
+from funke.engine.errors import SqlValidationError, did_you_mean
 from funke.engine.sql.binding.expressions import BoundColumn
 from funke.engine.sql.binding.syntax_parts import parts_of
 from funke.engine.sql.binding.time_attributes import TimeAttribute
@@ -17,7 +17,6 @@ from funke.engine.sql.syntax.expressions import Expression, Name, Star
 from funke.engine.sql.syntax.position import Position
 from funke.engine.sql.syntax.queries import Relation
 from funke.engine.types.logical.data_type import DataType
-from funke.engine.types.near_names import did_you_mean
 
 __all__ = ["MissingName", "Scope", "ScopeColumn", "names_of", "not_a_row", "rejected", "unknown_function"]
 

@@ -8,6 +8,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
 from funke.engine.config.secret_keys import HIDDEN, masked
+from funke.engine.errors import did_you_mean
 from funke.engine.flink_exceptions import JavaException, ValidationException
 from funke.engine.sql.connectors.error_causes import caused_by
 from funke.engine.sql.connectors.table_factory import TableContext, TableFactory
@@ -15,7 +16,6 @@ from funke.engine.sql.connectors.table_option import TableOption
 from funke.engine.sql.connectors.table_sink import TableSink
 from funke.engine.sql.connectors.table_source import TableSource
 from funke.engine.sql.connectors.watermark_options import WATERMARK_OPTIONS
-from funke.engine.types.near_names import did_you_mean
 
 __all__ = ["create_table_sink", "create_table_source", "find_factory", "table_factories"]
 

@@ -20,8 +20,8 @@ from funke.engine.operators.patterns.runs import KeyRuns, Run, StoredRuns, event
 from funke.engine.operators.records.co_operators import BatchHandler
 from funke.engine.operators.windowing.window_operator import LATE_RECORDS_DROPPED
 from funke.engine.sql.operators.calculate import as_schema, schema_of
-from funke.engine.sql.operators.match_columns import StreamRows, columns_of_stream
 from funke.engine.sql.operators.pattern_versions import PatternVersion, PatternVersions, read_definition
+from funke.engine.sql.operators.stream_conditions import StreamRows, columns_of_stream
 from funke.engine.state.descriptors import MapStateDescriptor, ValueStateDescriptor
 from funke.engine.state.interfaces import ValueState
 from funke.engine.state.snapshot.file_format import GroupPart, TableId

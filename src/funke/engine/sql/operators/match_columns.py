@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cmp_to_key
 from typing import TYPE_CHECKING, Any
 
@@ -16,24 +16,20 @@ from funke.engine.graph.operations import KeySelector
 from funke.engine.operators.keyed.key_lists import key_list
 from funke.engine.operators.keyed.key_watch import KeyWatch
 from funke.engine.operators.operator import Operator, TaskInfo
-from funke.engine.operators.patterns.automaton import Automaton
-from funke.engine.operators.patterns.conditions import Condition, OfColumns, masks_in, with_masks
+from funke.engine.operators.patterns.conditions import OfColumns, masks_in
 from funke.engine.operators.patterns.match_results import NO_TIMESTAMPS, MatchResults
-from funke.engine.operators.patterns.pattern import Pattern, conditions_in, with_conditions
-from funke.engine.sql.binding import BoundExpression, Column, column_of
-from funke.engine.sql.binding.expression_binder import ExpressionBinder
-from funke.engine.sql.binding.scope import Scope, ScopeColumn
-from funke.engine.sql.functions.function import Session
+from funke.engine.operators.patterns.pattern import Pattern, conditions_in
+from funke.engine.sql.binding import BoundExpression, column_of
 from funke.engine.sql.operators.calculate import as_schema, schema_of
-from funke.engine.sql.operators.column_matching import WAITING, ColumnMatching, bits_of_masks, mask_bits
+from funke.engine.sql.operators.column_matching import WAITING, ColumnMatching
 from funke.engine.sql.operators.key_columns import KeyColumns
 from funke.engine.sql.operators.opened_functions import OpenedFunctions
+from funke.engine.sql.operators.stream_conditions import StreamRows, columns_of_stream
 from funke.engine.sql.operators.windows.over.row_buffer import RowBuffer
-from funke.engine.sql.stream_types import data_type_of
 from funke.engine.state.storage_keys import groups_of, storage_keys
-from funke.engine.types import KeyGroups, RowTypeInfo, TupleTypeInfo
+from funke.engine.types import KeyGroups
 from funke.engine.types.columns import ColumnBatch
-from funke.engine.types.columns.form_change import ColumnsToRows, RowsToColumns
+from funke.engine.types.columns.form_change import ColumnsToRows
 from funke.engine.types.information.arrow_types import field_names, to_arrow
 from funke.engine.types.output_tag import OutputTag
 from funke.engine.types.watermark_spec import NO_TIMESTAMP
@@ -41,36 +37,7 @@ from funke.engine.types.watermark_spec import NO_TIMESTAMP
 if TYPE_CHECKING:
     from funke.engine.types.columns import Array
 
-__all__ = ["MatchColumns", "bits_of_events", "columns_of_stream", "with_bound_conditions"]
-
-StreamRows = RowTypeInfo | TupleTypeInfo
-
-
-def columns_of_stream(rows: StreamRows) -> tuple[Column, ...]:
-    """The columns of a stream's rows, or of its tuples: f0, f1 and so on."""
-    return tuple(Column(name, data_type_of(each)) for name, each in zip(field_names(rows), rows.get_field_types()))
-
-
-def with_bound_conditions(pattern: Pattern, rows: StreamRows) -> Pattern:
-    """The pattern with expressions of syntax bound to the columns of a stream."""
-    scope = Scope(tuple(ScopeColumn(each.name, each.type) for each in columns_of_stream(rows)))
-    binder = ExpressionBinder(scope, Session())
-
-    def bound(mask: OfColumns) -> Condition:
-        return replace(mask, expression=binder.bind_condition(mask.expression, "WHERE"))
-
-    return with_conditions(pattern, lambda condition: with_masks(condition, bound))
-
-
-def bits_of_events(
-    automaton: Automaton, rows: StreamRows, events: list[Any]
-) -> tuple[list[int], int, dict[OfColumns, int]]:
-    """For each event the expressions that are true, as bits; the bits of whole conditions, and the bit of each one."""
-    bits, known = bits_of_masks(automaton)
-    batch = as_schema(RowsToColumns(rows).convert(events, None), schema_of(columns_of_stream(rows)))
-    masks = [(bit, column_of(mask.expression)) for mask, bit in bits.items()]
-    found: list[int] = mask_bits(masks, batch.data).tolist()
-    return found, known, bits
+__all__ = ["MatchColumns"]
 
 
 @dataclass(frozen=True)

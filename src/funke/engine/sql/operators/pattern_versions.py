@@ -16,7 +16,7 @@ from funke.engine.operators.patterns.runs import Matcher
 from funke.engine.operators.time.clock import Clock
 from funke.engine.sql.binding import column_of
 from funke.engine.sql.operators.column_matching import mask_bits
-from funke.engine.sql.operators.match_columns import StreamRows, with_bound_conditions
+from funke.engine.sql.operators.stream_conditions import StreamRows, with_bound_conditions
 from funke.engine.sql.parsing import parse_expression
 
 __all__ = ["Definition", "PatternVersion", "PatternVersions", "read_definition"]

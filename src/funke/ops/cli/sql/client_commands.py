@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import accumulate, pairwise
 
-from funke.engine.errors import SqlParserError
+from funke.engine.errors import SqlParserError, did_you_mean
 from funke.engine.sql.parsing import parse
 from funke.engine.sql.parsing.tokens import tokenize
 from funke.engine.sql.syntax.statements import Statement
-from funke.engine.types.near_names import did_you_mean
 
 __all__ = ["CLEAR", "HELP", "HELP_TEXT", "VERTICAL", "command_in", "is_complete", "pieces_of"]
 

@@ -10,7 +10,7 @@ import pytest
 
 from funke.common import Row, RowKind
 from funke.datastream.connectors.jdbc import JdbcConnectionOptions, JdbcSink
-from funke.datastream.stream_ends import to_engine_sink_function
+from funke.datastream.engine_values import to_engine_sink_function
 from funke.engine.connectors.jdbc.jdbc_url import database_of
 from funke.engine.errors import SinkError, SourceError, UnsupportedFeatureError
 from funke.engine.sql.connectors.jdbc.jdbc_lookup import DatabaseRows

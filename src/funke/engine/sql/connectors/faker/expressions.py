@@ -9,10 +9,10 @@ import random
 import re
 from collections.abc import Callable
 
+from funke.engine.errors import did_you_mean
 from funke.engine.flink_exceptions import ValidationException
 from funke.engine.sql.connectors.faker.invented_values import INVENTED
 from funke.engine.sql.connectors.faker.random_patterns import pattern_maker
-from funke.engine.types.near_names import did_you_mean
 
 __all__ = ["InventedValue", "expression_maker"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from funke.engine.errors import did_you_mean
 from funke.engine.flink_exceptions import ValidationException
 from funke.engine.sql.connectors.formats.avro_confluent_factory import AvroConfluentFactory
 from funke.engine.sql.connectors.formats.change_json_factories import (
@@ -16,7 +17,6 @@ from funke.engine.sql.connectors.formats.columnar_factories import AvroFactory, 
 from funke.engine.sql.connectors.formats.csv_factory import CsvFactory
 from funke.engine.sql.connectors.formats.file_format_factory import FileFormatFactory
 from funke.engine.sql.connectors.formats.json_factory import JsonFactory
-from funke.engine.types.near_names import did_you_mean
 
 __all__ = ["FILE_FORMATS", "find_file_format"]
 
