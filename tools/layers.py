@@ -1,9 +1,10 @@
-"""Checks that imports point downwards and in no circles, and that Spark stays in its place.
+"""Checks that imports point downwards and in no circles, that they are not too many, and that Spark stays in its place.
 
     python tools/layers.py            check src/
     python tools/layers.py --table    print the layers as the table in ARCHITECTURE.md
 
-Imports inside functions count; imports under `if TYPE_CHECKING:` do not, since they never run.
+Imports inside functions count; imports under `if TYPE_CHECKING:` do not, since they never run. For the number of
+imports of a module they do: a reader has to know what stands behind them all the same.
 """
 
 from __future__ import annotations
@@ -90,6 +91,11 @@ SPARK_MODULES = (
     "funke.engine.sql.*.spark*",
 )
 
+# Of how many others of the project a module may know: the widest one, and nine modules of ten. Modules have 100 lines
+# in the median; a plan node or an operator of that length has about ten types of the layers below in its signatures.
+MOST_IMPORTS = 25
+USUAL_IMPORTS = 12
+
 
 @dataclass(frozen=True)
 class Import:
@@ -98,6 +104,8 @@ class Import:
     module: str
     target: str
     index: str
+    # Not under `if TYPE_CHECKING:`.
+    runs: bool = True
 
 
 def main(arguments: list[str]) -> int:
@@ -112,7 +120,7 @@ def main(arguments: list[str]) -> int:
     if problems:
         print(f"layers: {len(problems)} problem(s) in {len(files)} modules")
         return 1
-    print(f"layers: {len(files)} modules, imports point downwards, no cycles, Spark where it belongs")
+    print(f"layers: {len(files)} modules, imports point downwards, no cycles, none too wide, Spark where it belongs")
     return 0
 
 
@@ -129,12 +137,14 @@ def check(root: Path) -> list[str]:
     """Every broken rule in the tree under `root`, one line each; empty when all is well."""
     files = find_modules(root)
     imports = [found for module, path in files.items() for found in find_imports(module, path, files, root)]
-    inner = [found for found in imports if found.target in files]
+    running = [found for found in imports if found.runs]
+    inner = [found for found in running if found.target in files]
     return [
         *unplaced_modules(files),
         *upward_imports(inner),
-        *misplaced_spark(imports),
+        *misplaced_spark(running),
         *circles(files, inner),
+        *wide_modules(files, imports),
     ]
 
 
@@ -167,16 +177,16 @@ def is_inside(module: str, package: str) -> bool:
 
 def find_imports(module: str, path: Path, files: dict[str, Path], root: Path) -> Iterator[Import]:
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
-    for node in running_nodes(ast.parse(path.read_text(encoding="utf-8"), str(path))):
+    for node, runs in statements(ast.parse(path.read_text(encoding="utf-8"), str(path))):
         index = f"{path.relative_to(root.parent)}:{getattr(node, 'lineno', 0)}"
         if isinstance(node, ast.Import):
             for alias in node.names:
-                yield Import(module, alias.name, index)
+                yield Import(module, alias.name, index, runs)
         elif isinstance(node, ast.ImportFrom):
             source = absolute_source(node, package)
             # `from a import b` imports the module a.b when there is one, otherwise a name of a.
             for name in sorted({f"{source}.{alias.name}" for alias in node.names}):
-                yield Import(module, name if name in files else source, index)
+                yield Import(module, name if name in files else source, index, runs)
 
 
 def absolute_source(node: ast.ImportFrom, package: str) -> str:
@@ -187,16 +197,18 @@ def absolute_source(node: ast.ImportFrom, package: str) -> str:
     return f"{parent}.{node.module}" if node.module else parent
 
 
-def running_nodes(tree: ast.AST) -> Iterator[ast.AST]:
-    """All nodes except those that only a type checker sees."""
+def statements(tree: ast.AST, runs: bool = True) -> Iterator[tuple[ast.AST, bool]]:
+    """All statements, and whether they run: those under `if TYPE_CHECKING:` never do."""
     for child in ast.iter_child_nodes(tree):
-        if isinstance(child, ast.If) and is_type_checking(child.test):
-            for other in child.orelse:
-                yield other
-                yield from running_nodes(other)
+        # Expressions hold no imports, and are most of the tree.
+        if not isinstance(child, (ast.stmt, ast.ExceptHandler, ast.match_case)):
             continue
-        yield child
-        yield from running_nodes(child)
+        yield child, runs
+        if isinstance(child, ast.If) and is_type_checking(child.test):
+            yield from statements(ast.Module(child.body, []), False)
+            yield from statements(ast.Module(child.orelse, []), runs)
+        else:
+            yield from statements(child, runs)
 
 
 def is_type_checking(test: ast.expr) -> bool:
@@ -254,6 +266,26 @@ def circles_from(start: str, targets: dict[str, list[str]], done: set[str]) -> I
         elif following not in done:
             path.append(following)
             waiting.append(iter(targets[following]))
+
+
+def wide_modules(files: dict[str, Path], imports: list[Import]) -> Iterator[str]:
+    targets: dict[str, set[str]] = {module: set() for module in files}
+    for found in imports:
+        if found.target in files and found.target != found.module:
+            targets[found.module].add(found.target)
+    counts = {module: len(others) for module, others in targets.items()}
+    for module, count in counts.items():
+        if count > MOST_IMPORTS:
+            yield (
+                f"{files[module]}: {module} imports {count} modules of the project, at most {MOST_IMPORTS} may be; "
+                "divide it, or move a function to the module whose types it works on"
+            )
+    wide = [module for module, count in counts.items() if count > USUAL_IMPORTS]
+    if len(wide) > len(counts) / 10:
+        yield (
+            f"{len(wide)} of {len(counts)} modules import more than {USUAL_IMPORTS} others of the project, which a "
+            f"tenth may; those with the fewest: {', '.join(sorted(wide, key=counts.__getitem__)[:5])}"
+        )
 
 
 if __name__ == "__main__":

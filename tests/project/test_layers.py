@@ -141,6 +141,29 @@ def test_a_script_that_imports_itself_is_no_circle(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("guard", ["", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    "])
+def test_a_module_that_imports_too_many_others_is_reported(tmp_path: Path, guard: str) -> None:
+    names = [f"n{number}" for number in range(layers.MOST_IMPORTS + 1)]
+    others = {f"funke.engine.graph.{name}": "" for name in names}
+    importing = f"{guard}from funke.engine.graph import {', '.join(names)}"
+    problems = check(tmp_path, {**others, "funke.engine.graph.all_nodes": importing})
+    assert len(problems) == 1 and "all_nodes imports 26 modules of the project, at most 25 may be" in problems[0]
+    assert not check(tmp_path / "fewer", {**others, "funke.engine.graph.all_nodes": importing.rpartition(",")[0]})
+
+
+def test_a_tenth_of_the_modules_may_import_many_others(tmp_path: Path) -> None:
+    names = [f"n{number:02}" for number in range(36)]
+    many = f"from funke.engine.graph import {', '.join(names[: layers.USUAL_IMPORTS + 1])}"
+    others = {f"funke.engine.graph.{name}": "" for name in names}
+    wide = {f"funke.engine.graph.wide{number}": many for number in range(5)}
+    # With the three packages they are 44.
+    problems = check(tmp_path, others | wide)
+    assert len(problems) == 1 and problems[0].startswith("5 of 44 modules import more than 12 others")
+    assert "funke.engine.graph.wide0" in problems[0]
+    del wide["funke.engine.graph.wide0"]
+    assert not check(tmp_path / "fewer", others | wide)
+
+
 def test_a_package_without_a_layer_is_reported(tmp_path: Path) -> None:
     problems = check(tmp_path, {"funke.engine.novelty.thing": ""})
     assert len(problems) == 2  # the package and the module in it
