@@ -9,8 +9,8 @@ import datetime
 
 import pytest
 
+from funke.engine.sql.binding.expressions import TimeAttribute
 from funke.engine.sql.binding.relations import Column
-from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.types.logical.sql_text import from_sql_text
 from tests.differential.sql.random_matches import COLUMNS
 from tests.differential.sql.recorded_form import plain, read_lines

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from funke.engine.errors import FunkeError
+from funke.engine.sql.binding.expressions import TimeAttribute
 from funke.engine.sql.binding.relations import Column, Constants, Scan, with_inputs
-from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.spark_plans import spark_frames
 from funke.engine.sql.spark_plans.carried_columns import from_carried
 from funke.engine.sql.spark_plans.plan_choice import PlanChoice

@@ -6,9 +6,9 @@ from typing import Any
 
 from funke.engine.graph.operations import ColumnOperator
 from funke.engine.operators.time.clock import ManualClock
+from funke.engine.sql.binding.expressions import TimeAttribute
 from funke.engine.sql.binding.query_binder import QueryBinder
 from funke.engine.sql.binding.relations import Column, Relation, Scan
-from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.parsing import parse
 from funke.engine.sql.plan.lower import lower
 from funke.engine.sql.plan.table_scan import TableScan

@@ -22,9 +22,9 @@ from funke.engine.graph.stream_graph import StreamNode
 from funke.engine.jobs.checkpoints.checkpoints import Checkpoint, OperatorEntry
 from funke.engine.jobs.checkpoints.start_point import state_moves
 from funke.engine.runtime.snapshots.snapshot_files import SnapshotHandle
+from funke.engine.sql.binding.expressions import TimeAttribute
 from funke.engine.sql.binding.query_binder import QueryBinder
 from funke.engine.sql.binding.relations import Column, Relation, Scan
-from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.parsing import parse
 from funke.engine.sql.plan.changelogs.changes import INSERTS
 from funke.engine.sql.plan.to_graph import stream_of

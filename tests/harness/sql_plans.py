@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from funke.engine.graph.operations import ColumnOperator
 from funke.engine.operators.time.clock import ManualClock
+from funke.engine.sql.binding.expressions import TimeAttribute
 from funke.engine.sql.binding.query_binder import QueryBinder
 from funke.engine.sql.binding.relations import (
     Column,
@@ -19,7 +20,6 @@ from funke.engine.sql.binding.relations import (
     Scan,
     UnionAll,
 )
-from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.parsing import parse
 from funke.engine.sql.plan.joins.join import TwoSidedNode
 from funke.engine.sql.plan.joins.multi_join import MultiJoin

@@ -68,6 +68,8 @@ _MOVED_INTO = {
 # By module, those whose classes it holds now.
 _MERGED_INTO = {
     "operators.keyed.aggregations": "operators.folding operators.keyed.folding",
+    "state.snapshot.file_format": "state.snapshot.native_files",
+    "sql.binding.expressions": "sql.binding.time_attributes",
     "jobs.sources.source_coordinator": "jobs.sources.source_feed",
 }
 MOVED_MODULES = {old: module for module, merged in _MERGED_INTO.items() for old in merged.split()} | {

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from funke.engine.errors import SqlValidationError
+from funke.engine.sql.binding.expressions import TimeAttribute
 from funke.engine.sql.binding.relations import Column
-from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.binding.windows.window_relations import WindowAggregation
 from funke.engine.sql.plan.explain_text import PREFIX
 from funke.engine.sql.plan.node import as_node

@@ -17,8 +17,7 @@ from funke.engine.types.operator_location import OperatorLocation
 
 if TYPE_CHECKING:
     from funke.engine.graph.state_meaning import StateMoves
-    from funke.engine.state.snapshot.file_format import GroupPart
-    from funke.engine.state.snapshot.native_files import LocalFile
+    from funke.engine.state.snapshot.file_format import GroupPart, LocalFile
     from funke.engine.types import TypeInformation
     from funke.engine.types.columns.column_batch import ColumnBatch
     from funke.engine.types.driver_messages import DriverMessage

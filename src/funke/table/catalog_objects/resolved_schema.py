@@ -7,7 +7,7 @@ from copy import copy
 from enum import Enum
 from typing import Any
 
-from funke.engine.sql.binding.time_attributes import TimeAttribute
+from funke.engine.sql.binding.expressions import TimeAttribute
 from funke.engine.sql.catalog.schema_text import column_text, key_text, lines_text, metadata_text
 from funke.engine.types.logical.sql_text import quoted, to_sql_text
 from funke.table.resolved_expression import ResolvedExpression

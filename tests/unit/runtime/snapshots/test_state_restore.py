@@ -17,8 +17,7 @@ from funke.engine.runtime.snapshots.checkpoint_command import CheckpointCommand
 from funke.engine.runtime.snapshots.snapshot_files import SnapshotHandle
 from funke.engine.runtime.snapshots.state_restore import RestoreFailure, SubtaskRange, restore_chain
 from funke.engine.state.operator_state import OperatorStateSnapshot
-from funke.engine.state.snapshot.file_format import GroupPart, TableId
-from funke.engine.state.snapshot.native_files import LocalFile
+from funke.engine.state.snapshot.file_format import GroupPart, LocalFile, TableId
 
 GROUPS = 16
 TABLE = TableId("count", None, False, "value")

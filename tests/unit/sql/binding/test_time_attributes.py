@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from funke.engine.sql.binding.expressions import TimeAttribute
 from funke.engine.sql.binding.query_binder import QueryBinder
 from funke.engine.sql.binding.relations import Column, Relation, Scan
-from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.parsing import parse
 from funke.engine.sql.syntax.statements import QueryStatement
 from funke.table.types import DataTypes

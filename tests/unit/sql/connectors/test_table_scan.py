@@ -8,9 +8,9 @@ import pytest
 
 from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.flink_exceptions import ValidationException
+from funke.engine.sql.binding.expressions import TimeAttribute
 from funke.engine.sql.binding.query_binder import QueryBinder
 from funke.engine.sql.binding.relations import Calculation, Relation, Scan
-from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
 from funke.engine.sql.connectors.filesystem.filesystem_source import FileTableSource
 from funke.engine.sql.connectors.push_down import push_down

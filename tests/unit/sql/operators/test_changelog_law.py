@@ -19,13 +19,13 @@ from hypothesis import strategies as st
 
 from funke.engine.graph.operations import ColumnOperator
 from funke.engine.operators.operator import MAX_WATERMARK
+from funke.engine.sql.binding.expressions import TimeAttribute
 from funke.engine.sql.binding.query_binder import QueryBinder
 from funke.engine.sql.binding.relations import (
     Column,
     Scan,
     UnionAll,
 )
-from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.parsing import parse
 from funke.engine.sql.plan.changelogs.changelog_mode import for_consumer
 from funke.engine.sql.plan.changelogs.changes import ALL_KINDS, INSERTS, ChangeSettings

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from funke.engine.errors import StateError
+from funke.engine.sql.binding.expressions import TimeAttribute
 from funke.engine.sql.binding.relations import Column
-from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.plan.changelogs.changes import ALL_KINDS
 from funke.engine.sql.plan.changelogs.sink_materialize import SinkMaterialize
 from funke.engine.types.logical.sql_text import from_sql_text

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from funke.engine.graph.operations import ColumnOperator
 from funke.engine.operators.functions.table_functions import DelegatingPandasAggregateFunction
 from funke.engine.operators.time.watermark_patience import WATERMARK_MISSING
+from funke.engine.sql.binding.expressions import TimeAttribute
 from funke.engine.sql.binding.relations import BoundAggregate, Column
-from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.binding.windows.window_relations import WindowTime
 from funke.engine.sql.functions.aggregates.aggregate import bind_aggregate
 from funke.engine.sql.functions.aggregates.catalog import find_aggregate

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from funke.engine.flink_exceptions import TableException
+from funke.engine.sql.binding.expressions import TimeAttribute
 from funke.engine.sql.binding.relations import Column, inputs_of
-from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.types.logical.sql_text import from_sql_text
 from tests.harness.sql_plans import SmallTable, planned
 

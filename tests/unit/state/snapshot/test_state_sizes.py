@@ -7,8 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from funke.engine.state.operator_state import OperatorStateSnapshot
-from funke.engine.state.snapshot.file_format import GroupPart, TableId
-from funke.engine.state.snapshot.native_files import HeldState, LocalFile
+from funke.engine.state.snapshot.file_format import GroupPart, HeldState, LocalFile, TableId
 from funke.engine.state.snapshot.state_sizes import StateSize, StateSizes
 from funke.engine.types.columns.column_batch import ColumnBatch
 

@@ -13,8 +13,7 @@ from funke.engine.operators.operator import MAX_WATERMARK, MIN_WATERMARK, Operat
 from funke.engine.operators.time.timers import KeyedTimerService
 from funke.engine.state.backend_choice import BackendChoice, create_backend
 from funke.engine.state.keyed.backend import KeyedBackend
-from funke.engine.state.snapshot.file_format import GroupPart
-from funke.engine.state.snapshot.native_files import LocalFile
+from funke.engine.state.snapshot.file_format import GroupPart, LocalFile
 from funke.engine.state.storage_keys import storage_keys
 from funke.engine.types.functions import Function
 

@@ -14,8 +14,7 @@ from funke.engine.errors import StateError
 from funke.engine.operators.chain import OperatorChain
 from funke.engine.runtime.snapshots.checkpoint_command import CheckpointCommand
 from funke.engine.runtime.snapshots.snapshot_files import NativeFile, SnapshotHandle, checksum_of, copy_file, join_path
-from funke.engine.state.snapshot.file_format import GroupPart, SnapshotWriter
-from funke.engine.state.snapshot.native_files import LocalFile
+from funke.engine.state.snapshot.file_format import GroupPart, LocalFile, SnapshotWriter
 from funke.engine.state.snapshot.state_sizes import StateSizes
 from funke.engine.trust.private_files import make_private_folders, private_opener
 

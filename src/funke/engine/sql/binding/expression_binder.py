@@ -19,8 +19,8 @@ from funke.engine.sql.binding import (
     time_of,
 )
 from funke.engine.sql.binding.constant_queries import constant_rows, is_constant
+from funke.engine.sql.binding.expressions import TimeAttribute
 from funke.engine.sql.binding.scope import Scope, rejected, unknown_function
-from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.functions.casts.value_casts import interval_unit, rounded_units
 from funke.engine.sql.functions.catalog import find_function
 from funke.engine.sql.functions.function import Function, Session, bind

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from enum import Enum
 from typing import Any, Literal
 
 import pyarrow as pa
 
 from funke.engine.sql.binding.partial_columns import PARTIAL, arguments_in_turn
-from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.functions.evaluation import column_function
 from funke.engine.sql.functions.function import NOT_CONSTANT, Argument, BoundCall, SymbolType
 from funke.engine.sql.functions.values import from_values
@@ -25,6 +25,7 @@ __all__ = [
     "BoundSubQuery",
     "BoundSymbol",
     "RepeatedExpressions",
+    "TimeAttribute",
     "calls_in",
     "column_of",
     "columns_in",
@@ -38,6 +39,19 @@ __all__ = [
     "with_columns",
     "with_parts",
 ]
+
+
+class TimeAttribute(Enum):
+    """The role of a column whose values are time; a computed column has none."""
+
+    # The values are the event times of the rows.
+    ROWTIME = "ROWTIME"
+    # The values are those of the clock when they are read.
+    PROCTIME = "PROCTIME"
+
+    def __str__(self) -> str:
+        return f"*{self.value}*"
+
 
 SubQueryKind = Literal["in", "exists", "scalar", "some"]
 

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, is_dataclass, replace
 from typing import Any, TypeVar
 
-from funke.engine.sql.binding.expressions import BoundExpression, has_query
-from funke.engine.sql.binding.time_attributes import TimeAttribute
+from funke.engine.sql.binding.expressions import BoundExpression, TimeAttribute, has_query
 from funke.engine.sql.functions.aggregates.aggregate import AggregateCall
 from funke.engine.types.logical.data_type import DataType
 from funke.engine.types.row import RowKind

@@ -8,9 +8,8 @@ from functools import cached_property
 from typing import Literal
 
 from funke.engine.errors import SqlValidationError, did_you_mean
-from funke.engine.sql.binding.expressions import BoundColumn
+from funke.engine.sql.binding.expressions import BoundColumn, TimeAttribute
 from funke.engine.sql.binding.syntax_parts import parts_of
-from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.functions.built_in_names import built_in_names
 from funke.engine.sql.functions.rejections import family_text
 from funke.engine.sql.syntax.expressions import Expression, Name, Star

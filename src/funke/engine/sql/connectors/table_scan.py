@@ -9,8 +9,8 @@ from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.flink_exceptions import ValidationException
 from funke.engine.sql.binding import Calculation, Column, Relation, Scan, time_of
 from funke.engine.sql.binding.expression_binder import ExpressionBinder
+from funke.engine.sql.binding.expressions import TimeAttribute
 from funke.engine.sql.binding.scope import Scope, ScopeColumn
-from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
 from funke.engine.sql.catalog.objects import Identifier, SchemaDefinition
 from funke.engine.sql.connectors.table_option import OptionValues

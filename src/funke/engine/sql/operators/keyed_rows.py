@@ -17,8 +17,7 @@ from funke.engine.sql.state.keyed_columns import ColumnLayout, Columns, KeyedCol
 from funke.engine.sql.state.keyed_columns_operator import KeyedTableOperator, create_columns, is_in_memory
 from funke.engine.sql.state.rows.rows_by_key import RowsByKey
 from funke.engine.sql.state.stored_entries import from_entries, to_entries
-from funke.engine.state.snapshot.file_format import GroupPart, TableId
-from funke.engine.state.snapshot.native_files import LocalFile
+from funke.engine.state.snapshot.file_format import GroupPart, LocalFile, TableId
 from funke.engine.state.snapshot.part_chunks import chunks_of
 from funke.engine.types.keys.key_groups import KeyGroups
 

@@ -22,9 +22,9 @@ from funke.engine.sql.binding import (
     with_columns,
     with_inputs,
 )
+from funke.engine.sql.binding.expressions import TimeAttribute
 from funke.engine.sql.binding.merged_calculations import merged_pair
 from funke.engine.sql.binding.over.ranks import NumberedRows, RankedWindows
-from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.binding.windows.window_columns import window_columns
 from funke.engine.sql.binding.windows.window_grouping import with_windows
 from funke.engine.sql.binding.windows.window_relations import OverAggregation, SortedAggregation

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from funke.engine.flink_exceptions import TableException
 from funke.engine.sql.binding import BoundColumn, Calculation, Limit, Relation, Sort, SortKey, with_inputs
-from funke.engine.sql.binding.time_attributes import TimeAttribute
+from funke.engine.sql.binding.expressions import TimeAttribute
 from funke.engine.sql.plan import INSERTS, as_node
 from funke.engine.sql.plan.calc import Calc
 from funke.engine.sql.plan.changelogs.changelog_mode import require_kinds

@@ -13,8 +13,7 @@ from funke.engine.sql.state.stored_entries import from_entries, to_entries
 from funke.engine.state.descriptors import ValueStateDescriptor
 from funke.engine.state.rocksdb.backend import RocksDBBackend
 from funke.engine.state.rocksdb.tables import ABSENT, RocksDBTable
-from funke.engine.state.snapshot.file_format import GroupPart
-from funke.engine.state.snapshot.native_files import LocalFile
+from funke.engine.state.snapshot.file_format import GroupPart, LocalFile
 from funke.engine.state.ttl.config import StateTtlConfig
 from funke.engine.types.information.type_catalog import Types
 from funke.engine.types.time import Time

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from funke.engine.sql.state.key_index import Keys
-from funke.engine.state.snapshot.file_format import GroupPart
-from funke.engine.state.snapshot.native_files import LocalFile
+from funke.engine.state.snapshot.file_format import GroupPart, LocalFile
 
 if TYPE_CHECKING:
     from funke.engine.types.columns.arrays import Array

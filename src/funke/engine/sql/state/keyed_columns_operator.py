@@ -9,8 +9,7 @@ from funke.engine.operators.operator import Operator, OperatorContext
 from funke.engine.sql.state.heap_columns import HeapColumns
 from funke.engine.sql.state.keyed_columns import ColumnLayout, KeyedColumns, KeyedTable
 from funke.engine.state.backend_choice import create_backend
-from funke.engine.state.snapshot.file_format import GroupPart
-from funke.engine.state.snapshot.native_files import LocalFile
+from funke.engine.state.snapshot.file_format import GroupPart, LocalFile
 
 if TYPE_CHECKING:
     from funke.engine.state.rocksdb.backend import RocksDBBackend

@@ -9,8 +9,7 @@ from typing import Any
 from funke.engine.errors import StateError
 from funke.engine.state.descriptors import StateDescriptor
 from funke.engine.state.keyed.timer_queue import TimerQueue, Timers
-from funke.engine.state.snapshot.file_format import GroupPart, TableId
-from funke.engine.state.snapshot.native_files import LocalFile
+from funke.engine.state.snapshot.file_format import GroupPart, LocalFile, TableId
 from funke.engine.state.snapshot.part_chunks import joined_parts
 from funke.engine.state.state_types import StateTypes
 from funke.engine.state.storage_keys import original_key, storage_key

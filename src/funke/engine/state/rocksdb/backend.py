@@ -38,8 +38,7 @@ from funke.engine.state.rocksdb.sweeper import Sweeper
 from funke.engine.state.rocksdb.tables import RocksDBTable, entries_of
 from funke.engine.state.rocksdb.timer_rows import TIMERS, decode_timer, group_of_row, group_of_timer, timers_prefix
 from funke.engine.state.rocksdb.timers import RocksDBTimerQueue
-from funke.engine.state.snapshot.file_format import GroupPart, TableId, empty_part
-from funke.engine.state.snapshot.native_files import HeldState, LocalFile
+from funke.engine.state.snapshot.file_format import GroupPart, HeldState, LocalFile, TableId, empty_part
 from funke.engine.state.snapshot.part_chunks import CHUNK_ENTRIES
 from funke.engine.state.state_types import StateTypes
 from funke.engine.state.storage_keys import group_of

@@ -11,7 +11,7 @@ from funke.engine.state.rocksdb.copies import StateInfo
 from funke.engine.state.rocksdb.rows import split_row
 from funke.engine.state.rocksdb.store import RocksDBStore
 from funke.engine.state.rocksdb.timer_rows import TIMERS
-from funke.engine.state.snapshot.native_files import HeldState
+from funke.engine.state.snapshot.file_format import HeldState
 
 __all__ = ["Census"]
 

@@ -17,8 +17,7 @@ from funke.engine.state.rocksdb.rows import split_row
 from funke.engine.state.rocksdb.store import RocksDBStore
 from funke.engine.state.rocksdb.tables import entries_of
 from funke.engine.state.rocksdb.timer_rows import TIMERS, group_of_row
-from funke.engine.state.snapshot.file_format import GroupPart, TableId
-from funke.engine.state.snapshot.native_files import HeldState, LocalFile
+from funke.engine.state.snapshot.file_format import GroupPart, HeldState, LocalFile, TableId
 from funke.engine.state.snapshot.part_chunks import CHUNK_ENTRIES
 from funke.engine.state.value_codec import pack, unpack
 

@@ -5,7 +5,8 @@
     index    a frame: the ids of the operators, and where each frame begins
     footer   where the index begins, checksum, magic
 
-Keyed state may come in several chunks per key group, so neither writer nor reader holds more than one chunk. Every byte
+Keyed state may come in several chunks per key group, or in files of the backend's own (`LocalFile`), of which an
+incremental checkpoint copies only those that are new. Neither writer nor reader holds more than one chunk. Every byte
 is covered by a checksum or compared with what it must be: a file that was cut or altered is told from a good one.
 """
 
@@ -15,12 +16,21 @@ import io
 import struct
 import zlib
 from collections.abc import Container, Hashable, Iterator
+from dataclasses import dataclass
 from typing import Any, BinaryIO, NamedTuple
 
 from funke.engine.errors import StateError
 from funke.engine.state.value_codec import pack, unpack
 
-__all__ = ["GroupPart", "SnapshotReader", "SnapshotWriter", "TableId", "empty_part"]
+__all__ = [
+    "GroupPart",
+    "HeldState",
+    "LocalFile",
+    "SnapshotReader",
+    "SnapshotWriter",
+    "TableId",
+    "empty_part",
+]
 
 _HEADER = struct.Struct("<8sHH")
 _FRAME = struct.Struct("<BBIIQI")
@@ -223,3 +233,25 @@ class SnapshotReader:
 
 def _checksum(kind: int, flags: int, operator: int, key_group: int, content: bytes) -> int:
     return zlib.crc32(content, zlib.crc32(struct.pack("<BBIIQ", kind, flags, operator, key_group, len(content))))
+
+
+class HeldState(NamedTuple):
+    """Roughly what a state takes in the files of a snapshot."""
+
+    name: str
+    kind: str
+    entries: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class LocalFile:
+    """A file of a snapshot on the disk of the slot."""
+
+    path: str
+    # What it must be called in the folder that `restore_native` is given.
+    name: str
+    # Names the content, for files that later checkpoints have too; None for files of this checkpoint alone.
+    shared_id: str | None = None
+    # In a file that describes the others: what they hold, as far as that is known.
+    holds: tuple[HeldState, ...] = ()

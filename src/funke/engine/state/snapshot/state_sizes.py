@@ -8,8 +8,7 @@ from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from funke.engine.state.operator_state import OperatorStateSnapshot
-from funke.engine.state.snapshot.file_format import GroupPart
-from funke.engine.state.snapshot.native_files import HeldState, LocalFile
+from funke.engine.state.snapshot.file_format import GroupPart, HeldState, LocalFile
 from funke.engine.state.value_codec import pack
 from funke.engine.types.columns.column_batch import ColumnBatch
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from funke.engine.errors import SqlValidationError, UnsupportedFeatureError
+from funke.engine.sql.binding.expressions import TimeAttribute
 from funke.engine.sql.binding.relations import Aggregation, Calculation, Relation
-from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.binding.windows.window_relations import OverAggregation, WindowAggregation, WindowTable
 from funke.engine.sql.plan.explain_text import PREFIX
 from funke.engine.sql.plan.lower import lower

@@ -8,9 +8,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from funke.engine.errors import SqlValidationError
+from funke.engine.sql.binding.expressions import TimeAttribute
 from funke.engine.sql.binding.query_binder import QueryBinder
 from funke.engine.sql.binding.relations import Calculation, Column, Relation, Scan
-from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.binding.windows.window_relations import WindowTable
 from funke.engine.sql.functions.function import Session
 from funke.engine.sql.parsing import parse

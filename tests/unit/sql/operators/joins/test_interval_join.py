@@ -15,11 +15,10 @@ from hypothesis import strategies as st
 
 from funke.engine.graph.operations import ColumnOperator
 from funke.engine.operators.operator import MAX_WATERMARK
-from funke.engine.sql.binding.expressions import BoundColumn, BoundExpression, BoundFunction
+from funke.engine.sql.binding.expressions import BoundColumn, BoundExpression, BoundFunction, TimeAttribute
 from funke.engine.sql.binding.joins.regular_joins import JoinKind, columns_of_join
 from funke.engine.sql.binding.joins.time_bounds import TimeBounds
 from funke.engine.sql.binding.relations import Column
-from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.functions.catalog import FUNCTIONS
 from funke.engine.sql.functions.function import bind
 from funke.engine.sql.plan.changelogs.changes import INSERTS

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from funke.engine.errors import UnsupportedFeatureError
 from funke.engine.flink_exceptions import ValidationException
 from funke.engine.graph.operations import ColumnOperator
+from funke.engine.sql.binding.expressions import TimeAttribute
 from funke.engine.sql.binding.query_binder import QueryBinder
 from funke.engine.sql.binding.relations import Column, Scan
-from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.parsing import parse
 from funke.engine.sql.plan.calc import Calc
 from funke.engine.sql.plan.changelogs.changelog_mode import for_consumer

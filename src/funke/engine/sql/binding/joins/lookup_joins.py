@@ -19,10 +19,10 @@ from funke.engine.sql.binding import (
     with_columns,
 )
 from funke.engine.sql.binding.expression_binder import ExpressionBinder
+from funke.engine.sql.binding.expressions import TimeAttribute
 from funke.engine.sql.binding.joins.lookup_hints import LookupHint, Retry
 from funke.engine.sql.binding.joins.temporal_joins import bind_versions
 from funke.engine.sql.binding.scope import Scope, ScopeColumn, names_of
-from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.binding.watermark_assigner import WatermarkAssigner
 from funke.engine.sql.connectors.table_source import TableSource
 from funke.engine.sql.syntax import queries

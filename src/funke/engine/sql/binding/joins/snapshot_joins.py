@@ -13,9 +13,9 @@ from funke.engine.flink_exceptions import ValidationException
 from funke.engine.operators.time.clock import SystemClock
 from funke.engine.sql.binding import BoundExpression, Column, Relation, column_of, is_deterministic
 from funke.engine.sql.binding.expression_binder import ExpressionBinder
+from funke.engine.sql.binding.expressions import TimeAttribute
 from funke.engine.sql.binding.joins.regular_joins import JoinKind
 from funke.engine.sql.binding.scope import Scope, ScopeColumn, names_of, rejected
-from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
 from funke.engine.types.logical import DayTimeIntervalType, LocalZonedTimestampType, with_nullable

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from funke.engine.sql.binding import BoundColumn, BoundExpression, Column, Relation, conjuncts
+from funke.engine.sql.binding.expressions import TimeAttribute
 from funke.engine.sql.binding.joins.regular_joins import equal_sides
-from funke.engine.sql.binding.time_attributes import TimeAttribute
 
 __all__ = ["VersionJoin", "bind_versions"]
 

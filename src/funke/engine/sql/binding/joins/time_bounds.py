@@ -22,7 +22,7 @@ from funke.engine.sql.binding import (
     columns_in,
     with_columns,
 )
-from funke.engine.sql.binding.time_attributes import TimeAttribute
+from funke.engine.sql.binding.expressions import TimeAttribute
 from funke.engine.types.logical.column_types import to_column_type
 
 __all__ = ["TimeBounds", "time_bounds"]

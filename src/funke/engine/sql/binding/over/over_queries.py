@@ -20,11 +20,11 @@ from funke.engine.sql.binding import (
     time_of,
 )
 from funke.engine.sql.binding.expression_binder import ExpressionBinder
+from funke.engine.sql.binding.expressions import TimeAttribute
 from funke.engine.sql.binding.ordered_queries import sort_key
 from funke.engine.sql.binding.over.ranks import NumberedRows
 from funke.engine.sql.binding.scope import Scope, rejected
 from funke.engine.sql.binding.syntax_parts import parts_of
-from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.binding.windows.window_relations import OverAggregation, SortedAggregation, WindowTime
 from funke.engine.sql.binding.windows.window_tables import interval_ms
 from funke.engine.sql.functions.aggregates.aggregate import AggregateFunction, bind_aggregate

@@ -13,6 +13,7 @@ from funke.engine.sql.binding.expressions import (
     BoundColumn,
     BoundExpression,
     BoundSymbol,
+    TimeAttribute,
     time_of,
     with_columns,
 )
@@ -23,7 +24,6 @@ from funke.engine.sql.binding.patterns.match_relations import Definition, Lookup
 from funke.engine.sql.binding.relations import BoundAggregate, Calculation, Column, Relation, SortKey
 from funke.engine.sql.binding.scope import Scope, rejected
 from funke.engine.sql.binding.syntax_parts import parts_of
-from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.binding.windows.window_relations import WindowTime
 from funke.engine.sql.binding.windows.window_tables import with_time
 from funke.engine.sql.functions.aggregates.aggregate import AggregateFunction, bind_aggregate

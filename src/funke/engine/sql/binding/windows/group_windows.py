@@ -10,10 +10,10 @@ from typing import Any
 from funke.engine.errors import SqlValidationError, UnsupportedFeatureError
 from funke.engine.sql.binding import BoundColumn, Calculation, Column, Relation, time_of
 from funke.engine.sql.binding.expression_binder import ExpressionBinder
+from funke.engine.sql.binding.expressions import TimeAttribute
 from funke.engine.sql.binding.scope import Scope, ScopeColumn, rejected
 from funke.engine.sql.binding.syntax_parts import parts_of
 from funke.engine.sql.binding.table_aggregations import table_aggregate_in
-from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.binding.windows.window_relations import RowWindowTable, WindowTable
 from funke.engine.sql.binding.windows.window_tables import window_table, window_time, windows_of, with_time
 from funke.engine.sql.functions.function import Session

@@ -9,8 +9,8 @@ from zoneinfo import ZoneInfo
 
 from funke.engine.errors import SqlValidationError
 from funke.engine.sql.binding import BoundColumn, Column, Relation
+from funke.engine.sql.binding.expressions import TimeAttribute
 from funke.engine.sql.binding.scope import Scope, rejected
-from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.binding.windows.window_relations import WindowTable, WindowTime
 from funke.engine.sql.functions.function import Session
 from funke.engine.sql.syntax import expressions as syntax

@@ -16,8 +16,7 @@ from funke.engine.sql.state.join_side import JoinSide, SideSpec
 from funke.engine.sql.state.key_numbers import KeyNumbers
 from funke.engine.sql.state.rows.native_rows import packed_by_key
 from funke.engine.sql.state.rows.packed_rows import PackedRows
-from funke.engine.state.snapshot.file_format import GroupPart
-from funke.engine.state.snapshot.native_files import LocalFile
+from funke.engine.state.snapshot.file_format import GroupPart, LocalFile
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.keys.key_groups import KeyGroups
 from funke.engine.types.logical.data_type import DataType

@@ -13,8 +13,7 @@ from funke.engine.sql.operators.joins.input_metrics import input_metrics
 from funke.engine.sql.operators.joins.join_rows import JoinInput, JoinRows
 from funke.engine.sql.operators.opened_functions import FunctionsOperator, OpenedFunctions
 from funke.engine.state.operator_state import OperatorStateSnapshot
-from funke.engine.state.snapshot.file_format import GroupPart
-from funke.engine.state.snapshot.native_files import LocalFile
+from funke.engine.state.snapshot.file_format import GroupPart, LocalFile
 from funke.engine.types.columns.column_batch import ColumnBatch
 
 __all__ = ["JoinRowsOperator"]

@@ -27,8 +27,7 @@ from funke.engine.state.descriptors import ValueStateDescriptor
 from funke.engine.state.rocksdb.backend import RocksDBBackend
 from funke.engine.state.rocksdb.entry_memory import entry_memory
 from funke.engine.state.rocksdb.tables import ABSENT, RocksDBTable
-from funke.engine.state.snapshot.file_format import GroupPart, TableId
-from funke.engine.state.snapshot.native_files import LocalFile
+from funke.engine.state.snapshot.file_format import GroupPart, LocalFile, TableId
 from funke.engine.state.ttl.config import StateTtlConfig
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.information.type_catalog import Types

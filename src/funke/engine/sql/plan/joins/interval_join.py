@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from funke.engine.flink_exceptions import TableException
 from funke.engine.graph.state_meaning import StateMeaning
-from funke.engine.sql.binding.expressions import BoundExpression, conjuncts, moved, with_columns
+from funke.engine.sql.binding.expressions import BoundExpression, TimeAttribute, conjuncts, moved, with_columns
 from funke.engine.sql.binding.joins.time_bounds import TimeBounds
-from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.plan.changelogs.changes import INSERTS, ChangeSettings, Kinds
 from funke.engine.sql.plan.explain_text import ExplainStyle, expression_text
 from funke.engine.sql.plan.joins.join import KIND_NAMES, TwoSidedNode, joined_conditions

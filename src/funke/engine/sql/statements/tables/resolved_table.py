@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from funke.engine.flink_exceptions import ValidationException
 from funke.engine.sql.binding import BoundExpression, Column, time_of
 from funke.engine.sql.binding.expression_binder import ExpressionBinder
+from funke.engine.sql.binding.expressions import TimeAttribute
 from funke.engine.sql.binding.query_binder import QueryBinder
 from funke.engine.sql.binding.scope import Scope, ScopeColumn
-from funke.engine.sql.binding.time_attributes import TimeAttribute
 from funke.engine.sql.catalog.objects import SchemaDefinition
 from funke.engine.sql.parsing import parse_expression
 from funke.engine.sql.syntax import expressions as syntax

@@ -11,7 +11,7 @@ from funke.engine.flink_exceptions import TableException, ValidationException
 from funke.engine.graph.builder import OF_INPUT, GraphBuilder, StreamRef
 from funke.engine.graph.operations import BuiltInMap, ColumnOperator
 from funke.engine.sql.binding import BoundColumn, Calculation, Column, Relation, Scan
-from funke.engine.sql.binding.time_attributes import TimeAttribute
+from funke.engine.sql.binding.expressions import TimeAttribute
 from funke.engine.sql.catalog.objects import SchemaDefinition
 from funke.engine.sql.connectors.table_option import OptionValues
 from funke.engine.sql.connectors.table_scan import with_computed, with_event_time

@@ -19,8 +19,7 @@ from funke.engine.sql.state.keyed_columns import KeyedTable
 from funke.engine.sql.state.keyed_columns_operator import create_database, is_in_memory
 from funke.engine.sql.state.rows.native_rows import chunked
 from funke.engine.state.descriptors import ValueStateDescriptor
-from funke.engine.state.snapshot.file_format import GroupPart, TableId
-from funke.engine.state.snapshot.native_files import LocalFile
+from funke.engine.state.snapshot.file_format import GroupPart, LocalFile, TableId
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.information.type_catalog import Types
 from funke.engine.types.information.type_information import TypeInformation

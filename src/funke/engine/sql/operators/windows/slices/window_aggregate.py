@@ -30,8 +30,7 @@ from funke.engine.sql.state.keyed_columns_operator import create_columns, is_in_
 from funke.engine.sql.state.moved_state import behind, moved_part
 from funke.engine.sql.window_kinds import SlicedWindows
 from funke.engine.state.operator_state import OperatorStateSnapshot
-from funke.engine.state.snapshot.file_format import GroupPart
-from funke.engine.state.snapshot.native_files import LocalFile
+from funke.engine.state.snapshot.file_format import GroupPart, LocalFile
 from funke.engine.types.columns import ColumnBatch
 
 if TYPE_CHECKING:
