@@ -152,10 +152,12 @@ def inputs_of(relation: Relation) -> tuple[Relation, ...]:
     """The relations that one reads."""
     inputs: list[Relation] = []
     for value in vars(relation).values():
-        if isinstance(value, Relation):
+        # A tuple of relations has nothing else: its first element tells.
+        if isinstance(value, tuple):
+            if value and isinstance(value[0], Relation):
+                inputs += value
+        elif isinstance(value, Relation):
             inputs.append(value)
-        elif _are_relations(value):
-            inputs += value
     return tuple(inputs)
 
 
@@ -163,21 +165,17 @@ def with_inputs(relation: R, change: Callable[[Any], Any]) -> R:
     """The same relation, reading what a function makes of each of its inputs."""
     changes: dict[str, Any] = {}
     for name, value in vars(relation).items():
-        changed = value
-        if isinstance(value, Relation):
+        if isinstance(value, tuple):
+            if value and isinstance(value[0], Relation):
+                changed = tuple(map(change, value))
+                if not all(map(operator.is_, changed, value)):
+                    changes[name] = changed
+        elif isinstance(value, Relation):
             changed = change(value)
-        elif _are_relations(value):
-            changed = tuple(map(change, value))
-            changed = value if all(map(operator.is_, changed, value)) else changed
-        if changed is not value:
-            changes[name] = changed
+            if changed is not value:
+                changes[name] = changed
     # Most rules leave most relations as they are: the walk takes 0.8 µs, a copy 1.5.
     return replace(relation, **changes) if changes else relation
-
-
-def _are_relations(value: Any) -> bool:
-    # A tuple of relations has nothing else: its first element tells.
-    return isinstance(value, tuple) and len(value) > 0 and isinstance(value[0], Relation)
 
 
 def with_expressions(relation: R, change: Callable[[BoundExpression], BoundExpression]) -> R:
