@@ -17,7 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
-from funke.engine.jobs.records.job_record import JobRecord, read_records
+from funke.engine.config.settings import Settings
+from funke.engine.jobs.records.job_record import JobRecord, home_folder, read_records
 from tools import soak_job
 
 Victim = Literal["slot", "watcher", "worker", "executor", "driver", "snapshot"]
@@ -53,6 +54,8 @@ class KillableJob:
     variables: dict[str, str] = field(default_factory=dict)
     # Where its record and its checkpoints are; in its folder unless told otherwise.
     storage: Path | None = None
+    # Where its record is, if not in a folder of this machine.
+    record_store: str | None = None
     starts: int = 0
     recoveries: int = 0
 
@@ -108,6 +111,7 @@ class KillableJob:
             "restart-strategy.fixed-delay.attempts": "1000000",
             "restart-strategy.fixed-delay.delay": "100 ms",
             "funke.lease-timeout": "5 s",
+            **self._home_option(),
             **self.options,
         }
         given = [f"-D{key}={value}" for key, value in options.items()]
@@ -123,14 +127,19 @@ class KillableJob:
         else:
             self._launch("recover", *arguments, record.job_id)
 
+    def _home_option(self) -> dict[str, str]:
+        return {} if self.record_store is None else {"high-availability.storageDir": self.record_store}
+
     def record(self) -> JobRecord | None:
         """What is written down about the job; of several, about the one that was started last."""
-        return max(read_records(str(self.home)), key=lambda record: record.started_ms, default=None)
+        home = home_folder(Settings({"funke.home": str(self.home), **self._home_option()}))
+        return max(read_records(home), key=lambda record: record.started_ms, default=None)
 
-    def command(self, *arguments: str, seconds: float = 60) -> subprocess.CompletedProcess[str]:
+    def command(self, name: str, *arguments: str, seconds: float = 60) -> subprocess.CompletedProcess[str]:
         """Runs another `funke` command."""
+        where = [f"-D{key}={value}" for key, value in self._home_option().items()]
         return subprocess.run(
-            [sys.executable, "-m", "funke", *arguments],
+            [sys.executable, "-m", "funke", name, *where, *arguments],
             env=self._environment(),
             capture_output=True,
             text=True,

@@ -1,4 +1,7 @@
-"""Jobs on YARN with HDFS: client and application mode; containers and application masters are killed."""
+"""Jobs on YARN with HDFS: client and application mode; containers and application masters are killed.
+
+Job records in HDFS are tested here as well, beside those of other stores: one cluster serves all.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ import pytest
 
 from funke.engine.jobs.records.job_record import JobRecord
 from tests.harness.hadoop_cluster import HadoopCluster, HadoopUnavailableError, wait_until
+from tests.harness.store_cases import Storage, StoreCases
 from tools import soak_job
 from tools.killable_job import KillableJob
 
@@ -38,6 +42,13 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HadoopCluster]
         pytest.skip(str(reason))
     yield started
     started.close()
+
+
+class TestRecordsInHdfs(StoreCases):
+    @pytest.fixture
+    def storage(self, cluster: HadoopCluster, tmp_path: Path) -> Storage:
+        home = f"{cluster.hdfs}/homes/{tmp_path.name}"
+        return Storage({"high-availability.storageDir": home, "funke.home": str(tmp_path / "local")})
 
 
 PROGRAM = """
@@ -174,13 +185,18 @@ def test_a_job_outlives_a_container_and_its_application_master(cluster: HadoopCl
 
 def test_the_driver_of_application_mode_is_started_again(cluster: HadoopCluster, tmp_path: Path) -> None:
     job = soak(cluster, tmp_path / "application", 1_000_000, spark__submit__deployMode="cluster")
+    # The container has no folder in common with this process that anything would depend on.
+    job.record_store = f"{cluster.hdfs}/records"
     job.start()
     try:
         record, application = running_job(cluster, job)
-        assert record.job_id in require(job, "list")
+        first = record.owner()
+        assert first is not None and record.job_id in require(job, "list")
         cluster.kill_container(application, MASTER_WITH_DRIVER)
         wait_until(lambda: cluster.attempts(application) == 2, "YARN starts the application master again")
         await_checkpoint(job, record.state().checkpoint)
+        owner = record.owner()
+        assert owner is not None and owner.is_alive and owner.attempt > first.attempt
         assert "savepoint" in require(job, "savepoint", record.job_id, "hdfs:///savepoints/application")
         require(job, "cancel", record.job_id)
         job.wait(120)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -18,6 +19,10 @@ class S3Server:
         self.requests: list[tuple[str, str]] = []
         # While it is down it rejects everything, at once: clients try again when they do not reach a server.
         self.is_down = False
+        # As servers that speak only a part of the protocol.
+        self.ignores_conditions = False
+        # S3 checks a condition and writes in one step, moto in two.
+        self._conditional = threading.Lock()
         logging.getLogger("werkzeug").setLevel(logging.ERROR)
         self._server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
 
@@ -62,6 +67,11 @@ class S3Server:
             if self.is_down:
                 start_response("403 Forbidden", [])
                 return [b""]
+            if self.ignores_conditions:
+                environ.pop("HTTP_IF_NONE_MATCH", None)
+            if environ.keys() & {"HTTP_IF_MATCH", "HTTP_IF_NONE_MATCH"}:
+                with self._conditional:
+                    return app(environ, start_response)
             return app(environ, start_response)
 
         return noting

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from funke.engine.jobs.records.job_record import read_record
-from funke.ops.service.service_folder import ServiceAddress
+from funke.engine.config.settings import Settings
+from funke.engine.jobs.records.job_record import JobRecord, home_folder, read_record, read_records
+from funke.engine.jobs.records.lease import LeaseOwner
+from funke.ops.service.service_folder import ServiceAddress, ServiceFolder
+from tests.harness.s3_server import S3Server
 from tests.spark.job_running import wait_until
 from tests.spark.test_service import Service, Shell, shell, slots_of
 
@@ -100,3 +106,93 @@ def test_jobs_are_handed_over_and_none_is_run_twice(service: Service) -> None:
     for name in JOBS:
         require_exact(service.shell.folder / name)
     assert wait_until(lambda: not slots_of(service.shell.folder), _LIMIT_S)
+
+
+@dataclass
+class Machine:
+    """A machine with a folder of its own, which shares nothing with others but the object store and the program."""
+
+    shell: Shell
+    folder: Path
+
+    def run(self, command: str) -> str:
+        """Runs a command there."""
+        return self.shell.run(f"env FUNKE_HOME={self.folder} {command}")
+
+    @property
+    def log(self) -> str:
+        """What its services have said."""
+        return "".join(path.read_text() for path in self.folder.glob("store-*/service/logs/s*.log"))
+
+
+@pytest.fixture
+def storage(shell: Shell) -> Iterator[ServiceFolder]:
+    """An object store, which the configuration names."""
+    with S3Server("funke") as server:
+        own = {"high-availability.storageDir": f"s3://funke/{shell.folder.name}", "taskmanager.numberOfTaskSlots": "1"}
+        settings = {**server.hadoop_settings(), **own, "funke.lease-timeout": "5 s"}
+        with open(shell.folder / "conf" / "config.yaml", "a") as configuration:
+            configuration.writelines(f"{key}: {value}\n" for key, value in settings.items())
+            configuration.write("funke.service.warm-driver: false\n")
+        (shell.folder / "count_up.py").write_text(NUMBERS)
+        folder = ServiceFolder(home_folder(Settings({**settings, "funke.home": str(shell.folder / "looking")})))
+        yield folder
+        left = [folder.address(), *(record.owner() for record in read_records(folder.home))]
+        for pid in (each.pid for each in left if each is not None):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
+def leader_after(storage: ServiceFolder, pid: int | None) -> int:
+    """The process of the service that leads, when it is another one."""
+    assert wait_until(lambda: (now := storage.address()) is not None and now.pid != pid, _LIMIT_S)
+    leader = storage.address()
+    assert leader is not None
+    return leader.pid
+
+
+def follower_of(record: JobRecord, attempt: int, before: str | None) -> LeaseOwner:
+    """The driver of an attempt, or a later one, once it has taken a checkpoint."""
+
+    def follows() -> bool:
+        owner = record.owner()
+        has_followed = owner is not None and owner.is_alive and owner.attempt >= attempt
+        return has_followed and record.state().checkpoint not in (None, before)
+
+    assert wait_until(follows, _LIMIT_S)
+    owner = record.owner()
+    assert owner is not None
+    return owner
+
+
+def test_machines_that_share_an_object_store_follow_each_other(shell: Shell, storage: ServiceFolder) -> None:
+    one, two = (Machine(shell, shell.folder / name) for name in ("one", "two"))
+    one.run("funke start-cluster")
+    first = leader_after(storage, None)
+    two.run("funke start-cluster --standby")
+    job_id = one.run("funke run -d -p 1 count_up.py a").split("JobID ")[1].split()[0]
+    record = read_record(f"{storage.home}/jobs/{job_id}")
+    assert "not to be seen" not in record.command and "not to be seen" not in record.configuration.values()
+    driver = follower_of(record, 0, None)
+    # The first machine is lost.
+    os.kill(first, signal.SIGKILL)
+    os.kill(driver.pid, signal.SIGKILL)
+    second = leader_after(storage, first)
+    driver = follower_of(record, driver.attempt + 1, record.state().checkpoint)
+    # The second one stands still for longer than all leases, and goes on.
+    one.run("funke start-cluster --standby")
+    stopped = (second, driver.pid)
+    for pid in stopped:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        leader_after(storage, second)
+        follower_of(record, driver.attempt + 1, record.state().checkpoint)
+    finally:
+        for pid in stopped:
+            os.kill(pid, signal.SIGCONT)
+    for pid in stopped:
+        assert wait_until(lambda: not Path(f"/proc/{pid}").exists(), _LIMIT_S), "it has seen that it is followed"  # noqa: B023
+    assert "another driver runs" in two.log
+    one.run(f"funke stop -p {shell.folder}/savepoints {job_id}")
+    require_exact(shell.folder / "a")
+    one.run("funke stop-cluster")

@@ -366,7 +366,10 @@ HIGH_AVAILABILITY = string_option(
     "high-availability.type", None, "Whether jobs outlive their driver: NONE, or anything else.", "high-availability"
 )
 HIGH_AVAILABILITY_STORAGE = string_option(
-    "high-availability.storageDir", None, "Folder of job records.", "high-availability.zookeeper.storageDir"
+    "high-availability.storageDir",
+    None,
+    "Folder of job records: of this machine, shared by several, in S3 or in HDFS.",
+    "high-availability.zookeeper.storageDir",
 )
 HIGH_AVAILABILITY_CLUSTER = string_option(
     "high-availability.cluster-id",

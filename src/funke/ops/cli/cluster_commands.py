@@ -25,6 +25,7 @@ def start_cluster(arguments: list[str]) -> None:
     parser.add_argument("--standby", action="store_true", help="wait, and take over when the service is gone")
     given = parser.parse_args(arguments)
     folder = ServiceFolder(home_folder(settings_with(given.properties)))
+    folder.await_owner()
     known = folder.address()
     if known is not None and not given.standby:
         raise ConfigurationError(f"the service runs already: process {known.pid}, {known.url}")

@@ -7,6 +7,7 @@ import importlib.metadata
 import os
 import platform
 import re
+import secrets
 import shutil
 import socket
 import subprocess
@@ -20,6 +21,8 @@ from funke.engine.config import rest_options
 from funke.engine.config.settings import Settings
 from funke.engine.errors import ConfigurationError
 from funke.engine.jobs.records.job_record import home_folder
+from funke.engine.jobs.records.record_stores import store_of
+from funke.engine.runtime.snapshots.snapshot_files import join_path
 from funke.ops.cli.properties import settings_with
 from funke.ops.cli.terminal import is_looked_at, new_parser, print_json, show_table, waiting
 from funke.ops.service.service_folder import ServiceFolder
@@ -118,7 +121,12 @@ def _port(settings: Settings) -> tuple[bool, str]:
 
 
 def _storage(home: str) -> tuple[bool, str]:
-    """Job records need locks and hard links."""
+    """Job records in a folder need locks and hard links."""
+    if not (store := store_of(home)).has_locks:
+        number = join_path(home, f".doctor-{secrets.token_hex(8)}")
+        is_first, is_second = (store.claim(number, {}) is not None for _ in range(2))
+        store.remove(number)
+        return is_first and not is_second, f"{home} creates files {'once' if not is_second else 'more than once'}"
     folder = _existing(home)
     with tempfile.TemporaryDirectory(prefix=".doctor-", dir=folder) as trial:
         path = os.path.join(trial, "a")
@@ -129,13 +137,16 @@ def _storage(home: str) -> tuple[bool, str]:
 
 
 def _disk(home: str) -> tuple[bool, str]:
-    free = {folder: shutil.disk_usage(folder).free for folder in (_existing(home), tempfile.gettempdir())}
+    own = ServiceFolder(home).local_home
+    free = {folder: shutil.disk_usage(folder).free for folder in (_existing(own), tempfile.gettempdir())}
     text = ", ".join(f"{size / (1 << 30):.1f} GB free in {folder}" for folder, size in free.items())
     return min(free.values()) >= _LEAST_DISK, text
 
 
 def _clock(home: str) -> tuple[bool, str]:
-    """Leases are timed by the clock of the file system."""
+    """Those who look at a lease for the first time go by the clock of the file system."""
+    if not store_of(home).has_locks:
+        return True, "no clock of the store of job records counts"
     with tempfile.TemporaryFile(prefix=".doctor-", dir=_existing(home)) as file:
         file.write(b"x")
         file.flush()

@@ -12,7 +12,7 @@ from typing import Any
 
 from funke.engine.errors import ConfigurationError, FunkeError
 from funke.engine.jobs.job import Job
-from funke.engine.jobs.records.job_record import JobRecord, JobState, home_folder, read_records
+from funke.engine.jobs.records.job_record import JobRecord, JobState, await_owners, home_folder, read_records
 from funke.engine.jobs.records.recorded_job import RemoteJob, recorded_view
 from funke.engine.jobs.views.back_pressure import PressureView
 from funke.engine.jobs.views.bottleneck import find_bottleneck
@@ -93,7 +93,9 @@ _Listed = list[tuple[JobRecord, JobState]]
 
 def _by_kind(home: str) -> dict[_Kind, _Listed]:
     found: dict[_Kind, _Listed] = {kind: [] for kind in _Kind}
-    for record in read_records(home):
+    records = list(read_records(home))
+    await_owners(records)
+    for record in records:
         state, owner = record.observed_state(), record.owner()
         found[_kind_of(state, owner is not None and owner.is_alive)].append((record, state))
     return found
@@ -133,6 +135,7 @@ def show_status(arguments: list[str]) -> None:
     parser.add_argument("job_id")
     given = parser.parse_args(arguments)
     record = find_job(home_of(given), given.job_id)
+    await_owners([record])
     state, owner = record.observed_state(), record.owner()
     is_running = owner is not None and owner.is_alive and not state.status.is_globally_terminal_state()
     view, error = _view_of(record, is_running)
@@ -234,6 +237,7 @@ def _cancelled(job: Job, folder: str | None) -> str | None:
 
 def commanded(record: JobRecord) -> Job:
     """The job, for commands; rejected when it has no driver to receive them."""
+    await_owners([record])
     owner, state = record.owner(), record.observed_state()
     if state.status.is_globally_terminal_state():
         raise ConfigurationError(f"job {record.job_id} has ended: {state.status.name}")

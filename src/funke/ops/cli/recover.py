@@ -11,7 +11,7 @@ from funke.engine.config.flink_options import ON_DAMAGE
 from funke.engine.config.job_defaults import hidden_options
 from funke.engine.errors import ConfigurationError, JobExecutionError, StateError
 from funke.engine.jobs.checkpoints.checkpoints import METADATA
-from funke.engine.jobs.records.job_record import JobRecord
+from funke.engine.jobs.records.job_record import JobRecord, await_owners
 from funke.engine.jobs.records.recovery import RecoveryTries, interrupted_runs, recovery_command
 from funke.engine.runtime.snapshots.snapshot_files import file_size, join_path, local_path
 from funke.ops.cli.job_commands import home_of, job_parser
@@ -58,6 +58,7 @@ def recover(arguments: list[str]) -> None:
 
 
 def _interrupted(home: str, record: JobRecord) -> JobRecord:
+    await_owners([record])
     state, owner = record.observed_state(), record.owner()
     if state.status.is_globally_terminal_state():
         raise ConfigurationError(f"job {record.job_id} has ended ({state.status.name}); there is nothing to recover")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,13 +15,14 @@ from funke.engine.errors import FunkeError, StateError
 from funke.engine.graph.execution_graph import ExecutionState
 from funke.engine.jobs.job import Job
 from funke.engine.jobs.records.job_record import JobRecord, read_record
+from funke.engine.jobs.records.record_stores import store_of
 from funke.engine.jobs.records.recorded_job import EndedJob, RemoteJob, recorded_view
 from funke.engine.jobs.views.job_view import JobView
+from funke.engine.runtime.snapshots.snapshot_files import join_path
 from funke.engine.types.job_status import JobStatus
 
 __all__ = ["JobDirectory", "KnownJob"]
 
-_WRITTEN = re.compile(r"(?:state|view)-\d+\.json")
 _JOB_ID = re.compile(r"[0-9a-f]{32}")
 # A driver is asked at most so often, however many look.
 _LIVE_S = 0.5
@@ -66,7 +66,7 @@ class KnownJob:
 class _Look:
     """What a job's files looked like when they were read, and what was in them."""
 
-    signature: tuple[tuple[str, int], ...]
+    signature: tuple[tuple[str, Hashable], ...]
     # Nothing will change any more.
     is_final: bool
     job: KnownJob
@@ -84,8 +84,8 @@ class JobDirectory:
 
     def all(self) -> list[KnownJob]:
         """Every job, the oldest first."""
-        folder = os.path.join(self.home, "jobs")
-        names = os.listdir(folder) if os.path.isdir(folder) else []
+        folder = join_path(self.home, "jobs")
+        names = store_of(folder).folders(folder)
         with self._lock:
             known = {name: each.job for name in names if (each := self._looks.get(name)) is not None and each.is_final}
         found = {name: job for name in names if (job := known.get(name) or self._look(name)) is not None}
@@ -102,9 +102,9 @@ class JobDirectory:
         """A job, read again if it may have changed; None for a folder that holds none of this user's."""
         with self._lock:
             before = self._looks.get(name)
-        folder = os.path.join(self.home, "jobs", name)
+        folder = join_path(self.home, f"jobs/{name}")
         if before is not None and before.is_final:
-            return before.job if os.path.isdir(folder) else None
+            return before.job if _is_there(folder) else None
         try:
             found = _read(folder, before, self)
         except (OSError, FunkeError, ValueError, KeyError, TypeError):
@@ -135,7 +135,7 @@ def _is_ended(job: KnownJob) -> bool:
 
 def _read(folder: str, before: _Look | None, directory: JobDirectory) -> _Look:
     record = before.job.record if before is not None else read_record(folder)
-    signature, owner = _signature(folder), record.owner()
+    signature, owner = record.version(), record.owner()
     is_driven = owner is not None and owner.is_alive
     if before is not None and (signature, is_driven) == (before.signature, before.job.is_driven):
         return before
@@ -146,9 +146,11 @@ def _read(folder: str, before: _Look | None, directory: JobDirectory) -> _Look:
     return _Look(signature, is_final, KnownJob(record, seen, is_driven, seen.state_counts, directory))
 
 
-def _signature(folder: str) -> tuple[tuple[str, int], ...]:
-    with os.scandir(folder) as entries:
-        return tuple(sorted((each.name, each.stat().st_mtime_ns) for each in entries if _WRITTEN.fullmatch(each.name)))
+def _is_there(folder: str) -> bool:
+    try:
+        return bool(store_of(folder).versions(folder))
+    except OSError:
+        return False
 
 
 def _seen(record: JobRecord, is_driven: bool) -> JobView:

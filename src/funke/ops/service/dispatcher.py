@@ -8,7 +8,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import wait
 from dataclasses import dataclass, replace
 from typing import Any
@@ -335,13 +335,21 @@ class Dispatcher:
             return
         try:
             command, _, _ = recovery_command(record)
-            self.runs.start_again(run, command)
+            self.runs.start_again(run, self._on_this_machine(command))
             checkpoint = record.observed_state().checkpoint
             _LOG.info("run %s continues job %s from %s", run_id, record.job_id, checkpoint)
         except LeaseLostError:
             raise
         except (FunkeError, OSError) as error:
             _LOG.error("job %s cannot continue: %s", record.job_id, error)
+
+    def _on_this_machine(self, command: Sequence[str]) -> list[str]:
+        """A command that a service of another machine may have started, with the folders of this one."""
+        own = {f"-D{key}": value for key, value in self.job_options().items()}
+        options_and_rest = (each.partition("=") for each in command)
+        return [
+            f"{key}={own[key]}" if mark and key in own else key + mark + rest for key, mark, rest in options_and_rest
+        ]
 
     def _forget_oldest(self) -> None:
         """Programs whose jobs are forgotten, and that have ended, are forgotten as well."""

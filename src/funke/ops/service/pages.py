@@ -10,6 +10,7 @@ import sys
 
 from funke.engine.config.settings import Settings
 from funke.engine.errors import FunkeError
+from funke.engine.jobs.records.job_record import home_folder
 from funke.engine.jobs.submission.own_pages import has_rest
 from funke.ops.dashboard.pages import dashboard_pages
 from funke.ops.history.sampling import start_sampling
@@ -19,6 +20,7 @@ from funke.ops.rest.app import make_app
 from funke.ops.rest.cluster_state import Cluster
 from funke.ops.rest.job_directory import JobDirectory
 from funke.ops.rest.server import RestServer, RestSettings
+from funke.ops.service.service_folder import ServiceFolder
 
 __all__ = ["main"]
 
@@ -29,13 +31,15 @@ def main() -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     given = json.loads(sys.stdin.readline() or "{}")
     settings = Settings(given.get("settings", {}))
-    cluster = Cluster(JobDirectory(given["home"]), settings.to_text_dict())
+    home_folder(settings)  # where records are in a store of another machine, its settings are needed
+    home = ServiceFolder(given["home"])
+    cluster = Cluster(JobDirectory(home.home), settings.to_text_dict())
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
-    closing = [*start_reporters(settings, cluster, given["home"]), start_sampling(cluster)]
+    closing = [*start_reporters(settings, cluster, home.local_home), start_sampling(cluster)]
     try:
         if has_rest(settings):
-            listening = RestSettings.of(settings, given["home"])
+            listening = RestSettings.of(settings, home.local_home)
             server = RestServer(
                 make_app(cluster, listening.access, dashboard_pages(cluster.logs, DirectAnswers(cluster).of)), listening
             ).start()

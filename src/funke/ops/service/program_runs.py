@@ -10,14 +10,16 @@ import secrets
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import IO
 
 from funke.engine.config.job_defaults import hidden_options
 from funke.engine.config.secret_keys import without_secrets
 from funke.engine.errors import StateError
+from funke.engine.jobs.records.record_stores import store_of
 from funke.engine.jobs.records.recovery import RUN_VARIABLE
+from funke.engine.runtime.snapshots.snapshot_files import join_path
 from funke.engine.types.json_form import from_json, to_json
 from funke.ops.service.log_rotation import remove_with_rotated
 from funke.ops.service.service_folder import ServiceFolder, read_json, write_json
@@ -41,6 +43,8 @@ class RunRecord:
     pid: int = 0
     ended_ms: int | None = None
     exit_code: int | None = None
+    # Where its process is.
+    host: str = ""
 
 
 class ProgramRuns:
@@ -53,6 +57,8 @@ class ProgramRuns:
         # Those that this process has started; those of a service before it are known by their files alone.
         self._children: dict[str, subprocess.Popen[bytes]] = {}
         self._handed: dict[str, IdleDriver] = {}
+        # What was read last, with the versions of the files.
+        self._read: dict[str, tuple[Hashable, RunRecord]] = {}
 
     def start(
         self, command: Sequence[str], working_folder: str, idle: IdleDriver | None = None, arguments: Sequence[str] = ()
@@ -83,9 +89,10 @@ class ProgramRuns:
 
     def forget_dismissed(self) -> None:
         """Removes what a service before this one has left of drivers without a program."""
+        stored = self._versions()
         for name in os.listdir(self._folder.of("runs")):
             run_id = name.removesuffix(".alive")
-            if name != run_id and not os.path.exists(self._path(run_id)) and not self.is_alive(run_id):
+            if name != run_id and f"{run_id}.json" not in stored and not self.is_alive(run_id):
                 self.forget([run_id])
 
     def start_again(self, record: RunRecord, command: Sequence[str]) -> RunRecord:
@@ -116,16 +123,22 @@ class ProgramRuns:
 
     def _begun(self, record: RunRecord, child: subprocess.Popen[bytes]) -> RunRecord:
         self._children[record.run_id] = child
-        started = replace(record, pid=child.pid, ended_ms=None, exit_code=None)
+        started = replace(record, pid=child.pid, host=socket.gethostname(), ended_ms=None, exit_code=None)
         self._write(started)
         return started
 
     def all(self) -> list[RunRecord]:
         """Every program that is known, the oldest first."""
-        names = os.listdir(self._folder.of("runs"))
-        ids = [name.removesuffix(".json") for name in names if name.endswith(".json")]
-        found = [each for run_id in ids if (each := self.find(run_id)) is not None]
-        return sorted(found, key=lambda each: each.submitted_ms)
+        versions = {name: version for name, version in self._versions().items() if name.endswith(".json")}
+        self._read = {name: each for name, each in self._read.items() if versions.get(name) == each[0]}
+        for name in versions.keys() - self._read.keys():
+            if (record := self.find(name.removesuffix(".json"))) is not None:
+                self._read[name] = versions[name], record
+        return sorted((record for _, record in self._read.values()), key=lambda each: each.submitted_ms)
+
+    def _versions(self) -> dict[str, Hashable]:
+        runs = join_path(self._folder.stored, "runs")
+        return store_of(runs).versions(runs)
 
     def find(self, run_id: str) -> RunRecord | None:
         """A program that is known."""
@@ -155,8 +168,13 @@ class ProgramRuns:
                 if not self._starts_cold(run_id):
                     self._note_end(run_id, child.returncode)
         for record in self.all():
-            if record.ended_ms is None and record.run_id not in self._children and not self.is_alive(record.run_id):
+            is_over = record.ended_ms is None and record.run_id not in self._children
+            if is_over and self._is_seen(record) and not self.is_alive(record.run_id):
                 self._note_end(record.run_id, None)
+
+    def _is_seen(self, record: RunRecord) -> bool:
+        """Whether the lock of a program is in a folder that its process and this one share."""
+        return self._folder.stored == self._folder.path or record.host == socket.gethostname()
 
     def _starts_cold(self, run_id: str) -> bool:
         """Starts a program whose driver had died before it heard of it."""
@@ -176,8 +194,7 @@ class ProgramRuns:
         for run_id in run_ids:
             remove_with_rotated(self._folder.of(f"logs/{run_id}.log"))
             for path in (self._path(run_id), self._alive_path(run_id)):
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(path)
+                store_of(path).remove(path)
 
     def log_end(self, run_id: str, most_bytes: int = 4_000) -> str:
         """The last lines that a program has printed."""
@@ -190,7 +207,7 @@ class ProgramRuns:
         write_json(self._path(record.run_id), to_json(record))
 
     def _path(self, run_id: str) -> str:
-        return self._folder.of(f"runs/{run_id}.json")
+        return join_path(self._folder.stored, f"runs/{run_id}.json")
 
     def _alive_path(self, run_id: str) -> str:
         return self._folder.of(f"runs/{run_id}.alive")

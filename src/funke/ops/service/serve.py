@@ -65,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def serve(settings: Settings, is_standby: bool = False) -> None:
     """Runs the service in this process; a standby first waits until there is no other."""
     folder = ServiceFolder(home_folder(settings))
-    listening = RestSettings.of(settings, folder.home)
+    listening = RestSettings.of(settings, folder.local_home)
     folder.open()
     lease = _acquire(folder, is_standby)
     try:
@@ -77,7 +77,7 @@ def serve(settings: Settings, is_standby: bool = False) -> None:
 def _acquire(folder: ServiceFolder, is_standby: bool) -> Lease:
     while True:
         try:
-            return Lease.acquire(folder.path, LEASE_TIMEOUT_S)
+            return Lease.acquire(folder.stored, LEASE_TIMEOUT_S)
         except LeaseLostError as error:
             if not is_standby:
                 raise LeaseLostError(f"a service runs already: {error}") from error
@@ -116,7 +116,7 @@ def _serve(settings: Settings, listening: RestSettings, folder: ServiceFolder, l
         jobs.all()
         server.start()
         folder.put_address(ServiceAddress(os.getpid(), socket.gethostname(), server.url, started_ms))
-        closing = [*start_reporters(settings, cluster, folder.home), start_sampling(cluster)]
+        closing = [*start_reporters(settings, cluster, folder.local_home), start_sampling(cluster)]
         _LOG.info("serving %s for %s", server.url, folder.home)
         remove_abandoned_once()
         _look(dispatcher)

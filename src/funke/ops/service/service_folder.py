@@ -12,6 +12,9 @@
 <home>/service/rescales/             which jobs went on with another parallelism
 <home>/service/history/<job>.v1      what a job measured in the last hour
 <home>/service/acknowledged.json     alarms that somebody has seen
+
+If the home is in an object store or in HDFS, it has the lease, `service.json` and the programs' files
+`runs/<run>.json`; a folder of the service's machine has the rest.
 """
 
 from __future__ import annotations
@@ -22,8 +25,10 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from funke.engine.jobs.records.lease import current_owner
-from funke.engine.trust.private_files import open_own_file, open_private_folder
+from funke.engine.jobs.records.lease import await_beats, current_owner
+from funke.engine.jobs.records.record_stores import store_of
+from funke.engine.runtime.snapshots.snapshot_files import join_path
+from funke.engine.trust.private_files import open_private_folder
 from funke.engine.types.json_form import from_json, to_json
 
 __all__ = ["LEASE_TIMEOUT_S", "ServiceAddress", "ServiceFolder"]
@@ -49,8 +54,18 @@ class ServiceFolder:
 
     @property
     def path(self) -> str:
-        """The folder itself."""
-        return os.path.join(self.home, "service")
+        """The folder itself, on this machine."""
+        return os.path.join(self.local_home, "service")
+
+    @property
+    def local_home(self) -> str:
+        """The folder of this machine that belongs to the records."""
+        return store_of(self.home).local_folder(self.home)
+
+    @property
+    def stored(self) -> str:
+        """Where another service finds what it needs to take over."""
+        return join_path(self.home, "service")
 
     def of(self, name: str) -> str:
         """A path inside."""
@@ -60,6 +75,8 @@ class ServiceFolder:
         """Makes what is not there yet."""
         for folder in (self.path, self.of("runs"), self.of("logs")):
             open_private_folder(folder)
+        if self.stored != self.path:
+            store_of(self.stored).make_folder(join_path(self.stored, "runs"))
 
     @property
     def control_path(self) -> str:
@@ -68,32 +85,29 @@ class ServiceFolder:
 
     def put_address(self, address: ServiceAddress) -> None:
         """Tells where the service can be reached."""
-        write_json(self.of("service.json"), to_json(address))
+        write_json(join_path(self.stored, "service.json"), to_json(address))
+
+    def await_owner(self) -> None:
+        """Waits until it is certain whether a service runs."""
+        if not store_of(self.stored).has_locks:
+            await_beats([self.stored], LEASE_TIMEOUT_S)
 
     def address(self) -> ServiceAddress | None:
         """Where the service can be reached; None when there is none."""
-        if not os.path.isdir(self.path):
-            return None
-        owner = current_owner(self.path, LEASE_TIMEOUT_S)
-        if owner is None or not owner.is_alive:
-            return None
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-            found = from_json(ServiceAddress, read_json(self.of("service.json")))
-            return found if found.pid == owner.pid else None
+            owner = current_owner(self.stored, LEASE_TIMEOUT_S)
+            if owner is None or not owner.is_alive:
+                return None
+            found = from_json(ServiceAddress, read_json(join_path(self.stored, "service.json")))
+            return found if (found.pid, found.host) == (owner.pid, owner.host) else None
         return None
 
 
 def read_json(path: str) -> dict[str, Any]:
     """A file that this user has written."""
-    with open_own_file(path) as file:
-        return dict(json.loads(file.read()))
+    return dict(json.loads(store_of(path).read(path)))
 
 
 def write_json(path: str, content: Any) -> None:
     """Replaces a file by an atomic rename."""
-    part = f"{path}.part"
-    with open(part, "w", encoding="utf-8") as out:
-        json.dump(content, out, indent=1)
-        out.flush()
-        os.fsync(out.fileno())
-    os.rename(part, path)
+    store_of(path).write(path, json.dumps(content, indent=1).encode())

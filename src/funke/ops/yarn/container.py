@@ -38,10 +38,10 @@ def main() -> int:
 def _run(application: Application) -> None:
     if application.home is not None:
         require_shared(application.home)
-    _await_end_of_last_attempt(application)
-    os.environ[RUN_VARIABLE] = application.run_id
     if os.path.isdir(_HADOOP_FILES):
         os.environ.setdefault("HADOOP_CONF_DIR", os.path.abspath(_HADOOP_FILES))
+    _await_end_of_last_attempt(application)
+    os.environ[RUN_VARIABLE] = application.run_id
     call = ProgramCall(application.file, application.module, application.arguments, application.options)
     run(prepare_program(call), [sys.executable, *sys.argv])
 

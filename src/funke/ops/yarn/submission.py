@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from funke.engine.config import flink_options as options
 from funke.engine.config.settings import Settings
 from funke.engine.connectors.file_uri import without_file_scheme
+from funke.engine.connectors.remote.file_systems import is_uri
 from funke.engine.errors import ConfigurationError, JobExecutionError, UnsupportedFeatureError
 from funke.engine.jobs.records.job_record import home_folder
 from funke.engine.runtime.job_files.shared_paths import SharedPath, described
@@ -101,21 +102,23 @@ class Submission:
         found.setdefault("spark.app.name", self.settings.raw("pipeline.name") or call.file or str(call.module))
         found.setdefault(_PYTHON, sys.executable)
         found.setdefault(_WAITS, str(not call.is_detached).lower())
-        if home is None and int(found.setdefault(_ATTEMPTS, "1")) > 1:
+        if home is None and not is_uri(home_folder(self.settings)) and int(found.setdefault(_ATTEMPTS, "1")) > 1:
             raise ConfigurationError(
                 f"{_ATTEMPTS}={found[_ATTEMPTS]} needs job records that every node sees: another attempt continues the "
-                "jobs of the one before; set high-availability.storageDir to a shared folder"
+                "jobs of the one before; set high-availability.storageDir to a shared folder, to HDFS or to S3"
             )
         return found
 
     def _shared_home(self) -> SharedPath | None:
-        """The folder of job records with a probe, if one was named."""
+        """The folder of job records with a probe, if one was named and is in a file system of this machine."""
         names_home = self.settings.is_set(options.HIGH_AVAILABILITY_STORAGE) or self.settings.is_set(options.FUNKE_HOME)
         if not names_home and not os.environ.get("FUNKE_HOME"):
             return None
+        if not self.settings.is_set(options.FUNKE_HOME) and (folder := os.environ.get("FUNKE_HOME")):
+            self.settings.set(options.FUNKE_HOME, os.path.abspath(folder))
         home = home_folder(self.settings)
-        if not names_home:
-            self.settings.set(options.FUNKE_HOME, home)
+        if is_uri(home):
+            return None
         make_private_folders(home)
         shared = described(SharedPath(home, "the folder of job records", is_written=True))
         # It stays: every attempt looks for it.

@@ -112,7 +112,7 @@ def test_a_job_that_runs_cannot_be_recovered(home: str, tmp_path: Path) -> None:
 
 
 def test_what_a_replaced_driver_writes_is_not_read(home: str, tmp_path: Path) -> None:
-    old = submit(ProgramRun(COMMAND, str(tmp_path)))
+    old = submit(ProgramRun(COMMAND, str(tmp_path)), settings(**{"funke.lease-timeout": "500 ms"}))
     old.put_checkpoint("/checkpoints/chk-1")
     old._lease._released.set()  # its heart stops, its lock stays: a process that was stopped
     path = f"{old.record.folder}/attempt-0"
@@ -181,8 +181,8 @@ def test_where_records_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     assert home_folder(Settings(both)) == "/c/blue"
     monkeypatch.delenv("FUNKE_HOME")
     assert home_folder(Settings()) == os.path.expanduser("~/.funke")
-    with pytest.raises(ConfigurationError, match="can be locked"):
-        home_folder(Settings({"high-availability.storageDir": "hdfs://x/y"}))
+    with pytest.raises(ConfigurationError, match=r"a folder, in S3 .* or in HDFS"):
+        home_folder(Settings({"high-availability.storageDir": "ftp://x/y"}))
 
 
 def test_clusters_in_one_storage_do_not_see_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

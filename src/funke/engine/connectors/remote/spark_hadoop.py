@@ -51,32 +51,32 @@ class HadoopFiles(CopiedFiles):
         """Copies a local file; it appears under its name when it is complete."""
 
         def copy(system: Any, target: Any) -> None:
-            part = self._path(f"{path}.part")
-            system.copyFromLocalFile(False, True, self._path(_local_uri(local)), part)
+            part = self.java_path(f"{path}.part")
+            system.copyFromLocalFile(False, True, self.java_path(_local_uri(local)), part)
             if system.exists(target):
                 system.delete(target, False)
             if not system.rename(part, target):
                 raise OSError(f"'{path}.part' cannot be renamed")
 
-        self._call(path, copy)
+        self.call(path, copy)
 
     def download(self, path: str, local: str) -> None:
         """Copies a file to a local one."""
         target = _local_uri(local)
-        self._call(path, lambda system, source: system.copyToLocalFile(False, source, self._path(target), True))
+        self.call(path, lambda system, source: system.copyToLocalFile(False, source, self.java_path(target), True))
 
     # pyarrow's interface
 
     def get_file_info(self, paths: list[str]) -> list[Any]:
         """What is at some paths."""
-        return [self._call(path, functools.partial(_info_at, path)) for path in paths]
+        return [self.call(path, functools.partial(_info_at, path)) for path in paths]
 
     def get_file_info_selector(self, selector: Any) -> list[Any]:
         """What is in a folder."""
         folder = selector.base_dir.rstrip("/")
         found = []
         try:
-            statuses = self._call(folder, lambda system, target: list(system.listStatus(target)))
+            statuses = self.call(folder, lambda system, target: list(system.listStatus(target)))
         except FileNotFoundError:
             if selector.allow_not_found:
                 return []
@@ -90,33 +90,45 @@ class HadoopFiles(CopiedFiles):
 
     def create_dir(self, path: str, recursive: bool) -> None:
         """Makes a folder, and those above it."""
-        self._call(path, lambda system, target: system.mkdirs(target))
+        self.call(path, lambda system, target: system.mkdirs(target))
 
     def delete_dir(self, path: str) -> None:
         """Removes a folder with all it holds."""
-        self._call(path, lambda system, target: system.delete(target, True))
+        self.call(path, lambda system, target: system.delete(target, True))
 
     def delete_file(self, path: str) -> None:
         """Removes a file."""
-        self._call(path, lambda system, target: system.delete(target, False))
+        self.call(path, lambda system, target: system.delete(target, False))
 
     def move(self, src: str, dest: str) -> None:
         """Renames a file."""
-        if not self._call(src, lambda system, source: system.rename(source, self._path(dest))):
+        if not self.call(src, lambda system, source: system.rename(source, self.java_path(dest))):
             raise OSError(f"'{src}' cannot be renamed to '{dest}'")
 
     # The JVM
 
-    def _path(self, uri: str) -> Any:
-        return _gateway(self._access.classpath).jvm.org.apache.hadoop.fs.Path(uri)
+    def java(self) -> Any:
+        """Java's packages."""
+        return _gateway(self._access.classpath).jvm
 
-    def _call(self, uri: str, use: Callable[[Any, Any], T]) -> T:
+    def java_path(self, uri: str) -> Any:
+        """A path as Hadoop has it."""
+        return self.java().org.apache.hadoop.fs.Path(uri)
+
+    def java_array(self, kind: Any, *values: Any) -> Any:
+        """An array of Java."""
+        array = _gateway(self._access.classpath).new_array(kind, len(values))
+        for index, value in enumerate(values):
+            array[index] = value
+        return array
+
+    def call(self, uri: str, use: Callable[[Any, Any], T]) -> T:
         """Calls Hadoop with the file system of a URI and its path; what Java raises becomes an OSError."""
         from py4j.protocol import Py4JError, Py4JJavaError
 
         try:
             with self._lock:
-                path = self._path(uri)
+                path = self.java_path(uri)
                 system = self._system(path.toUri())
             return use(system, path)
         except Py4JJavaError as error:
@@ -132,7 +144,7 @@ class HadoopFiles(CopiedFiles):
     def _system(self, uri: Any) -> Any:
         name = f"{uri.getScheme()}://{uri.getAuthority()}"
         if name not in self._systems:
-            hadoop = _gateway(self._access.classpath).jvm.org.apache.hadoop
+            hadoop = self.java().org.apache.hadoop
             settings = hadoop.conf.Configuration()
             for key, value in self._access.hadoop:
                 settings.set(key, value)

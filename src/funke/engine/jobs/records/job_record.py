@@ -1,4 +1,4 @@
-"""What is kept on disk about a job, so that it outlives its driver.
+"""What is stored about a job, so that it outlives its driver.
 
     <home>/jobs/<job id>/record.json       the program, its arguments, the job's configuration: written once
     <home>/jobs/<job id>/attempt-<n>       the lease
@@ -7,7 +7,8 @@
     <home>/jobs/<job id>/control           the socket of the running driver
     <home>/jobs/<job id>/checkpoints/      checkpoints, unless the configuration names another folder
 
-A replaced driver can only write files of its own attempt, which are not read any more.
+A replaced driver can only write files of its own attempt, which are not read any more. If the home is in an object
+store or in HDFS, the socket is in a folder of the driver's machine.
 """
 
 from __future__ import annotations
@@ -17,9 +18,8 @@ import hashlib
 import json
 import os
 import re
-import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -27,14 +27,26 @@ from funke.engine.config import flink_options as options
 from funke.engine.config import rest_options
 from funke.engine.config.settings import Settings
 from funke.engine.connectors.file_uri import without_file_scheme
-from funke.engine.errors import ConfigurationError, LeaseLostError, RecoveryRejectedError, StateError, UntrustedError
-from funke.engine.jobs.records.lease import Lease, LeaseOwner, current_owner
+from funke.engine.connectors.remote.access import access_of, hadoop_site, install_access
+from funke.engine.connectors.remote.file_systems import is_uri
+from funke.engine.errors import LeaseLostError, RecoveryRejectedError, StateError, UntrustedError
+from funke.engine.jobs.records.lease import Lease, LeaseOwner, await_beats, current_owner
+from funke.engine.jobs.records.record_stores import install_store, store_of
 from funke.engine.jobs.views.job_view import JobView
-from funke.engine.trust.private_files import open_own_file, require_private_folder
+from funke.engine.runtime.snapshots.snapshot_files import join_path
 from funke.engine.types.job_status import JobStatus
 from funke.engine.types.json_form import from_json, to_json
 
-__all__ = ["JobRecord", "JobState", "OwnedRecord", "home_folder", "read_record", "read_records", "remove_oldest"]
+__all__ = [
+    "JobRecord",
+    "JobState",
+    "OwnedRecord",
+    "await_owners",
+    "home_folder",
+    "read_record",
+    "read_records",
+    "remove_oldest",
+]
 
 # What drivers write: one file of each kind by every attempt.
 _WRITTEN_NAME = re.compile(r"(state|view)-(\d+)\.json")
@@ -64,7 +76,12 @@ class JobRecord:
 
     def owner(self) -> LeaseOwner | None:
         """The driver that runs the job, or ran it last."""
-        return current_owner(self.folder, lease_timeout_s(Settings(self.configuration)))
+        return current_owner(self.folder, self.lease_timeout_s)
+
+    @property
+    def lease_timeout_s(self) -> float:
+        """After how long without a sign of life its driver counts as gone."""
+        return lease_timeout_s(Settings(self.configuration))
 
     def state(self) -> JobState:
         """How the job stands, by the newest attempt that wrote it down."""
@@ -92,15 +109,19 @@ class JobRecord:
         """The job as a driver has seen it last; None when nothing that can be read was written down."""
         for path in self._written("view"):
             with contextlib.suppress(OSError, StateError, KeyError, TypeError, ValueError):
-                if os.path.getsize(path) <= _MOST_VIEW_BYTES:
-                    return from_json(JobView, _read_json(path))
+                return from_json(JobView, _read_json(path, _MOST_VIEW_BYTES))
         return None
 
     def _written(self, kind: str) -> list[str]:
         """Paths of what attempts have written, newest first."""
-        names = map(_WRITTEN_NAME.fullmatch, os.listdir(self.folder))
+        names = map(_WRITTEN_NAME.fullmatch, store_of(self.folder).versions(self.folder))
         numbers = sorted((int(found[2]) for found in names if found and found[1] == kind), reverse=True)
-        return [os.path.join(self.folder, f"{kind}-{number}.json") for number in numbers]
+        return [join_path(self.folder, f"{kind}-{number}.json") for number in numbers]
+
+    def version(self) -> tuple[tuple[str, Hashable], ...]:
+        """Another value whenever a driver has written something down."""
+        versions = store_of(self.folder).versions(self.folder)
+        return tuple(sorted(each for each in versions.items() if _WRITTEN_NAME.fullmatch(each[0])))
 
     @property
     def has_checkpoints(self) -> bool:
@@ -124,7 +145,7 @@ class JobRecord:
     @property
     def control_path(self) -> str:
         """Where the running driver listens."""
-        return os.path.join(self.folder, "control")
+        return os.path.join(store_of(self.folder).local_folder(self.folder), "control")
 
 
 @dataclass(frozen=True)
@@ -160,14 +181,16 @@ class OwnedRecord:
     @staticmethod
     def create(record: JobRecord) -> OwnedRecord:
         """Writes a new record and takes its lease."""
-        os.makedirs(record.folder, mode=0o700)
-        _write_json(os.path.join(record.folder, "record.json"), to_json(record))
+        store_of(record.folder).make_folder(record.folder)
+        _write_json(join_path(record.folder, "record.json"), to_json(record))
         return OwnedRecord.take(record)
 
     @staticmethod
     def take(record: JobRecord) -> OwnedRecord:
         """Takes the lease of a job whose driver is gone; LeaseLostError when it is not."""
-        lease = Lease.acquire(record.folder, lease_timeout_s(Settings(record.configuration)))
+        # The job may come from another machine.
+        os.makedirs(os.path.dirname(record.control_path), mode=0o700, exist_ok=True)
+        lease = Lease.acquire(record.folder, record.lease_timeout_s)
         try:
             return OwnedRecord(record, lease)
         except BaseException:
@@ -252,21 +275,21 @@ class OwnedRecord:
 
     def put_view(self, view: JobView) -> None:
         """Writes the view of the job."""
-        _write_json(os.path.join(self.record.folder, f"view-{self.attempt}.json"), to_json(view))
+        _write_json(join_path(self.record.folder, f"view-{self.attempt}.json"), to_json(view))
 
     def _write(self) -> None:
-        path = os.path.join(self.record.folder, f"state-{self.attempt}.json")
+        store, path = store_of(self.record.folder), join_path(self.record.folder, f"state-{self.attempt}.json")
         try:
             content = to_json(self._state)
             _write_json(path, {**content, _CHECKSUM: _checksum_of(content)})
-            names = os.listdir(self.record.folder)
+            names = store.versions(self.record.folder)
         except OSError as error:
             raise StateError(f"the job's record '{path}' cannot be written: {error.strerror or error}") from error
         for name in names:
             found = _WRITTEN_NAME.fullmatch(name)
             if found and int(found[2]) < self.attempt - 1:
                 with contextlib.suppress(OSError):
-                    os.unlink(os.path.join(self.record.folder, name))
+                    store.remove(join_path(self.record.folder, name))
 
 
 def _checksum_of(content: dict[str, Any]) -> str:
@@ -274,16 +297,30 @@ def _checksum_of(content: dict[str, Any]) -> str:
 
 
 def home_folder(settings: Settings) -> str:
-    """Where job records are kept: as configured, else FUNKE_HOME, else a folder in the user's home."""
-    configured = settings.get(options.HIGH_AVAILABILITY_STORAGE) or settings.get(options.FUNKE_HOME)
-    home = configured or os.environ.get("FUNKE_HOME") or os.path.join("~", ".funke")
-    plain = without_file_scheme(home)
-    if plain is not None:
-        home = "/" + plain.lstrip("/")
-    if "://" in home:
-        raise ConfigurationError(f"job records need a folder that can be locked, not '{home}'")
+    """Where job records are kept: as configured, else FUNKE_HOME, else a folder in the user's home.
+
+    The store of another machine can be used by this process from now on.
+    """
+    storage = settings.get(options.HIGH_AVAILABILITY_STORAGE)
+    local = settings.get(options.FUNKE_HOME) or os.environ.get("FUNKE_HOME") or os.path.join("~", ".funke")
     cluster = settings.get(options.HIGH_AVAILABILITY_CLUSTER) or "."
-    return os.path.normpath(os.path.join(os.path.abspath(os.path.expanduser(home)), cluster))
+    home = storage or local
+    plain = without_file_scheme(home)
+    if plain is None and is_uri(home):
+        return _installed_home(home.rstrip("/"), local, cluster, settings)
+    path = home if plain is None else "/" + plain.lstrip("/")
+    return os.path.normpath(os.path.join(os.path.abspath(os.path.expanduser(path)), cluster))
+
+
+def _installed_home(storage: str, local: str, cluster: str, settings: Settings) -> str:
+    home = storage if cluster == "." else join_path(storage, cluster)
+    if is_uri(local):
+        local = os.path.join("~", ".funke")
+    install_access(access_of(hadoop_site(os.environ.get("HADOOP_CONF_DIR")), settings.to_text_dict()))
+    # Services of several stores may run on one machine.
+    name = f"store-{hashlib.sha256(home.encode()).hexdigest()[:8]}"
+    install_store(home, os.path.join(os.path.abspath(os.path.expanduser(local)), name))
+    return home
 
 
 def lease_timeout_s(settings: Settings) -> float:
@@ -294,21 +331,29 @@ def lease_timeout_s(settings: Settings) -> float:
 
 def read_records(home: str) -> Iterator[JobRecord]:
     """All jobs of this user that are known, oldest first; a record of another user could name any command to run."""
-    jobs = os.path.join(home, "jobs")
+    jobs = join_path(home, "jobs")
     found = []
-    for name in os.listdir(jobs) if os.path.isdir(jobs) else ():
+    for name in store_of(jobs).folders(jobs):
         # A folder without a record: its driver died before the job began.
         with contextlib.suppress(FileNotFoundError, NotADirectoryError, UntrustedError):
-            found.append(read_record(os.path.join(jobs, name)))
+            found.append(read_record(join_path(jobs, name)))
     yield from sorted(found, key=lambda record: (record.started_ms, record.ordinal))
 
 
 def read_record(folder: str) -> JobRecord:
     """The record in a folder, which must be this user's own."""
-    require_private_folder(folder)
-    content = _read_json(os.path.join(folder, "record.json"))
+    store_of(folder).require_own(folder)
+    content = _read_json(join_path(folder, "record.json"))
     # The home may have been moved.
     return replace(from_json(JobRecord, content), folder=folder)
+
+
+def await_owners(records: Iterable[JobRecord]) -> None:
+    """Waits until it is certain which drivers live: where there are no locks, this takes a beat of their leases."""
+    unlocked = [each for each in records if not store_of(each.folder).has_locks]
+    running = [each for each in unlocked if not each.observed_state().status.is_globally_terminal_state()]
+    for timeout_s in {each.lease_timeout_s for each in running}:
+        await_beats([each.folder for each in running if each.lease_timeout_s == timeout_s], timeout_s)
 
 
 def remove_oldest(home: str, settings: Settings) -> None:
@@ -316,12 +361,11 @@ def remove_oldest(home: str, settings: Settings) -> None:
     kept = max(0, settings.get(rest_options.MOST_ENDED_JOBS))
     ended = [record for record in read_records(home) if record.observed_state().status.is_globally_terminal_state()]
     for record in ended[: max(0, len(ended) - kept)]:
-        shutil.rmtree(record.folder, ignore_errors=True)
+        store_of(record.folder).remove_folder(record.folder)
 
 
-def _read_json(path: str) -> dict[str, Any]:
-    with open_own_file(path) as file:
-        text = file.read().decode("utf-8", "replace")
+def _read_json(path: str, most_bytes: int | None = None) -> dict[str, Any]:
+    text = store_of(path).read(path, most_bytes).decode("utf-8", "replace")
     try:
         return dict(json.loads(text))
     except ValueError as error:
@@ -329,20 +373,4 @@ def _read_json(path: str) -> dict[str, Any]:
 
 
 def _write_json(path: str, content: dict[str, Any]) -> None:
-    """Replaces a file by an atomic rename that survives a crash of the machine."""
-    part = f"{path}.part"
-    try:
-        with open(part, "w", encoding="utf-8") as out:
-            json.dump(content, out, indent=1)
-            out.flush()
-            os.fsync(out.fileno())
-        os.rename(part, path)
-    except OSError:
-        with contextlib.suppress(OSError):
-            os.unlink(part)  # on a full disk, room is what others need
-        raise
-    folder = os.open(os.path.dirname(path), os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    store_of(path).write(path, json.dumps(content, indent=1).encode())

@@ -5,20 +5,29 @@ from __future__ import annotations
 import functools
 import os
 import secrets
-import shutil
 import sys
 import time
 from collections.abc import Callable, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 
 from funke.engine.config import flink_options as options
+from funke.engine.config import rest_options
 from funke.engine.config.secret_keys import is_secret, without_secrets
 from funke.engine.config.settings import Settings
 from funke.engine.errors import StateError
-from funke.engine.jobs.records.job_record import JobRecord, OwnedRecord, home_folder, read_records, remove_oldest
+from funke.engine.jobs.records.job_record import (
+    JobRecord,
+    OwnedRecord,
+    await_owners,
+    home_folder,
+    read_records,
+    remove_oldest,
+)
+from funke.engine.jobs.records.record_stores import store_of
 from funke.engine.jobs.records.recorded_job import EndedJob
 from funke.engine.jobs.settings import JobSettings
 from funke.engine.jobs.submission.own_pages import wants_own_pages
+from funke.engine.runtime.snapshots.snapshot_files import join_path
 
 __all__ = ["RUN_VARIABLE", "ProgramRun", "RecoveryTries", "admit_if_asked", "interrupted_runs", "recovery_command"]
 
@@ -28,6 +37,7 @@ RUN_VARIABLE = "FUNKE_RECOVERED_RUN"
 _DAMAGE_VARIABLE = "FUNKE_RECOVERY_ON_DAMAGE"
 # How a program is run that knows options on its command line; after the interpreter.
 _FUNKE_RUN = ("-m", "funke", "run")
+_OF_MACHINE = (options.FUNKE_HOME.key, rest_options.SLOT_POOL.key)
 # Longer than a program takes to claim its jobs; it doubles from try to try, unless the job has got further.
 _PAUSE_S = 30.0
 _LONGEST_PAUSE_S = 600.0
@@ -70,7 +80,7 @@ class ProgramRun:
             remove_oldest(home, configured)
             return replace(settings, record=OwnedRecord.create(record))
         except (OSError, StateError):
-            shutil.rmtree(record.folder, ignore_errors=True)
+            store_of(record.folder).remove_folder(record.folder)
             if record.has_checkpoints:
                 raise
             return settings  # such a job is known to its own driver alone
@@ -82,7 +92,7 @@ class ProgramRun:
     def _new_record(self, home: str, ordinal: int, settings: JobSettings) -> JobRecord:
         job_id = secrets.token_hex(16)
         return JobRecord(
-            folder=os.path.join(home, "jobs", job_id),
+            folder=join_path(home, f"jobs/{job_id}"),
             job_id=job_id,
             name=settings.job_name,
             run_id=self._run_id,
@@ -105,9 +115,10 @@ def _continued(record: JobRecord, settings: JobSettings, on_damage: str | None) 
         owned.put_status(owned.restored.status)
         owned.release()
         return EndedJob(record)
-    secret = {key: value for key, value in settings.configuration.items() if is_secret(key)}
+    # Not of the record: secrets, and folders of the machine that this driver runs on.
+    own = {key: value for key, value in settings.configuration.items() if is_secret(key) or key in _OF_MACHINE}
     decided = {options.RECOVERY_ON_DAMAGE.key: on_damage} if on_damage else {}
-    return replace(settings, configuration={**record.configuration, **secret, **decided}, record=owned)
+    return replace(settings, configuration={**record.configuration, **own, **decided}, record=owned)
 
 
 @functools.cache
@@ -131,7 +142,9 @@ def is_highly_available(settings: Settings) -> bool:
 def interrupted_runs(home: str) -> dict[str, list[JobRecord]]:
     """The runs of programs whose driver is gone while a job of theirs had not ended, with these jobs."""
     found: dict[str, list[JobRecord]] = {}
-    for record in read_records(home):
+    records = list(read_records(home))
+    await_owners(records)
+    for record in records:
         if record.observed_state().status.is_globally_terminal_state():
             continue
         owner = record.owner()

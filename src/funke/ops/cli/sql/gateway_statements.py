@@ -194,12 +194,12 @@ def _headers(address: str) -> dict[str, str]:
     if given:
         return given
     settings = settings_with([])
-    home = home_folder(settings)
+    folder = ServiceFolder(home_folder(settings))
     try:
-        ServiceClient(ServiceFolder(home)).require(address)
+        ServiceClient(folder).require(address)
     except ConfigurationError:
         return {}
     token = settings.get(rest_options.REST_TOKEN)
     if token is None and not settings.get(rest_options.REST_INSECURE):
-        token = read_token(home)
+        token = read_token(folder.local_home)
     return {} if token is None else {"Authorization": f"Bearer {token}"}
