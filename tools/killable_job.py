@@ -132,8 +132,11 @@ class KillableJob:
 
     def record(self) -> JobRecord | None:
         """What is written down about the job; of several, about the one that was started last."""
-        home = home_folder(Settings({"funke.home": str(self.home), **self._home_option()}))
-        return max(read_records(home), key=lambda record: record.started_ms, default=None)
+        return max(self.job_records(), key=lambda record: record.started_ms, default=None)
+
+    def job_records(self) -> list[JobRecord]:
+        """What is written down about all jobs."""
+        return list(read_records(home_folder(Settings({"funke.home": str(self.home), **self._home_option()}))))
 
     def command(self, name: str, *arguments: str, seconds: float = 60) -> subprocess.CompletedProcess[str]:
         """Runs another `funke` command."""

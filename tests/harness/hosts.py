@@ -211,12 +211,13 @@ class _Wrapper:
         return ["nsenter", "-t", str(self.pid), *self._namespaces, "--"]
 
     def processes(self) -> Iterator[tuple[int, str]]:
-        """Processes and their commands."""
+        """Processes, with their names and commands: a slot has the command of the process that it was forked from."""
         own = os.readlink(f"/proc/{self.pid}/ns/pid")
         for entry in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
                 if os.readlink(entry / "ns" / "pid") == own:
-                    yield int(entry.name), (entry / "cmdline").read_text(errors="replace").replace("\0", " ")
+                    command = (entry / "cmdline").read_text(errors="replace").replace("\0", " ")
+                    yield int(entry.name), f"{(entry / 'comm').read_text().strip()} {command}"
 
     def close(self) -> None:
         self._process.kill()

@@ -72,7 +72,14 @@ __all__ = [
 
 E = TypeVar("E", bound=BaseException)
 
-PACKAGE_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+def _package_root(file: str) -> str:
+    return os.path.dirname(os.path.dirname(os.path.abspath(file))) + os.sep
+
+
+PACKAGE_ROOT = _package_root(__file__)
+# As frames name it: compiled modules that were shipped to another host keep the names of where they were compiled.
+PACKAGE_ROOTS = (PACKAGE_ROOT, _package_root(_package_root.__code__.co_filename))
 _PYTHON_ROOT = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 _SCRIPTS_ROOT = os.path.dirname(os.path.abspath(sys.executable)) + os.sep
 # From which likeness on another name is named to a user who has mistyped one.
@@ -275,7 +282,7 @@ def _is_internal(path: str) -> bool:
     # Python's own modules start threads and programs; Spark's start workers; the scripts beside Python start `funke`.
     is_python = path.startswith(_PYTHON_ROOT) and "-packages" + os.sep not in path
     is_spark = f"-packages{os.sep}pyspark{os.sep}" in path
-    return is_python or is_spark or path.startswith((PACKAGE_ROOT, _SCRIPTS_ROOT))
+    return is_python or is_spark or path.startswith((*PACKAGE_ROOTS, _SCRIPTS_ROOT))
 
 
 def nearest_name(name: str, known: Iterable[str], closeness: float = _CLOSE, counts_parts: bool = True) -> str | None:

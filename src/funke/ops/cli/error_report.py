@@ -6,7 +6,7 @@ import os
 import sys
 import traceback
 
-from funke.engine.errors import PACKAGE_ROOT, FunkeError
+from funke.engine.errors import PACKAGE_ROOTS, FunkeError
 
 __all__ = ["describe_error"]
 
@@ -24,7 +24,7 @@ def describe_error(error: BaseException) -> str:
 
 
 def _is_ours(filename: str) -> bool:
-    return os.path.abspath(filename).startswith(PACKAGE_ROOT) or filename.startswith("<frozen")
+    return os.path.abspath(filename).startswith(PACKAGE_ROOTS) or filename.startswith("<frozen")
 
 
 def print_error(error: BaseException) -> None:

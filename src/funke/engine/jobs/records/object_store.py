@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import shutil
 from collections.abc import Hashable, Iterator
 from typing import Any
 
@@ -94,8 +95,6 @@ class ObjectStore(WrittenStore):
 
     def remove_folder(self, folder: str) -> None:
         """Removes all objects whose names begin so, and the local folder."""
-        import shutil
-
         import obstore
 
         with contextlib.suppress(OSError), _failing(folder):

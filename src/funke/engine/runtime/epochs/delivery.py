@@ -34,6 +34,7 @@ from funke.engine.runtime.slots.slot_address import (
 from funke.engine.runtime.slots.slot_calls import connect
 from funke.engine.runtime.slots.slot_host import CLOSE_S, SOCKET_NAME, SlotLaunch
 from funke.engine.runtime.slots.slot_watch import ending_of
+from funke.engine.runtime.slots.worker_fork import fork_from_worker
 from funke.engine.runtime.slots.worker_setup import JobDeployment
 from funke.engine.runtime.snapshots.checkpoint_command import CheckpointNotifications
 from funke.engine.trust.credentials import Credentials
@@ -89,9 +90,10 @@ def _start_in(folder: str, slot: int, deployment: JobDeployment) -> SlotAddress:
 
 
 def _start_process(deployment: JobDeployment, folder: str, launch_file: str, listeners: tuple[int, ...]) -> int:
-    """Starts the process of a slot: from the fork server if there is one, else as a new interpreter."""
-    if deployment.driver_host is not None and deployment.python_executable is None:
-        forked = fork_slot(deployment.driver_host, launch_file, listeners)
+    """Starts the process of a slot: forked if that gives the same interpreter, else as a new one."""
+    if deployment.python_executable is None:
+        host = deployment.driver_host
+        forked = fork_from_worker(launch_file, listeners) if host is None else fork_slot(host, launch_file, listeners)
         if forked is not None:
             return forked
     command = [_interpreter(deployment, folder), "-m", "funke.engine.runtime.slots.slot_process", launch_file]

@@ -9,7 +9,7 @@ import traceback
 from dataclasses import dataclass, field
 from typing import Any
 
-from funke.engine.errors import PACKAGE_ROOT, FunkeError
+from funke.engine.errors import PACKAGE_ROOTS, FunkeError
 from funke.engine.operators.operator import OperatorFailure
 from funke.engine.operators.source import ReadReport
 from funke.engine.runtime.monitoring.failed_records import failed_records
@@ -136,4 +136,4 @@ def _keep_user_frames(described: traceback.TracebackException) -> bool:
 
 def _is_internal(filename: str) -> bool:
     is_of_python = filename.startswith("<frozen ")
-    return is_of_python or os.path.abspath(filename).startswith(PACKAGE_ROOT) or bool(_SPARK_FILE.search(filename))
+    return is_of_python or os.path.abspath(filename).startswith(PACKAGE_ROOTS) or bool(_SPARK_FILE.search(filename))

@@ -8,7 +8,7 @@ import sysconfig
 from functools import cache
 from types import FrameType
 
-from funke.engine.errors import PACKAGE_ROOT
+from funke.engine.errors import PACKAGE_ROOTS
 
 __all__ = ["is_own_frame", "is_users_frame", "user_line"]
 
@@ -21,7 +21,7 @@ _OTHERS_FOLDERS = tuple(
 
 @cache
 def _is_users_file(name: str) -> bool:
-    return not name.startswith("<") and not os.path.abspath(name).startswith((PACKAGE_ROOT, *_OTHERS_FOLDERS))
+    return not name.startswith("<") and not os.path.abspath(name).startswith((*PACKAGE_ROOTS, *_OTHERS_FOLDERS))
 
 
 def is_users_frame(frame: FrameType) -> bool:
@@ -31,7 +31,7 @@ def is_users_frame(frame: FrameType) -> bool:
 
 def is_own_frame(frame: FrameType) -> bool:
     """Whether it is ours."""
-    return os.path.abspath(frame.f_code.co_filename).startswith(PACKAGE_ROOT)
+    return os.path.abspath(frame.f_code.co_filename).startswith(PACKAGE_ROOTS)
 
 
 def user_line(frame: FrameType | None) -> str:

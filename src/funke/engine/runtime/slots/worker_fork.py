@@ -1,0 +1,48 @@
+"""Forks a slot from Spark's Python worker, on executors: it has loaded what a slot loads.
+
+A new interpreter takes a second of CPU time until it is a slot, most of it for imports from the archive that Spark has
+shipped. The worker has done the same imports to run the task that starts the slot.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import traceback
+
+from funke.engine.runtime.slots.slot_process import main
+
+__all__ = ["fork_from_worker"]
+
+_STDERR = 2
+_forked: set[int] = set()
+
+
+def fork_from_worker(launch_file: str, listeners: tuple[int, ...]) -> int | None:
+    """The process of a new slot; None where this process is no worker, or has threads whose locks a child could not
+    get."""
+    if "pyspark.worker" not in sys.modules or threading.active_count() > 1:
+        return None
+    # Those that have ended are only names.
+    _forked.difference_update([pid for pid in _forked if os.waitpid(pid, os.WNOHANG)[0]])
+    pid = os.fork()
+    if pid:
+        _forked.add(pid)
+        return pid
+    try:
+        _let_go({_STDERR, *listeners})
+        sys.modules["pyspark.taskcontext"].TaskContext._setTaskContext(None)
+        os.setsid()
+        main(launch_file, listeners)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(1)
+
+
+def _let_go(kept: set[int]) -> None:
+    """Spark must notice when its worker hangs up; objects of the worker still hold the numbers of descriptors."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for descriptor in {int(name) for name in os.listdir("/dev/fd")} - {nothing, *kept}:
+        os.dup2(nothing, descriptor, inheritable=False)
