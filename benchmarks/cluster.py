@@ -177,8 +177,8 @@ def main() -> None:
             continue
         with tempfile.TemporaryDirectory() as folder:
             load = os.getloadavg()[0]
-            figures = {name: round(value, 2) for name, value in measure(Path(folder)).items()}
-            print(json.dumps({**figures, "load before": round(load, 1), "load after": round(os.getloadavg()[0], 1)}))
+            values = {name: round(value, 2) for name, value in measure(Path(folder)).items()}
+            print(json.dumps({**values, "load before": round(load, 1), "load after": round(os.getloadavg()[0], 1)}))
 
 
 if __name__ == "__main__":

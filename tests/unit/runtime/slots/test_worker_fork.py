@@ -37,6 +37,33 @@ def test_the_worker_and_its_slot_share_no_descriptor(tmp_path: Path) -> None:
     assert done.stdout == "done\n", done.stderr
 
 
+# Modules that are loaded after the working folder has changed, from an archive with a relative path.
+IMPORTING = """
+import os, sys
+import pyspark.taskcontext, pyspark.worker
+sys.path.insert(0, "./modules.zip")
+import package
+from funke.engine.runtime.slots import worker_fork
+
+def main(launch, listeners):
+    os.chdir("/")
+    import package.later, other
+    os.write(2, b"imported")
+
+worker_fork.main = main
+os.waitpid(worker_fork.fork_from_worker("launch", ()), 0)
+"""
+
+
+def test_a_slot_with_another_working_folder_finds_its_modules(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "modules.zip", "w") as archive:
+        for name in ("package/__init__.py", "package/later.py", "other.py"):
+            archive.writestr(name, "")
+    command = [sys.executable, "-c", IMPORTING]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=110, check=False)
+    assert done.stderr == "imported"
+
+
 @pytest.mark.parametrize("before", ["", "import pyspark.worker, threading, time; start()"])
 def test_other_processes_and_those_with_threads_do_not_fork(before: str) -> None:
     text = (

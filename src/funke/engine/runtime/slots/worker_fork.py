@@ -33,12 +33,20 @@ def fork_from_worker(launch_file: str, listeners: tuple[int, ...]) -> int | None
     try:
         _let_go({_STDERR, *listeners})
         sys.modules["pyspark.taskcontext"].TaskContext._setTaskContext(None)
+        _name_paths_in_full()
         os.setsid()
         main(launch_file, listeners)
     except BaseException:
         traceback.print_exc()
     finally:
         os._exit(1)
+
+
+def _name_paths_in_full() -> None:
+    """Spark's files are in `.` for a worker, and a slot may have another working folder."""
+    searched = [getattr(module, "__path__", None) for module in list(sys.modules.values())]
+    for paths in (sys.path, *(path for path in searched if isinstance(path, list))):
+        paths[:] = [os.path.abspath(path) if path else path for path in paths]
 
 
 def _let_go(kept: set[int]) -> None:
