@@ -6,6 +6,7 @@ shipped. The worker has done the same imports to run the task that starts the sl
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import threading
@@ -20,12 +21,11 @@ _forked: set[int] = set()
 
 
 def fork_from_worker(launch_file: str, listeners: tuple[int, ...]) -> int | None:
-    """The process of a new slot; None where this process is no worker, or has threads whose locks a child could not
-    get."""
+    """The process of a new slot; None where this process is no worker, or has threads, which a child lacks."""
     if "pyspark.worker" not in sys.modules or threading.active_count() > 1:
         return None
-    # Those that have ended are only names.
-    _forked.difference_update([pid for pid in _forked if os.waitpid(pid, os.WNOHANG)[0]])
+    for ended in list(_forked):
+        _reap(ended)
     pid = os.fork()
     if pid:
         _forked.add(pid)
@@ -40,6 +40,14 @@ def fork_from_worker(launch_file: str, listeners: tuple[int, ...]) -> int | None
         traceback.print_exc()
     finally:
         os._exit(1)
+
+
+def _reap(pid: int) -> None:
+    """Lets the system forget a process if it has ended."""
+    with contextlib.suppress(ChildProcessError):
+        if os.waitpid(pid, os.WNOHANG)[0] == 0:
+            return
+    _forked.discard(pid)
 
 
 def _name_paths_in_full() -> None:
