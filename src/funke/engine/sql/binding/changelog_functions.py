@@ -92,8 +92,8 @@ def _op_index(op: str, columns: tuple[Column, ...]) -> int:
     if index is None:
         raise ValidationException(f"The op column '{op}' does not exist in the input schema.")
     if not isinstance(columns[index].type, CHARACTER):
-        given = to_sql_text(columns[index].type)
-        raise ValidationException(f"The op column '{op}' must be of STRING type, but was '{given}'.")
+        type_text = to_sql_text(columns[index].type)
+        raise ValidationException(f"The op column '{op}' must be of STRING type, but was '{type_text}'.")
     return index
 
 

@@ -86,10 +86,15 @@ class ColumnSets:
             return self._parts_of(parse_expression(text.value))
         if expression.name == "flatten":
             return self._flattened(self.written_out(expression.arguments[0]))
-        shown = DEFINITION_NAMES.get(expression.name)
-        if shown is not None and not expression.path and expression.function is None and self.is_user_function(shown):
+        definition_name = DEFINITION_NAMES.get(expression.name)
+        if (
+            definition_name is not None
+            and not expression.path
+            and expression.function is None
+            and self.is_user_function(definition_name)
+        ):
             # As in Flink: a temporary system function `plus` is what `+` of the Table API calls.
-            return [self._rebuilt(replace(expression, name=shown.lower(), path=(shown,)))]
+            return [self._rebuilt(replace(expression, name=definition_name.lower(), path=(definition_name,)))]
         rebuilt = self._rebuilt(expression)
         return [self._concatenated(rebuilt) if expression.name == "+" else rebuilt]
 

@@ -234,7 +234,7 @@ class GroupedBinder(ExpressionBinder):
             condition = self._inputs.index_of(self._plain.bind_condition(call.condition, "FILTER"))
         arguments = self._bound_arguments(function, call)
         try:
-            made = bind_aggregate(
+            bound = bind_aggregate(
                 function,
                 [each.as_argument() for each in arguments],
                 may_be_empty=condition is not None or any(not keys for keys in self._sets),
@@ -243,7 +243,7 @@ class GroupedBinder(ExpressionBinder):
             )
         except TypeMismatchError as error:
             raise rejected(str(error), call.position) from error
-        return BoundAggregate(made, tuple(map(self._index_of_argument, arguments)), condition)
+        return BoundAggregate(bound, tuple(map(self._index_of_argument, arguments)), condition)
 
     def _bound_arguments(self, function: AggregateFunction, call: syntax.Call) -> list[BoundExpression]:
         name = call.name.upper()

@@ -212,9 +212,9 @@ class _MatchBinder(ExpressionBinder):
         if isinstance(expression, syntax.Name):
             return self._navigated(expression, is_first=False, offset=0)
         if isinstance(expression, syntax.Call):
-            found = self._special(expression)
-            if found is not None:
-                return found
+            bound = self._special(expression)
+            if bound is not None:
+                return bound
         return super().bind(expression)
 
     def _special(self, call: syntax.Call) -> BoundExpression | None:
@@ -261,20 +261,20 @@ class _MatchBinder(ExpressionBinder):
 
     def _of_one_variable(self, expression: syntax.Expression, what: str) -> tuple[tuple[int, ...], BoundExpression]:
         """The rows that an expression looks at, and the expression on such a row."""
-        found: set[tuple[int, ...]] = set()
-        inner = self._plain.bind(self._without_variables(expression, found))
-        if len(found) > 1:
+        variables: set[tuple[int, ...]] = set()
+        inner = self._plain.bind(self._without_variables(expression, variables))
+        if len(variables) > 1:
             raise SqlValidationError(f"SQL validation failed. {what} must be applied to a single pattern variable")
-        return next(iter(found), ()), inner
+        return next(iter(variables), ()), inner
 
-    def _without_variables(self, expression: syntax.Expression, found: set[tuple[int, ...]]) -> syntax.Expression:
+    def _without_variables(self, expression: syntax.Expression, variables: set[tuple[int, ...]]) -> syntax.Expression:
         if isinstance(expression, syntax.Name):
             stages = self._variables.get(expression.parts[0]) if len(expression.parts) > 1 else None
-            found.add(stages or ())
+            variables.add(stages or ())
             if stages is None:
                 return expression
             return syntax.Name(expression.parts[1:], position=expression.position, positions=expression.positions[1:])
-        return _with_children(expression, lambda each: self._without_variables(each, found))
+        return _with_children(expression, lambda each: self._without_variables(each, variables))
 
     def _aggregate(self, function: AggregateFunction, call: syntax.Call) -> BoundExpression:
         if call.is_distinct:
@@ -298,14 +298,14 @@ class _MatchBinder(ExpressionBinder):
         if len(rows) > 1:
             raise SqlValidationError("Aggregation must be applied to a single pattern variable")
         try:
-            made = bind_aggregate(
+            bound = bind_aggregate(
                 function, [each.as_argument() for each in arguments], may_be_empty=True, session=self._session
             )
         except TypeMismatchError as error:
             raise rejected(str(error), call.position) from error
         indexes = tuple(-1 if isinstance(each, BoundSymbol) else self._computed.index(each) for each in arguments)
-        aggregate = BoundAggregate(made, indexes)
-        return self._looked_up(Lookup(made.result, next(iter(rows), ()), aggregate=aggregate))
+        aggregate = BoundAggregate(bound, indexes)
+        return self._looked_up(Lookup(bound.result, next(iter(rows), ()), aggregate=aggregate))
 
     def _looked_up(self, lookup: Lookup) -> BoundExpression:
         if lookup not in self.lookups:

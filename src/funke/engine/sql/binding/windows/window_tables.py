@@ -112,7 +112,7 @@ def interval_ms(expression: syntax.Expression) -> int:
 
 def _column_of(expression: syntax.Expression, scope: Scope) -> int:
     if isinstance(expression, syntax.Name):
-        found, fields = scope.find(expression)
-        if isinstance(found, BoundColumn) and not fields:
-            return found.index
+        column, fields = scope.find(expression)
+        if isinstance(column, BoundColumn) and not fields:
+            return column.index
     raise rejected("PARTITION BY of a window table function needs columns", expression.position)

@@ -149,8 +149,8 @@ class Join(TwoSidedNode):
         # A match takes back the row that was sent without one.
         return ALL_KINDS
 
-    def needs_before(self, wanted: bool) -> tuple[bool, ...]:
-        return (wanted or not self.can_omit_before(),) * 2
+    def needs_before(self, consumer_needs: bool) -> tuple[bool, ...]:
+        return (consumer_needs or not self.can_omit_before(),) * 2
 
     def can_omit_before(self) -> bool:
         return all(map(self._takes_upserts, range(2)))
@@ -221,8 +221,8 @@ class Join(TwoSidedNode):
         """Whether the right input has one row for a key at the most."""
         return is_within(self.right.unique_keys(), self.right_keys)
 
-    def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
-        return wanted
+    def watermark_step(self, consumer_step: WatermarkStep | None) -> WatermarkStep | None:
+        return consumer_step
 
     def title(self, style: ExplainStyle) -> str:
         names = self.names()[: len(self.columns)]
@@ -236,9 +236,9 @@ class Join(TwoSidedNode):
 
     def hints_text(self) -> str:
         joins = "".join(f"[{name} options:[{side}]]" for name, side in self.hints)
-        shown = f", joinHints=[[{joins}]]" if joins else ""
+        joins_text = f", joinHints=[[{joins}]]" if joins else ""
         sides = [f"{name}={each}" for name, each in zip(("LEFT", "RIGHT"), self.ttl_hints) if each]
-        return shown + f", stateTtlHints=[[[STATE_TTL options:{{{', '.join(sides)}}}]]]" if sides else shown
+        return joins_text + f", stateTtlHints=[[[STATE_TTL options:{{{', '.join(sides)}}}]]]" if sides else joins_text
 
     def row_conditions(self, strings: ColumnStrings) -> Iterator[str]:
         yield f"{KIND_NAMES[self.kind]} {self._meant_condition()}"

@@ -118,8 +118,8 @@ class LookupJoin(PlanNode):
     def changelog(self) -> Kinds:
         return self.input.changelog()
 
-    def needs_before(self, wanted: bool) -> tuple[bool, ...]:
-        return (wanted,)
+    def needs_before(self, consumer_needs: bool) -> tuple[bool, ...]:
+        return (consumer_needs,)
 
     def with_changes(self, sends_before: bool, settings: ChangeSettings) -> PlanNode:
         if self.input.changelog() == INSERTS:
@@ -181,8 +181,8 @@ class LookupJoin(PlanNode):
             where=None if self.where is None else moved(self.where, moves),
         )
 
-    def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
-        return wanted
+    def watermark_step(self, consumer_step: WatermarkStep | None) -> WatermarkStep | None:
+        return consumer_step
 
     def title(self, style: ExplainStyle) -> str:
         return f"LookupJoin({', '.join(self._parts(style))})"

@@ -91,7 +91,7 @@ class Rank(PlanNode):
     def changelog(self) -> Kinds:
         return updates(self.sends_before, RowKind.DELETE)
 
-    def needs_before(self, wanted: bool) -> tuple[bool, ...]:
+    def needs_before(self, consumer_needs: bool) -> tuple[bool, ...]:
         return (self.strategy is RankStrategy.RETRACT,)
 
     def with_changes(self, sends_before: bool, settings: ChangeSettings) -> PlanNode:
@@ -123,8 +123,8 @@ class Rank(PlanNode):
         number = {width: len(source.columns)} if self.has_number else {}
         return node, {each: moves[each] for each in used} | number
 
-    def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
-        return wanted
+    def watermark_step(self, consumer_step: WatermarkStep | None) -> WatermarkStep | None:
+        return consumer_step
 
     def title(self, style: ExplainStyle) -> str:
         strategy = self.strategy.value
