@@ -51,8 +51,8 @@ def _case_type(arguments: Sequence[Argument]) -> DataType | None:
 
 
 def _if_type(arguments: Sequence[Argument]) -> DataType | None:
-    found = _case_type(arguments)
-    return None if found is None else with_nullable(found, any_nullable(each.type for each in arguments))
+    result = _case_type(arguments)
+    return None if result is None else with_nullable(result, any_nullable(each.type for each in arguments))
 
 
 def _case_body(call: BoundCall) -> Body:
@@ -82,12 +82,12 @@ def _case_kernel(call: BoundCall) -> Kernel | None:
         return None
 
     def case(*columns: Datum) -> Datum:
-        found = casts[-1](columns[-1])
+        result = casts[-1](columns[-1])
         for index in range(len(columns) - 3, -1, -2):
             # A condition may be a bare NULL.
             condition = pc.fill_null(pc.cast(columns[index], pa.bool_()), False)
-            found = pc.if_else(condition, casts[index // 2](columns[index + 1]), found)
-        return found
+            result = pc.if_else(condition, casts[index // 2](columns[index + 1]), result)
+        return result
 
     return case
 
@@ -96,10 +96,10 @@ def _column_casts(types: Sequence[DataType], target: DataType) -> list[ColumnCas
     """Return what casts columns to one type; None if one cannot be, or if Arrow does not choose among such values."""
     if isinstance(target, CONSTRUCTED):
         return None
-    wanted = to_column_type(target)
+    arrow_type = to_column_type(target)
     casts: list[Callable[[Any], Any]] = []
     for each in types:
-        cast = (lambda column: pc.cast(column, wanted)) if isinstance(each, NullType) else column_cast(each, target)
+        cast = (lambda column: pc.cast(column, arrow_type)) if isinstance(each, NullType) else column_cast(each, target)
         if cast is None:
             return None
         casts.append(cast)
@@ -107,15 +107,15 @@ def _column_casts(types: Sequence[DataType], target: DataType) -> list[ColumnCas
 
 
 def _coalesce_type(arguments: Sequence[Argument]) -> DataType | None:
-    found = common(arguments)
-    return None if found is None else with_nullable(found, all(is_nullable(each.type) for each in arguments))
+    result = common(arguments)
+    return None if result is None else with_nullable(result, all(is_nullable(each.type) for each in arguments))
 
 
 def _ifnull_type(arguments: Sequence[Argument]) -> DataType | None:
     first = arguments[0].type
-    found = _coalesce_type(arguments)
+    result = _coalesce_type(arguments)
     # What is never NULL stays as it is.
-    return found if found is None or is_nullable(first) else first
+    return result if result is None or is_nullable(first) else first
 
 
 def _coalesce_body(call: BoundCall) -> Body:
@@ -138,8 +138,8 @@ def _nullif_type(arguments: Sequence[Argument]) -> DataType | None:
 
 
 def _nullif_body(call: BoundCall) -> Body:
-    wanted = compared_type(call.types)
-    first, second = (value_cast(each, wanted, call.session) for each in call.types)
+    operand_type = compared_type(call.types)
+    first, second = (value_cast(each, operand_type, call.session) for each in call.types)
 
     def nullif(left: SqlValue, right: SqlValue) -> SqlValue:
         if left is None or right is None:

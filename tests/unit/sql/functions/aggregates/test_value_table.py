@@ -59,6 +59,6 @@ def test_the_table_grows_and_forgets_groups(monkeypatch: pytest.MonkeyPatch) -> 
         rows = [(0, value, 1) for value in range(100)]
         assert taken(values, known, rows) == [1] * 100
         assert taken(values, known, rows) == [0] * 100
-        assert int(values._taken[0]) <= 100 * (turn + 1)
-    assert int(values._taken[0]) < 3000
+        assert int(values._slots_in_use[0]) <= 100 * (turn + 1)
+    assert int(values._slots_in_use[0]) < 3000
     assert len(pickle.loads(pickle.dumps(known.tolist()))[0]) == 100

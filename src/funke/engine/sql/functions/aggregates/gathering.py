@@ -88,9 +88,9 @@ class _MultisetBody(AggregateBody):
 
     @staticmethod
     def _count(counts: dict[SqlValue, int], key: SqlValue, count: int) -> None:
-        found = counts.get(key, 0) + count
-        if found:
-            counts[key] = found
+        total = counts.get(key, 0) + count
+        if total:
+            counts[key] = total
         else:
             counts.pop(key, None)
 

@@ -287,13 +287,13 @@ def _to_date(source: DataType, target: DataType, session: Session) -> Cast | Non
 def _to_time(source: DataType, target: Any, session: Session) -> Cast | None:
     digits = target.precision
     if isinstance(source, CHARACTER):
-        return lambda text: _cut(_or_rejected(parse_time(text), text), digits)
+        return lambda text: _with_digits(_or_rejected(parse_time(text), text), digits)
     if isinstance(source, TimeType):
-        return lambda time: _cut(time, digits)
+        return lambda time: _with_digits(time, digits)
     if isinstance(source, TimestampType):
-        return lambda timestamp: _cut(timestamp.time(), digits)
+        return lambda timestamp: _with_digits(timestamp.time(), digits)
     if isinstance(source, LocalZonedTimestampType):
-        return lambda timestamp: _cut(timestamp.astimezone(session.zone).time(), digits)
+        return lambda timestamp: _with_digits(timestamp.astimezone(session.zone).time(), digits)
     return None
 
 
@@ -303,11 +303,11 @@ def _to_timestamp(source: DataType, target: Any, session: Session) -> Cast | Non
         return None
     digits = target.precision
     if isinstance(target, TimestampType):
-        return lambda value: _cut(local(value), digits)
+        return lambda value: _with_digits(local(value), digits)
     if isinstance(source, LocalZonedTimestampType):
-        return lambda value: _cut(value, digits)
+        return lambda value: _with_digits(value, digits)
     zone, utc = session.zone, datetime.UTC
-    return lambda value: _cut(local(value).replace(tzinfo=zone).astimezone(utc), digits)
+    return lambda value: _with_digits(local(value).replace(tzinfo=zone).astimezone(utc), digits)
 
 
 def _to_local(source: DataType, session: Session) -> Cast | None:
@@ -331,7 +331,7 @@ def _or_rejected(value: SqlValue, text: str) -> SqlValue:
     return value
 
 
-def _cut(timestamp: SqlValue, digits: int) -> SqlValue:
+def _with_digits(timestamp: SqlValue, digits: int) -> SqlValue:
     """Return a time with at most so many digits behind the point."""
     if digits >= 6:
         return timestamp

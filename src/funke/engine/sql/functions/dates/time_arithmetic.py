@@ -106,8 +106,8 @@ def interval_kernel(operator: str, call: BoundCall) -> Kernel | None:
     left, right = call.types
     if not (isinstance(left, TIMESTAMP) and isinstance(right, DayTimeIntervalType) and operator in "+-"):
         return None
-    wanted = to_column_type(call.result)
-    if wanted.unit == "s":
+    arrow_type = to_column_type(call.result)
+    if arrow_type.unit == "s":
         return None
     move = pc.add if operator == "+" else pc.subtract
-    return lambda timestamps, millis: pc.cast(move(timestamps, pc.cast(millis, pa.duration("ms"))), wanted)
+    return lambda timestamps, millis: pc.cast(move(timestamps, pc.cast(millis, pa.duration("ms"))), arrow_type)

@@ -182,8 +182,8 @@ def _timestamp_writer(call: BoundCall, pattern: str) -> ColumnFunction:
     if strftime is None or not isinstance(call.types[0], TimestampType):
         return mapped_body(call)
     # Arrow writes seconds with the digits of the type.
-    wanted = pa.timestamp("s" if finest_unit(pattern) != "millisecond" else "ms")
-    return lambda columns, _: pc.strftime(columns[0].cast(wanted, safe=False), strftime)
+    arrow_type = pa.timestamp("s" if finest_unit(pattern) != "millisecond" else "ms")
+    return lambda columns, _: pc.strftime(columns[0].cast(arrow_type, safe=False), strftime)
 
 
 def _to_date(text: str, pattern: str | None = None) -> datetime.date | None:
@@ -206,8 +206,8 @@ def _to_timestamp_kernel(call: BoundCall) -> Kernel | None:
     def to_timestamp(strings: Datum, *pattern: Datum) -> Datum:
         if isinstance(strings, pa.Scalar):
             return each([strings, *pattern], 1)[0]
-        found = to_timestamps(strings, result) if _has_usual_form(strings, bool(pattern)) else None
-        return each([strings, *pattern], len(strings)) if found is None else found
+        parsed = to_timestamps(strings, result) if _has_usual_form(strings, bool(pattern)) else None
+        return each([strings, *pattern], len(strings)) if parsed is None else parsed
 
     return to_timestamp
 
@@ -325,8 +325,8 @@ def _interval_between_type(arguments: Sequence[Argument]) -> DataType | None:
     kinds = {type(each) for each in (end, start) if not isinstance(each, NullType)}
     if len(kinds) > 1 or (kinds == {TimeType} and isinstance(interval, YearMonthIntervalType)):
         return None
-    found = _MONTHS_BETWEEN if isinstance(interval, YearMonthIntervalType) else _MILLIS_BETWEEN
-    return with_nullable(found, any_nullable([end, start]))
+    interval_type = _MONTHS_BETWEEN if isinstance(interval, YearMonthIntervalType) else _MILLIS_BETWEEN
+    return with_nullable(interval_type, any_nullable([end, start]))
 
 
 def _interval_between_body(call: BoundCall) -> Body:
@@ -397,8 +397,8 @@ def _now(
         session = call.session
 
         def now() -> SqlValue:
-            found = session.now(current_time)
-            return of(found if isinstance(result, LocalZonedTimestampType) else found.astimezone(session.zone))
+            time = session.now(current_time)
+            return of(time if isinstance(result, LocalZonedTimestampType) else time.astimezone(session.zone))
 
         return now
 

@@ -127,16 +127,16 @@ def _value_body(call: BoundCall) -> Body:
         if document is _MISSING or document is None:
             return instead(on_error, error_default, f"Invalid JSON: {text}")
         try:
-            found = parsed.find(document)
+            values = parsed.find(document)
         except PathError as problem:
             return instead(on_error, error_default, str(problem))
-        is_scalar = parsed.is_definite and bool(found) and not isinstance(found[0], (dict, list, type(None)))
-        if (not found and parsed.is_definite) or not (is_scalar or parsed.is_strict):
+        is_scalar = parsed.is_definite and bool(values) and not isinstance(values[0], (dict, list, type(None)))
+        if (not values and parsed.is_definite) or not (is_scalar or parsed.is_strict):
             return instead(on_empty, empty_default, "Empty result of JSON_VALUE function is not allowed")
         if not is_scalar:
             return instead(on_error, error_default, "Strict jsonpath mode requires scalar value")
         try:
-            return cast(_scalar_text(found[0]))
+            return cast(_scalar_text(values[0]))
         except ValueError as problem:
             return instead(on_error, error_default, str(problem))
 
@@ -173,14 +173,14 @@ def _query_body(call: BoundCall) -> Body:
         if document is _MISSING or document is None:
             return instead(on_error, f"Invalid JSON: {text}")
         try:
-            found = parsed.find(document)
+            values = parsed.find(document)
         except PathError as problem:
             return instead(on_error, str(problem))
-        if not found and parsed.is_definite:
+        if not values and parsed.is_definite:
             return instead(on_empty, "Empty result of JSON_QUERY function is not allowed")
-        if parsed.is_definite and found[0] is None:
+        if parsed.is_definite and values[0] is None:
             return instead(on_error if parsed.is_strict else on_empty, f"No results for path: {path}")
-        value = _wrapped(found, parsed.is_definite, wrapper)
+        value = _wrapped(values, parsed.is_definite, wrapper)
         if not (isinstance(value, (dict, list)) or parsed.is_strict):
             return instead(on_empty, "Empty result of JSON_QUERY function is not allowed")
         if not isinstance(value, list if gives_array else (dict, list)):
@@ -192,8 +192,8 @@ def _query_body(call: BoundCall) -> Body:
     return json_query
 
 
-def _wrapped(found: list[Any], is_definite: bool, wrapper: str) -> Any:
-    value = found[0] if is_definite else found
+def _wrapped(values: list[Any], is_definite: bool, wrapper: str) -> Any:
+    value = values[0] if is_definite else values
     if wrapper.startswith("WITHOUT"):
         return value
     # CONDITIONAL wraps all but arrays.
@@ -210,11 +210,11 @@ def _exists(text: str | None, path: str, on_error: str = "FALSE") -> bool | None
             return False
         if document is _MISSING or document is None:
             raise PathError(f"Invalid JSON: {text}")
-        found = parsed.find(document)
-        if parsed.is_strict and parsed.is_definite and found == [None]:
+        values = parsed.find(document)
+        if parsed.is_strict and parsed.is_definite and values == [None]:
             raise PathError(f"No results for path: {path}")
         # Many values are an array, which is there even if it is empty.
-        return bool(found) or not parsed.is_definite
+        return bool(values) or not parsed.is_definite
     except PathError:
         if on_error.upper() == "ERROR":
             raise
@@ -274,8 +274,8 @@ def _part(data_type: DataType, call: BoundCall) -> Callable[[Any], Any]:
 
 
 def _string_type(arguments: Sequence[Argument]) -> DataType | None:
-    given = arguments[0].type
-    return None if isinstance(given, BitmapType) else with_nullable(_STRING, is_nullable(given))
+    input_type = arguments[0].type
+    return None if isinstance(input_type, BitmapType) else with_nullable(_STRING, is_nullable(input_type))
 
 
 def _string_body(call: BoundCall) -> Body:
