@@ -64,18 +64,18 @@ class TypeGrammar(Cursor):
 
     def data_type(self, has_nulls: bool = True) -> DataType:
         """A type, maybe with ARRAY or MULTISET around it, and NULL or NOT NULL behind it where that may be said."""
-        found = self._bare_type()
-        found = self._with_nulls(found) if has_nulls else found
+        result = self._bare_type()
+        result = self._with_nulls(result) if has_nulls else result
         while word := self.accept_any("ARRAY", "MULTISET"):
-            found = ArrayType(found) if word == "ARRAY" else MultisetType(found)
-            found = self._with_nulls(found) if has_nulls else found
-        return found
+            result = ArrayType(result) if word == "ARRAY" else MultisetType(result)
+            result = self._with_nulls(result) if has_nulls else result
+        return result
 
-    def _with_nulls(self, found: DataType) -> DataType:
+    def _with_nulls(self, data_type: DataType) -> DataType:
         if self.accept("NOT", "NULL"):
-            return found.not_null()
+            return data_type.not_null()
         self.accept("NULL")
-        return found
+        return data_type
 
     def _bare_type(self) -> DataType:
         token = self.token
@@ -201,9 +201,9 @@ class TypeGrammar(Cursor):
 
     def _element_type(self) -> DataType:
         self.expect("<")
-        found = self.data_type()
+        element_type = self.data_type()
         self.expect(">")
-        return found
+        return element_type
 
     def _map_type(self) -> DataType:
         self.expect("<")

@@ -129,11 +129,11 @@ def _reject_used(table: CatalogTable, name: str, going: set[str], action: str) -
 
 
 def _names_in(expression: Expression | None) -> set[str]:
-    found: set[str] = set()
+    names: set[str] = set()
 
     def walk(part: object) -> None:
         if isinstance(part, Name):
-            found.add(part.parts[0])
+            names.add(part.parts[0])
         elif isinstance(part, tuple):
             for each in part:
                 walk(each)
@@ -142,7 +142,7 @@ def _names_in(expression: Expression | None) -> set[str]:
                 walk(each)
 
     walk(expression)
-    return found
+    return names
 
 
 def _index(columns: list[ColumnDefinition], name: str) -> int | None:

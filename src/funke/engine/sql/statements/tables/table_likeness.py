@@ -44,8 +44,8 @@ def _strategies(features: Sequence[tuple[str, str]]) -> dict[str, str]:
 def _columns(
     base: Sequence[ColumnDefinition], own: Sequence[ColumnDefinition], how: dict[str, str]
 ) -> tuple[ColumnDefinition, ...]:
-    taken = [each for each in base if how.get(_feature(each), "including") != "excluding"]
-    names = {each.name: each for each in taken}
+    inherited = [each for each in base if how.get(_feature(each), "including") != "excluding"]
+    names = {each.name: each for each in inherited}
     replaced: dict[str, ColumnDefinition] = {}
     for column in own:
         older = names.get(column.name)
@@ -56,7 +56,10 @@ def _columns(
         if feature == "physical" or not is_same_kind or how[feature] != "overwriting":
             raise ValidationException(_deprecation_of(column.name, feature))
         replaced[column.name] = column
-    return (*(replaced.get(each.name, each) for each in taken), *(each for each in own if each.name not in replaced))
+    return (
+        *(replaced.get(each.name, each) for each in inherited),
+        *(each for each in own if each.name not in replaced),
+    )
 
 
 def _deprecation_of(name: str, feature: str) -> str:
