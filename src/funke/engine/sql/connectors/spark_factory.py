@@ -104,11 +104,11 @@ class SparkLoad:
         return chosen.select(*(chosen[index].cast(each) if each else chosen[index] for index, each in enumerate(casts)))
 
 
-def _other_timestamp(wanted: DataType, given: str) -> str | None:
+def _other_timestamp(data_type: DataType, spark_type: str) -> str | None:
     """Timestamps with a zone where the table has none, or without, change by the clock of Spark's session."""
-    if isinstance(wanted, TimestampType) and given == "timestamp":
+    if isinstance(data_type, TimestampType) and spark_type == "timestamp":
         return "timestamp_ntz"
-    return "timestamp" if isinstance(wanted, LocalZonedTimestampType) and given == "timestamp_ntz" else None
+    return "timestamp" if isinstance(data_type, LocalZonedTimestampType) and spark_type == "timestamp_ntz" else None
 
 
 @dataclass(frozen=True)

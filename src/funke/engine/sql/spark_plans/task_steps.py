@@ -62,10 +62,10 @@ class ReadSplits:
         try:
             for number in (number for batch in batches for number in batch.data.column(0).to_pylist()):
                 for split in self.splits[number :: self.shares]:
-                    found = self.reader.read_columns(split)
-                    if found is None:
-                        found = (forms.columns_of(*rows) for rows in self.reader.read(split))
-                    yield from (as_schema(batch, schema) for batch in found if len(batch))
+                    batches_of_split = self.reader.read_columns(split)
+                    if batches_of_split is None:
+                        batches_of_split = (forms.columns_of(*rows) for rows in self.reader.read(split))
+                    yield from (as_schema(batch, schema) for batch in batches_of_split if len(batch))
         finally:
             self.reader.close()
 

@@ -229,9 +229,9 @@ def _partition_commits(values: OptionValues) -> PartitionCommits | None:
 def _format_options(context: TableContext) -> tuple[TableOption, ...]:
     """The options of the table's format. Unknown options give a warning; Flink rejects them."""
     factory = find_file_format(context.values[FORMAT])
-    known = tuple(each.with_prefix(factory.identifier) for each in factory.options)
-    keys = {key for each in known for key in each.keys}
+    options = tuple(each.with_prefix(factory.identifier) for each in factory.options)
+    keys = {key for each in options for key in each.keys}
     unknown = [key for key in context.options if key.startswith(f"{factory.identifier}.") and key not in keys]
     for key in unknown:
         _LOG.warning("the format '%s' has no option '%s': it has no effect", factory.identifier, key)
-    return (*known, *map(TableOption, unknown))
+    return (*options, *map(TableOption, unknown))

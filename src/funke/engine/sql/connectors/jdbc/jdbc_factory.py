@@ -118,19 +118,19 @@ def _database(context: TableContext) -> Database:
             f"second, but is {values.strings.get(_TIMEOUT.key)}."
         )
     try:
-        found = database_of(values[URL], values[USER], values[PASSWORD])
+        database = database_of(values[URL], values[USER], values[PASSWORD])
     except (ConfigurationError, UnsupportedFeatureError) as error:
         raise ValidationException(f"Cannot connect to the database of the table: {error}") from error
-    if isinstance(found, (PostgresDatabase, MySqlDatabase)):
-        found = replace(found, settings={"connect_timeout": timeout_ms // 1000, **found.settings})
-    if isinstance(found, PostgresDatabase):
-        return with_spelled_names(found, values[TABLE], [each.name for each in context.columns])
-    return found
+    if isinstance(database, (PostgresDatabase, MySqlDatabase)):
+        database = replace(database, settings={"connect_timeout": timeout_ms // 1000, **database.settings})
+    if isinstance(database, PostgresDatabase):
+        return with_spelled_names(database, values[TABLE], [each.name for each in context.columns])
+    return database
 
 
 def _check_all_or_none(values: OptionValues, options: tuple[TableOption, ...]) -> None:
-    given = [each.key for each in options if each in values]
-    if given and len(given) < len(options):
+    set_keys = [each.key for each in options if each in values]
+    if set_keys and len(set_keys) < len(options):
         names = "\n".join(each.key for each in options)
         raise ValidationException(f"Either all or none of the following options should be provided:\n{names}")
 

@@ -207,13 +207,13 @@ def _decoders(values: OptionValues, columns: KeyColumns) -> tuple[Any, Any]:
 
 
 def _source(values: OptionValues, records: TableRecordReader, is_upsert: bool = False) -> KafkaSource:
-    wanted = options.subscription(values)
-    stopping = options.stopping(values, wanted.topics)
+    topics = options.subscription(values)
+    stopping = options.stopping(values, topics.topics)
     return KafkaSource(
         options.properties(values),
-        wanted,
+        topics,
         records,
-        Offsets("earliest") if is_upsert else options.starting(values, wanted.topics),
+        Offsets("earliest") if is_upsert else options.starting(values, topics.topics),
         stopping,
         is_bounded=stopping is not None,
         fixed_parallelism=values[options.SCAN_PARALLELISM],
@@ -235,10 +235,10 @@ def _writer(values: OptionValues, columns: KeyColumns) -> TableRecordWriter:
 
 def _with_subject(values: OptionValues, space: str, part: str) -> OptionValues:
     """The options of a format; schemas in a registry have the topic's name unless the table says otherwise."""
-    found, topic = values.behind(space), options.subscription(values).only
+    own, topic = values.behind(space), options.subscription(values).only
     if space.endswith("avro-confluent") and topic is not None:
-        return OptionValues({"subject": f"{topic}-{part}", **found.strings})
-    return found
+        return OptionValues({"subject": f"{topic}-{part}", **own.strings})
+    return own
 
 
 def _partitioner(name: str) -> Partitioner | None:
@@ -247,14 +247,14 @@ def _partitioner(name: str) -> Partitioner | None:
         return None
     if name == "fixed":
         return FixedPartitioner()
-    found: Partitioner | None = find_partitioner(name)
-    if found is None:
+    partitioner: Partitioner | None = find_partitioner(name)
+    if partitioner is None:
         raise ValidationException(
             f"Could not find and instantiate partitioner class '{name}'; it is to be a Python class, named with its "
             "module, with the methods open(parallel_instance_id, parallel_instances) and partition(record, key, value, "
             "target_topic, partitions)."
         )
-    return found
+    return partitioner
 
 
 def _holding_back(values: OptionValues, key: tuple[int, ...]) -> HoldingBack | None:
