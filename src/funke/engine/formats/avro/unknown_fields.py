@@ -62,8 +62,8 @@ class _Checks:
                     check_field(record[name])
 
         self._made[id(schema)] = check
-        made = [(field["name"], self.of(field["type"])) for field in schema["fields"]]
-        inner += [(name, each) for name, each in made if each is not None]
+        checks = [(field["name"], self.of(field["type"])) for field in schema["fields"]]
+        inner += [(name, each) for name, each in checks if each is not None]
         return check
 
 
