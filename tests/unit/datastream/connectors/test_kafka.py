@@ -34,7 +34,7 @@ def test_a_source_is_what_its_builder_was_given() -> None:
     source = builder.set_properties({"fetch.min.bytes": "5"}).build().engine_source
     assert source.subscription == Subscription(topics=("a", "b"))
     assert source.starting == Offsets("earliest") and source.stopping is None and not source.is_bounded
-    assert source.properties.given == {
+    assert source.properties.settings == {
         "bootstrap.servers": "host:9092",
         "group.id": "g",
         "client.id.prefix": "c",
