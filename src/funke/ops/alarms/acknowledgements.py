@@ -67,10 +67,10 @@ class Acknowledgements:
                     self._write()
             return seen.at_ms
 
-    def forget(self, known: Collection[str]) -> None:
+    def forget(self, job_ids: Collection[str]) -> None:
         """Keeps those of jobs that are known."""
         with self._lock:
-            kept = {job: each for job, each in self._seen.items() if job in known}
+            kept = {job: each for job, each in self._seen.items() if job in job_ids}
             if len(kept) != len(self._seen):
                 self._seen = kept
                 with contextlib.suppress(OSError):

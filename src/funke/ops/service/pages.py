@@ -27,15 +27,15 @@ def main() -> int:
     """Serves until the program at the other end of the pipe is gone."""
     # Ctrl-C is for the program; what follows from it is seen when the pipe ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    given = json.loads(sys.stdin.readline() or "{}")
-    settings = Settings(given.get("settings", {}))
-    cluster = Cluster(JobDirectory(given["home"]), settings.to_text_dict())
+    configuration = json.loads(sys.stdin.readline() or "{}")
+    settings = Settings(configuration.get("settings", {}))
+    cluster = Cluster(JobDirectory(configuration["home"]), settings.to_text_dict())
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
-    closing = [*start_reporters(settings, cluster, given["home"]), start_sampling(cluster)]
+    closing = [*start_reporters(settings, cluster, configuration["home"]), start_sampling(cluster)]
     try:
         if has_rest(settings):
-            listening = RestSettings.of(settings, given["home"])
+            listening = RestSettings.of(settings, configuration["home"])
             server = RestServer(
                 make_app(cluster, listening.access, dashboard_pages(cluster.logs, DirectAnswers(cluster).of)), listening
             ).start()

@@ -102,9 +102,9 @@ class ProgramRuns:
             # The lock goes with the open file to the process, and ends with it.
             _lock(alive, run_id)
             self._guard()
-            shown, hidden = hidden_options(command)
+            visible, hidden = hidden_options(command)
             return subprocess.Popen(
-                shown,
+                visible,
                 cwd=folder,
                 env={**os.environ, **hidden, RUN_VARIABLE: run_id},
                 stdin=subprocess.DEVNULL,
@@ -124,8 +124,8 @@ class ProgramRuns:
         """Every program that is known, the oldest first."""
         names = os.listdir(self._folder.of("runs"))
         ids = [name.removesuffix(".json") for name in names if name.endswith(".json")]
-        found = [each for run_id in ids if (each := self.find(run_id)) is not None]
-        return sorted(found, key=lambda each: each.submitted_ms)
+        records = [each for run_id in ids if (each := self.find(run_id)) is not None]
+        return sorted(records, key=lambda each: each.submitted_ms)
 
     def find(self, run_id: str) -> RunRecord | None:
         """A program that is known."""

@@ -78,8 +78,8 @@ class ServiceFolder:
         if owner is None or not owner.is_alive:
             return None
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-            found = from_json(ServiceAddress, read_json(self.of("service.json")))
-            return found if found.pid == owner.pid else None
+            own = from_json(ServiceAddress, read_json(self.of("service.json")))
+            return own if own.pid == owner.pid else None
         return None
 
 

@@ -55,9 +55,9 @@ def test_what_was_seen_before_is_left_out() -> None:
 def test_ended_jobs_leave_memory_and_unknown_ones_the_disk(tmp_path: Path) -> None:
     history = MetricHistory(str(tmp_path / "history"))
     history.add(JOB, _point(1))
-    history.forget(running=(), known=(JOB,))
+    history.forget(running=(), job_ids=(JOB,))
     assert history.of(JOB) == (_point(1),)
-    history.forget(running=(), known=())
+    history.forget(running=(), job_ids=())
     assert history.of(JOB) == ()
     assert os.listdir(tmp_path / "history") == []
 

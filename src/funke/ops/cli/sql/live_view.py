@@ -90,10 +90,10 @@ class LiveView:
         width, height = shutil.get_terminal_size()
         with self._lock:
             # The frame has four lines, the last line of the screen says what to do.
-            shown = self._rows.first(max(1, height - 5))
-            table = self._lines(shown)
+            rows = self._rows.first(max(1, height - 5))
+            table = self._lines(rows)
             now = f"{datetime.datetime.now():%H:%M:%S}"
-            count = f"{len(shown)} of {len(self._rows)} rows, {self._changes} changes"
+            count = f"{len(rows)} of {len(self._rows)} rows, {self._changes} changes"
         lines = [*table, f"{now}  {count}  (q or Ctrl-C ends the query)"]
         screen = _END_OF_LINE.join(line[:width] for line in lines)
         sys.stdout.write(f"{_TO_THE_TOP}{screen}\x1b[K{_REST}")

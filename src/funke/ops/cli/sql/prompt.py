@@ -41,8 +41,8 @@ class SqlCompleter(Completer):
         # A word that is not begun is completed when the user asks for it.
         if complete_event.text_inserted and not document.text_before_cursor[-1:].strip(" \n;(,)"):
             return
-        word, found = self._statements.suggestions(document.text, document.cursor_position)
-        for each in found:
+        word, suggestions = self._statements.suggestions(document.text, document.cursor_position)
+        for each in suggestions:
             meaning = each.meaning.replace("\n", " ")
             yield Completion(each.text, -len(word), display_meta=meaning[:_LONGEST_MEANING])
 
