@@ -109,10 +109,10 @@ def infer_row_type(elements: Sequence[Any], names: Sequence[str] | None = None) 
     """Return the type of rows that all elements are: tuples, lists, dicts, Rows, or objects with attributes."""
     if not elements:
         raise ValueError("can not infer schema from empty data set")
-    found = reduce(lambda one, other: _merged_rows(one, other, None), (_row_type(each, names) for each in elements))
-    if _has_null_type(found):
+    row_type = reduce(lambda one, other: _merged_rows(one, other, None), (_row_type(each, names) for each in elements))
+    if _has_null_type(row_type):
         raise ValueError("Some column types cannot be determined after inferring")
-    return found
+    return row_type
 
 
 def to_fields(element: Any, row_type: RowType) -> tuple[Any, ...]:
@@ -150,8 +150,8 @@ def _row_type(element: Any, names: Sequence[str] | None = None) -> RowType:
         values = tuple(element)
         fields = getattr(element, "_fields", None)
         if fields is None:
-            known = list(names or ())
-            fields = known + [f"_{index}" for index in range(len(known) + 1, len(values) + 1)]
+            known_names = list(names or ())
+            fields = known_names + [f"_{index}" for index in range(len(known_names) + 1, len(values) + 1)]
         items = zip(fields, values)
     elif hasattr(element, "__dict__"):
         items = sorted(element.__dict__.items())

@@ -86,11 +86,11 @@ class AlignedWindowOperator(WindowOperator):
 
     def _find(self, time: int) -> tuple[int, int, list[Table]]:
         piece_start = time - (time - self.offset) % self.piece
-        found = self._piece_tables.get(piece_start)
-        if found is None:
+        entry = self._piece_tables.get(piece_start)
+        if entry is None:
             tables = [self._table_of(start) for start in self.starts_of(time)]
-            found = self._piece_tables[piece_start] = piece_start, piece_start + self.piece, tables
-        return found
+            entry = self._piece_tables[piece_start] = piece_start, piece_start + self.piece, tables
+        return entry
 
     def _table_of(self, start: int) -> Table:
         table = self._tables.get(start)

@@ -128,7 +128,7 @@ class CountWindowOperator(WindowOperator):
         for key, number in numbers.items():
             contents_of = {window_id: self._taken(key, window_id) for window_id in self._ids_of(number - 1)}
             is_open = {window_id: window_id * self._slide + self._size > number for window_id in contents_of}
-            self._keys[key] = [number, {each: found for each, found in contents_of.items() if is_open[each]}]
+            self._keys[key] = [number, {each: contents for each, contents in contents_of.items() if is_open[each]}]
         numbers.clear()
 
     def _taken(self, key: Any, window_id: int) -> Any:
