@@ -33,9 +33,9 @@ class GatheringOperator(Operator):
     def end_input(self) -> None:
         """Sends what comes of all rows."""
         rows, self._batches = ColumnBatch.concat(self._batches) if self._batches else None, []
-        made = self.results(rows)
-        if made is not None:
-            self.output.emit_columns(made)
+        results = self.results(rows)
+        if results is not None:
+            self.output.emit_columns(results)
         if self._watermark is not None:
             self.output.emit_watermark(self._watermark)
 

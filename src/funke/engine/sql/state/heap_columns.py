@@ -62,10 +62,10 @@ class HeapColumns(KeyedColumns):
         self._last_use[positions] = self._now_ms()
 
     def _index(self, namespace: Hashable) -> KeyIndex:
-        found = self._numbers.get(namespace)
-        if found is None:
-            found = self._numbers[namespace] = KeyIndex()
-        return found
+        index = self._numbers.get(namespace)
+        if index is None:
+            index = self._numbers[namespace] = KeyIndex()
+        return index
 
     def _placed(self, keys: Keys, positions: Array, namespace: Hashable) -> Array:
         """Gives positions to keys that have none."""
@@ -107,9 +107,9 @@ class HeapColumns(KeyedColumns):
         return keys, tuple(column[positions] for column in self._columns)
 
     def drop(self, namespace: Hashable) -> None:
-        found = self._numbers.pop(namespace, None)
-        if found is not None:
-            self._release(found.entries()[1])
+        index = self._numbers.pop(namespace, None)
+        if index is not None:
+            self._release(index.entries()[1])
 
     def prune(self) -> None:
         ttl_ms, now = self._layout.ttl_ms, self._now_ms()

@@ -71,5 +71,5 @@ class ReadKindsOperator(Operator):
     def _reject(self, code: str | None) -> None:
         if code is None:
             raise TableException("Received NULL op code. Every changelog row must carry an operation code.")
-        known = ", ".join(self._codes.to_pylist())
-        raise TableException(f"Received invalid op code '{code}'. Defined op codes are: [{known}].")
+        codes = ", ".join(self._codes.to_pylist())
+        raise TableException(f"Received invalid op code '{code}'. Defined op codes are: [{codes}].")
