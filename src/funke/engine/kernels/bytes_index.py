@@ -273,7 +273,7 @@ class BytesIndex:
     """Needs its kernels: where they are not compiled, a dict of Python's texts or bytes is faster than plain bodies."""
 
     def __init__(self) -> None:
-        # Nobody can choose keys that all have the same hash.
+        # An attacker cannot choose keys that all have the same hash.
         self._seed = secrets.randbits(63)
         self._live = 0
         self._next = 0

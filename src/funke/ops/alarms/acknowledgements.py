@@ -1,4 +1,4 @@
-"""Alarms that somebody has seen: they are shown, and do not call for a person again while they last."""
+"""Acknowledged alarms: the dashboard shows them, but does not ask for attention again while they last."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Acknowledgements:
                 self._seen = {job: from_json(_Seen, each) for job, each in read_json(path).items()}
 
     def acknowledge(self, job_id: str, alarm: Alarm, now_ms: int) -> None:
-        """Somebody has seen it."""
+        """Notes that a user has seen the alarm."""
         with self._lock:
             self._seen[job_id] = _Seen(alarm.key, now_ms, now_ms)
             self._write()

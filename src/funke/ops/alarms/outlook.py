@@ -14,7 +14,7 @@ from funke.ops.rest.job_directory import KnownJob
 
 __all__ = ["Outlook", "Sentence", "outlooks", "sentence_of"]
 
-# A failure that nobody has taken care of for so long does not call any more.
+# A failed job of the service is no longer an alarm after this time.
 _FADING_MS = 3_600_000
 _MOST_NAMED = 5
 _LASTS_MS = 5_000
@@ -27,7 +27,7 @@ class Outlook:
     view: JobView
     run_id: str
     point: Point
-    # Whether the service runs its program, or somebody at a command line.
+    # Whether the service runs its program; else a command line does.
     is_service_run: bool
     alarm: Alarm | None
     acknowledged_ms: int | None
@@ -96,7 +96,7 @@ def _may_alarm(view: JobView) -> bool:
 
 
 def sentence_of(outlooks_of_jobs: Sequence[Outlook]) -> Sentence:
-    """What runs, how many need somebody, and the worst of them with its cause."""
+    """How many jobs run, how many need attention, and the worst of them with its cause."""
     if not outlooks_of_jobs:
         return Sentence("none", "No job has run here yet.")
     running = sum(1 for each in outlooks_of_jobs if not each.view.status.is_globally_terminal_state())

@@ -62,7 +62,7 @@ def asking_for_options() -> Iterator[list[argparse.Action]]:
 class CommandParser(argparse.ArgumentParser):
     """Shows its help in colours, and tells which option may be meant by one that there is not."""
 
-    # Filled instead of parsing, while somebody asks.
+    # While it is set, options are collected here and nothing is parsed.
     asked: list[argparse.Action] | None = None
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:

@@ -89,7 +89,7 @@ def _serve(settings: Settings, listening: RestSettings, folder: ServiceFolder, l
     jobs = JobDirectory(folder.home)
     dispatcher = Dispatcher(folder, settings, jobs, lease.check)
     gateway = Gateway(folder, settings, dispatcher.job_options())
-    # Statements read and write files: without a token they are as much as programs that anybody may send.
+    # Statements read and write files: without a token, a client that sends them could as well send programs.
     is_open = listening.access.token is None and not dispatcher.is_upload_allowed
     cluster = Cluster(
         jobs,

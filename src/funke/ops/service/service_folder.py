@@ -11,7 +11,7 @@
 <home>/service/programs/             programs that were sent over REST
 <home>/service/rescales/             which jobs went on with another parallelism
 <home>/service/history/<job>.v1      what a job measured in the last hour
-<home>/service/acknowledged.json     alarms that somebody has seen
+<home>/service/acknowledged.json     acknowledged alarms
 """
 
 from __future__ import annotations

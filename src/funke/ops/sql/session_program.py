@@ -112,7 +112,7 @@ def _quoted(text: str) -> str:
 
 
 def _written(folder: ServiceFolder, text: str) -> str:
-    """The path of a file with a program; it may have passwords, so nobody else can read it."""
+    """The path of a file with a program; only this user can read it, since it may hold passwords."""
     folder.open()
     statements = folder.of("statements")
     open_private_folder(statements)

@@ -34,7 +34,7 @@ class SampleCommand:
 
 @dataclass(frozen=True)
 class SampledStack:
-    """A stack, the outermost function first, of a vertex (None for no one's) and how often it was seen."""
+    """A stack, the outermost function first, of a vertex (None if it belongs to none) and how often it was seen."""
 
     vertex_id: int | None
     frames: tuple[str, ...]

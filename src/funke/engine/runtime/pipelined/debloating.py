@@ -29,7 +29,7 @@ class BlockSize:
     def learn(self, rate: float, buffers: int) -> bool:
         """Takes a rate (bytes per second) and the buffers that are in use; whether there is a size to announce."""
         wanted = rate * self._settings.target_s / max(1, buffers)
-        # Growing is no faster than shrinking, however much could be taken.
+        # The buffer grows as slowly as it shrinks, however much could be taken.
         self._mean += self._weight * (min(wanted, 2 * self._mean) - self._mean)
         self._mean = max(self._settings.least_bytes, min(self._mean, self._most))
         found = round(self._mean)

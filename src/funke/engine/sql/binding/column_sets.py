@@ -23,7 +23,7 @@ __all__ = ["ColumnSets"]
 class ColumnSets:
     """Writes out the expressions of one call of the Table API.
 
-    `other_names` are those that are no columns: of windows. Types are asked for only where a row is flattened, and
+    `other_names` are names of windows, which are not columns. Types are computed only where a row is flattened, and
     where `+` may join texts.
     """
 

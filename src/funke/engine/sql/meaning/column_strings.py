@@ -1,7 +1,7 @@
 """Columns of relations as texts that say what they are computed of, down to the columns of tables.
 
 Names that a query gives, columns that it leaves out and the indexes of columns make no difference; another column,
-another function or another table does. Conditions are no part of a column: they say which rows come.
+another function or another table does. Conditions are not part of a column: they decide which rows come.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ class LiveView:
         self._reader = Thread(target=self._read, name="live rows", daemon=True)
 
     def run(self) -> bool:
-        """Show the result until it is complete, or somebody has had enough; whether it is complete."""
+        """Show the result until it is complete or the user leaves; returns whether it is complete."""
         self._reader.start()
         try:
             with _whole_screen():
@@ -70,7 +70,7 @@ class LiveView:
                 with self._lock:
                     self._rows.apply(row)
                     self._changes += 1
-        except BaseException as error:  # whoever looks at the view gets it
+        except BaseException as error:  # raised again in the thread that shows the view
             self._error = error
 
     def _show(self) -> bool:

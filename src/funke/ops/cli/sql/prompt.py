@@ -48,7 +48,7 @@ class SqlCompleter(Completer):
 
 
 class SqlPrompt:
-    """Reads statements until somebody leaves; what fails is shown, and the shell goes on."""
+    """Reads statements until the user leaves; errors are shown, and the shell goes on."""
 
     def __init__(
         self, shell: SqlShell, history: History | None = None, source: Input | None = None, screen: Output | None = None
@@ -112,7 +112,7 @@ def _answer(question: str) -> str:
     try:
         return input(question)
     except EOFError:
-        # Ctrl-D once more, or a terminal that is gone: nobody is left to stay.
+        # Ctrl-D a second time, or a closed terminal: the shell leaves without asking.
         return "cancel"
 
 

@@ -188,7 +188,7 @@ def _json_value(text: str | None, column: ShownColumn) -> str:
         return "null"
     if column.is_boolean:
         return text.lower()
-    # NaN and infinities are no numbers in JSON.
+    # JSON has no NaN and no infinities.
     return text if column.is_number and text[-1].isdigit() else _json(text)
 
 
