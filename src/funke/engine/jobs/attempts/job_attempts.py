@@ -131,14 +131,14 @@ class JobAttempts:
 
     def thread_stacks(self) -> dict[int, tuple[ThreadStack, ...]]:
         """What the threads of every slot do; one that has ended is left out."""
-        found: dict[int, tuple[ThreadStack, ...]] = {}
+        stacks: dict[int, tuple[ThreadStack, ...]] = {}
         runner = self._runner
         if runner is None:
-            return found
+            return stacks
         for slot in list(runner.addresses):
             with contextlib.suppress(OSError):
-                found[slot] = dump_threads(*runner.access(slot))
-        return found
+                stacks[slot] = dump_threads(*runner.access(slot))
+        return stacks
 
     def set_log_levels(self, levels: LogLevels) -> None:
         """From which level on functions log, in all slots and in those of later attempts; waits for it."""
@@ -314,12 +314,12 @@ class JobAttempts:
     ) -> list[SourceCoordinator]:
         plan, is_streaming = self._planned.plan, self._planned.mode.is_pipelined
         with ExitStack() as undoing:
-            found = []
+            coordinators = []
             for coordinator in JobSources.of_plan(plan, spark, start, is_streaming, vertices):
-                found.append(coordinator)
+                coordinators.append(coordinator)
                 undoing.callback(coordinator.enumerator.close)
             undoing.pop_all()
-        return found
+        return coordinators
 
     def _restart_region(self, failure: Exception) -> RegionRestart:
         """How a region begins anew after its failure; raises that when all of the job has to, or must end."""

@@ -177,7 +177,7 @@ def _age_s(folder: str, file: int) -> float:
 
 
 def _numbers(folder: str) -> list[int]:
-    return [int(found.group(1)) for name in os.listdir(folder) if (found := _NAME.fullmatch(name))]
+    return [int(match.group(1)) for name in os.listdir(folder) if (match := _NAME.fullmatch(name))]
 
 
 def _path(folder: str, number: int) -> str:
