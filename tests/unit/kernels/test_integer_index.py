@@ -80,7 +80,7 @@ def test_the_table_grows_while_the_index_gives_numbers(form: str, monkeypatch: p
     index = IntegerIndex()
     for count in (1500, 1600, 9000):
         assert (index.intern(np.arange(count)) == np.arange(count)).all()
-    assert index.given == len(index) == 9000
+    assert index.issued == len(index) == 9000
 
 
 @FORMS
