@@ -76,13 +76,13 @@ class ColumnStrings:
     """The texts of the columns of relations; each one is made once."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[int, int], str] = {}
+        self._strings_of_columns: dict[tuple[int, int], str] = {}
 
     def column(self, relation: Relation, index: int) -> str:
         """What a column is."""
-        text = self._known.get((id(relation), index))
+        text = self._strings_of_columns.get((id(relation), index))
         if text is None:
-            text = self._known[id(relation), index] = _bounded(as_node(relation).column_text(self, index))
+            text = self._strings_of_columns[id(relation), index] = _bounded(as_node(relation).column_text(self, index))
         return text
 
     def typed(self, relation: Relation, index: int) -> str:

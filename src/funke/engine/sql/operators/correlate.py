@@ -37,7 +37,7 @@ class CorrelateOperator(FunctionsOperator):
     def __init__(self, node: Correlate, clock: Clock) -> None:
         self._input = schema_of(node.input.columns)
         self._output_schema = schema_of(node.columns)
-        self._made = node.columns[len(node.input.columns) :]
+        self._function_columns = node.columns[len(node.input.columns) :]
         self._keeps_all = node.keeps_all
         self._batch_time = BatchTime(clock)
         self._getters = [column_of(with_clock(each, self._batch_time)) for each in node.arguments]
@@ -54,7 +54,7 @@ class CorrelateOperator(FunctionsOperator):
         arguments = [self._values(get(batch.data), index, len(batch)) for index, get in enumerate(self._getters)]
         indexes: list[int] = []
         rows: list[tuple[Any, ...]] = []
-        nothing = (None,) * len(self._made)
+        nothing = (None,) * len(self._function_columns)
         for index in range(len(batch)):
             before = len(rows)
             rows += self._rows_of(*(each[index] for each in arguments))
@@ -69,7 +69,9 @@ class CorrelateOperator(FunctionsOperator):
         return [to_value(column, data_type)] * length if isinstance(column, pa.Scalar) else to_values(column, data_type)
 
     def _emit(self, repeated: ColumnBatch, rows: list[tuple[SqlValue, ...]]) -> None:
-        arrays = [from_values(values, column.type) for values, column in zip(zip(*rows), self._made, strict=True)]
+        arrays = [
+            from_values(values, column.type) for values, column in zip(zip(*rows), self._function_columns, strict=True)
+        ]
         data = pa.RecordBatch.from_arrays([*repeated.data.columns, *arrays], schema=self._output_schema)
         self.output.emit_columns(repeated.with_data(data))
 

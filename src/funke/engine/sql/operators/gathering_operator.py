@@ -24,7 +24,7 @@ class GatheringOperator(Operator):
     def process_columns(self, batch: ColumnBatch) -> None:
         """Lets rows wait."""
         self.records_in += len(batch)
-        self._batches.append(self.taken(batch))
+        self._batches.append(self.kept_part(batch))
 
     def process_watermark(self, watermark: int) -> None:
         """Lets it wait."""
@@ -39,7 +39,7 @@ class GatheringOperator(Operator):
         if self._watermark is not None:
             self.output.emit_watermark(self._watermark)
 
-    def taken(self, batch: ColumnBatch) -> ColumnBatch:
+    def kept_part(self, batch: ColumnBatch) -> ColumnBatch:
         """What is kept of a batch."""
         return batch
 

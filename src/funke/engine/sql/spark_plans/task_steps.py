@@ -179,13 +179,13 @@ class _Running:
 
     def take(self, batch: ColumnBatch, side: int = 0) -> list[ColumnBatch]:
         self.operator.columns_handler(side)(batch)
-        return self._sent.taken()
+        return self._sent.take_all()
 
     def advance(self, watermark: int) -> list[ColumnBatch]:
         self.operator.process_watermark(watermark)
         if watermark == MAX_WATERMARK:
             self.operator.end_input()
-        return self._sent.taken()
+        return self._sent.take_all()
 
 
 class _Sent:
@@ -208,6 +208,6 @@ class _Sent:
     def process_status(self, is_idle: bool) -> None:
         """No later step uses event time."""
 
-    def taken(self) -> list[ColumnBatch]:
+    def take_all(self) -> list[ColumnBatch]:
         batches, self._batches = self._batches, []
         return batches

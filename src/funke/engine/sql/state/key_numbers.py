@@ -39,7 +39,7 @@ class KeyNumbers:
         if not self._has_columns:
             return 1
         if self._is_integer:
-            return self._integers.given
+            return self._integers.issued
         return len(self._by_bytes) if self._bytes is None else len(self._bytes)
 
     def numbers(self, columns: Sequence[pa.Array], count: int) -> Array:
@@ -48,7 +48,7 @@ class KeyNumbers:
 
     def find(self, columns: Sequence[pa.Array], count: int) -> Array:
         """The number of each row's key; -1 where it has none, or a part of it is NULL."""
-        return self._of_whole_keys(columns, count, self._found)
+        return self._of_whole_keys(columns, count, self._numbers_without_new)
 
     def _of_whole_keys(
         self, columns: Sequence[pa.Array], count: int, numbers_of: Callable[[Sequence[pa.Array]], Array]
@@ -99,7 +99,7 @@ class KeyNumbers:
         numbers = [known_keys.setdefault(each, len(known_keys)) for each in keys.to_pylist()]
         return np.array(numbers, np.int64)
 
-    def _found(self, columns: Sequence[pa.Array]) -> Array:
+    def _numbers_without_new(self, columns: Sequence[pa.Array]) -> Array:
         if self._is_integer:
             return self._integers.find(_integers(columns[0]))
         keys = row_bytes(columns)

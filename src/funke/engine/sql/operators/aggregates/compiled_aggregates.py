@@ -60,7 +60,9 @@ class CompiledAggregates:
         """Whether the loop is compiled; `rows` says for how many rows it is wanted now."""
         return aggregate_rows.compiled(rows) is not None
 
-    def run(self, codes: Array, known: Array, fields: Sequence[Fields], rows: Sequence[AggregateRows]) -> SentChanges:
+    def run(
+        self, codes: Array, known_groups: Array, fields: Sequence[Fields], rows: Sequence[AggregateRows]
+    ) -> SentChanges:
         """Takes in the rows of a batch, in their order; the fields of the groups are changed in place."""
         room, calls = 2 * len(codes) + 1, len(self._kernels)
         values: Array = np.empty((calls, room), np.int64)
@@ -84,7 +86,7 @@ class CompiledAggregates:
             )
         kinds: Array = np.empty(room, np.uint8)
         sent_rows: Array = np.empty(room, np.int64)
-        is_known = known.astype(np.uint8)
+        is_known = known_groups.astype(np.uint8)
         total = aggregate_rows.run(
             len(codes), codes, len(codes), is_known, table.ravel(), calls, *self._flags, kinds, sent_rows
         )

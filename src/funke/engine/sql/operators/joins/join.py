@@ -65,26 +65,26 @@ class JoinOperator(KeptInputsOperator):
         """Sends what some rows make with those of the other side; returns how many matches each has."""
         other = self._sides[1 - side]
         rows = other.matching(numbers, int(counts.sum()))
-        given: Array = np.repeat(np.arange(len(kinds)), counts)
-        is_match = self._matching(batch, given, rows, side)
+        own_rows: Array = np.repeat(np.arange(len(kinds)), counts)
+        is_match = self._matching(batch, own_rows, rows, side)
         if is_match is not None:
-            rows, given = rows[is_match], given[is_match]
-            counts = np.bincount(given, minlength=len(kinds))
+            rows, own_rows = rows[is_match], own_rows[is_match]
+            counts = np.bincount(own_rows, minlength=len(kinds))
         if self._is_half:
             self._send_half(batch, counts, rows, kinds, side)
         elif any(self._keeps):
             self._send_outer(batch, counts, rows, kinds, side)
         elif len(rows):
-            self._send(batch, given, rows, kinds[given], side)
+            self._send(batch, own_rows, rows, kinds[own_rows], side)
         return counts
 
-    def _matching(self, batch: BatchColumns, given: Array, rows: Array, side: int) -> Array | None:
+    def _matching(self, batch: BatchColumns, own_rows: Array, rows: Array, side: int) -> Array | None:
         """Which pairs are matches; None if all are."""
         other = self._sides[1 - side]
         is_live = other.is_live(rows, self._batch_ms)
 
         def own(indexes: Sequence[int]) -> list[pa.Array]:
-            return [batch.data.column(index).take(pa.array(given)) for index in indexes]
+            return [batch.data.column(index).take(pa.array(own_rows)) for index in indexes]
 
         def others(indexes: Sequence[int]) -> list[pa.Array]:
             return other.take(rows, indexes)
@@ -133,13 +133,13 @@ class JoinOperator(KeptInputsOperator):
         if total:
             self._send(batch, sent_given[:total], sent_rows[:total], sent_kinds[:total], side)
 
-    def _send(self, batch: BatchColumns, given: Array, rows: Array, kinds: Array, side: int) -> None:
+    def _send(self, batch: BatchColumns, own_rows: Array, rows: Array, kinds: Array, side: int) -> None:
         """Sends pairs of rows of a batch and of the other side; below 0 there is none."""
         other = self._sides[1 - side]
-        pair = (batch.words(len(rows)), given), (other.words(), rows)
+        pair = (batch.words(len(rows)), own_rows), (other.words(), rows)
         left, right = pair if side == 0 else pair[::-1]
         columns = self._pairs.take(*left, *right)
         if columns is None:
-            taken = batch.take(given), other.take(rows)
-            columns = [*taken[side], *taken[1 - side]]
+            columns_of_sides = batch.take(own_rows), other.take(rows)
+            columns = [*columns_of_sides[side], *columns_of_sides[1 - side]]
         self._emit(columns, kinds)

@@ -58,7 +58,7 @@ class GrowingColumns:
         # Whether the table says where the columns stand now.
         self._is_noted = False
         self._batch = BatchColumns(schema)
-        self._taken = TakenRows(schema.types)
+        self._take_compiled = TakenRows(schema.types)
 
     def add(self, data: pa.RecordBatch) -> None:
         """Adds rows."""
@@ -106,7 +106,7 @@ class GrowingColumns:
             kinds = self.schema.types if indexes is None else [self.schema.types[index] for index in indexes]
             return [pa.nulls(len(rows), each) for each in kinds]
         if indexes is None:
-            columns = self._taken.take(self.words(), rows)
+            columns = self._take_compiled.take(self.words(), rows)
             if columns is not None:
                 return columns
         chosen = self._columns if indexes is None else [self._columns[index] for index in indexes]

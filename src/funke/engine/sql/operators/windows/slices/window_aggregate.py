@@ -136,8 +136,8 @@ class WindowAggregateOperator(WindowOperator):
         self.restore_entries(every)
 
     def snapshot(self) -> OperatorStateSnapshot:
-        found = super().snapshot()
-        return replace(found, unions={**found.unions, "ends": [] if self._state is None else self.ends()})
+        state = super().snapshot()
+        return replace(state, unions={**state.unions, "ends": [] if self._state is None else self.ends()})
 
     def restore(self, state: OperatorStateSnapshot) -> None:
         super().restore(state)
@@ -213,8 +213,8 @@ class _SliceOperator(WindowAggregateOperator):
         if ends[0] == ends[-1]:
             self._store.add(int(ends[0]), block)
             return
-        cuts = [0, *(np.flatnonzero(np.diff(ends)) + 1).tolist(), len(ends)]
-        for start, end in pairwise(cuts):
+        borders = [0, *(np.flatnonzero(np.diff(ends)) + 1).tolist(), len(ends)]
+        for start, end in pairwise(borders):
             self._store.add(int(ends[start]), block.slice(start, end))
 
     def _on_time(self, batch: ColumnBatch, ends: Array) -> tuple[ColumnBatch, Array]:
