@@ -109,10 +109,10 @@ def masked_sql(statement: str) -> str:
     "INSERT INTO t /*+ OPTIONS('password' = '******', 'sink.parallelism' = '2') */ SELECT 1"
     """
 
-    def shown(option: re.Match[str]) -> str:
+    def masked_option(option: re.Match[str]) -> str:
         return f"{option[1]}'{HIDDEN}'" if is_secret(option[2]) else option[0]
 
-    return hide_passwords(_SQL_OPTION.sub(shown, statement))
+    return hide_passwords(_SQL_OPTION.sub(masked_option, statement))
 
 
 def without_secrets(command: Sequence[str]) -> tuple[str, ...]:

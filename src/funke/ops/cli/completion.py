@@ -120,8 +120,8 @@ def _fish(options: dict[str, list[str]]) -> str:
     lines = ["# Completion of funke for fish."]
     lines.append(f"complete -c funke -n __fish_use_subcommand -f -a '{' '.join(sorted(options))} --help --version'")
     lines.append(f'complete -c funke -n "__fish_seen_subcommand_from {" ".join(_OF_JOBS)}" -f -a "({_IDS})"')
-    for name, found in sorted(options.items()):
-        for option in found:
+    for name, names in sorted(options.items()):
+        for option in names:
             # fish has names of one letter, long ones, and those of one dash that are long.
             kind = "l" if option.startswith("--") else "s" if len(option) == 2 else "o"
             lines.append(f'complete -c funke -n "__fish_seen_subcommand_from {name}" -{kind} {option.lstrip("-")}')
