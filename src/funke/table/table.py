@@ -100,8 +100,8 @@ class Table(DescribedTable, QuerySource):
 
     def alias(self, field: str, *fields: str) -> Table:
         """Rename columns, from the first on."""
-        texts = [*field.split(","), *fields] if isinstance(field, str) else [field, *fields]
-        new = [each.strip() for each in texts]
+        field_names = [*field.split(","), *fields] if isinstance(field, str) else [field, *fields]
+        new = [each.strip() for each in field_names]
         columns = self._relation.columns
         if len(new) > len(columns):
             raise ValidationException("Aliasing more fields than we actually have.")

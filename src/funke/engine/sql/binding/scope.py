@@ -161,9 +161,9 @@ def unknown_function(
     name: str, types: Sequence[DataType], position: Position | None, own: Sequence[str] = ()
 ) -> SqlValidationError:
     """The error for an unknown function; `own` are the names of the program's functions."""
-    type_texts = ", ".join(f"<{family_text(each)}>" for each in types)
+    type_list = ", ".join(f"<{family_text(each)}>" for each in types)
     hint = did_you_mean(name, (*built_in_names(), *own), _CLOSE_FUNCTION)
-    return rejected(f"No match found for function signature {name}({type_texts}){hint}", position)
+    return rejected(f"No match found for function signature {name}({type_list}){hint}", position)
 
 
 def names_of(source: Relation, own: Sequence[str]) -> tuple[str, ...]:

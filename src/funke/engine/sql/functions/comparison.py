@@ -54,6 +54,7 @@ _KERNELS = {
 
 def compared_type(types: Sequence[DataType]) -> DataType:
     """Return the type that values are compared as: a text beside something else is read as that."""
+    # As in Flink '5' < 10 compares numbers. Texts are only compared as texts among themselves.
     others = [each for each in types if not isinstance(each, (*CHARACTER, NullType))]
     if others:
         types = others
@@ -76,6 +77,7 @@ def _has_nulls(data_type: DataType) -> bool:
 
 
 def _order_type(arguments: Sequence[Argument]) -> DataType | None:
+    # Rows, arrays and maps are equal or not, but have no order.
     if any(isinstance(each.type, (*CONSTRUCTED, BitmapType, VariantType)) for each in arguments):
         return None
     return _comparison_type(arguments)
@@ -91,6 +93,7 @@ def _same_typed_body(body: Body) -> Callable[[BoundCall], Body]:
 def _same_typed_kernel(kernel: Kernel) -> Callable[[BoundCall], Kernel | None]:
     def make(call: BoundCall) -> Kernel | None:
         operand_type = compared_type(call.types)
+        # Arrow does not compare nested columns.
         if isinstance(operand_type, (*CONSTRUCTED, NullType)):
             return None
         return cast_columns(call.types, [operand_type] * len(call.types), kernel)
@@ -171,6 +174,7 @@ def _in(call: BoundCall) -> Body:
 
 
 def _in_kernel(call: BoundCall) -> Kernel | None:
+    # Arrow looks values up in a set. NULL among the candidates makes a miss unknown, which is_in does not know.
     if not all(each.is_constant and each.value is not None for each in call.arguments[1:]):
         return None
     operand_type = compared_type(call.types)

@@ -201,9 +201,9 @@ def _map(types: Sequence[DataType], strings: Sequence[str]) -> str:
 
 
 def _item(types: Sequence[DataType], strings: Sequence[str]) -> str:
-    type_texts = ", ".join(f"<{each}>" for each in strings)
+    type_list = ", ".join(f"<{each}>" for each in strings)
     forms = "<ARRAY>[<INTEGER>]\n<MAP>[<ANY>]\n<ROW>[<CHARACTER>|<INTEGER>]\n<VARIANT>[<CHARACTER>|<INTEGER>]"
-    return f"Cannot apply 'ITEM' to arguments of type 'ITEM({type_texts})'. Supported form(s): {forms}"
+    return f"Cannot apply 'ITEM' to arguments of type 'ITEM({type_list})'. Supported form(s): {forms}"
 
 
 def _in(types: Sequence[DataType], strings: Sequence[str]) -> str:

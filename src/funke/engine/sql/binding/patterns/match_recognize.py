@@ -48,6 +48,7 @@ def bind_match_recognize(
     is_streaming: bool,
 ) -> Matches:
     """The meaning of a pattern of rows."""
+    # Flink has ONE ROW PER MATCH only.
     if match.rows_per_match == "all rows":
         raise TableException("All rows per match mode is not supported yet.")
     source, scope = bind_source(match.input)
@@ -141,6 +142,7 @@ def _definition(
     stage = names.index(name)
     binder = lookups(stage)
     bound = binder.bind_condition(condition, "DEFINE")
+    # Such a condition does not depend on the partial match. It is evaluated once for a whole batch, as columns.
     if all(_is_of_row(each, stage) for each in binder.lookups):
         indexes = [each.column for each in binder.lookups]
         own = with_columns(bound, lambda column: computed.column(column.type, indexes[column.index]))
@@ -164,6 +166,7 @@ class _Computed:
     def index(self, expression: BoundExpression) -> int:
         if isinstance(expression, BoundColumn):
             return expression.index
+        # Equal expressions of DEFINE and MEASURES are computed once, in front of the matching.
         if expression not in self.added:
             self.added.append(expression)
         return len(self.source.columns) + self.added.index(expression)
@@ -295,6 +298,7 @@ class _MatchBinder(ExpressionBinder):
                 arguments.append(inner)
             else:
                 arguments.append(self._plain.bind_argument(each))
+        # SUM(A.x + B.y) would have to pair rows of two variables; Flink rejects it too.
         if len(rows) > 1:
             raise SqlValidationError("Aggregation must be applied to a single pattern variable")
         try:

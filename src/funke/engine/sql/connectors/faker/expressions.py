@@ -55,9 +55,9 @@ def _value_of(name: str, arguments: tuple[str, ...], text: str) -> Callable[[ran
         value = functools.partial(_called, make, arguments)
         value(random.Random(0))
     except (TypeError, ValueError, KeyError, IndexError) as error:
-        argument_texts = ", ".join(map(repr, arguments)) or "none"
+        argument_list = ", ".join(map(repr, arguments)) or "none"
         raise ValidationException(
-            f"Wrong arguments of '{name}' in the expression '{text}': {argument_texts} ({error})."
+            f"Wrong arguments of '{name}' in the expression '{text}': {argument_list} ({error})."
         ) from None
     return value
 

@@ -112,6 +112,7 @@ def _database(context: TableContext) -> Database:
     values = context.values
     _check_all_or_none(values, (USER, PASSWORD))
     timeout_ms = values[_TIMEOUT].to_millis()
+    # The drivers count whole seconds.
     if timeout_ms < 1000 or timeout_ms % 1000:
         raise ValidationException(
             f"The value of '{_TIMEOUT.key}' option must be in second granularity and shouldn't be smaller than 1 "
@@ -122,8 +123,10 @@ def _database(context: TableContext) -> Database:
     except (ConfigurationError, UnsupportedFeatureError) as error:
         raise ValidationException(f"Cannot connect to the database of the table: {error}") from error
     if isinstance(database, (PostgresDatabase, MySqlDatabase)):
+        # A timeout in the URL counts before the option.
         database = replace(database, settings={"connect_timeout": timeout_ms // 1000, **database.settings})
     if isinstance(database, PostgresDatabase):
+        # PostgreSQL folds unquoted names to lower case. Flink does not quote, so the database is asked for their case.
         return with_spelled_names(database, values[TABLE], [each.name for each in context.columns])
     return database
 
@@ -148,6 +151,7 @@ def _bounds(context: TableContext) -> PartitionBounds | None:
     types = {each.name: each.type for each in context.columns}
     if column not in types:
         raise ValidationException(f"'{_COLUMN.key}'='{column}' is not a column of the table: {', '.join(types)}.")
+    # Parts are ranges of equal width, which other types would need arithmetic of their own for.
     if not isinstance(types[column], INTEGRAL):
         raise UnsupportedFeatureError(
             f"'{_COLUMN.key}' of type {to_sql_text(types[column])}", "a column with whole numbers is needed"

@@ -72,6 +72,7 @@ class KafkaFactory(TableFactory):
         values = context.values
         columns = self._columns(context)
         value, key = _decoders(values, columns)
+        # Records that only insert cannot keep a key unique: the same key may come again. Change formats can.
         if context.primary_key and value.kinds == INSERTS:
             raise ValidationException(
                 f"The Kafka table '{context.identifier.summary}' with '{_value_format(values)[0]}' format doesn't "
@@ -83,6 +84,7 @@ class KafkaFactory(TableFactory):
 
     def create_sink(self, context: TableContext) -> KafkaTableSink:
         values = context.values
+        # Records of one key would lose their order, which depends on the partition.
         if values[options.PARTITIONER] == "round-robin" and values[options.KEY_FIELDS]:
             raise ValidationException(
                 "Currently 'round-robin' partitioner only works when option 'key.fields' is not specified."
@@ -156,6 +158,7 @@ class UpsertKafkaFactory(TableFactory):
                 "in the 'upsert-kafka' table should update or delete on which keys."
             )
         includes = values[options.INCLUDE] == "ALL"
+        # The key of a record is the primary key of its row, in the order of the table's columns.
         names = [each.name for each in context.columns if each.name in context.primary_key]
         return KeyColumns.of(_fields(context), names, values[options.KEY_PREFIX], includes)
 
@@ -213,6 +216,7 @@ def _source(values: OptionValues, records: TableRecordReader, is_upsert: bool = 
         options.properties(values),
         topics,
         records,
+        # The rows of an upsert table are the last records of all keys: reading starts at the beginning of the topic.
         Offsets("earliest") if is_upsert else options.starting(values, topics.topics),
         stopping,
         is_bounded=stopping is not None,
@@ -259,6 +263,7 @@ def _partitioner(name: str) -> Partitioner | None:
 
 def _holding_back(values: OptionValues, key: tuple[int, ...]) -> HoldingBack | None:
     rows, interval_ms = values[options.BUFFER_ROWS], values[options.BUFFER_TIME].to_millis()
+    # As in Flink changes of a key are only held back, and the last one written, when both bounds are set.
     return HoldingBack(rows, interval_ms, key) if rows > 0 and interval_ms > 0 else None
 
 
@@ -268,5 +273,6 @@ def _sink(values: OptionValues, records: TableRecordWriter) -> KafkaTableSink:
         raise ValidationException(
             f"'{options.TRANSACTIONS.key}' must be specified when using DeliveryGuarantee.EXACTLY_ONCE."
         )
+    # Discovery is for readers: the client of a writer would warn of an unknown property.
     properties = options.properties(values, has_discovery=False)
     return KafkaTableSink(properties, records, guarantee, prefix, values[SINK_PARALLELISM])

@@ -347,10 +347,10 @@ def _split(text: str, separator: str) -> list[str]:
 def _str_to_map(text: str, pair_mark: str = ",", key_mark: str = "=") -> dict[str, str | None]:
     """Both marks are regular expressions, as in Java, which forgets what is empty at the end."""
     pairs: dict[str, str | None] = {}
-    pair_texts = re.split(pair_mark, text)
-    while pair_texts and not pair_texts[-1]:
-        pair_texts.pop()
-    for each in pair_texts:
+    pair_strings = re.split(pair_mark, text)
+    while pair_strings and not pair_strings[-1]:
+        pair_strings.pop()
+    for each in pair_strings:
         parts = re.split(key_mark, each, maxsplit=1)
         pairs[parts[0]] = parts[1] if len(parts) > 1 else None
     return pairs

@@ -33,6 +33,7 @@ def _strategies(features: Sequence[tuple[str, str]]) -> dict[str, str]:
     """Everything is taken over, and options may be set anew, unless it is said otherwise."""
     how = {each: "including" for each in _FEATURES} | {"options": "overwriting"}
     for word, feature in features:
+        # ALL first, whatever its place: the features that are named override it.
         if feature == "all":
             how = {each: word for each in _FEATURES}
     for word, feature in features:
@@ -53,6 +54,7 @@ def _columns(
             continue
         feature = _feature(column)
         is_same_kind = _feature(older) == feature
+        # As in Flink only computed and metadata columns may be overwritten, each by one of its own kind.
         if feature == "physical" or not is_same_kind or how[feature] != "overwriting":
             raise ValidationException(_deprecation_of(column.name, feature))
         replaced[column.name] = column
