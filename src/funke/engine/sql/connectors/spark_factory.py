@@ -95,6 +95,7 @@ class SparkLoad:
         if self.form is not None:
             reader = reader.format(self.form)
         frame: DataFrame = reader.table(self.table) if self.table is not None else reader.load(self.path)
+        # By name, as Flink's sources do: the order of Spark's columns is not part of the table's schema.
         chosen = frame.select(*(f"`{each.name}`" for each in self.columns))
         casts = [
             _other_timestamp(each.type, field.dataType.typeName()) for each, field in zip(self.columns, chosen.schema)
@@ -192,6 +193,7 @@ class SparkTableSink(TableSink):
     takes_frames = True
 
     def accepted_kinds(self, requested: frozenset[RowKind]) -> frozenset[RowKind]:
+        # Spark's writers append or overwrite; they have no updates by key.
         return INSERTS
 
     def create_sink(self, columns: Sequence[Column], upsert_key: Sequence[int] = ()) -> Sink:

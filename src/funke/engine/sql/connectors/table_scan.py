@@ -64,6 +64,7 @@ def scan_relation(
     path = (identifier.catalog, identifier.database, identifier.name)
     if not metadata:
         return Scan(source.columns, source, path, source.kinds, primary_key)
+    # A source gives metadata in a type of its own; the declared one is reached by a cast.
     _check_metadata(identifier, metadata, source)
     source = source.with_metadata([(_key_of(each), each.name) for each in metadata])
     scan = Scan(source.columns, source, path, source.kinds, primary_key)

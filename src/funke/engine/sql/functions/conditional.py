@@ -47,6 +47,7 @@ def _case_type(arguments: Sequence[Argument]) -> DataType | None:
     conditions = [each.type for index, each in enumerate(arguments) if not _is_value(index, count)]
     if count < 3 or count % 2 == 0 or not all(isinstance(each, (BooleanType, NullType)) for each in conditions):
         return None
+    # The type is that of all branches together, whichever of them is taken.
     return common_type([each.type for index, each in enumerate(arguments) if _is_value(index, count)])
 
 
@@ -68,6 +69,7 @@ def _case_body(call: BoundCall) -> Body:
 
 
 def _cast_or_null(source: DataType, call: BoundCall) -> Callable[[SqlValue], SqlValue]:
+    # A condition, or a bare NULL: both stay as they are.
     if isinstance(source, (BooleanType, NullType)) and not isinstance(call.result, BooleanType):
         return lambda value: value
     cast = value_cast(source, call.result, call.session)
@@ -134,6 +136,7 @@ def _coalesce_kernel(call: BoundCall) -> Kernel | None:
 
 def _nullif_type(arguments: Sequence[Argument]) -> DataType | None:
     left, right = (each.type for each in arguments)
+    # The type of the first argument, even if values are compared as another one.
     return with_nullable(left, True) if are_comparable(left, right) else None
 
 
@@ -184,6 +187,7 @@ def _extreme(name: str, is_better: Callable[[SqlValue, SqlValue], bool], kernel:
 
     def kernel_for(call: BoundCall) -> Kernel | None:
         casts = _column_casts(call.types, call.result)
+        # Arrow has another order of NaN and -0.0 than Java, and none of texts here.
         if casts is None or not pa.types.is_integer(to_column_type(call.result)):
             return None
         return lambda *columns: kernel(*(cast(each) for cast, each in zip(casts, columns)), skip_nulls=False)

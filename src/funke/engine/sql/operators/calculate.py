@@ -73,6 +73,7 @@ class CalculateOperator(FunctionsOperator):
         self._batch_time = BatchTime(clock)
         expressions = list(map(self._placed, calculation.expressions))
         condition = None if condition is None else self._placed(condition)
+        # Expressions that occur more than once are evaluated once for each batch.
         self._repeated = RepeatedExpressions((*expressions, condition))
         self._getters = [column_of(expression, self._repeated) for expression in expressions]
         self._condition = None if condition is None else column_of(condition, self._repeated)
@@ -88,6 +89,7 @@ class CalculateOperator(FunctionsOperator):
         self._repeated.begin()
         self._batch_time.begin()
         if self._condition is not None:
+            # First the filter: the columns are computed of the rows that are left.
             batch = self._kept(batch, self._condition(batch.data))
         if len(batch):
             columns = [self._as_array(get(batch.data), len(batch)) for get in self._getters]
@@ -101,6 +103,7 @@ class CalculateOperator(FunctionsOperator):
     def _kept(self, batch: ColumnBatch, mask: Datum) -> ColumnBatch:
         if isinstance(mask, pa.Scalar):
             return batch if mask.as_py() else batch.slice(0, 0)
+        # Unknown is not true.
         mask = mask.fill_null(False)
         self._repeated.keep(mask)
         return batch.filter(mask)

@@ -37,6 +37,8 @@ def with_group_window(
     select: queries.Select, source: Relation, scope: Scope, session: Session, is_streaming: bool
 ) -> tuple[queries.Select, Relation, Scope]:
     """A query whose groups are windows, over rows that have windows; any other query as it is."""
+    # Windows of GROUP BY become window table functions with hidden columns: the auxiliary functions (TUMBLE_START …)
+    # are plain columns then, and grouping is that of any other query.
     select, source, scope = _with_clock(select, source, scope, session)
     if not is_streaming:
         select, source, scope = _with_counted_time(select, source, scope, session)
@@ -79,6 +81,7 @@ def _with_counted_time(
     window = _window_of(select)
     if window is None or not _is_by_number(window, scope):
         return select, source, scope
+    # The number times one millisecond is an interval, which can be added to 1970.
     since_1970 = syntax.Call("*", (window.arguments[0], syntax.Literal(1, _MILLISECONDS)))
     time = syntax.Call("+", (syntax.Literal(_EPOCH, TimestampType(3, False)), since_1970))
     return _with_time_column(select, source, scope, window.arguments[0], session, time)
@@ -150,6 +153,7 @@ def _is_property(expression: syntax.Expression) -> bool:
 
 def _group_keys(keys: tuple[syntax.Expression, ...], window: syntax.Call) -> tuple[syntax.Expression, ...]:
     others = tuple(key for key in keys if key != window)
+    # All bounds are keys: they are the same for all rows of a window, and the results need them.
     return (*others, _START, _END, _TIME) if window in keys else others
 
 
@@ -199,6 +203,7 @@ def _counting_rows(
         raise rejected(
             f"{window.name.upper()} needs a time column, and either lengths of time or numbers of rows", None
         )
+    # Counting needs an order in which rows come, and late rows would change closed windows.
     if _time_column(time, scope).time is not TimeAttribute.PROCTIME:
         raise SqlValidationError("Event-time grouping windows on row intervals are currently not supported.")
     if any(_is_property(part) for item in (*select.items, select.having) if item for part in parts_of(item)):

@@ -89,7 +89,7 @@ def window_time(column: Column, index: int, session: Session) -> WindowTime:
     """What windows on a column go by."""
     is_event_time = column.time is TimeAttribute.ROWTIME
     # A TIMESTAMP has no zone: its windows lie on its own clock. TIMESTAMP_LTZ and processing time are instants, whose
-    # windows begin at midnight of the session's zone.
+    # windows lie on the clock of the session's zone.
     is_local = is_event_time and isinstance(column.type, TimestampType)
     is_utc = session.zone in (ZoneInfo("UTC"), datetime.UTC)
     return WindowTime(index, is_event_time, None if is_local or is_utc else session.zone)

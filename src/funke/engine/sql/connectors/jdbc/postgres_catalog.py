@@ -94,6 +94,7 @@ class PostgresCatalog(Catalog):
             "connector": "jdbc",
             "url": f"{self.base_url}{database}",
             "username": self.username,
+            # Flink's catalog hands its own credentials to the tables that it lists, too.
             "password": self._password,
             "table-name": ".".join(map(_table_part, parts)),
         }

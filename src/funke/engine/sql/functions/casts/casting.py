@@ -108,6 +108,7 @@ def _parsing_kernel(call: BoundCall, parse: Callable[[Any], Any]) -> Kernel:
         if isinstance(strings, pa.Scalar):
             return each([strings, target], 1)[0]
         parsed = parse(strings)
+        # None: some text is not as plain as Arrow wants it. Then every distinct text is parsed by Flink's rules.
         return each([strings, target], len(strings)) if parsed is None else parsed
 
     return cast
@@ -125,6 +126,7 @@ def _counted_unit(call: BoundCall) -> int:
 
 def _units_body(call: BoundCall) -> Body:
     unit = _counted_unit(call)
+    # Towards zero, as Java divides; Python's // would go down.
     return lambda interval, *_: interval // unit if interval >= 0 else -(-interval // unit)
 
 

@@ -49,6 +49,7 @@ class MaterializeOperator(KeyedColumnsOperator):
         self._node = node
         self._schema = schema_of(node.columns)
         self._keys = KeyColumns(node.keys, [node.columns[index].type for index in node.keys])
+        # Without an upsert key only equal rows are the same row.
         self._compared = range(len(node.columns)) if node.upsert_key is None else node.upsert_key
         self._has_warned = False
 
@@ -94,6 +95,8 @@ class MaterializeOperator(KeyedColumnsOperator):
             self._warn()
             return
         del rows[index]
+        # As in Flink's SinkUpsertMaterializer: the table shows the row that came last. When that one goes, the one
+        # before it is shown again; a row in the middle goes without a trace.
         if not rows:
             yield _DELETE, row
         elif index == len(rows):

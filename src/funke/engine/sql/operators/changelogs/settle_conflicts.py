@@ -78,6 +78,7 @@ class SettleConflictsOperator(WaitingRowsOperator):
     def process_watermark(self, watermark: int) -> None:
         """Settles what was sent before it, then sends it on."""
         first = self._waiting.first_time()
+        # What was sent at one watermark belongs together. A later watermark says that it is complete.
         while first is not None and first < watermark:
             rows = self._waiting.all()
             assert rows is not None and rows.timestamps is not None
@@ -103,9 +104,10 @@ class SettleConflictsOperator(WaitingRowsOperator):
             self.output.emit_columns(ColumnBatch(data, None, np.array(kinds, np.int8)))
 
     def _changed(self, kept: list[Values], changes: list[tuple[int, Values]]) -> Iterator[tuple[int, Values]]:
-        """The change of a key's row, if there is one; `known` has the row, and then the one that follows it."""
+        """The change of a key's row, if there is one; `kept` has the row, and then the one that follows it."""
         before = kept[0] if kept else None
         rows = self._after(kept, changes)
+        # Only now: a second row may be gone again when the watermark comes.
         if len(rows) > 1 and self._node.strategy == "error":
             raise _violation(self._node, rows[0])
         after = before if len(rows) > 1 and before is not None else rows[0] if rows else None

@@ -55,9 +55,11 @@ class JoinOperator(KeptInputsOperator):
         counts = self._sides[1 - side].counts(numbers)
         matches: Array = np.zeros(len(batch), np.int64)
         for begin, end in slices(counts):
+            # Some rows at a time: one with many matches would otherwise make a batch without bound.
             rows, part = slice(begin, end), self._columns[side].part(begin, end)
             matches[rows] = self._meet(part, numbers[rows], counts[rows], kinds[rows], side)
         if self._inputs[1 - side].counts_matches:
+            # The numbers of matches are state of the other side's rows.
             self._rows.changed(1 - side, numbers[counts > 0])
         return matches
 
@@ -110,6 +112,8 @@ class JoinOperator(KeptInputsOperator):
 
     def _send_outer(self, batch: BatchColumns, counts: Array, rows: Array, kinds: Array, side: int) -> None:
         other = self._sides[1 - side]
+        # At most one row with NULLs for each row that came, and two changes for each pair: the first match of a kept
+        # row takes its row with NULLs back.
         most = len(kinds) + 2 * len(rows)
         sent_kinds: Array = np.empty(most, np.uint8)
         sent_given: Array = np.empty(most, np.int64)
@@ -138,6 +142,7 @@ class JoinOperator(KeptInputsOperator):
         other = self._sides[1 - side]
         pair = (batch.words(len(rows)), own_rows), (other.words(), rows)
         left, right = pair if side == 0 else pair[::-1]
+        # A compiled loop where all columns are of plain types; else Arrow's take, side by side.
         columns = self._pairs.take(*left, *right)
         if columns is None:
             columns_of_sides = batch.take(own_rows), other.take(rows)

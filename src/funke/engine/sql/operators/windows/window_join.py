@@ -75,6 +75,7 @@ class WindowJoinOperator(WindowOperator, KeyedTableOperator[RowLogs]):
         batch = as_schema(batch, self._schemas[side])
         column = batch.data.column(self._windows[side][1])
         ends = np.asarray(column.cast(pa.timestamp("ms")).view(pa.int64()))
+        # Late rows are dropped, not joined: their window was sent. Flink counts them for each side.
         is_open = ends > self.closed
         late = int(np.count_nonzero(~is_open))
         self.late += late
@@ -108,6 +109,7 @@ class WindowJoinOperator(WindowOperator, KeyedTableOperator[RowLogs]):
         if self._join.keeps_right:
             alone = np.flatnonzero(~has_match)
             nothing = [pa.nulls(len(alone), each) for each in self._schemas[0].types]
+            # Behind all pairs: only now it is certain that a right row has no match.
             self._emit([*nothing, *right.data.take(pa.array(alone)).columns], right, alone)
 
     def _send_left(self, left: ColumnBatch, left_rows: Array, begin: int, end: int) -> None:
@@ -148,6 +150,7 @@ class WindowJoinOperator(WindowOperator, KeyedTableOperator[RowLogs]):
         ]
         windows, count = key_codes(bounds, len(left) + len(right))
         numbers = np.concatenate([mine, its])
+        # NULL is equal to nothing, so such keys meet nothing; several windows may be due at one watermark.
         numbers = np.where(numbers < 0, -1, numbers * count + windows)
         return numbers[: len(left)], numbers[len(left) :]
 

@@ -76,6 +76,8 @@ def plan_rows(
     filled = _filled(session, relation, target_columns, names, partition or {})
     rows = cast_rows(session, filled, target_columns, target.summary)
     key = tuple(index for index, each in enumerate(target_columns) if each.name in columns.primary_key)
+    # A column that is NOT NULL in the table but may be NULL in the query is checked at run time: as
+    # table.exec.sink.not-null-enforcer says, such a row is an error, or it is dropped.
     checked = (index for index, each in enumerate(filled.columns) if each.type._nullable)
     not_null = tuple(index for index in checked if not target_columns[index].type._nullable)
     return InsertPlan(identifier, rows, sink, key, not_null)
@@ -100,6 +102,7 @@ def _target_names(
             raise rejected(f"Unknown target column '{name}'", statement.position_of(index))
         if name in statement.columns[:index]:
             raise rejected(f"Target column '{name}' is assigned more than once", statement.position_of(index))
+    # PARTITION (p = …) fixes columns that the query must not give again.
     if not statement.columns:
         return tuple(name for name in persisted if name not in fixed) if fixed else None
     if len(statement.columns) != count:
@@ -126,6 +129,7 @@ def _filled(
         if column.name in names:
             bound: BoundExpression = binder.bind(Name((f"c{list(names).index(column.name)}",)))
         elif column.name in partition:
+            # Values of PARTITION are texts in Flink, cast to the type of the column.
             text = partition[column.name]
             bound = binder.bind(Cast(Literal(text, VarCharType(len(text), False)), column.type))
         else:
@@ -151,6 +155,7 @@ def cast_rows(
             raise _mismatch(name, cause, query_columns, target_columns)
     columns = tuple(Column(each.name, each.type) for each in target_columns)
     if all(_is_same(one.type, other.type) for one, other in zip(query_columns, columns)):
+        # Only the NOT NULL differs: no operator is needed for that.
         if [each.name for each in query_columns] == [each.name for each in columns]:
             return replace(relation, columns=columns)
         same = (BoundColumn(each.type, index, each.name) for index, each in enumerate(query_columns))

@@ -94,10 +94,12 @@ def resolved(schema: SchemaDefinition, binder: QueryBinder) -> ResolvedTable:
     """The columns of a schema; rejects what cannot be."""
     _reject_twice([each.name for each in schema.columns])
     physical = tuple(_physical(each, schema) for each in schema.columns if each.expression is None)
+    # Computed columns see the other columns only, not each other, so their order does not matter.
     table = ResolvedTable(physical)
     expressions = ExpressionBinder(table.scope(), binder.session, binder.find_function)
     by_name = {each.name: each for each in physical}
     columns = [by_name.get(each.name) or _computed(each, expressions) for each in schema.columns]
+    # Behind the computed columns: event time may be one of them.
     columns, watermark = _with_watermark(columns, schema, binder)
     _check_key(schema.primary_key, columns)
     name = schema.primary_key_name or "_".join(("PK", *schema.primary_key))
@@ -153,6 +155,7 @@ def _with_watermark(
     _require_rowtime(rowtime_column.type, "time field")
     scope = Scope(tuple(ScopeColumn(each.name, each.type, None, each.time) for each in columns))
     expression = written_expression(schema.watermark.expression)
+    # The source brings the watermarks: there is nothing to bind.
     if isinstance(expression, syntax.Call) and expression.name == "source_watermark":
         data_type = rowtime_column.type
     else:
