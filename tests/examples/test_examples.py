@@ -352,8 +352,8 @@ def test_changes_to_kafka(run: Run, kafka: KafkaBroker, postgres: Any) -> None:
     postgres.run("insert into public.items values (1, 'pen', 1.5), (2, null, null)")
     login = ("--port", str(postgres.port), "--database", "postgres", "--user", USER, "--password", PASSWORD)
     run("changes_to_kafka", "--servers", kafka.bootstrap_servers, "--topic", topic, *login, "--snapshot")
-    found = {json.loads(each.key())["id"]: json.loads(each.value()) for each in kafka.records(topic, 2)}
-    assert found == {1: {"id": 1, "name": "pen", "price": 1.5}, 2: {"id": 2, "name": None, "price": None}}
+    by_key = {json.loads(each.key())["id"]: json.loads(each.value()) for each in kafka.records(topic, 2)}
+    assert by_key == {1: {"id": 1, "name": "pen", "price": 1.5}, 2: {"id": 2, "name": None, "price": None}}
     postgres.run("drop table public.items")
 
 

@@ -51,8 +51,8 @@ def test_offsets() -> None:
     assert make.timestamp(5).to_offsets() == Offsets("timestamp", "latest", 5)
     assert make.committed_offsets(strategy.LATEST).to_offsets() == Offsets("committed", "latest")
     assert make.committed_offsets().to_offsets() == Offsets("committed", "none")
-    given = {kafka.KafkaTopicPartition("t", 1): 7}
-    assert make.offsets(given).to_offsets() == Offsets("offsets", "earliest", numbers={Partition("t", 1): 7})
+    settings = {kafka.KafkaTopicPartition("t", 1): 7}
+    assert make.offsets(settings).to_offsets() == Offsets("offsets", "earliest", numbers={Partition("t", 1): 7})
 
 
 @pytest.mark.parametrize(

@@ -43,9 +43,9 @@ class Disk:
 
 @pytest.fixture
 def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
-    made = Disk(job_record._write_json)
-    monkeypatch.setattr(job_record, "_write_json", made.write)
-    return made
+    disk_ = Disk(job_record._write_json)
+    monkeypatch.setattr(job_record, "_write_json", disk_.write)
+    return disk_
 
 
 @pytest.fixture
