@@ -252,9 +252,9 @@ _TRANSLATED: dict[str, Callable[[str, Mapping[str, str]], Native]] = {
     "ssl.keystore.password": _dropped,
     "ssl.endpoint.identification.algorithm": _identification,
     "partitioner.class": _partitioner,
-    "buffer.memory": lambda value, given: {"queue.buffering.max.kbytes": str(max(1, int(value) // 1024))},
-    "isolation.level": lambda value, given: {"isolation.level": value.lower()},
-    "compression.type": lambda value, given: {"compression.type": value.lower()},
+    "buffer.memory": lambda value, properties: {"queue.buffering.max.kbytes": str(max(1, int(value) // 1024))},
+    "isolation.level": lambda value, properties: {"isolation.level": value.lower()},
+    "compression.type": lambda value, properties: {"compression.type": value.lower()},
     "sasl.login.callback.handler.class": _rejected,
     "sasl.client.callback.handler.class": _rejected,
 }
