@@ -34,7 +34,6 @@ def metadata_text(key: str | None, is_virtual: bool) -> str:
 
 
 def key_text(name: str, columns: Iterable[str]) -> str:
-    """Return a primary key."""
     return f"CONSTRAINT {quoted(name)} PRIMARY KEY ({', '.join(map(quoted, columns))}) NOT ENFORCED"
 
 

@@ -79,7 +79,6 @@ class ColumnStrings:
         self._strings_of_columns: dict[tuple[int, int], str] = {}
 
     def column(self, relation: Relation, index: int) -> str:
-        """What a column is."""
         text = self._strings_of_columns.get((id(relation), index))
         if text is None:
             text = self._strings_of_columns[id(relation), index] = _bounded(as_node(relation).column_text(self, index))

@@ -40,7 +40,6 @@ class GatheringOperator(Operator):
             self.output.emit_watermark(self._watermark)
 
     def kept_part(self, batch: ColumnBatch) -> ColumnBatch:
-        """What is kept of a batch."""
         return batch
 
     @abstractmethod

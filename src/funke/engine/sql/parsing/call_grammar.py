@@ -59,8 +59,6 @@ _ABSENT_BY_DEFAULT = ("json_array", "json_arrayagg")
 
 
 class CallGrammar(ExpressionGrammar):
-    """Reads calls."""
-
     def table_reference(self) -> Relation:
         """A table by its path, or a query in parentheses."""
         raise NotImplementedError

@@ -30,7 +30,6 @@ class ObjectGrammar(TableGrammar):
     """Reads what makes, changes and removes objects."""
 
     def create(self) -> Statement:
-        """CREATE …."""
         position = self.position()
         self.expect("CREATE")
         if self.accept("OR"):
@@ -122,7 +121,6 @@ class ObjectGrammar(TableGrammar):
     # ALTER
 
     def alter(self) -> Statement:
-        """ALTER …."""
         position = self.position()
         self.expect("ALTER")
         if self.accept("TEMPORARY"):
@@ -171,7 +169,6 @@ class ObjectGrammar(TableGrammar):
     # DROP
 
     def drop(self) -> Statement:
-        """DROP …."""
         position = self.position()
         self.expect("DROP")
         is_temporary = self.accept("TEMPORARY")

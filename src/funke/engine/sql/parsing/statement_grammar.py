@@ -63,8 +63,6 @@ def parse_type(text: str) -> DataType:
 
 
 class StatementGrammar(ObjectGrammar):
-    """Reads statements."""
-
     def statements(self) -> list[Statement]:
         """All statements up to the end."""
         parsed = []
@@ -81,7 +79,6 @@ class StatementGrammar(ObjectGrammar):
         return parsed
 
     def statement(self) -> Statement:
-        """One statement."""
         key = self.token.key
         read = _STATEMENTS.get(key)
         if read is not None:

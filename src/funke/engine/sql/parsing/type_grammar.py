@@ -60,8 +60,6 @@ _MOST_DIGITS = 38
 
 
 class TypeGrammar(Cursor):
-    """Reads types."""
-
     def data_type(self, has_nulls: bool = True) -> DataType:
         """A type, maybe with ARRAY or MULTISET around it, and NULL or NOT NULL behind it where that may be said."""
         result = self._bare_type()

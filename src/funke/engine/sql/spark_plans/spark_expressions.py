@@ -119,7 +119,6 @@ class _Arguments:
         self._call = call
 
     def plain(self) -> list[SparkColumn]:
-        """As they are."""
         return [_twin(each, self._columns) for each in self.expressions]
 
     def all_as(self, data_type: DataType) -> list[SparkColumn]:

@@ -29,7 +29,6 @@ class TextKeys(Sequence[str]):
         self._strings: list[str] | None = None
 
     def tolist(self) -> list[str]:
-        """All keys."""
         if self._strings is None:
             self._strings = self.column.to_pylist()
         return self._strings

@@ -61,7 +61,6 @@ class TimedSide(JoinSide):
         return self.matches[rows] > 0
 
     def times(self, rows: Array) -> Array:
-        """The times of rows."""
         return self._times[rows]
 
     def expired(self, last_ms: int) -> Array:

@@ -81,7 +81,6 @@ OK = Outcome(_RESULT, (("OK",),), has_content=False, is_plain=True)
 
 
 def text_outcome(text: str, is_plain: bool = False) -> Outcome:
-    """One text."""
     return Outcome(_RESULT, ((text,),), is_plain=is_plain)
 
 

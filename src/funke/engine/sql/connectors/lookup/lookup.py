@@ -100,7 +100,6 @@ class TableOfThread(KeyedTable):
         return table
 
     def close(self) -> None:
-        """Disconnects this thread."""
         if hasattr(self._own, "table"):
             self._own.table.close()
             del self._own.table

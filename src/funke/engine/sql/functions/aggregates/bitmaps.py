@@ -146,7 +146,6 @@ class _CountedBody(AggregateBody):
         return None if bitmap is None else self._result(bitmap)
 
     def numbers(self, argument: SqlValue) -> Iterable[int]:
-        """The numbers of an argument."""
         return opened(argument)
 
     @abstractmethod

@@ -126,7 +126,6 @@ class BatchJoinOperator(FunctionsOperator):
 
 
 def _array(column: pa.ChunkedArray) -> pa.Array:
-    """A column as one array."""
     return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks or [pa.nulls(0, column.type)])
 
 

@@ -116,7 +116,6 @@ class TwoSidedNode(PlanNode):
         return parts
 
     def where_text(self, style: ExplainStyle) -> str:
-        """All conditions as one."""
         return joined_conditions(self.condition_strings(style), style)
 
     def column_text(self, strings: ColumnStrings, index: int) -> str:

@@ -61,7 +61,6 @@ class GrowingColumns:
         self._take_compiled = TakenRows(schema.types)
 
     def add(self, data: pa.RecordBatch) -> None:
-        """Adds rows."""
         self._batch.hold(data)
         self.add_rows(self._batch, np.arange(data.num_rows))
 
