@@ -32,6 +32,7 @@ class Cursor:
         return self._position_of((token or self.token).start)
 
     def _position_of(self, index: int) -> Position:
+        # Lines and columns count from 1, as in Flink's messages.
         line = bisect_right(self._line_starts, index)
         return Position(line, index - self._line_starts[line - 1] + 1)
 
@@ -108,6 +109,7 @@ class Cursor:
 
     def reject_word(self) -> NoReturn:
         """Raise the error that the current token cannot stand where a name could; a reserved word is named."""
+        # Flink says "Incorrect syntax near the keyword …" of a reserved word, and "Encountered …" of any other token.
         if self.token.kind == "word" and self.token.key in RESERVED_WORDS:
             self.reject_pair(self.token, self.ahead())
         self.reject()

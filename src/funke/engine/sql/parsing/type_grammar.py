@@ -115,9 +115,11 @@ class TypeGrammar(Cursor):
     def _char_type(self) -> DataType:
         if self.accept("VARYING"):
             return self._varchar_type()
+        # The standard's default: CHAR is CHAR(1), BINARY is BINARY(1).
         return CharType(self._length(1))
 
     def _varchar_type(self) -> DataType:
+        # In SQL Flink reads VARCHAR without a length as STRING.
         return VarCharType(self._length(LONGEST))
 
     def _binary_type(self) -> DataType:
@@ -154,6 +156,7 @@ class TypeGrammar(Cursor):
         return TimeType(precision)
 
     def _timestamp_type(self) -> DataType:
+        # Microseconds by default, as in the standard; at most nanoseconds.
         precision = self._fraction_digits(6, 9)
         if self.accept("WITHOUT"):
             self.expect("TIME", "ZONE")

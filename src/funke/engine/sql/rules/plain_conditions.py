@@ -64,6 +64,7 @@ def _with_constant(condition: BoundExpression, constants: Mapping[int, BoundCons
     one, other = _arguments(condition)
     if not isinstance(one, BoundColumn) or not isinstance(other, BoundColumn):
         return condition
+    # Columns of other types would be compared after a cast, so the constant is not a value of the other one.
     if with_nullable(one.type, True) != with_nullable(other.type, True):
         return condition
     if one.index in constants:
@@ -74,6 +75,7 @@ def _with_constant(condition: BoundExpression, constants: Mapping[int, BoundCons
 def _plain(condition: BoundExpression) -> list[BoundExpression]:
     if _is_call(condition, "not"):
         (inner,) = _arguments(condition)
+        # NOT (a < b) is a >= b also for NULL: both are unknown then.
         opposite = _OPPOSITES.get(_name(inner))
         return [condition if opposite is None else _call(opposite, *_arguments(inner))]
     if not _is_call(condition, "or"):
@@ -98,6 +100,7 @@ def _without_common(condition: BoundExpression, parts: Sequence[BoundExpression]
     """What all parts of OR have in common, and the rest of them."""
     all_conditions = [conjuncts(each) for each in parts]
     first, *others = all_conditions
+    # (a AND b) OR (a AND c) is a AND (b OR c): what is common may be a key of a join, or go into a source.
     common = [each for each in first if all(each in some for some in others) and is_deterministic(each)]
     if not common:
         return [condition]

@@ -71,6 +71,7 @@ def alter_catalog(session: TableSession, statement: syntax.AlterCatalog) -> Outc
     if session.catalogs.get_catalog(statement.name) is None:
         raise CatalogException(f"Catalog {statement.name} does not exist in the catalog store.")
     definition = session.catalog_definitions.get(statement.name, CatalogDefinition({_TYPE: _IN_MEMORY}))
+    # The catalog would be another one.
     if _TYPE in dict(statement.options) or _TYPE in statement.keys:
         raise ValidationException("ALTER CATALOG does not support changing the option 'type'")
     options = {**definition.options, **dict(statement.options)}
@@ -82,6 +83,7 @@ def alter_catalog(session: TableSession, statement: syntax.AlterCatalog) -> Outc
 
 def new_catalog(session: TableSession, name: str, options: dict[str, str]) -> Catalog:
     """Make the catalog that options describe."""
+    # Masked: a message goes to logs.
     listed = "\n".join(f"'{key}'='{value}'" for key, value in masked(options).items())
     failure = f"Unable to create catalog '{name}'.\n\nCatalog options are:\n{listed}"
     if _TYPE not in options:

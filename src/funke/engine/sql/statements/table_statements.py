@@ -88,6 +88,7 @@ def _create_as(session: TableSession, identifier: Identifier, statement: syntax.
     is_there = session.catalogs.find(identifier) is not None
     if is_there and statement.if_not_exists:
         return OK
+    # REPLACE, and CREATE OR REPLACE: the old table goes first.
     if statement.mode != "create" and is_there:
         session.catalogs.drop_table(identifier, True)
     relation = session.bind(statement.query)
@@ -124,6 +125,7 @@ def alter_table(session: TableSession, statement: syntax.AlterTable) -> Outcome:
         _alter_partitions(session, identifier, statement)
     else:
         changed = _changed(table, statement)
+        # Before the catalog changes: a computed column may name one that is gone.
         check_table(session, changed)
         session.catalogs.alter_table(identifier, changed, statement.if_exists)
     return OK

@@ -31,14 +31,17 @@ def with_windows(result: Calculation) -> Calculation:
     windows = window_columns(groups.input) if isinstance(groups, Aggregation) else None
     if windows is None or not isinstance(groups, Aggregation):
         return result
+    # As in Flink only a group by start and end is one of windows; by one of them alone it is a plain group.
     if not windows.start & {*groups.keys} or not windows.end & {*groups.keys}:
         return result
     bounds = windows.start | windows.end | windows.time
     others = tuple(key for key in groups.keys if key not in bounds)
+    # Sessions of other keys overlap: their rows are grouped like any others.
     if not _are_sessions_of(groups.input, windows, others):
         return result
     _require_slices(windows.table)
     results = groups.columns[len(groups.keys) :]
+    # Sliced if possible: a row is added to its slice once, instead of to each of its windows.
     aggregation = _sliced(groups, windows.table, others, results) or _attached(groups, windows, others, results)
     return _in_order(result, aggregation, groups.keys, windows)
 

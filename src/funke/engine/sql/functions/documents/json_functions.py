@@ -47,6 +47,7 @@ _MISSING = object()
 
 def _parse(text: str) -> Any:
     try:
+        # Decimals keep the digits of the text. Python's parser takes NaN and Infinity, which JSON does not have.
         return json.loads(text, parse_float=Decimal, parse_constant=_reject)
     except ValueError:
         return _MISSING
@@ -106,6 +107,7 @@ def _value_body(call: BoundCall) -> Body:
     """JSON_VALUE (a, path[, type, on empty, default, on error, default])."""
     settings = [each.value if each.is_constant else None for each in call.arguments]
     on_empty, on_error = _behaviour(settings, 3, "NULL"), _behaviour(settings, 5, "NULL")
+    # RETURNING casts the scalar's text, as Flink does.
     cast = value_cast(_STRING, call.result, call.session)
 
     def instead(behaviour: str, default: Any, reason: str) -> Any:
@@ -130,6 +132,7 @@ def _value_body(call: BoundCall) -> Body:
             values = parsed.find(document)
         except PathError as problem:
             return instead(on_error, error_default, str(problem))
+        # In lax mode a missing member, an object and an array are all empty; strict mode makes errors of them.
         is_scalar = parsed.is_definite and bool(values) and not isinstance(values[0], (dict, list, type(None)))
         if (not values and parsed.is_definite) or not (is_scalar or parsed.is_strict):
             return instead(on_empty, empty_default, "Empty result of JSON_VALUE function is not allowed")
@@ -251,6 +254,7 @@ def _json_form(data_type: Any, call: BoundCall) -> Callable[[Any], Any]:
         element = _part(data_type.element_type, call)
         return lambda items: [element(each) for each in items]
     if isinstance(data_type, (MapType, MultisetType)):
+        # A multiset is an object of counts.
         value_type = data_type.value_type if isinstance(data_type, MapType) else None
         value = _part(value_type, call) if value_type is not None else lambda v: v
         return lambda items: {key: value(each) for key, each in items.items()}
@@ -258,6 +262,7 @@ def _json_form(data_type: Any, call: BoundCall) -> Callable[[Any], Any]:
         fields = [(each.name, _part(each.data_type, call)) for each in data_type]
         return lambda row: {name: part(each) for (name, part), each in zip(fields, row)}
     if isinstance(data_type, BINARY):
+        # As Jackson writes bytes.
         return lambda value: base64.b64encode(value).decode()
     text = value_text(data_type, call.session)
     return lambda value: _iso_text(value) if isinstance(value, datetime.datetime) else text(value)
@@ -297,6 +302,7 @@ def _object_body(call: BoundCall) -> Body:
     forms = [_member(each, call) for each in call.arguments[2::2]]
 
     def json_object(on_null: str, *parts: Any) -> str:
+        # Of equal keys the last one counts.
         pairs = {key: form(value) for key, value, form in zip(parts[::2], parts[1::2], forms)}
         is_absent = on_null.upper() == "ABSENT"
         return _write({key: value for key, value in pairs.items() if value is not None or not is_absent})

@@ -79,6 +79,7 @@ class _Groups:
 
     def compiled(self, aggregate: GroupAggregate) -> CompiledAggregates | None:
         """What runs through rows that are only added; None if it is not the compiled loop."""
+        # The loop has no retractions, no DISTINCT, and one change for each row.
         if self.has_count or self._first_values or aggregate.is_folded:
             return None
         return CompiledAggregates.of(aggregate.aggregates, self.kernels, aggregate.sends_before, aggregate.ttl_ms > 0)
@@ -86,6 +87,7 @@ class _Groups:
     def create(self, count: int) -> Fields:
         value_sets = [each.create(count) for each in self._first_values]
         fields = [*value_sets, *(field for kernel in self.kernels for field in kernel.create(count))]
+        # DISTINCT without aggregates still needs a column, which says that a key was there.
         return (*fields, np.zeros(count, np.int64)) if self.has_count else tuple(fields) or (np.zeros(count, np.int8),)
 
     def parts(self, calls: Sequence[str]) -> Iterator[MeaningPart]:
@@ -238,6 +240,8 @@ class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator
         if change.groups.has_count:
             steps = np.ones(segments.length, np.int64) if change.signs is None else change.signs.astype(np.int64)
             counts = segments.running_sum(before[-1], steps)
+            # A key whose rows have all gone is deleted. The next row of the same batch inserts it again, with new
+            # accumulators.
             ended: Array = np.flatnonzero(counts[:-1] == 0) + 1
             starts = np.union1d(segments.starts, ended)
             if len(starts) > len(segments):
@@ -333,8 +337,11 @@ class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator
     def _changed(self, values: list[pa.Array], old: Array, new: Array) -> Array:
         """Which results differ from those before."""
         changed: Array = np.zeros(len(new), np.bool_)
+        # As in Flink: with a time to live unchanged results are sent too, which keeps the state of later operators
+            # alive.
         if self._aggregate.ttl_ms > 0:
             return ~changed
+        # Counts and sums first: they mostly differ already, and the other columns need not be compared.
         for column in sorted(values, key=lambda each: not pa.types.is_int64(each.type)):
             changed |= differ(column, old, new)
             if changed.all():

@@ -63,6 +63,7 @@ class StoredPlan:
         objects: dict[str, str] = {}
         with _anonymous_tables(session):
             for insert in inserts:
+                # A statement that cannot run is rejected now, not when its plan is executed.
                 planned_inserts(session, [plan_insert(session, insert)])
                 for path in (insert.path, *_paths_in(insert.query)):
                     _add_object(session, path, objects)
@@ -170,6 +171,7 @@ def written_insert(session: TableSession, plan: InsertPlan) -> str:
     text = f"{verb} {plan.identifier} {query_form(plan.query)}"
     try:
         with _anonymous_tables(session):
+            # A plan is stored as SQL: its text must mean exactly what the Table API's calls meant.
             one, other = planned_inserts(session, [plan, plan_insert(session, insert_in(text))])
         is_same = one.relation == other.relation
     except (FunkeError, ValidationException):
@@ -219,5 +221,6 @@ def _add_object(session: TableSession, path: tuple[str, ...], objects: dict[str,
         for inner in _paths_in(statement):
             _add_object(session, inner, objects)
         objects[name] = create_view_text(identifier, table, is_temporary=True)
+    # A table with secrets is not written down: the session that executes the plan must have it.
     elif masked(dict(table.options)) == dict(table.options):
         objects[name] = create_table_text(session, identifier, table, is_temporary=True)

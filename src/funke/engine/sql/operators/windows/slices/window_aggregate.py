@@ -220,6 +220,7 @@ class _SliceOperator(WindowAggregateOperator):
     def _on_time(self, batch: ColumnBatch, ends: Array) -> tuple[ColumnBatch, Array]:
         if not len(ends) or (not self._windows.has_gaps and self._windows.last_window(int(ends.min())) > self.closed):
             return batch, ends
+        # A row is late only if the last of its windows has closed: HOP and CUMULATE may still count it in later ones.
         last = self._windows.last_window(ends)
         is_late = last <= self.closed
         between = last < self._windows.first_window(ends)
@@ -232,6 +233,7 @@ class _SliceOperator(WindowAggregateOperator):
         while end is not None and end <= self.closed:
             self._send(end)
             for each in self._store.ends():
+                # A later window needs the slice.
                 if self._windows.last_window(each) > end:
                     break
                 self._store.drop(each)
