@@ -338,7 +338,7 @@ class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator
         """Which results differ from those before."""
         changed: Array = np.zeros(len(new), np.bool_)
         # As in Flink: with a time to live unchanged results are sent too, which keeps the state of later operators
-            # alive.
+        # alive.
         if self._aggregate.ttl_ms > 0:
             return ~changed
         # Counts and sums first: they mostly differ already, and the other columns need not be compared.
