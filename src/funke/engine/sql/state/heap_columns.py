@@ -41,6 +41,7 @@ class HeapColumns(KeyedColumns):
         positions = self._index(namespace).find(keys)
         is_known = positions >= 0
         if self._layout.ttl_ms:
+            # An expired entry is unknown at once; its memory is freed by the next sweep.
             is_known &= self._last_use[positions] > self._now_ms() - self._layout.ttl_ms if self._size else False
         if is_known.all():
             return Fetched(keys, tuple(column[positions] for column in self._columns), is_known, namespace, positions)
@@ -72,6 +73,7 @@ class HeapColumns(KeyedColumns):
         missing = np.flatnonzero(positions < 0)
         if not len(missing):
             return positions
+        # Positions of removed keys first: the arrays do not grow while keys come and go.
         reused = [self._free.pop() for _ in range(min(len(missing), len(self._free)))]
         fresh = len(missing) - len(reused)
         numbers = np.array([*reused, *range(self._size, self._size + fresh)], np.int64)
@@ -99,6 +101,7 @@ class HeapColumns(KeyedColumns):
     def _release(self, positions: Array) -> None:
         self._free.extend(positions.tolist())
         for column in self._columns:
+            # Arrays of numbers hold no memory of their own for an entry.
             if column.dtype == object:
                 column[positions] = None
 
@@ -114,6 +117,7 @@ class HeapColumns(KeyedColumns):
     def prune(self) -> None:
         ttl_ms, now = self._layout.ttl_ms, self._now_ms()
         if ttl_ms and now >= self._next_sweep_ms:
+            # One sweep for each time to live, since it looks at all entries: none outlives its time by more than that.
             self._next_sweep_ms = now + ttl_ms
             for namespace, index in self._numbers.items():
                 keys, positions = index.entries()

@@ -39,6 +39,7 @@ class WriteKindsOperator(Operator):
         codes = self._codes.take(pa.array(kinds))
         data = pa.RecordBatch.from_arrays([codes, *batch.data.columns], schema=self._schema)
         rows = ColumnBatch(data, batch.timestamps)
+        # Changes that the mapping leaves out.
         if codes.null_count:
             rows = rows.filter(pc.is_valid(codes))
         if len(rows):
@@ -62,6 +63,7 @@ class ReadKindsOperator(Operator):
         self.records_in += len(batch)
         codes = batch.data.column(self._op_index)
         numbers = pc.index_in(codes, value_set=self._codes)
+        # As in Flink an unknown code fails the job: to drop the row would change the table silently.
         if numbers.null_count:
             self._reject(codes.filter(pc.is_null(numbers))[0].as_py())
         arrays = [array for index, array in enumerate(batch.data.columns) if index != self._op_index]

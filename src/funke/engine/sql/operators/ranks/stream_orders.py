@@ -40,6 +40,7 @@ class TemporalSortOperator(Operator):
     def process_columns(self, batch: ColumnBatch) -> None:
         self.records_in += len(batch)
         batch = as_schema(batch, self._schema)
+        # Not by the watermark: a row that is behind it, but not behind the last row sent, can still be put in order.
         kept = np.asarray(pc.fill_null(pc.greater(self._times(batch), self._sent), False))
         self._late += int(np.count_nonzero(~kept))
         if kept.any():
@@ -56,6 +57,7 @@ class TemporalSortOperator(Operator):
                 rest = np.flatnonzero(~is_due)
                 self._waiting = [rows.take(rest)] if len(rest) else []
                 due = rows.take(np.flatnonzero(is_due))
+                # Sorted only now: the further keys of ORDER BY count among rows of the same time.
                 self.output.emit_columns(due.take(order_of(due.data, self._keys)))
         super().process_watermark(watermark)
 
@@ -98,6 +100,7 @@ class KeepTopRowsOperator(Operator):
         first = len(rows) - len(batch)
         top, indexes, kinds = numbers[:first].tolist(), [], []
         for number in numbers[first:].tolist():
+            # The last of the first rows makes room.
             if len(top) >= self._limit:
                 if not top or number > top[-1]:
                     continue

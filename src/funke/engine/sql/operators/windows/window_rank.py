@@ -44,6 +44,7 @@ class WindowRankOperator(WindowOperator):
     def add_rows(self, batch: ColumnBatch, now_ms: int) -> None:
         batch = as_schema(batch, self._input)
         ends = _stamps(batch.data.column(self._end))
+        # A row is late when its window has closed.
         kept = ends > self.closed
         self.late += int(np.count_nonzero(~kept))
         self._rows.add(batch.with_timestamps(ends).take(np.flatnonzero(kept)))
@@ -86,6 +87,7 @@ class WindowRankOperator(WindowOperator):
 
     def _numbered(self, data: pa.RecordBatch, groups: Array) -> tuple[Array, Array]:
         """The indexes of rows in the order of groups and then their own, and the number of each within its group."""
+        # The last of equal rows counts, so rows are sorted backwards and the order is turned round.
         if self._node.keeps_last:
             last = data.num_rows - 1
             order = last - order_of(data.take(pa.array(np.arange(last, -1, -1))), self._node.order)

@@ -143,6 +143,7 @@ class Join(TwoSidedNode):
     where: BoundExpression | None = None
 
     def changelog(self) -> Kinds:
+        # Without outer sides a join only passes changes on: what is inserted stays inserted.
         if self.kind in ("inner", "semi"):
             return INSERTS | self.left.changelog() | self.right.changelog()
         # A match takes back the row that was sent without one.
@@ -282,6 +283,7 @@ def joined_conditions(parts: Sequence[str], style: ExplainStyle) -> str:
 
 def _input_spec(upsert_keys: UpsertKeys, keys: Sequence[int]) -> str:
     """What Flink says of an input of a join."""
+    # The three cases of Flink's JoinInputSideSpec: they decide how its state is laid out.
     if is_within(upsert_keys, keys):
         return "JoinKeyContainsUniqueKey"
     return "HasUniqueKey" if upsert_keys else "NoUniqueKey"
@@ -302,6 +304,7 @@ def row_growth(owner: str, source: PlanNode, keys: Sequence[int], ttl_ms: int) -
     if unique_key is not None:
         names = ", ".join(source.columns[each].name for each in unique_key)
         return StateGrowth(owner, f"keeps one row of {tables} for each {names or 'key'}")
+    # Rows come and go, so the state is as large as the table itself: no warning.
     if source.has_retractions:
         return StateGrowth(owner, f"keeps a row of {tables} until it is taken back; no key, no TTL")
     text = f"grows with every row of {tables}; no key, no TTL"

@@ -77,6 +77,7 @@ class Rank(PlanNode):
         """The first row alone, and whole rows that stay, are simpler than others."""
         if self.first == self.last == 1 and self.strategy is not RankStrategy.RETRACT:
             return _ONE_ROW
+        # An update or an offset moves rows between numbers, which needs the rows behind the last number as well.
         is_top = self.is_limit and self.first == 1 and self.strategy is RankStrategy.APPEND
         return _TOP_ROWS if is_top else _RANKED_ROWS
 
@@ -99,6 +100,7 @@ class Rank(PlanNode):
 
     def upsert_keys(self) -> UpsertKeys:
         """One row of each key; or a number of each key, and what tells rows of the input apart."""
+        # One number of a key is one row.
         if self.first == self.last:
             return one_key(self.keys)
         numbers = one_key((*self.keys, len(self.columns) - 1)) if self.has_number else NO_KEYS
@@ -120,6 +122,7 @@ class Rank(PlanNode):
             order=tuple(replace(key, index=moves[key.index]) for key in self.order),
             row_key=tuple(moves[key] for key in self.row_key),
         )
+        # The number is a column of the node itself, behind those of the input.
         number = {width: len(source.columns)} if self.has_number else {}
         return node, {each: moves[each] for each in used} | number
 

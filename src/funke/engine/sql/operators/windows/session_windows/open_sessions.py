@@ -69,6 +69,7 @@ class OpenSessions(ABC):
 
     def on_time(self, batch: ColumnBatch, times: Array, closed: int) -> Array | None:
         """Which rows belong to sessions that end behind `closed`; None if all do."""
+        # The common case: no row's own session would be closed, so none is late.
         if not (times + self._gap <= closed).any():
             return None
         keys = self._aggregates.key_columns(batch.data)
@@ -130,6 +131,8 @@ class HeapSessions(OpenSessions):
 
     def add_piece(self, piece: SessionBlock) -> None:
         self._pieces.append(piece)
+        # Pieces wait until they are twice as many as what they are added to, so that each entry is copied only a few
+        # times.
         self._waiting += self._aggregates.weight(piece.block)
         if self._waiting > max(_LEAST_ENTRIES, 2 * len(self._pieces[0])):
             self._put_together()
