@@ -39,7 +39,6 @@ class WriteKindsOperator(Operator):
         codes = self._codes.take(pa.array(kinds))
         data = pa.RecordBatch.from_arrays([codes, *batch.data.columns], schema=self._schema)
         rows = ColumnBatch(data, batch.timestamps)
-        # Changes that the mapping leaves out.
         if codes.null_count:
             rows = rows.filter(pc.is_valid(codes))
         if len(rows):

@@ -44,7 +44,6 @@ class WindowRankOperator(WindowOperator):
     def add_rows(self, batch: ColumnBatch, now_ms: int) -> None:
         batch = as_schema(batch, self._input)
         ends = _stamps(batch.data.column(self._end))
-        # A row is late when its window has closed.
         kept = ends > self.closed
         self.late += int(np.count_nonzero(~kept))
         self._rows.add(batch.with_timestamps(ends).take(np.flatnonzero(kept)))

@@ -100,7 +100,6 @@ class Rank(PlanNode):
 
     def upsert_keys(self) -> UpsertKeys:
         """One row of each key; or a number of each key, and what tells rows of the input apart."""
-        # One number of a key is one row.
         if self.first == self.last:
             return one_key(self.keys)
         numbers = one_key((*self.keys, len(self.columns) - 1)) if self.has_number else NO_KEYS
