@@ -132,14 +132,14 @@ def with_constants(relation: Any) -> Any:
 def batch_rows(query: str, tables: dict[str, SmallTable]) -> list[Any]:
     """What batch mode gives: by Spark's plan, if it has one."""
     relation = planned(query, tables, is_streaming=False)
-    relation_ = with_constants(relation)
-    if PlanChoice().unsupported_reason(relation_) is not None or "SESSION(" in query:
+    batch_relation = with_constants(relation)
+    if PlanChoice().unsupported_reason(batch_relation) is not None or "SESSION(" in query:
         rows = [row for _, row in changes_from(relation, 3)]
     else:
         spark: Any = LocalSpark()
-        frame: Any = spark_frames.frame_of(spark, relation_, PlanSettings(2))
-        batches = (from_carried(each, relation_.columns) for each in frame.table.to_batches())
-        rows = [row for batch in batches for row in rows_of(batch, relation_)]
+        frame: Any = spark_frames.frame_of(spark, batch_relation, PlanSettings(2))
+        batches = (from_carried(each, batch_relation.columns) for each in frame.table.to_batches())
+        rows = [row for batch in batches for row in rows_of(batch, batch_relation)]
     return [[plain(each) for each in row] for row in rows]
 
 

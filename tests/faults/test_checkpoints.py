@@ -266,13 +266,13 @@ def test_a_sink_that_fails_to_commit_twice(spark: Any, tmp_path: Path) -> None:
 
 def newest_of_all(folder: Path) -> Path:
     """The checkpoint after which there will be none: a slot is held, but one may still have been on its way."""
-    newest_, since = None, time.monotonic()
-    while newest_ is None or time.monotonic() < since + 1:
+    latest, since = None, time.monotonic()
+    while latest is None or time.monotonic() < since + 1:
         newest = max((path.parent for path in folder.glob("*/chk-*/_metadata")), key=lambda path: int(path.name[4:]))
-        if newest != newest_:
-            newest_, since = newest, time.monotonic()
+        if newest != latest:
+            latest, since = newest, time.monotonic()
         time.sleep(0.05)
-    return newest_
+    return latest
 
 
 IN_ROCKSDB = {"state__backend__type": "rocksdb", "execution__checkpointing__incremental": "true"}

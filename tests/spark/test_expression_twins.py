@@ -128,8 +128,8 @@ def expressions(random: Random, columns: list[Any]) -> list[BoundExpression]:
         # The second time of calls, too.
         pool += results
         for name in sorted(_TWINS):
-            calls_ = (calls(random, pool, FUNCTIONS[name]) for _ in range(300))
-            twins = (each for each in calls_ if each is not None and expression_twin(each, columns) is not None)
+            function_calls = (calls(random, pool, FUNCTIONS[name]) for _ in range(300))
+            twins = (each for each in function_calls if each is not None and expression_twin(each, columns) is not None)
             some = list(itertools.islice(twins, several))
             assert some, name
             results += some

@@ -60,7 +60,7 @@ class Notebook:
 
     def run(self, cell: str, interrupted_after: str | None = None) -> str:
         """What a cell shows; it is interrupted when a text was shown, if there is one."""
-        message_id, output_, end = self.client.execute(cell), "", time.monotonic() + _LIMIT_S
+        message_id, cell_output, end = self.client.execute(cell), "", time.monotonic() + _LIMIT_S
         while time.monotonic() < end:
             try:
                 message = self.client.get_iopub_msg(timeout=1)
@@ -70,17 +70,17 @@ class Notebook:
             if message["parent_header"].get("msg_id") != message_id and message["msg_type"] != "stream":
                 continue
             if message["msg_type"] == "stream":
-                output_ += content["text"]
+                cell_output += content["text"]
             elif message["msg_type"] == "execute_result":
-                output_ += "".join(content["data"].values())
+                cell_output += "".join(content["data"].values())
             elif message["msg_type"] == "error":
-                output_ += _COLOURS.sub("", "\n".join(content["traceback"]))
+                cell_output += _COLOURS.sub("", "\n".join(content["traceback"]))
             elif message["msg_type"] == "status" and content["execution_state"] == "idle":
-                return output_
-            if interrupted_after is not None and interrupted_after in output_:
+                return cell_output
+            if interrupted_after is not None and interrupted_after in cell_output:
                 interrupted_after = None
                 self.manager.interrupt_kernel()
-        raise AssertionError(f"the cell did not end: {output_}")
+        raise AssertionError(f"the cell did not end: {cell_output}")
 
     def close(self) -> None:
         self.client.stop_channels()

@@ -46,9 +46,9 @@ class TlsSocket(ssl.SSLSocket):
     fingerprints: frozenset[bytes] = frozenset()
 
     def __new__(cls, *arguments: Any, **named: Any) -> Self:
-        socket_ = super().__new__(cls, *arguments, **named)
-        socket_._lock = threading.Lock()
-        return socket_
+        connection = super().__new__(cls, *arguments, **named)
+        connection._lock = threading.Lock()
+        return connection
 
     def settimeout(self, value: float | None) -> None:
         self._limit_s = value

@@ -41,10 +41,10 @@ class Hanging:
 def producer(monkeypatch: pytest.MonkeyPatch) -> TransactionalProducer:
     for name, value in {"_MARK_S": 0.02, "_GRACE_S": 0.02, "_ASK_S": 0.01}.items():
         monkeypatch.setattr(transactions, name, value)
-    producer_ = TransactionalProducer.__new__(TransactionalProducer)
-    producer_.id, producer_._failure, producer_._has_lost_brokers = "t-1", None, False
-    producer_._properties = ClientProperties.of({"bootstrap.servers": "host:1"})
-    return producer_
+    new_producer = TransactionalProducer.__new__(TransactionalProducer)
+    new_producer.id, new_producer._failure, new_producer._has_lost_brokers = "t-1", None, False
+    new_producer._properties = ClientProperties.of({"bootstrap.servers": "host:1"})
+    return new_producer
 
 
 def test_a_marker_that_is_never_put_fails_the_attempt(producer: TransactionalProducer) -> None:

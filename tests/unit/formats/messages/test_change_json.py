@@ -335,5 +335,5 @@ def test_what_is_reported_beside_rows_with_a_schema():
         "schema": {"type": "struct"},
         "payload": {"after": row(1), "op": "c", "source": {"table": "items"}},
     }
-    decoder_ = decoder("debezium-json", schema_include="true").with_metadata(["source.table", "schema"])
-    assert decoded(decoder_, message) == [("+I", "1", "a", "1.50", "items", '{"type":"struct"}', 0)]
+    message_decoder = decoder("debezium-json", schema_include="true").with_metadata(["source.table", "schema"])
+    assert decoded(message_decoder, message) == [("+I", "1", "a", "1.50", "items", '{"type":"struct"}', 0)]

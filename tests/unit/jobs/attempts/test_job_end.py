@@ -43,9 +43,9 @@ class Disk:
 
 @pytest.fixture
 def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
-    disk_ = Disk(job_record._write_json)
-    monkeypatch.setattr(job_record, "_write_json", disk_.write)
-    return disk_
+    full_disk = Disk(job_record._write_json)
+    monkeypatch.setattr(job_record, "_write_json", full_disk.write)
+    return full_disk
 
 
 @pytest.fixture

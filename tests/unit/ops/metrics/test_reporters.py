@@ -128,12 +128,12 @@ def test_a_statsd_that_cannot_be(host: str, port: str) -> None:
 class Collector(BaseHTTPRequestHandler):
     """Takes what it is sent, and says no at first."""
 
-    requests_: ClassVar[list[tuple[str, str | None, Any]]] = []
+    request_bodies: ClassVar[list[tuple[str, str | None, Any]]] = []
     answers: ClassVar[list[int]] = []
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        self.requests_.append((self.path, self.headers["content-type"], body))
+        self.request_bodies.append((self.path, self.headers["content-type"], body))
         status = self.answers.pop(0) if self.answers else 200
         self.send_response(status)
         if status == 302:
@@ -157,7 +157,7 @@ def otel_properties(port: int) -> dict[str, str]:
 def test_opentelemetry(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     job = submit(str(tmp_path / "home"))
     cluster = Cluster(JobDirectory(str(tmp_path / "home")))
-    Collector.requests_.clear()
+    Collector.request_bodies.clear()
     Collector.answers[:] = [503, 302]
     factory = "org.apache.flink.metrics.otel.OpenTelemetryMetricReporterFactory"
     with ThreadingHTTPServer(("127.0.0.1", 0), Collector) as server:
@@ -176,8 +176,8 @@ def test_opentelemetry(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None
     job.release()
     # Two that failed are told once; a collector cannot send metrics elsewhere.
     assert caplog.text.count("cannot be sent") == 1
-    assert {path for path, _, _ in Collector.requests_} == {"/v1/metrics"}
-    _, kind, body = Collector.requests_[-1]
+    assert {path for path, _, _ in Collector.request_bodies} == {"/v1/metrics"}
+    _, kind, body = Collector.request_bodies[-1]
     assert kind == "application/json"
     (resource,) = body["resourceMetrics"]
     assert {"key": "service.name", "value": {"stringValue": "orders-service"}} in resource["resource"]["attributes"]

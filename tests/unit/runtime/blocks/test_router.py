@@ -87,8 +87,8 @@ def test_rescale_gives_each_sender_receivers_of_its_own(
 ) -> None:
     assert [rescale_receivers(sender, senders, receivers) for sender in range(senders)] == expected
     for receiver in range(receivers):
-        senders_ = senders_to(Rescale(), receiver, senders, receivers)
-        assert senders_ == [sender for sender in range(senders) if receiver in expected[sender]]
+        sender_numbers = senders_to(Rescale(), receiver, senders, receivers)
+        assert sender_numbers == [sender for sender in range(senders) if receiver in expected[sender]]
 
 
 def test_rescale_alternates_over_its_receivers() -> None:

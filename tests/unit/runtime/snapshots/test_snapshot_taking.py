@@ -20,9 +20,9 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
 @pytest.fixture
 def taker(tmp_path: Path) -> Iterator[SnapshotTaker]:
-    taker_ = SnapshotTaker(3, str(tmp_path / "spool"))
-    yield taker_
-    taker_.close()
+    snapshot_taker = SnapshotTaker(3, str(tmp_path / "spool"))
+    yield snapshot_taker
+    snapshot_taker.close()
 
 
 def handle(path: str = "1-0-0") -> SnapshotHandle:

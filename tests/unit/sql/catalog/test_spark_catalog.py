@@ -62,9 +62,9 @@ class Session:
 
 @pytest.fixture
 def session(monkeypatch: pytest.MonkeyPatch) -> Session:
-    session_ = Session()
-    monkeypatch.setattr(spark_catalog, "spark_session", lambda settings: session_)
-    return session_
+    fake_session = Session()
+    monkeypatch.setattr(spark_catalog, "spark_session", lambda settings: fake_session)
+    return fake_session
 
 
 @pytest.fixture

@@ -21,9 +21,9 @@ TYPES = (
 
 
 def source(columns: str, options: str = "") -> DatagenTableSource:
-    source_ = source_of(f"CREATE TABLE t ({columns}) WITH ('connector' = 'datagen'{options})")
-    assert isinstance(source_, DatagenTableSource)
-    return source_
+    table_source = source_of(f"CREATE TABLE t ({columns}) WITH ('connector' = 'datagen'{options})")
+    assert isinstance(table_source, DatagenTableSource)
+    return table_source
 
 
 def rows(columns: str, options: str = "", count: int = 50) -> list[Any]:

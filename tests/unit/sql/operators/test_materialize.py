@@ -37,10 +37,10 @@ REJECTED = [each for each in RECORDED["cases"] if "refused" in each]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder_ = tmp_path_factory.mktemp("conflicts")
-    (folder_ / "t.json").write_text("\n".join(map(json.dumps, RECORDED["rows"])))
-    (folder_ / "w.json").write_text("\n".join(map(json.dumps, RECORDED["together"])))
-    return folder_
+    record_folder = tmp_path_factory.mktemp("conflicts")
+    (record_folder / "t.json").write_text("\n".join(map(json.dumps, RECORDED["rows"])))
+    (record_folder / "w.json").write_text("\n".join(map(json.dumps, RECORDED["together"])))
+    return record_folder
 
 
 def environment(folder: Path, case: dict[str, Any], mode: EnvironmentSettings | None = None) -> TableEnvironment:

@@ -37,8 +37,8 @@ Rows = list[tuple[Any, ...]]
 def batch(*rows: tuple[Any, ...], kinds: str = "", timestamps: list[int] | None = None) -> ColumnBatch:
     """Rows with their kinds, one letter each: i, b (before), a (after), d."""
     (batch_,) = to_batches(COLUMNS, rows)
-    kinds_ = np.array(["ibad".index(each) for each in kinds], np.int8) if kinds else None
-    return ColumnBatch(batch_.data, None if timestamps is None else np.array(timestamps), kinds_)
+    row_kinds = np.array(["ibad".index(each) for each in kinds], np.int8) if kinds else None
+    return ColumnBatch(batch_.data, None if timestamps is None else np.array(timestamps), row_kinds)
 
 
 def results(create: Any, *batches: ColumnBatch, columns: tuple[Column, ...] = COLUMNS, cut: bool = False) -> Rows:
