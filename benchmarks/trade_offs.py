@@ -21,7 +21,7 @@ Rows = Iterable[list[str]]
 PRESSURES = {"half of the capacity": 0.5, "all of it": 1.0, "twice as much": 2.0}
 
 
-def figures(*command: str, option: str = "") -> dict[str, float]:
+def measured(*command: str, option: str = "") -> dict[str, float]:
     """What a program of the folder prints as figures."""
     options = [f"-D{option}"] if option else []
     full = [sys.executable, "-m", "funke", "run", *options, *command]
@@ -37,8 +37,8 @@ def figures(*command: str, option: str = "") -> dict[str, float]:
 def intervals() -> Rows:
     """How often checkpoints are taken."""
     for every_ms in (100, 1_000, 10_000):
-        found = figures("trade_offs.py", "interval", str(every_ms))
-        late = [figures("trade_offs.py", "catch-up", str(every_ms), share)["catch_up_s"] for share in ("0.5", "0.8")]
+        found = measured("trade_offs.py", "interval", str(every_ms))
+        late = [measured("trade_offs.py", "catch-up", str(every_ms), share)["catch_up_s"] for share in ("0.5", "0.8")]
         speed, repeated = found["rows_per_s"], found["repeated"]
         yield [f"{every_ms / 1000:g} s", f"{speed:,.0f}", f"{repeated:,.0f}", *(f"{each:.1f}" for each in late)]
 
@@ -51,7 +51,7 @@ def buffer_timeouts() -> Rows:
             option = "execution.buffer-timeout.enabled=false"
         # With full buffers a slow stream waits for minutes.
         rates = ("1000", "50000") if timeout != "-1 ms" else ("50000",)
-        found = [figures("latency.py", rate, "1000", "5", option=option) for rate in rates]
+        found = [measured("latency.py", rate, "1000", "5", option=option) for rate in rates]
         cells = [f"{each['p50_ms']:.1f} / {each['p99_ms']:.1f}" for each in found]
         yield [timeout if timeout != "-1 ms" else "-1 (full)", *([""] * (2 - len(cells))), *cells]
 
@@ -60,7 +60,7 @@ def sizes() -> Rows:
     """How much state there is."""
     for backend in ("hashmap", "rocksdb"):
         for megabytes in (100, 1_000):
-            found = figures("trade_offs.py", "state", str(megabytes), backend)
+            found = measured("trade_offs.py", "state", str(megabytes), backend)
             yield [
                 f"{megabytes / 1000:g} GB, {backend}",
                 *(f"{found[name]:,.0f}" for name in ("stall_ms", "p99_ms")),
@@ -72,7 +72,7 @@ def sizes() -> Rows:
 def pressures() -> Rows:
     """How checkpoints get through a job that is pressed back."""
     for mode in ("aligned", "unaligned", "at-least-once"):
-        found = [figures("trade_offs.py", "pressure", mode, str(share))["ms"] for share in PRESSURES.values()]
+        found = [measured("trade_offs.py", "pressure", mode, str(share))["ms"] for share in PRESSURES.values()]
         yield [mode, *(f"{each:,.0f}" for each in found)]
 
 

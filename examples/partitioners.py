@@ -37,17 +37,17 @@ def ways(senders, receivers, partition):
     numbers = env.from_source(NumberSequenceSource(1, 400), WatermarkStrategy.no_watermarks(), "numbers")
     sent = numbers.rebalance().map(TellSender(), output_type=Types.INT()).set_parallelism(senders)
     received = partition(sent).map(TellReceiver(), output_type=PAIR).set_parallelism(receivers)
-    found = {}
+    receivers_of = {}
     with received.execute_and_collect(f"{senders} to {receivers}") as pairs:
         for sender, receiver in pairs:
-            found.setdefault(sender, set()).add(receiver)
-    return found
+            receivers_of.setdefault(sender, set()).add(receiver)
+    return receivers_of
 
 
-def show(title, found):
+def show(title, receivers_of):
     print(title)
-    for sender in sorted(found):
-        print(f"  {sender} -> {', '.join(map(str, sorted(found[sender])))}")
+    for sender in sorted(receivers_of):
+        print(f"  {sender} -> {', '.join(map(str, sorted(receivers_of[sender])))}")
 
 
 def main(argv=None):

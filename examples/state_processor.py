@@ -62,17 +62,17 @@ def by_name(record):
 
 def make_savepoint(env, folder):
     accounts = env.from_collection(BALANCES)
-    made = OperatorTransformation.bootstrap_with(accounts).key_by(by_name).transform(FirstBalance())
-    SavepointWriter.new_savepoint(128).with_operator("accounts", made).write(f"{folder}/first")
+    transformation = OperatorTransformation.bootstrap_with(accounts).key_by(by_name).transform(FirstBalance())
+    SavepointWriter.new_savepoint(128).with_operator("accounts", transformation).write(f"{folder}/first")
 
 
 def correct_savepoint(env, folder):
     """Every account gets ten more."""
     old = SavepointReader.read(env, f"{folder}/first").read_keyed_state("accounts", ReadBalance())
     richer = old.map(lambda account: (account[0], account[1] + 10))
-    made = OperatorTransformation.bootstrap_with(richer).key_by(by_name).transform(FirstBalance())
+    transformation = OperatorTransformation.bootstrap_with(richer).key_by(by_name).transform(FirstBalance())
     writer = SavepointWriter.from_existing_savepoint(f"{folder}/first")
-    writer.remove_operator("accounts").with_operator("accounts", made).write(f"{folder}/corrected")
+    writer.remove_operator("accounts").with_operator("accounts", transformation).write(f"{folder}/corrected")
 
 
 def show(env, path):

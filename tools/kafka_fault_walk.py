@@ -37,8 +37,8 @@ def walk(folder: Path, broker: KafkaBroker, database: PostgresServer, exchange: 
     source, target = (f"{name}_{exchange}" for name in (SOURCE, TARGET))
     broker.create_topic(source, 4, replicas)
     broker.create_topic(target, 2, replicas)
-    made = map(transfer, range(_TRANSFERS))
-    broker.produce(source, [(str(each["account"]), json.dumps(each)) for each in made])
+    transfers = map(transfer, range(_TRANSFERS))
+    broker.produce(source, [(str(each["account"]), json.dumps(each)) for each in transfers])
     database.run(table(target))
     variables = variables_of(broker.bootstrap_servers, database.jdbc_url, USER, PASSWORD)
     variables |= {"SOAK_PAUSE_S": str(_PAUSE_S), "SOAK_TOPICS": f"{source},{target}"}
@@ -62,10 +62,10 @@ def walk(folder: Path, broker: KafkaBroker, database: PostgresServer, exchange: 
     restarts = job.log().count("restarting the job in ")
     deaths = f"{len(points) - len(missing)} deaths, {restarts} restarts, {job.recoveries} of the driver"
     print(f"{exchange}: {deaths}, {took_s:.0f} s; never reached: {', '.join(missing) or 'none'}", flush=True)
-    found = {index: outcome(balances, _TRANSFERS) for index, balances in seen.items()}
-    for index, each in found.items():
+    outcomes = {index: outcome(balances, _TRANSFERS) for index, balances in seen.items()}
+    for index, each in outcomes.items():
         print(f"{exchange}: {_TRANSFERS} transfers, {index}: {each}", flush=True)
-    return not missing and all(each.is_exact for each in found.values())
+    return not missing and all(each.is_exact for each in outcomes.values())
 
 
 def _plan(point: str, exchange: str, marks: Path) -> str:

@@ -198,10 +198,10 @@ def _soak(
     happened = ", ".join(f"{kind} {number}" for kind, number in disturbances.happened.items())
     restarts = job.log().count("restarting the job in ")
     print(f"{happened}, restarts {restarts}; all was there {took_s:.1f} s after the last transfer", flush=True)
-    found = {index: outcome(balances, count) for index, balances in seen.items()}
-    for index, each in found.items():
+    outcomes = {index: outcome(balances, count) for index, balances in seen.items()}
+    for index, each in outcomes.items():
         print(f"{count} transfers, {index}: {each}", flush=True)
-    return all(each.is_exact for each in found.values())
+    return all(each.is_exact for each in outcomes.values())
 
 
 if __name__ == "__main__":

@@ -114,13 +114,13 @@ def _topic_sink(systems: Systems) -> KafkaSink:
 
 def main() -> None:
     """Runs the job."""
-    given = os.environ
-    options = JdbcConnectionOptions.JdbcConnectionOptionsBuilder().with_url(given["SOAK_DATABASE"])
-    options = options.with_user_name(given["SOAK_USER"]).with_password(given["SOAK_PASSWORD"])
-    pause_s = float(given["SOAK_PAUSE_S"]) if "SOAK_PAUSE_S" in given else None
+    variables = os.environ
+    options = JdbcConnectionOptions.JdbcConnectionOptionsBuilder().with_url(variables["SOAK_DATABASE"])
+    options = options.with_user_name(variables["SOAK_USER"]).with_password(variables["SOAK_PASSWORD"])
+    pause_s = float(variables["SOAK_PAUSE_S"]) if "SOAK_PAUSE_S" in variables else None
     env = StreamExecutionEnvironment.get_execution_environment(Configuration())
-    topics = given.get("SOAK_TOPICS", f"{SOURCE},{TARGET}").split(",")
-    build(env, Systems(given["SOAK_SERVERS"], options.build(), *topics, pause_s))
+    topics = variables.get("SOAK_TOPICS", f"{SOURCE},{TARGET}").split(",")
+    build(env, Systems(variables["SOAK_SERVERS"], options.build(), *topics, pause_s))
     env.execute("kafka soak")
 
 

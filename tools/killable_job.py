@@ -114,9 +114,9 @@ class KillableJob:
             **self._home_option(),
             **self.options,
         }
-        given = [f"-D{key}={value}" for key, value in options.items()]
-        given += [] if savepoint is None else ["-s", savepoint]
-        self._launch("run", *given, str(self.program), str(self.output), str(self.records), self.pace)
+        arguments = [f"-D{key}={value}" for key, value in options.items()]
+        arguments += [] if savepoint is None else ["-s", savepoint]
+        self._launch("run", *arguments, str(self.program), str(self.output), str(self.records), self.pace)
 
     def recover(self, *arguments: str) -> None:
         """Goes on with a job whose driver is gone; starts it if it had not come as far as a record."""
@@ -176,20 +176,20 @@ class KillableJob:
     def processes(self) -> dict[Victim, list[int]]:
         """The living processes of the job by kind."""
         tree = _tree(self._mark)
-        found: dict[Victim, list[int]] = {kind: [] for kind in get_args(Victim)}
+        pids: dict[Victim, list[int]] = {kind: [] for kind in get_args(Victim)}
         for pid, process in tree.items():
             above = tree.get(process.parent, _Process(0, "", ""))
             if process.name == "java":
-                found["executor"].append(pid)
+                pids["executor"].append(pid)
             elif self.program.name in process.command:
-                found["driver"].append(pid)
+                pids["driver"].append(pid)
             elif _is_daemon(process.command) and _is_daemon(above.command):
-                found["worker"].append(pid)
+                pids["worker"].append(pid)
             elif process.name == "funke-watcher":
-                found["watcher"].append(pid)
+                pids["watcher"].append(pid)
             elif process.name == "funke-slot":
-                found["slot" if above.name == "funke-watcher" else "snapshot"].append(pid)
-        return found
+                pids["slot" if above.name == "funke-watcher" else "snapshot"].append(pid)
+        return pids
 
     def kill(self, victim: Victim) -> bool:
         """Kills the first process of a kind; False if there is none."""
@@ -221,9 +221,9 @@ class KillableJob:
     def left_over(self, seconds: float = 15.0) -> list[str]:
         """What the job has left behind although its driver has ended: processes, sockets, folders."""
         end = time.monotonic() + seconds
-        while (found := list(self._left_over())) and time.monotonic() < end:
+        while (results := list(self._left_over())) and time.monotonic() < end:
             time.sleep(0.2)
-        return found
+        return results
 
     def _left_over(self) -> Iterator[str]:
         yield from (f"process {pid}: {entry}"[:200] for pid, entry in _tree(self._mark).items())
@@ -234,8 +234,8 @@ class KillableJob:
 
     def outcome(self) -> Outcome:
         """Compares what is committed with what must be there."""
-        expected, found = soak_job.expected(self.records), soak_job.committed(self.output)
-        return Outcome(found.total(), expected - found, found - expected)
+        expected, result = soak_job.expected(self.records), soak_job.committed(self.output)
+        return Outcome(result.total(), expected - result, result - expected)
 
     def close(self) -> None:
         """Leaves no process behind."""

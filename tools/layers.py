@@ -136,9 +136,9 @@ def to_markdown() -> str:
 def check(root: Path) -> list[str]:
     """Every broken rule in the tree under `root`, one line each; empty when all is well."""
     files = find_modules(root)
-    imports = [found for module, path in files.items() for found in find_imports(module, path, files, root)]
-    running = [found for found in imports if found.runs]
-    inner = [found for found in running if found.target in files]
+    imports = [each for module, path in files.items() for each in find_imports(module, path, files, root)]
+    running = [each for each in imports if each.runs]
+    inner = [each for each in running if each.target in files]
     return [
         *unplaced_modules(files),
         *upward_imports(inner),
@@ -223,29 +223,29 @@ def unplaced_modules(files: dict[str, Path]) -> Iterator[str]:
 
 
 def upward_imports(imports: list[Import]) -> Iterator[str]:
-    for found in imports:
-        own, other = layer_index(found.module), layer_index(found.target)
+    for each in imports:
+        own, other = layer_index(each.module), layer_index(each.target)
         if own is not None and other is not None and other < own:
             yield (
-                f"{found.index}: {found.module} ({LAYERS[own].name}) imports {found.target} ({LAYERS[other].name}), "
+                f"{each.index}: {each.module} ({LAYERS[own].name}) imports {each.target} ({LAYERS[other].name}), "
                 "which is above it"
             )
 
 
 def misplaced_spark(imports: list[Import]) -> Iterator[str]:
-    for found in imports:
-        is_spark = found.target.partition(".")[0] in SPARK_PACKAGES
-        if is_spark and not any(fnmatchcase(found.module, allowed) for allowed in SPARK_MODULES):
-            yield f"{found.index}: {found.module} imports {found.target}; only {', '.join(SPARK_MODULES)} may"
+    for each in imports:
+        is_spark = each.target.partition(".")[0] in SPARK_PACKAGES
+        if is_spark and not any(fnmatchcase(each.module, allowed) for allowed in SPARK_MODULES):
+            yield f"{each.index}: {each.module} imports {each.target}; only {', '.join(SPARK_MODULES)} may"
 
 
 def circles(files: dict[str, Path], imports: list[Import]) -> Iterator[str]:
     """One line for every circle that a depth-first walk closes."""
     targets: dict[str, list[str]] = {module: [] for module in files}
-    for found in imports:
+    for each in imports:
         # A script that imports itself (so that its classes are not those of __main__) makes no circle with another.
-        if found.target != found.module and found.target not in targets[found.module]:
-            targets[found.module].append(found.target)
+        if each.target != each.module and each.target not in targets[each.module]:
+            targets[each.module].append(each.target)
     done: set[str] = set()
     for start in targets:
         yield from circles_from(start, targets, done)
@@ -270,9 +270,9 @@ def circles_from(start: str, targets: dict[str, list[str]], done: set[str]) -> I
 
 def wide_modules(files: dict[str, Path], imports: list[Import]) -> Iterator[str]:
     targets: dict[str, set[str]] = {module: set() for module in files}
-    for found in imports:
-        if found.target in files and found.target != found.module:
-            targets[found.module].add(found.target)
+    for each in imports:
+        if each.target in files and each.target != each.module:
+            targets[each.module].add(each.target)
     counts = {module: len(others) for module, others in targets.items()}
     for module, count in counts.items():
         if count > MOST_IMPORTS:

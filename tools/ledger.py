@@ -203,9 +203,9 @@ def run_count(_options: argparse.Namespace, path: Path) -> int:
 
 
 def run_check(_options: argparse.Namespace, path: Path) -> int:
-    found = list(problems(read(path)))
-    print("\n".join(found) or "ledger: every row is in order")
-    return 1 if found else 0
+    lines = list(problems(read(path)))
+    print("\n".join(lines) or "ledger: every row is in order")
+    return 1 if lines else 0
 
 
 def run_show(options: argparse.Namespace, path: Path) -> int:

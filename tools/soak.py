@@ -109,25 +109,25 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--kinds", default=",".join(KINDS), help=f"what may happen, of {', '.join(KINDS)}")
     parser.add_argument("--faults", action="store_true", help="first, every named step with every victim")
     parser.add_argument("--folder", help="keep the files here")
-    given = parser.parse_args(arguments)
-    kinds = given.kinds.split(",")
+    options = parser.parse_args(arguments)
+    kinds = options.kinds.split(",")
     if unknown := set(kinds) - KINDS.keys():
         parser.error(f"unknown kinds: {', '.join(sorted(unknown))}")
-    seed = random.randrange(1 << 30) if given.seed is None else given.seed
+    seed = random.randrange(1 << 30) if options.seed is None else options.seed
     print(f"seed {seed}", flush=True)
-    folder = Path(given.folder or tempfile.mkdtemp(prefix="funke-soak-"))
-    has_failed = given.faults and not _run_matrix(folder / "faults")
+    folder = Path(options.folder or tempfile.mkdtemp(prefix="funke-soak-"))
+    has_failed = options.faults and not _run_matrix(folder / "faults")
     # However it is ended, it takes its job and its disk with it.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     tally = Tally()
     chance = random.Random(seed)
-    end = time.monotonic() + given.seconds
+    end = time.monotonic() + options.seconds
     while tally.rounds == 0 or end - time.monotonic() > _ROUND_S / 2:
         Round(folder / f"round-{tally.rounds}", tally.rounds, chance, kinds).run(end - time.monotonic(), tally)
         print(f"round {tally.rounds}: {tally.kills} kills, {tally.records} records", flush=True)
     print(tally.text(), flush=True)
     has_failed = has_failed or not tally.is_good
-    if not has_failed and given.folder is None:
+    if not has_failed and options.folder is None:
         shutil.rmtree(folder, ignore_errors=True)
     else:
         print(f"files are in {folder}")

@@ -109,10 +109,10 @@ def row(function: Function | AggregateFunction) -> str:
 
 
 def example_of(name: str) -> str:
-    found = _examples().get(name)
-    if found is None:
+    example = _examples().get(name)
+    if example is None:
         return ""
-    expression, _, result = found.partition("  -->  ")
+    expression, _, result = example.partition("  -->  ")
     return code(expression) + (f" is {code(result)}" if result else "")
 
 

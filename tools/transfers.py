@@ -45,8 +45,8 @@ class TransferWriter:
         begin = time.monotonic()
         while not self._is_over.wait(0.01):
             while self.count < (time.monotonic() - begin) * self._per_second:
-                made = transfer(self.count)
-                self._producer.produce(self._topic, json.dumps(made), str(made["account"]))
+                created = transfer(self.count)
+                self._producer.produce(self._topic, json.dumps(created), str(created["account"]))
                 self.count += 1
             self._producer.poll(0)
 
@@ -93,16 +93,16 @@ def outcome(seen: list[Any], count: int) -> Outcome:
 
 def rows(database: PostgresServer, table: str) -> list[Any]:
     """The balances of a table."""
-    found = database.rows(f"SELECT {', '.join(FIELDS)} FROM {table}")
-    return [dict(zip(FIELDS, row)) for row in found]
+    result_rows = database.rows(f"SELECT {', '.join(FIELDS)} FROM {table}")
+    return [dict(zip(FIELDS, row)) for row in result_rows]
 
 
 def _wrong_accounts(seen: list[Any], count: int) -> list[int]:
     """Accounts whose transfers were not counted one by one, or whose last balance is not the sum of all."""
     sums, counts = Counter[int](), Counter[int]()
-    for made in map(transfer, range(count)):
-        sums[made["account"]] += made["amount"]
-        counts[made["account"]] += 1
+    for item in map(transfer, range(count)):
+        sums[item["account"]] += item["amount"]
+        counts[item["account"]] += 1
     numbers: dict[int, dict[int, int]] = {account: {} for account in counts}
     for each in seen:
         numbers[each["account"]][each["count"]] = each["balance"]

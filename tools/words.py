@@ -1,12 +1,14 @@
-"""Keeps retired words out of names: those of the table in docs/glossary.md.
+"""Keeps retired words out of names: those of the tables in docs/glossary.md.
 
     python tools/words.py
 
-A name is split at underscores and capital letters, so `take_news` and `CheckpointNews` both hold `news`.
+A name is split at underscores and capital letters, so `take_news` and `CheckpointNews` both hold `news`. Participles
+are rejected only as the whole name of something that a module defines.
 """
 
 from __future__ import annotations
 
+import ast
 import builtins
 import io
 import re
@@ -15,7 +17,7 @@ import tokenize
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-__all__ = ["parts_of", "problems_of", "retired_words"]
+__all__ = ["defined_names", "parts_of", "problems_of", "words_below"]
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("src", "tests", "tools", "benchmarks", "examples")
@@ -30,14 +32,36 @@ _FIXED_NAMES = {
     "tests/unit/sql/functions/casts/test_column_casts.py": frozenset({"places"}),
     "tests/unit/sql/state/test_order_words.py": frozenset({"places"}),
 }
+# Names in stored state and in JSON that a command prints cannot change.
+_FIXED_PARTICIPLES = {
+    "src/funke/engine/connectors/kafka/enumerator.py": frozenset({"known"}),
+    "src/funke/engine/connectors/python_source.py": frozenset({"known"}),
+    "src/funke/engine/state_processor/state_source.py": frozenset({"found", "wanted"}),
+    "src/funke/ops/cli/doctor.py": frozenset({"found"}),
+}
+# Folders whose participles are still to be replaced.
+_PENDING = (
+    "benchmarks/",
+    "src/funke/cep/",
+    "src/funke/engine/operators/patterns/",
+    "src/funke/engine/sql/operators/column_matching.py",
+    "src/funke/engine/sql/operators/dynamic_patterns.py",
+    "src/funke/engine/sql/operators/match_columns.py",
+    "src/funke/engine/sql/operators/pattern_versions.py",
+    "src/funke/engine/sql/operators/windows/over/",
+    "src/funke/engine/state/rocksdb/",
+    "tests/unit/cep/",
+    "tests/unit/operators/patterns/",
+    "tests/unit/state/rocksdb/",
+)
 _ROW = re.compile(r"^\| `(?P<old>\w+)` \| (?P<new>.+?) \|$", re.MULTILINE)
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 
-def retired_words(glossary: str) -> dict[str, str]:
-    """The retired words of the glossary's last table, and what to write instead."""
-    _, _, table = glossary.partition("\n## Retired words\n")
-    return {row["old"]: row["new"] for row in _ROW.finditer(table)}
+def words_below(heading: str, glossary: str) -> dict[str, str]:
+    """The words of the table below a heading, and what to write instead."""
+    _, _, section = glossary.partition(f"\n## {heading}\n")
+    return {row["old"]: row["new"] for row in _ROW.finditer(section.partition("\n## ")[0])}
 
 
 def parts_of(name: str) -> list[str]:
@@ -59,18 +83,39 @@ def problems_of(
                     yield token.start[0], f"'{token.string}': '{part}' is retired; write: {retired[part]}"
 
 
+def defined_names(source: str) -> Iterator[tuple[int, str]]:
+    """Lines of a module, and the variables, parameters, attributes, functions and classes that it defines there."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.lineno, node.id
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.lineno, node.attr
+        elif isinstance(node, ast.arg):
+            yield node.lineno, node.arg
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.lineno, node.name
+
+
 def main() -> int:
-    retired = retired_words((ROOT / "docs" / "glossary.md").read_text("utf-8"))
-    if not retired:
-        print("docs/glossary.md has no table of retired words")
+    glossary = (ROOT / "docs" / "glossary.md").read_text("utf-8")
+    retired, participles = words_below("Retired words", glossary), words_below("Participles", glossary)
+    if not (retired and participles):
+        print("docs/glossary.md has no tables of retired words and participles")
         return 1
     modules = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))]
     count = 0
     for path in modules:
         name = path.relative_to(ROOT)
         allowed = _FIXED_NAMES.get(str(name), frozenset())
-        found = [(1, f"the file's name: '{part}' is retired") for part in parts_of(path.stem) if part in retired]
-        for line, problem in [*found, *problems_of(path.read_text("utf-8"), retired, allowed)]:
+        source = path.read_text("utf-8")
+        problems = [(1, f"the file's name: '{part}' is retired") for part in parts_of(path.stem) if part in retired]
+        problems += problems_of(source, retired, allowed)
+        fixed = _FIXED_PARTICIPLES.get(str(name), frozenset())
+        for line, each in () if str(name).startswith(_PENDING) else defined_names(source):
+            word = each.strip("_")
+            if word in participles and word not in fixed:
+                problems.append((line, f"'{each}' is not a noun; write: {participles[word]}"))
+        for line, problem in problems:
             print(f"{name}:{line}: {problem}")
             count += 1
     print(f"words: {len(modules)} modules, {count or 'no'} retired names")

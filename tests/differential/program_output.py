@@ -52,8 +52,8 @@ def load_program(name: str) -> Program:
     for line in path.read_text(encoding="utf-8").splitlines():
         if not line.startswith("#"):
             break
-        if found := _METADATA.match(line):
-            metadata[found[1]] = found[2]
+        if match := _METADATA.match(line):
+            metadata[match[1]] = match[2]
     compare = metadata.get("compare")
     if compare not in ("ordered", "unordered") or "parallelism" not in metadata:
         raise ValueError(f"{path.name} needs '# compare: ordered|unordered' and '# parallelism: N' in its first lines")
@@ -68,8 +68,8 @@ def normalised(program: Program, output: str) -> list[str]:
     return lines if program.is_ordered else sorted(lines)
 
 
-def _identifier_only(found: re.Match[str]) -> str:
-    return f"{found['identifier']}> " if found["identifier"] else ""
+def _identifier_only(actual: re.Match[str]) -> str:
+    return f"{actual['identifier']}> " if actual["identifier"] else ""
 
 
 class StdoutFile:

@@ -56,37 +56,37 @@ def outcome(entry: dict[str, Any], batch: pa.RecordBatch) -> dict[str, Any]:
         expression = bound(entry["e"])
     except FunkeError as error:
         return {"x": "refused", "why": str(error)}
-    found: dict[str, Any] = {"t": to_sql_text(expression.type)}
+    expected_type: dict[str, Any] = {"t": to_sql_text(expression.type)}
     try:
         column = column_of(expression)(batch)
         is_constant = isinstance(column, pa.Scalar)
         values = [to_value(column, expression.type)] * ROWS if is_constant else to_values(column, expression.type)
     except (FunkeError, ArithmeticError, ValueError) as error:
-        return found | {"x": "fails", "why": f"{type(error).__name__}: {error}"}
-    return found | {"v": [plain(each) for each in values]}
+        return expected_type | {"x": "fails", "why": f"{type(error).__name__}: {error}"}
+    return expected_type | {"v": [plain(each) for each in values]}
 
 
 def difference(entry: dict[str, Any], batch: pa.RecordBatch) -> str | None:
     ignored = rows_not_compared(entry["e"])
     if ignored is None or LACKS.search(entry.get("why", "")):
         return None
-    found = outcome(entry, batch)
-    wanted = {name: entry[name] for name in ("t", "v") if name in entry}
+    actual = outcome(entry, batch)
+    expected = {name: entry[name] for name in ("t", "v") if name in entry}
     if "x" in entry:
         # What fails there when it runs may be refused here before.
-        is_same = found.get("x") == entry["x"] or (entry["x"], found.get("x")) == ("fails", "refused")
+        is_same = actual.get("x") == entry["x"] or (entry["x"], actual.get("x")) == ("fails", "refused")
     else:
         has_last_digit = LAST_DIGIT.search(entry["e"]) is None
-        if found.get("why", "").startswith("OverflowError: date value"):
+        if actual.get("why", "").startswith("OverflowError: date value"):
             return None  # years are those of Python
-        is_same = found.get("t") == wanted.get("t", found.get("t")) and "v" in found
-        if wanted.get("t", "").startswith("FLOAT") and is_same:
-            found["v"], wanted["v"] = as_floats(found["v"]), as_floats(wanted["v"])
+        is_same = actual.get("t") == expected.get("t", actual.get("t")) and "v" in actual
+        if expected.get("t", "").startswith("FLOAT") and is_same:
+            actual["v"], expected["v"] = as_floats(actual["v"]), as_floats(expected["v"])
         is_same = is_same and all(
             row in ignored or one == other or (not has_last_digit and are_close(one, other))
-            for row, (one, other) in enumerate(zip(found["v"], wanted["v"], strict=True))
+            for row, (one, other) in enumerate(zip(actual["v"], expected["v"], strict=True))
         )
-    return None if is_same else f"{entry['e']}\n  wanted {entry}\n  found  {found}"
+    return None if is_same else f"{entry['e']}\n  wanted {entry}\n  found  {actual}"
 
 
 def as_floats(values: list[Any]) -> list[Any]:
@@ -107,5 +107,5 @@ def test_values_are_those_of_the_reference(
 ) -> None:
     if way == "bodies":
         monkeypatch.setattr(expressions, "column_function", mapped_body)
-    different = [found for each in RECORDED[part::PARTS] if (found := difference(each, batch)) is not None]
+    different = [result for each in RECORDED[part::PARTS] if (result := difference(each, batch)) is not None]
     assert not different, "\n".join(different)

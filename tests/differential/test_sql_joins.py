@@ -39,13 +39,13 @@ RECORDED = [seed for seed in SEEDS if (GOLDEN / f"sql_joins_{seed}.jsonl.gz").ex
 
 @cache
 def environment() -> TableEnvironment:
-    made = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    tables = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     columns = ", ".join(f"{name} {each}" for name, each in {"side": "STRING", "op": "STRING", **COLUMNS}.items())
     key = "pt AS PROCTIME(), PRIMARY KEY (n) NOT ENFORCED"
-    made.execute_sql(f"CREATE TABLE g (n INT, {columns}, {key}) WITH ('connector' = 'datagen')")
+    tables.execute_sql(f"CREATE TABLE g (n INT, {columns}, {key}) WITH ('connector' = 'datagen')")
     for each in views():
-        made.execute_sql(each)
-    return made
+        tables.execute_sql(each)
+    return tables
 
 
 def recorded(seed: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -96,16 +96,16 @@ def folded(changes: list[str]) -> list[str]:
 
 
 def is_same(entry: dict[str, Any], changes: list[list[str]]) -> bool:
-    wanted = entry["changes"]
+    expected = entry["changes"]
     # The reference ranks what Funke deduplicates there: an equal row is an update of the last one.
     if entry["order"] == "folded" or re.search(r"\bd[lrm]\b", entry["query"]):
-        return folded(wanted) == folded([each for some in changes for each in some])
-    if sum(map(len, changes)) != len(wanted):
+        return folded(expected) == folded([each for some in changes for each in some])
+    if sum(map(len, changes)) != len(expected):
         return False
     begin = 0
     for some in changes:
         # The rows of a key come in the order of a hash there.
-        if sorted(wanted[begin : begin + len(some)]) != sorted(some):
+        if sorted(expected[begin : begin + len(some)]) != sorted(some):
             return False
         begin += len(some)
     return True
@@ -114,21 +114,21 @@ def is_same(entry: dict[str, Any], changes: list[list[str]]) -> bool:
 def difference(entry: dict[str, Any], rows: list[dict[str, Any]]) -> str | None:
     if any(re.search(each, entry["query"]) for each in KNOWN):
         return None
-    found = outcome(entry, rows)
-    if "x" in entry or "x" in found:
-        is_alike = entry.get("x") == found.get("x")
+    actual = outcome(entry, rows)
+    if "x" in entry or "x" in actual:
+        is_alike = entry.get("x") == actual.get("x")
     else:
-        is_alike = found["columns"] == entry["columns"] and is_same(entry, found["changes"])
+        is_alike = actual["columns"] == entry["columns"] and is_same(entry, actual["changes"])
     if is_alike:
         return None
-    wanted = {name: entry[name] for name in ("x", "why", "columns", "changes") if name in entry}
-    return f"{entry['query']}\n  wanted {wanted}\n  found  {found}"
+    expected = {name: entry[name] for name in ("x", "why", "columns", "changes") if name in entry}
+    return f"{entry['query']}\n  wanted {expected}\n  found  {actual}"
 
 
 @pytest.mark.parametrize("seed", RECORDED)
 def test_joins_are_those_of_the_reference(seed: int) -> None:
     rows, entries = recorded(seed)
-    different = [found for each in entries[::SAMPLE] if (found := difference(each, rows)) is not None]
+    different = [result for each in entries[::SAMPLE] if (result := difference(each, rows)) is not None]
     assert not different, "\n".join(different)
 
 
@@ -138,7 +138,7 @@ def test_chains_as_one_operator_are_those_of_the_reference() -> None:
     assert len(entries) > 150 and all(any("MultiJoin(" in line for line in each["plan"]) for each in entries)
     environment().get_config().set(option, "true")
     try:
-        different = [found for each in entries[::SAMPLE] if (found := difference(each, rows)) is not None]
+        different = [result for each in entries[::SAMPLE] if (result := difference(each, rows)) is not None]
     finally:
         environment().get_config().set(option, "false")
     assert not different, "\n".join(different)

@@ -87,22 +87,22 @@ def chosen() -> dict[str, list[Any]]:
     batch = own_batch()
     words: Counter[str] = Counter()
     calls: Counter[str] = Counter()
-    found: dict[str, list[Any]] = {}
+    values_of: dict[str, list[Any]] = {}
     for entry in [*RECORDED, *({"e": each, "v": None} for each in MORE)]:
         # A look at the text is cheaper than its meaning.
         own = set(re.findall(r"[A-Z_]+|[^\w\s]+", entry["e"]))
         is_known = all(words[each] >= FOR_EACH_FUNCTION for each in own) and entry["e"] not in MORE
         if "v" not in entry or is_known:
             continue
-        given = outcome(entry, batch)
-        if "v" not in given:
+        inputs = outcome(entry, batch)
+        if "v" not in inputs:
             continue
         names = {each.call.function.name for each in calls_in(bound(entry["e"]))}
         if any(calls[name] < FOR_EACH_FUNCTION for name in names):
-            found[entry["e"]] = given["v"]
+            values_of[entry["e"]] = inputs["v"]
             calls.update(names)
             words.update(own)
-    return found
+    return values_of
 
 
 def own_batch() -> Any:
@@ -111,11 +111,11 @@ def own_batch() -> Any:
 
 
 def environment(mode: str) -> TableEnvironment:
-    made = TableEnvironment.create(getattr(EnvironmentSettings, f"in_{mode}_mode")())
-    made.get_config().set_local_timezone("UTC")
-    made.get_config().set("funke.table.batch-plan", "slots")
-    made.execute_sql(f"CREATE TABLE t ({SCHEMA}) {WITH}")
-    return made
+    tables = TableEnvironment.create(getattr(EnvironmentSettings, f"in_{mode}_mode")())
+    tables.get_config().set_local_timezone("UTC")
+    tables.get_config().set("funke.table.batch-plan", "slots")
+    tables.execute_sql(f"CREATE TABLE t ({SCHEMA}) {WITH}")
+    return tables
 
 
 @pytest.fixture(scope="module")
@@ -140,9 +140,9 @@ def parts() -> Iterator[dict[str, list[Any]]]:
 def differences(part: dict[str, list[Any]], rows: list[tuple[Any, ...]]) -> list[str]:
     columns = [[plain(each) for each in values] for values in zip(*rows)]
     return [
-        f"{expression}\n  wanted {wanted}\n  found  {found}"
-        for (expression, wanted), found in zip(part.items(), columns, strict=True)
-        if found != wanted
+        f"{expression}\n  wanted {expected}\n  found  {item}"
+        for (expression, expected), item in zip(part.items(), columns, strict=True)
+        if item != expected
     ]
 
 
@@ -207,10 +207,10 @@ def test_watermarks(t_env: TableEnvironment) -> None:
         while not isinstance(relation, WatermarkAssigner):
             relation = relation.input
         (batch,) = RunningPlan(relation.input)._elements(relation.input, table_rows())
-        found = [(SOME_TIME - each.as_py()).total_seconds() for each in column_of(relation.expression)(batch.data)]
-        wanted = [
+        results = [(SOME_TIME - each.as_py()).total_seconds() for each in column_of(relation.expression)(batch.data)]
+        expected = [
             sum(1 << index for index, (_, values) in enumerate(part) if values[row] is not None) for row in range(ROWS)
         ]
-        if found != wanted:
-            different.append(f"{[each for each, _ in part]}\n  wanted {wanted}\n  found  {found}")
+        if results != expected:
+            different.append(f"{[each for each, _ in part]}\n  wanted {expected}\n  found  {results}")
     assert not different, "\n".join(different)

@@ -75,12 +75,12 @@ def outcome(entry: dict[str, Any], size: int) -> dict[str, Any]:
         relation = planned(entry["query"], entry["tables"], is_streaming=entry["family"] != "batch")
     except FunkeError as error:
         return {"x": "refused", "why": str(error)}
-    found: dict[str, Any] = {"types": [to_sql_text(each.type) for each in relation.columns]}
+    entry_result: dict[str, Any] = {"types": [to_sql_text(each.type) for each in relation.columns]}
     try:
         changes = changes_from(relation, size)
     except (FunkeError, ArithmeticError, ValueError) as error:
-        return found | {"x": "fails", "why": str(error)}
-    return found | {"changes": [[sign, [plain(each) for each in row]] for sign, row in changes]}
+        return entry_result | {"x": "fails", "why": str(error)}
+    return entry_result | {"changes": [[sign, [plain(each) for each in row]] for sign, row in changes]}
 
 
 def comparable(entry: dict[str, Any], changes: list[Any]) -> list[Any]:
@@ -102,13 +102,13 @@ def is_known(entry: dict[str, Any]) -> bool:
 def difference(entry: dict[str, Any], size: int) -> str | None:
     if is_known(entry):
         return None
-    found = outcome(entry, size)
-    wanted = {name: entry[name] for name in ("x", "types", "changes") if name in entry}
-    if "changes" in wanted and "changes" in found:
-        wanted["changes"] = comparable(entry, wanted["changes"])
-        found["changes"] = comparable(entry, found["changes"])
-    compared = {name: found.get(name) for name in wanted}
-    return None if compared == wanted else f"{entry['query']}\n  wanted {wanted}\n  found  {found}"
+    actual = outcome(entry, size)
+    expected = {name: entry[name] for name in ("x", "types", "changes") if name in entry}
+    if "changes" in expected and "changes" in actual:
+        expected["changes"] = comparable(entry, expected["changes"])
+        actual["changes"] = comparable(entry, actual["changes"])
+    compared = {name: actual.get(name) for name in expected}
+    return None if compared == expected else f"{entry['query']}\n  wanted {expected}\n  found  {actual}"
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -116,7 +116,7 @@ def test_changes_are_those_of_the_reference(family: str) -> None:
     entries = [each for each in RECORDED if each["family"] == family]
     # Rows come a few at a time, or all at once: it makes no difference.
     sizes = itertools.cycle([3, 3, 1000])
-    different = [found for each in entries if (found := difference(each, next(sizes))) is not None]
+    different = [result for each in entries if (result := difference(each, next(sizes))) is not None]
     assert not different, "\n".join(different)
 
 
@@ -132,14 +132,14 @@ def with_constants(relation: Any) -> Any:
 def batch_rows(query: str, tables: dict[str, SmallTable]) -> list[Any]:
     """What batch mode gives: by Spark's plan, if it has one."""
     relation = planned(query, tables, is_streaming=False)
-    given = with_constants(relation)
-    if PlanChoice().unsupported_reason(given) is not None or "SESSION(" in query:
+    batch_relation = with_constants(relation)
+    if PlanChoice().unsupported_reason(batch_relation) is not None or "SESSION(" in query:
         rows = [row for _, row in changes_from(relation, 3)]
     else:
         spark: Any = LocalSpark()
-        frame: Any = spark_frames.frame_of(spark, given, PlanSettings(2))
-        batches = (from_carried(each, given.columns) for each in frame.table.to_batches())
-        rows = [row for batch in batches for row in rows_of(batch, given)]
+        frame: Any = spark_frames.frame_of(spark, batch_relation, PlanSettings(2))
+        batches = (from_carried(each, batch_relation.columns) for each in frame.table.to_batches())
+        rows = [row for batch in batches for row in rows_of(batch, batch_relation)]
     return [[plain(each) for each in row] for row in rows]
 
 
@@ -161,16 +161,16 @@ def without_order(value: Any) -> Any:
 @pytest.mark.parametrize("family", [each for each in FAMILIES if each != "batch"])
 def test_batches_give_the_last_state_of_streams(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spark_frames, "has_twin", lambda aggregate: False)
-    monkeypatch.setattr(spark_frames, "expression_twin", lambda *given: None)
+    monkeypatch.setattr(spark_frames, "expression_twin", lambda *arguments: None)
     different = []
     for entry in RECORDED:
         if entry["family"] == family and "changes" in entry and not is_known(entry):
-            wanted = comparable({**entry, "family": ""}, entry["changes"])
-            found = sorted(batch_rows(entry["query"], entry["tables"]), key=repr)
+            expected = comparable({**entry, "family": ""}, entry["changes"])
+            results = sorted(batch_rows(entry["query"], entry["tables"]), key=repr)
             if re.search("LISTAGG|\\w+_?AGG", entry["query"]):
-                wanted, found = without_order(wanted), without_order(found)
+                expected, results = without_order(expected), without_order(results)
             # Without any row a stream has said nothing of a result over all rows.
-            is_untold = not wanted and len(found) == 1 and "GROUP BY" not in entry["query"].replace(LATEST, "")
-            if not is_untold and not is_alike(wanted, found):
-                different.append(f"{entry['query']}\n  wanted {wanted}\n  found  {found}")
+            is_untold = not expected and len(results) == 1 and "GROUP BY" not in entry["query"].replace(LATEST, "")
+            if not is_untold and not is_alike(expected, results):
+                different.append(f"{entry['query']}\n  wanted {expected}\n  found  {results}")
     assert not different, "\n".join(different)

@@ -81,10 +81,10 @@ def strings(of: str, is_accepted: bool) -> list[str]:
 
 
 def environment() -> TableEnvironment:
-    made = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    tables = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     for each in PRELUDE:
-        made.execute_sql(each)
-    return made
+        tables.execute_sql(each)
+    return tables
 
 
 @pytest.fixture(scope="module")
@@ -111,8 +111,8 @@ def tried(t_env: TableEnvironment, text: str) -> str | None:
 
 
 def position_in(message: str) -> str | None:
-    found = LOCATION.search(message)
-    return None if found is None else found[0].lower()
+    match = LOCATION.search(message)
+    return None if match is None else match[0].lower()
 
 
 def test_there_are_enough_of_them() -> None:

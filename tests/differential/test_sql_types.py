@@ -69,17 +69,17 @@ def of_try_cast(t_env: TableEnvironment, text: str) -> list[str]:
 
 
 def of_schema(t_env: TableEnvironment, text: str) -> list[str]:
-    made = Schema.new_builder().column("c", text).build()
+    schema = Schema.new_builder().column("c", text).build()
     try:
-        t_env.create_table("t", TableDescriptor.for_connector("print").schema(made).build())
+        t_env.create_table("t", TableDescriptor.for_connector("print").schema(schema).build())
         return described(t_env)
     finally:
         t_env.execute_sql("DROP TABLE IF EXISTS t")
 
 
 def of_function(t_env: TableEnvironment, text: str) -> list[str]:
-    made: Any = udf(lambda each: each, result_type=text)
-    return types_of(t_env.sql_query("SELECT 1 AS n").select(made(1)))
+    function: Any = udf(lambda each: each, result_type=text)
+    return types_of(t_env.sql_query("SELECT 1 AS n").select(function(1)))
 
 
 WAYS: dict[str, Callable[[TableEnvironment, str], list[str]]] = {
@@ -108,8 +108,8 @@ def test_types_are_those_of_the_reference(t_env: TableEnvironment, way: str) -> 
     for each in RECORDED:
         if is_known_to_differ(way, each["s"]):
             continue
-        found, wanted = outcome(t_env, way, each["s"]), each[way]
-        is_same = isinstance(found, dict) if isinstance(wanted, dict) else found == wanted
+        actual, expected = outcome(t_env, way, each["s"]), each[way]
+        is_same = isinstance(actual, dict) if isinstance(expected, dict) else actual == expected
         if not is_same:
-            different.append(f"{each['s']!r}\n  wanted {wanted}\n  found  {found}")
+            different.append(f"{each['s']!r}\n  wanted {expected}\n  found  {actual}")
     assert not different, "\n".join(different)

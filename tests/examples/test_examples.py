@@ -355,15 +355,15 @@ def test_the_page_from_kafka_to_a_database(
     kafka.produce(topic, ['{"customer": "ann", "price": 1.50}', "no JSON", '{"customer": "bob", "price": 2}'] * 2)
     (table,) = re.findall(r"^CREATE TABLE spent .*PRIMARY KEY.*$", page, re.MULTILINE)
     postgres.run(table)
-    for shown, here in {
+    for documented, here in {
         "'localhost:9092'": f"'{kafka.bootstrap_servers}'",
         "'topic' = 'orders'": f"'topic' = '{topic}', 'scan.bounded.mode' = 'latest-offset'",
         "jdbc:postgresql://localhost:5432/shop": postgres.jdbc_url,
         "'me'": f"'{USER}'",
         "'secret'": "'" + PASSWORD.replace("'", "''") + "'",
     }.items():
-        assert shown in statements
-        statements = statements.replace(shown, here)
+        assert documented in statements
+        statements = statements.replace(documented, here)
     file = tmp_path / "spent.sql"
     file.write_text(statements, encoding="utf-8")
     code = main(["sql", "-f", str(file)])
@@ -378,8 +378,8 @@ def test_changes_to_kafka(run: Run, kafka: KafkaBroker, postgres: Any) -> None:
     postgres.run("insert into public.items values (1, 'pen', 1.5), (2, null, null)")
     login = ("--port", str(postgres.port), "--database", "postgres", "--user", USER, "--password", PASSWORD)
     run("changes_to_kafka", "--servers", kafka.bootstrap_servers, "--topic", topic, *login, "--snapshot")
-    found = {json.loads(each.key())["id"]: json.loads(each.value()) for each in kafka.records(topic, 2)}
-    assert found == {1: {"id": 1, "name": "pen", "price": 1.5}, 2: {"id": 2, "name": None, "price": None}}
+    by_key = {json.loads(each.key())["id"]: json.loads(each.value()) for each in kafka.records(topic, 2)}
+    assert by_key == {1: {"id": 1, "name": "pen", "price": 1.5}, 2: {"id": 2, "name": None, "price": None}}
     postgres.run("drop table public.items")
 
 

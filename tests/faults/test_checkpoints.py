@@ -118,14 +118,14 @@ class Growing(PythonSource):
     discovery_interval_ms = 100
 
     def __init__(self, most: int, gate: Path | None = None) -> None:
-        self.known = 0
+        self.completed = 0
         self.most = most
         self.gate = gate  # the last split is found only when this file is there
 
     def enumerate_splits(self) -> Any:
         is_open = self.gate is None or self.gate.exists()
-        self.known = min(self.known + 1, self.most if is_open else self.most - 1)
-        return range(self.known)
+        self.completed = min(self.completed + 1, self.most if is_open else self.most - 1)
+        return range(self.completed)
 
     def read_split(self, split: int) -> Any:
         size = RECORDS // SPLITS
@@ -266,13 +266,13 @@ def test_a_sink_that_fails_to_commit_twice(spark: Any, tmp_path: Path) -> None:
 
 def newest_of_all(folder: Path) -> Path:
     """The checkpoint after which there will be none: a slot is held, but one may still have been on its way."""
-    found, since = None, time.monotonic()
-    while found is None or time.monotonic() < since + 1:
+    latest, since = None, time.monotonic()
+    while latest is None or time.monotonic() < since + 1:
         newest = max((path.parent for path in folder.glob("*/chk-*/_metadata")), key=lambda path: int(path.name[4:]))
-        if newest != found:
-            found, since = newest, time.monotonic()
+        if newest != latest:
+            latest, since = newest, time.monotonic()
         time.sleep(0.05)
-    return found
+    return latest
 
 
 IN_ROCKSDB = {"state__backend__type": "rocksdb", "execution__checkpointing__incremental": "true"}

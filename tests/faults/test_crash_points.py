@@ -43,7 +43,7 @@ def functions_by_value() -> Iterator[None]:
 def start(folder: Path, **options: str) -> Any:
     """Starts the job and returns its client."""
     configuration = Configuration()
-    given = {
+    settings = {
         "execution.checkpointing.interval": "100 ms",
         "execution.checkpointing.dir": str(folder / "checkpoints"),
         "restart-strategy.type": "fixed-delay",
@@ -51,7 +51,7 @@ def start(folder: Path, **options: str) -> Any:
         "restart-strategy.fixed-delay.delay": "50 ms",
         **options,
     }
-    for key, value in given.items():
+    for key, value in settings.items():
         configuration.set_string(key, value)
     env = StreamExecutionEnvironment.get_execution_environment(configuration).set_parallelism(2)
     soak_job.build(env, str(folder / "out"), RECORDS, PACE)
@@ -68,13 +68,13 @@ def workers() -> list[int]:
 
 
 def parents() -> dict[int, int]:
-    found = {}
+    parent_of = {}
     for entry in Path("/proc").glob("[0-9]*/stat"):
         try:
-            found[int(entry.parent.name)] = int(entry.read_text(errors="replace").rpartition(")")[2].split()[1])
+            parent_of[int(entry.parent.name)] = int(entry.read_text(errors="replace").rpartition(")")[2].split()[1])
         except (OSError, ValueError, IndexError):
             continue
-    return found
+    return parent_of
 
 
 def addresses_of(client: Any) -> dict[int, Any]:

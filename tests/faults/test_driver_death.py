@@ -36,9 +36,9 @@ def launch(tmp_path: Path) -> Iterator[Launch]:
     started: list[KillableJob] = []
 
     def start(records: int = 1500, per_second: int = 600, **options: str) -> KillableJob:
-        given = {key.replace("__", ".").replace("_", "-"): value for key, value in options.items()}
-        given.setdefault("funke.fault", f"after-commits:1:hold@{tmp_path / 'marks'}")
-        job = KillableJob(tmp_path / f"job-{len(started)}", records, f"{per_second}/second", given)
+        flags = {key.replace("__", ".").replace("_", "-"): value for key, value in options.items()}
+        flags.setdefault("funke.fault", f"after-commits:1:hold@{tmp_path / 'marks'}")
+        job = KillableJob(tmp_path / f"job-{len(started)}", records, f"{per_second}/second", flags)
         started.append(job)
         job.start()
         return job
@@ -120,9 +120,9 @@ def test_no_argument_of_a_command_ends_a_job(launch: Launch, tmp_path: Path) -> 
     saved = job.command("savepoint", record.job_id, "abfs://x")
     assert saved.returncode == 1 and "cannot be written" in saved.stderr, saved.stderr
     targets = ["nosuch://x/y", "/tmp" + "/a" * 6000, "/dev/null/x", "/tmp/a\0b", 5, ["x"]]
-    for wanted in (*({"folder": target} for target in targets), {"afterwards": "dance"}, {"wrong": 1}):
+    for expected in (*({"folder": target} for target in targets), {"afterwards": "dance"}, {"wrong": 1}):
         with pytest.raises(JobExecutionError):
-            ask(record.control_path, "savepoint", **{"folder": str(tmp_path), "afterwards": "go on", **wanted})
+            ask(record.control_path, "savepoint", **{"folder": str(tmp_path), "afterwards": "go on", **expected})
     stopped = job.command("stop", "--drain", "-p", "/dev/null/x", record.job_id)
     assert stopped.returncode == 1 and "cannot be written" in stopped.stderr, stopped.stderr
     saved = job.command("savepoint", record.job_id, str(tmp_path / "savepoints"))
@@ -232,9 +232,9 @@ def hand_over(machine: KillableJob, folder: Path) -> str:
         "execution.checkpointing.dir": str(folder / "checkpoints"),
         "funke.fault": f"after-commits:1:hold@{folder / 'marks'}",
     }
-    given = [f"-D{key}={value}" for key, value in options.items()]
+    flags = [f"-D{key}={value}" for key, value in options.items()]
     program = [str(machine.program), str(folder / "out"), str(machine.records), machine.pace]
-    done = machine.command("run", "-d", *given, *program, seconds=120)
-    found = re.search("JobID ([0-9a-f]{32})", done.stdout)
-    assert found is not None, done.stdout + done.stderr
-    return found[1]
+    done = machine.command("run", "-d", *flags, *program, seconds=120)
+    match = re.search("JobID ([0-9a-f]{32})", done.stdout)
+    assert match is not None, done.stdout + done.stderr
+    return match[1]

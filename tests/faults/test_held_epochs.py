@@ -47,13 +47,13 @@ def functions_by_value(request: pytest.FixtureRequest) -> Iterator[None]:
 
 def start(folder: Path, **options: str) -> JobClient:
     configuration = Configuration()
-    given = {
+    settings = {
         "restart-strategy.type": "fixed-delay",
         "restart-strategy.fixed-delay.delay": "10 ms",
         "execution.checkpointing.dir": str(folder / "checkpoints"),
         **{key.replace("__", ".").replace("_", "-"): value for key, value in options.items()},
     }
-    for key, value in given.items():
+    for key, value in settings.items():
         configuration.set_string(key, value)
     env = StreamExecutionEnvironment.get_execution_environment(configuration).set_parallelism(2)
     rate = RateLimiterStrategy.per_second(100)

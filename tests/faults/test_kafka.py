@@ -51,10 +51,10 @@ def systems(kafka: KafkaBroker, postgres: PostgresServer, replicas: int = 1) -> 
 
 
 @contextlib.contextmanager
-def running(found: Systems, folder: Path, **options: str) -> Iterator[Any]:
+def running(own: Systems, folder: Path, **options: str) -> Iterator[Any]:
     """The client of the job, which has no end of its own."""
     configuration = Configuration()
-    given = {
+    settings = {
         "execution.checkpointing.interval": "300 ms",
         "execution.checkpointing.dir": str(folder / "checkpoints"),
         "restart-strategy.type": "fixed-delay",
@@ -62,10 +62,10 @@ def running(found: Systems, folder: Path, **options: str) -> Iterator[Any]:
         "restart-strategy.fixed-delay.delay": "100 ms",
         **options,
     }
-    for key, value in given.items():
+    for key, value in settings.items():
         configuration.set_string(key, value)
     env = StreamExecutionEnvironment.get_execution_environment(configuration).set_parallelism(2)
-    build(env, found)
+    build(env, own)
     client = env.execute_async("transfers")
     try:
         yield client
@@ -74,13 +74,13 @@ def running(found: Systems, folder: Path, **options: str) -> Iterator[Any]:
             client.cancel().result()
 
 
-def finish(kafka: KafkaBroker, postgres: PostgresServer, found: Systems, client: Any, writer: TransferWriter) -> None:
+def finish(kafka: KafkaBroker, postgres: PostgresServer, own: Systems, client: Any, writer: TransferWriter) -> None:
     """Waits until topic and table have everything, ends the job, and looks whether that is all they have."""
     count = writer.finish()
-    assert len(committed(kafka, found.target, count, 60)) == count
-    wait_until(lambda: len(rows(postgres, found.target)) >= count)
+    assert len(committed(kafka, own.target, count, 60)) == count
+    wait_until(lambda: len(rows(postgres, own.target)) >= count)
     client.cancel().result()
-    for balances in (committed(kafka, found.target, count + 1, 2), rows(postgres, found.target)):
+    for balances in (committed(kafka, own.target, count + 1, 2), rows(postgres, own.target)):
         assert outcome(balances, count).is_exact, outcome(balances, count)
 
 
@@ -100,22 +100,22 @@ def close_connections(postgres: PostgresServer, name: str, rows_until_then: int)
 
 
 def test_slots_that_die_lose_and_double_nothing(kafka: KafkaBroker, postgres: PostgresServer, tmp_path: Path) -> None:
-    found = systems(kafka, postgres)
+    own = systems(kafka, postgres)
     marks = tmp_path / "faults"
     faults = ("before-reading:20:kill", "after-barrier:3:kill", "after-metadata:2:raise", "between-commits:3:raise")
     plans = [f"{each}@{marks}" for each in (*faults, "after-metadata:3:sleep=1.5")]
-    close_connections(postgres, found.target, CLOSED_AFTER)
-    with running(found, tmp_path, **{"funke.fault": ",".join(plans)}) as client:
-        writer = TransferWriter(kafka.bootstrap_servers, found.source, per_second=500)
+    close_connections(postgres, own.target, CLOSED_AFTER)
+    with running(own, tmp_path, **{"funke.fault": ",".join(plans)}) as client:
+        writer = TransferWriter(kafka.bootstrap_servers, own.source, per_second=500)
         # Transfers come until all that was planned has happened, however long that takes.
         try:
             wait_until(lambda: marks.is_dir() and len(list(marks.glob("*.*"))) == len(plans))
             # Rows that were undone were counted, too.
-            counted = f"select last_value from {found.target}_written"
+            counted = f"select last_value from {own.target}_written"
             wait_until(lambda: postgres.rows(counted)[0][0] > 2 * CLOSED_AFTER)
         finally:
             writer.stop()
-        finish(kafka, postgres, found, client, writer)
+        finish(kafka, postgres, own, client, writer)
 
 
 def test_leaders_move_and_the_broker_that_leads_is_killed(postgres: PostgresServer, tmp_path: Path) -> None:
@@ -129,17 +129,17 @@ def test_leaders_move_and_the_broker_that_leads_is_killed(postgres: PostgresServ
     with contextlib.closing(cluster), contextlib.ExitStack() as stack:
         cluster.start()
         kafka = cluster.address
-        found = systems(kafka, postgres, replicas=2)
-        client = stack.enter_context(running(found, tmp_path))
-        writer = TransferWriter(kafka.bootstrap_servers, found.source, per_second=200)
+        own = systems(kafka, postgres, replicas=2)
+        client = stack.enter_context(running(own, tmp_path))
+        writer = TransferWriter(kafka.bootstrap_servers, own.source, per_second=200)
         stack.callback(writer.stop)
-        assert committed(kafka, found.target, 1, 120)
+        assert committed(kafka, own.target, 1, 120)
         for leader in (1, 2):
             cluster.move_leaders(leader)
-            await_progress(kafka, found.target)
+            await_progress(kafka, own.target)
         cluster.kill(2)
-        await_progress(kafka, found.target)
-        finish(kafka, postgres, found, client, writer)
+        await_progress(kafka, own.target)
+        finish(kafka, postgres, own, client, writer)
 
 
 def await_progress(kafka: KafkaBroker, topic: str) -> None:

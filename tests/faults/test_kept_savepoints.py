@@ -31,30 +31,31 @@ def new_environment(path: str, parallelism: int, backend: str) -> StreamExecutio
 
 def require_all(lines: list[str]) -> list[int]:
     """The job has gone on in the middle, with all that it knew of the first part; the totals that it has told."""
-    reported = {
+    lines_by_kind = {
         kind: [each for each in lines if each.startswith(kind)] for kind in ("state", "timer", "window", "total")
     }
-    assert sum(map(len, reported.values())) == len(lines)
-    read = RECORDS - len(reported["state"])
+    assert sum(map(len, lines_by_kind.values())) == len(lines)
+    read = RECORDS - len(lines_by_kind["state"])
     assert 0 < read < RECORDS
     firsts = [
-        min(int(each.split()[2]) for each in reported["state"] if each.split()[1] == str(key)) for key in range(KEYS)
+        min(int(each.split()[2]) for each in lines_by_kind["state"] if each.split()[1] == str(key))
+        for key in range(KEYS)
     ]
     assert sum(first - 1 for first in firsts) == read
     per_key = RECORDS // KEYS
     expected = [expected_line(key, count) for key in range(KEYS) for count in range(firsts[key], per_key + 1)]
-    assert sorted(reported["state"]) == sorted(expected)
+    assert sorted(lines_by_kind["state"]) == sorted(expected)
     last = {key: RECORDS - KEYS + key for key in range(KEYS)}
-    assert sorted(reported["timer"]) == [f"timer {key} {TIMER_MS} {per_key} {last[key]}" for key in range(KEYS)]
-    assert reported["window"] and {each.split()[2] for each in reported["window"]} == {str(WINDOW_MS // KEYS)}
-    return sorted(int(each.split()[1]) for each in reported["total"])
+    assert sorted(lines_by_kind["timer"]) == [f"timer {key} {TIMER_MS} {per_key} {last[key]}" for key in range(KEYS)]
+    assert lines_by_kind["window"] and {each.split()[2] for each in lines_by_kind["window"]} == {str(WINDOW_MS // KEYS)}
+    return sorted(int(each.split()[1]) for each in lines_by_kind["total"])
 
 
 @pytest.mark.parametrize("version", KEPT)
 def test_a_savepoint_of_an_earlier_release_is_started_from(spark: Any, version: str) -> None:
     env = new_environment(str(FOLDER / version), 1, "hashmap")
-    with results(env).execute_and_collect() as found:
-        lines = [str(each) for each in found]
+    with results(env).execute_and_collect() as result:
+        lines = [str(each) for each in result]
     totals = require_all(lines)
     assert totals == list(range(RECORDS - len(totals) + 1, RECORDS + 1))
 

@@ -86,13 +86,13 @@ def test_kill_and_rescale_in_the_middle_of_a_match(spark: Any, tmp_path: Path) -
         .read_keyed_state("rounds", ReadPartialMatches())
         .execute_and_collect() as results
     ):
-        partial = sorted(results, key=lambda found: len(found[1]))
+        partial = sorted(results, key=lambda actual: len(actual[1]))
     # Of the partial matches of a key the longest has begun where the last round has ended.
     longest = dict(partial)
     assert longest and set(longest) <= set(range(KEYS))
-    for key, taken in longest.items():
-        start = taken[0] // KEYS
-        assert start % 5 == 0 and taken == [(start + index) * KEYS + key for index in range(len(taken))]
+    for key, part in longest.items():
+        start = part[0] // KEYS
+        assert start % 5 == 0 and part == [(start + index) * KEYS + key for index in range(len(part))]
 
     env = new_environment(start_from=path)
     rounds(numbers(env, per_checkpoint=None), 4).sink_to(sink(tmp_path / "other")).uid("out")
@@ -117,8 +117,8 @@ def changing_rounds(stream: DataStream, change_ms: int) -> DataStream:
 
     def definition(version: int, length: int, from_ms: int) -> str:
         pattern = Pattern.begin("first", AfterMatchSkipStrategy.skip_past_last_event()).next("rest").times(length - 1)
-        made = pattern.consecutive().within(Time.days(1)).to_json()
-        return json.dumps({"id": "rounds", "version": version, "from": from_ms, "pattern": made})
+        text = pattern.consecutive().within(Time.days(1)).to_json()
+        return json.dumps({"id": "rounds", "version": version, "from": from_ms, "pattern": text})
 
     env = stream.get_execution_environment()
     definitions = env.from_collection([definition(1, 5, 0), definition(2, 4, change_ms)], Types.STRING())
@@ -127,7 +127,7 @@ def changing_rounds(stream: DataStream, change_ms: int) -> DataStream:
 
 
 def expected_changing(change: int) -> Counter[str]:
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for key in range(KEYS):
         of_key = list(range(key, RECORDS, KEYS))
         for version, length, own in (
@@ -135,8 +135,8 @@ def expected_changing(change: int) -> Counter[str]:
             (2, 4, [each for each in of_key if each >= change]),
         ):
             for start in range(0, len(own) - length + 1, length):
-                found[f"{version}:{','.join(map(str, own[start : start + length]))}"] += 1
-    return found
+                counts[f"{version}:{','.join(map(str, own[start : start + length]))}"] += 1
+    return counts
 
 
 def test_patterns_that_change_survive_a_kill_and_other_parallelism_and_backend(spark: Any, tmp_path: Path) -> None:

@@ -58,14 +58,14 @@ class TwoRegions:
     def __init__(self, folder: Path, **settings: str) -> None:
         self.folder = folder
         configuration = Configuration()
-        given = {
+        own_settings = {
             "execution.checkpointing.dir": str(folder / "checkpoints"),
             "restart-strategy.type": "fixed-delay",
             "restart-strategy.fixed-delay.attempts": "3",
             "restart-strategy.fixed-delay.delay": "100 ms",
             **{key.replace("__", ".").replace("_", "-"): value for key, value in settings.items()},
         }
-        for key, value in given.items():
+        for key, value in own_settings.items():
             configuration.set_string(key, value)
         env = StreamExecutionEnvironment.get_execution_environment(configuration)
         env.set_parallelism(2)
@@ -81,8 +81,8 @@ class TwoRegions:
 
     def slots(self, name: str) -> list[tuple[int, int, int]]:
         """Attempt, subtask and process of each counting subtask that has been opened, in order."""
-        found = (each.name.split("-") for each in (self.folder / name).iterdir())
-        return sorted((int(attempt), int(subtask), int(pid)) for attempt, subtask, pid in found)
+        result = (each.name.split("-") for each in (self.folder / name).iterdir())
+        return sorted((int(attempt), int(subtask), int(pid)) for attempt, subtask, pid in result)
 
     def kill(self, name: str, attempt: int = 0) -> None:
         """Kills the process of a slot of a pipeline."""
@@ -163,7 +163,7 @@ def test_a_failure_of_all_regions_is_one_of_the_job(spark: Any, tmp_path: Path) 
 
 def test_statements_over_different_sources_are_regions(spark: Any, tmp_path: Path) -> None:
     configuration = Configuration()
-    given = {
+    settings = {
         "execution.checkpointing.interval": "300 ms",
         "execution.checkpointing.dir": str(tmp_path / "checkpoints"),
         "restart-strategy.type": "fixed-delay",
@@ -171,7 +171,7 @@ def test_statements_over_different_sources_are_regions(spark: Any, tmp_path: Pat
         "parallelism.default": "2",
         "funke.fault": f"after-barrier:4:kill@{tmp_path / 'marks'}",
     }
-    for key, value in given.items():
+    for key, value in settings.items():
         configuration.set_string(key, value)
     t_env = StreamTableEnvironment.create(
         StreamExecutionEnvironment.get_execution_environment(configuration), EnvironmentSettings.in_streaming_mode()

@@ -267,8 +267,8 @@ def test_what_barriers_have_overtaken_is_read_from_the_copies_too(spark: Any, tm
     client = env.execute_async("overtaken")
 
     def checkpoints() -> CheckpointsView:
-        found: CheckpointsView = client._job.view().checkpoints
-        return found
+        result: CheckpointsView = client._job.view().checkpoints
+        return result
 
     wait_until(lambda: (last := checkpoints().last_completed) is not None and last.in_flight)
     (tmp_path / "hold").touch()

@@ -76,8 +76,8 @@ def numbers(
     return env.from_source(source, strategy, "numbers").uid(uid)
 
 
-def wait_for_records(client: JobClient, wanted: int = 60) -> None:
-    wait_until(lambda: client.get_metrics().get("records_read", 0) >= wanted, 90)
+def wait_for_records(client: JobClient, expected: int = 60) -> None:
+    wait_until(lambda: client.get_metrics().get("records_read", 0) >= expected, 90)
 
 
 def counted() -> Counter[str]:
@@ -233,9 +233,9 @@ def test_the_result_does_not_depend_on_how_often_the_parallelism_changes(spark: 
             path = client.stop_with_savepoint(False, str(tmp_path / "savepoints")).result()
         client.get_job_execution_result().result()
         # Lists are dealt out, each number to one subtask; unions are given to all.
-        found = [json.loads(note.read_text()) for note in notes.iterdir()]
-        assert len(found) == parallelism and {total for _, total in found} == {read}
-        assert sorted(number for seen, _ in found for number in seen) == list(range(read))
+        results = [json.loads(note.read_text()) for note in notes.iterdir()]
+        assert len(results) == parallelism and {total for _, total in results} == {read}
+        assert sorted(number for seen, _ in results for number in seen) == list(range(read))
         read = client.get_metrics()["records_read"]
     assert committed(tmp_path / "out") == sums_of_windows()
 

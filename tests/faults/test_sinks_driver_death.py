@@ -41,9 +41,9 @@ class SinksJob(KillableJob):
 
     def rows(self) -> Counter[int]:
         database = sqlite3.connect(self.output / "people.db")
-        found = Counter(row[0] for row in database.execute("select id from people"))
+        counts = Counter(row[0] for row in database.execute("select id from people"))
         database.close()
-        return found
+        return counts
 
     def files(self) -> Counter[int]:
         tables = [pq.read_table(path) for path in (self.output / "files").glob("part-*.parquet")]

@@ -181,11 +181,11 @@ def compacting(folder: Path) -> FileSink:
 def compacted_numbers(folder: Path) -> Counter[int]:
     visible = [path for path in folder.iterdir() if path.name[0] != "."]
     assert all(path.name.startswith("compacted-part-") for path in visible)
-    found: Counter[int] = Counter()
+    counts: Counter[int] = Counter()
     for path in visible:
         with path.open("rb") as stream:
-            found.update(record["id"] for record in fastavro.reader(stream))  # type: ignore[call-overload, index]
-    return found
+            counts.update(record["id"] for record in fastavro.reader(stream))  # type: ignore[call-overload, index]
+    return counts
 
 
 @pytest.mark.timeout(480)
@@ -242,9 +242,9 @@ def test_a_partitioned_table_and_an_sqlite_database(spark: Any, tmp_path: Path) 
     days = stream.map(lambda row: Row(row[0], f"day {row[0] % 3}"), kind)
     days.sink_to(SparkSink(format="parquet", table="by_day", partition_by=["day"]))
     env.execute("partitioned")
-    found = spark.sql("select id, day from by_day").collect()
+    result = spark.sql("select id, day from by_day").collect()
     spark.sql("drop table by_day")
-    assert Counter((row.id, row.day) for row in found) == Counter((n, f"day {n % 3}") for n in range(RECORDS))
+    assert Counter((row.id, row.day) for row in result) == Counter((n, f"day {n % 3}") for n in range(RECORDS))
     connection = sqlite3.connect(database)
     assert Counter(row[0] for row in connection.execute("select id from people")) == Counter(range(RECORDS))
     connection.close()

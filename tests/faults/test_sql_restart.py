@@ -213,8 +213,8 @@ def test_a_slot_is_killed(spark: Any, tmp_path: Path, backend: str) -> None:
     client.get_job_execution_result().result()
     killer.join()
     one_each = Counter(group * 10_000 + 1 for group in range(GROUPS))
-    wanted = [every_count(), every_count(), every_window(), one_each, every_greatest()]
-    assert [sink.committed() for sink in sinks] == wanted
+    expected = [every_count(), every_count(), every_window(), one_each, every_greatest()]
+    assert [sink.committed() for sink in sinks] == expected
     for name, (_, left) in CHANGING.items():
         assert folded(signed[name].committed()) == Counter(group * 10_000 + n + 1 for group, n in left), name
     # Updates by key take nothing back.
@@ -326,5 +326,5 @@ def test_a_changed_query_goes_on_from_a_savepoint(spark: Any, tmp_path: Path, ke
     env.execute("second")
     windows = Counter((number // 100, number % GROUPS) for number in range(NUMBERS))
     firsts = {(number // 100, number % GROUPS): number for number in reversed(range(NUMBERS))}
-    wanted = Counter(f"{firsts[window]}:{size} in a window" for window, size in windows.items())
-    assert committed(tmp_path / "out") == counted() + wanted
+    expected = Counter(f"{firsts[window]}:{size} in a window" for window, size in windows.items())
+    assert committed(tmp_path / "out") == counted() + expected

@@ -168,6 +168,6 @@ def test_operator_state_survives_a_failure_and_functions_hear_of_checkpoints(spa
     assert set(seen.values()) == {1}, "nothing twice"
     # At the end each of two subtasks may be left with up to two numbers that have no company.
     assert len(set(range(RECORDS)) - set(seen)) <= 4
-    found = sorted(path.name for path in notes.iterdir())
-    assert [re.sub(r"-\d+$", "", name) for name in found] == ["restored-0-True", "restored-1-True"]
-    assert all(int(name.rpartition("-")[2]) >= 2 for name in found)
+    results = sorted(path.name for path in notes.iterdir())
+    assert [re.sub(r"-\d+$", "", name) for name in results] == ["restored-0-True", "restored-1-True"]
+    assert all(int(name.rpartition("-")[2]) >= 2 for name in results)

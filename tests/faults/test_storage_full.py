@@ -57,8 +57,8 @@ class Count(KeyedProcessFunction):
         self.state = runtime_context.get_state(ValueStateDescriptor("count", Types.PICKLED_BYTE_ARRAY()))
 
     def process_element(self, value: int, ctx: KeyedProcessFunction.Context) -> Iterator[str]:
-        known = self.state.value()
-        count = 1 if known is None else known.count + 1
+        current = self.state.value()
+        count = 1 if current is None else current.count + 1
         self.state.update(Bulky(self.flag, count))
         yield f"{value % KEYS} {count}"
 
@@ -72,7 +72,7 @@ def functions_by_value(request: pytest.FixtureRequest) -> Iterator[None]:
 
 def start(folder: Path, **options: str) -> Any:
     configuration = Configuration()
-    given = {
+    settings = {
         "execution.checkpointing.interval": "200 ms",
         "execution.checkpointing.dir": str(folder / "checkpoints"),
         "execution.checkpointing.tolerable-failed-checkpoints": "1000",
@@ -80,7 +80,7 @@ def start(folder: Path, **options: str) -> Any:
         "execution.checkpointing.data-inline-threshold": "0",
         **options,
     }
-    for key, value in given.items():
+    for key, value in settings.items():
         configuration.set_string(key, value)
     env = StreamExecutionEnvironment.get_execution_environment(configuration).set_parallelism(2)
     source = DataGeneratorSource(

@@ -47,7 +47,7 @@ class CountSlowly(KeyedProcessFunction):
 
 def start(folder: Path, seconds: float, parallelism: int = 2, is_join: bool = False, **options: str) -> JobClient:
     configuration = Configuration()
-    given = {
+    settings = {
         "execution.checkpointing.interval": "100 ms",
         "execution.checkpointing.dir": str(folder / "checkpoints"),
         "execution.checkpointing.unaligned": "true",
@@ -59,7 +59,7 @@ def start(folder: Path, seconds: float, parallelism: int = 2, is_join: bool = Fa
         "taskmanager.memory.segment-size": "1 kb",
         **options,
     }
-    for key, value in given.items():
+    for key, value in settings.items():
         configuration.set_string(key, value)
     env = StreamExecutionEnvironment.get_execution_environment(configuration).set_parallelism(parallelism)
     rate = RateLimiterStrategy.per_checkpoint(PER_CHECKPOINT)
@@ -85,8 +85,8 @@ def joined(env: StreamExecutionEnvironment, *inputs: DataStream) -> DataStream:
 
 def overtaken(folder: Path) -> list[Checkpoint]:
     """The checkpoints that have records which were on their way."""
-    found = [read_checkpoint(str(path.parent)) for path in (folder / "checkpoints").glob("*/chk-*/_metadata")]
-    return [checkpoint for checkpoint in found if checkpoint.channels_of]
+    results = [read_checkpoint(str(path.parent)) for path in (folder / "checkpoints").glob("*/chk-*/_metadata")]
+    return [checkpoint for checkpoint in results if checkpoint.channels_of]
 
 
 @pytest.mark.parametrize(
@@ -109,8 +109,8 @@ def test_slots_die_while_records_are_on_their_way(
         options = {**options, "execution.state-recovery.path": first_key_hash_start(tmp_path / "old")}
     client = start(tmp_path, 0.002, is_join=is_join, **options)
     for attempt in range(2):
-        known = len(overtaken(tmp_path))
-        wait_until(lambda known=known: len(overtaken(tmp_path)) > known)
+        current = len(overtaken(tmp_path))
+        wait_until(lambda current=current: len(overtaken(tmp_path)) > current)
         assert {checkpoint.key_hash for checkpoint in overtaken(tmp_path)} == {key_hash}
         pids = [int(path.name.rpartition("-")[2]) for path in tmp_path.glob(f"pid-{attempt}-*")]
         os.kill(pids[attempt % 2], signal.SIGKILL)

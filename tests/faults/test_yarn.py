@@ -100,9 +100,9 @@ def test_jobs_of_a_program_share_an_application_and_files_are_shipped(cluster: H
         "python.archives": f"{tmp_path / 'data.zip'}#data",
         "spark.pyspark.python": sys.executable,
     }
-    given = [f"-D{key}={value}" for key, value in options.items()]
+    flags = [f"-D{key}={value}" for key, value in options.items()]
     try:
-        done = job.command("run", *given, str(program), f"{cluster.hdfs}/files", seconds=300)
+        done = job.command("run", *flags, str(program), f"{cluster.hdfs}/files", seconds=300)
     finally:
         job.close()
     assert done.returncode == 0, done.stderr

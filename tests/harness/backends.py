@@ -37,16 +37,16 @@ def choice_of(name: str) -> BackendChoice:
 @contextlib.contextmanager
 def backend_factory(name: str) -> Iterator[Callable[..., KeyedBackend]]:
     """Makes backends of one kind, and closes them at the end."""
-    made: list[KeyedBackend] = []
+    backends: list[KeyedBackend] = []
     with tempfile.TemporaryDirectory(dir=IN_MEMORY) as folder:
 
         def make(max_parallelism: int = 128, now_ms: Callable[[], int] = lambda: 0) -> KeyedBackend:
-            own = f"{folder}/{len(made)}"
-            made.append(create_backend(choice_of(name), KeyGroups(max_parallelism), now_ms, own))
-            return made[-1]
+            own = f"{folder}/{len(backends)}"
+            backends.append(create_backend(choice_of(name), KeyGroups(max_parallelism), now_ms, own))
+            return backends[-1]
 
         try:
             yield make
         finally:
-            for backend in made:
+            for backend in backends:
                 backend.close()

@@ -257,7 +257,7 @@ def differences(
     clicks = clicks_in(folder)
     batch = environment(EnvironmentSettings.in_batch_mode(), clicks)
     streaming = environment(EnvironmentSettings.in_streaming_mode(), clicks)
-    found = []
+    results = []
     for query in queries:
         plan = planned(batch, query, "spark")
         assert isinstance(plan, SparkRows)
@@ -267,10 +267,10 @@ def differences(
             mine, slots = sorted(mine, key=repr), sorted(slots, key=repr)
             stream = mine if query in OVER else folded(changes_in(planned(streaming, query, "auto")))
             if not is_same(stream, mine, query) and "id > 100" not in query:
-                found.append(("stream", query, str(stream), str(mine)))
+                results.append(("stream", query, str(stream), str(mine)))
         if not is_same(slots, mine, query):
-            found.append(("slots", query, str(slots), str(mine)))
-    return found
+            results.append(("slots", query, str(slots), str(mine)))
+    return results
 
 
 def planned(t_env: TableEnvironment, query: str, mode: str) -> Relation:

@@ -101,8 +101,8 @@ class Case:
     def keys(self) -> list[str]:
         """The columns within whose values changes have an order."""
         header = " ".join(self.record.header)
-        found = re.search(r"\bby ([\w$]+(?:, ?[\w$]+)*)", header)
-        return [] if found is None else [each.strip() for each in found.group(1).split(",")]
+        match = re.search(r"\bby ([\w$]+(?:, ?[\w$]+)*)", header)
+        return [] if match is None else [each.strip() for each in match.group(1).split(",")]
 
     @property
     def is_row_by_row(self) -> bool:

@@ -159,8 +159,8 @@ def check(case: Case) -> None:
     """Difference if a case gives something else than its file says, in any run."""
     expected = case.record.expected
     if case.is_error:
-        (text,), wanted = _error_of(case), "\n".join(expected)
-        if not wanted or wanted not in text:
+        (text,), expected_values = _error_of(case), "\n".join(expected)
+        if not expected_values or expected_values not in text:
             raise Difference(_text(case, "the error", expected, text.split("\n")))
         return
     if case.kind == "plan":

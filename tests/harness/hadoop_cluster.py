@@ -128,15 +128,15 @@ class HadoopCluster:
 
     def lines(self, folder: str) -> list[str]:
         """The lines of all finished files in a folder of HDFS."""
-        found = []
+        results = []
         files = self._files.listFiles(self._path(folder), True)
         while files.hasNext():
             status = files.next()
             if not status.getPath().getName().startswith("."):
                 with contextlib.closing(self._files.open(status.getPath())) as opened:
                     content = opened.readAllBytes()
-                found += bytes(content).decode().splitlines()
-        return found
+                results += bytes(content).decode().splitlines()
+        return results
 
     def names(self, folder: str) -> list[str]:
         """What is in a folder of HDFS."""
@@ -151,8 +151,8 @@ class HadoopCluster:
 
     def applications(self) -> list[dict[str, Any]]:
         """The applications that YARN knows, the oldest first."""
-        found = (self._ask("apps")["apps"] or {"app": []})["app"]
-        return sorted(found, key=lambda application: str(application["id"]))
+        results = (self._ask("apps")["apps"] or {"app": []})["app"]
+        return sorted(results, key=lambda application: str(application["id"]))
 
     def attempts(self, application: str) -> int:
         """How many application masters an application has had."""
@@ -160,14 +160,14 @@ class HadoopCluster:
 
     def containers(self, application: str, main_class: str) -> list[int]:
         """The Java processes of an application's containers that run a class."""
-        found = []
+        results = []
         for entry in Path("/proc").glob("[0-9]*/cmdline"):
             with contextlib.suppress(OSError):
                 words = entry.read_text(errors="replace").split("\0")
                 in_container = any(f"/{application}/container_" in word for word in words)
                 if in_container and words[0].endswith("java") and main_class in words:
-                    found.append(int(entry.parent.name))
-        return sorted(found)
+                    results.append(int(entry.parent.name))
+        return sorted(results)
 
     def kill_container(self, application: str, main_class: str) -> int:
         """SIGKILL to the oldest such container; returns its process."""

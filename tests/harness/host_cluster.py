@@ -81,8 +81,8 @@ class HostCluster:
         """The documented command."""
         java = {f"spark.{kind}.extraJavaOptions": _JAVA for kind in ("driver", "executor")}
         settings = {"spark.master": self.url, "spark.executor.memory": "512m", **java, **options}
-        given = [f"-D{key}={value}" for key, value in settings.items()]
-        return self.funke("run", *given, program, *arguments)
+        own_options = [f"-D{key}={value}" for key, value in settings.items()]
+        return self.funke("run", *own_options, program, *arguments)
 
     def funke(self, *arguments: str) -> list[str]:
         """A command of the command line."""

@@ -84,11 +84,11 @@ class KafkaBroker:
         try:
             partitions = consumer.list_topics(topic, 30).topics[topic].partitions
             consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in partitions])
-            found: list[Any] = []
+            results: list[Any] = []
             end = time.monotonic() + seconds
-            while len(found) < count and time.monotonic() < end:
-                found += [message for message in consumer.consume(1000, 0.1) if message.error() is None]
-            return found
+            while len(results) < count and time.monotonic() < end:
+                results += [message for message in consumer.consume(1000, 0.1) if message.error() is None]
+            return results
         finally:
             consumer.close()
 

@@ -116,7 +116,7 @@ def expected_line(key: int, count: int) -> str:
     """The same, computed from the input."""
     values = [key + KEYS * number for number in range(count)]
     parities = {name: sum(value % 2 == odd for value in values) for name, odd in (("even", 0), ("odd", 1))}
-    return line(key, count, values[-3:], {name: found for name, found in parities.items() if found}, sum(values))
+    return line(key, count, values[-3:], {name: each for name, each in parities.items() if each}, sum(values))
 
 
 def results(env: StreamExecutionEnvironment, per_checkpoint: int | None = None) -> DataStream:

@@ -63,8 +63,8 @@ class LocalFrame:
     def mapInArrow(self, function: Callable[[Iterator[Any]], Iterator[Any]], schema: Any) -> LocalFrame:
         from pyspark.sql.pandas.types import to_arrow_schema
 
-        made = list(function(iter(self.table.to_batches(max_chunksize=self._batch_rows))))
-        return LocalFrame(pa.Table.from_batches(made, made[0].schema if made else to_arrow_schema(schema)))
+        batches = list(function(iter(self.table.to_batches(max_chunksize=self._batch_rows))))
+        return LocalFrame(pa.Table.from_batches(batches, batches[0].schema if batches else to_arrow_schema(schema)))
 
     def coalesce(self, partitions: int) -> LocalFrame:
         return self

@@ -113,11 +113,11 @@ class LocalJob:
         for operator in self._operators.values():
             operator.prepare_snapshot(1)
             self._run()
-        taken = {
+        part = {
             node_subtask: (list(operator.snapshot_keyed()), operator.snapshot())
             for node_subtask, operator in self._operators.items()
         }
-        return pickle.dumps(taken)
+        return pickle.dumps(part)
 
     def close(self) -> None:
         """Closes all operators."""

@@ -35,12 +35,12 @@ def rows_of(batch: Any, relation: Relation) -> list[tuple[Any, ...]]:
     return list(zip(*(to_values(column, each.type) for column, each in zip(batch.columns, relation.columns))))
 
 
-def _elements(node: StreamNode, given: dict[int, list[Any]], is_batch: bool) -> list[Any]:
+def _elements(node: StreamNode, arguments: dict[int, list[Any]], is_batch: bool) -> list[Any]:
     """What a node emits: batches, and watermarks between them."""
     if isinstance(node.operation, ReadSource):
         return list(_read(node.operation.source))
     harness = OperatorHarness(node.operation, keeps_columns=True, is_batch=is_batch)
-    for index, element in _by_input(node, given):
+    for index, element in _by_input(node, arguments):
         if isinstance(element, Record):
             harness.process(element.value)
         elif isinstance(element, Watermark):
@@ -52,10 +52,12 @@ def _elements(node: StreamNode, given: dict[int, list[Any]], is_batch: bool) -> 
     return list(harness.elements())
 
 
-def _by_input(node: StreamNode, given: dict[int, list[Any]]) -> list[tuple[int, Any]]:
+def _by_input(node: StreamNode, arguments: dict[int, list[Any]]) -> list[tuple[int, Any]]:
     """What a node gets, each element with the number of its input; those of one input come before the next one's."""
     inputs = sorted({edge.input_index for edge in node.inputs})
-    streams = [_together([given[edge.source] for edge in node.inputs if edge.input_index == index]) for index in inputs]
+    streams = [
+        _together([arguments[edge.source] for edge in node.inputs if edge.input_index == index]) for index in inputs
+    ]
     is_alone = len(inputs) == 1
     return [
         (index, each)

@@ -72,8 +72,8 @@ def running_mariadb() -> Iterator[MariaDbServer]:
     try:
         account = own_account(folder)
         _initialise(server, folder, account)
-        with _started(server, folder, account) as found:
-            yield found
+        with _started(server, folder, account) as started:
+            yield started
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -117,6 +117,6 @@ def _started(server: str, folder: Path, account: dict[str, Any]) -> Iterator[Mar
     log = folder / "log"
     # Its data are thrown away: it need not write them down at its end.
     with started_server(command, log, account, signal.SIGKILL) as process:
-        found = MariaDbServer(port)
-        await_answer(lambda: found.rows("select 1"), pymysql.OperationalError, process, log, 60)
-        yield found
+        result = MariaDbServer(port)
+        await_answer(lambda: result.rows("select 1"), pymysql.OperationalError, process, log, 60)
+        yield result

@@ -177,8 +177,8 @@ class OperatorHarness:
 
     def elements(self) -> list[Any]:
         """Everything that came out of the main output since the last call, watermarks included."""
-        found, self.recorder.elements = self.recorder.elements, []
-        return found
+        outputs, self.recorder.elements = self.recorder.elements, []
+        return outputs
 
     def outputs(self) -> list[Any]:
         """The values that came out of the main output since the last call."""
@@ -191,8 +191,8 @@ class OperatorHarness:
     def side_output(self, tag: OutputTag) -> list[Any]:
         """The values that came out of a side output since the last call."""
         recorder = self.sides[tag.tag_id]
-        found, recorder.elements = recorder.elements, []
-        return [element.value for element in found if isinstance(element, Record)]
+        outputs, recorder.elements = recorder.elements, []
+        return [element.value for element in outputs if isinstance(element, Record)]
 
     def snapshot(self) -> bytes:
         """Everything the subtask would have to know after a restart."""

@@ -66,8 +66,8 @@ class FedTable:
         """Rows as the columns that a plan reads."""
         names = [each.name for each in self.columns]
         indexes = [names.index(each) for each in columns]
-        given = [(sign, tuple(row[index] for index in indexes)) for sign, row in rows]
-        batch = batch_of(given, [self.columns[index] for index in indexes])
+        input_rows = [(sign, tuple(row[index] for index in indexes)) for sign, row in rows]
+        batch = batch_of(input_rows, [self.columns[index] for index in indexes])
         time = next((index for index, each in enumerate(self.columns) if each.time is TimeAttribute.ROWTIME), None)
         if time is None:
             return batch
@@ -131,28 +131,28 @@ class Query:
             if not _is_operator(node):
                 continue
             state = None if restored is None or node.uid is None else restored.states.get(node.uid)
-            made = OperatorHarness(
+            harness = OperatorHarness(
                 node.operation,
                 keeps_columns=True,
                 backend=choice_of(backend),
                 restored=None if state is None else [state],
                 moves=moves.get(node.uid or ""),
             )
-            self._harnesses[number] = made
+            self._harnesses[number] = harness
 
     def feed(self, rows: Mapping[str, Rows], watermark: int | None = None) -> list[Change]:
         """Rows of tables, then a watermark; all changes that come out."""
         sent: dict[int, list[ColumnBatch]] = {}
         for number, node in self._nodes.items():
-            given = [(edge.input_index, batch) for edge in node.inputs for batch in sent[edge.source]]
+            input_rows = [(edge.input_index, batch) for edge in node.inputs for batch in sent[edge.source]]
             if node.name in self._tables:
                 columns = [each for each in node.output_type.get_field_names()]  # type: ignore[union-attr]
                 own = rows.get(node.name, ())
                 sent[number] = [self._tables[node.name].batch(columns, own)] if own else []
             elif number in self._harnesses:
-                sent[number] = list(_through(self._harnesses[number], given, watermark))
+                sent[number] = list(_through(self._harnesses[number], input_rows, watermark))
             else:
-                sent[number] = [batch for _, batch in given]
+                sent[number] = [batch for _, batch in input_rows]
         return [change for each in self._last for batch in sent[each] for change in changes_of(batch, self.relation)]
 
     def savepoint(self) -> Savepoint:
@@ -182,9 +182,9 @@ def _meaning(operation: Any) -> str | None:
 
 
 def _through(
-    harness: OperatorHarness, given: list[tuple[int, ColumnBatch]], watermark: int | None
+    harness: OperatorHarness, arguments: list[tuple[int, ColumnBatch]], watermark: int | None
 ) -> Iterator[ColumnBatch]:
-    for index, batch in given:
+    for index, batch in arguments:
         harness.operator.columns_handler(index)(batch)
     if watermark is not None:
         harness.watermark(watermark)

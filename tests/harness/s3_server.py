@@ -58,8 +58,8 @@ class S3Server:
     def names(self, prefix: str) -> set[str]:
         """The files below a folder of the bucket, relative to it."""
         folder = f"{self.bucket}/{prefix}"
-        found = self.files.get_file_info(fs.FileSelector(folder, recursive=True, allow_not_found=True))
-        return {info.path[len(folder) + 1 :] for info in found if info.is_file}
+        infos = self.files.get_file_info(fs.FileSelector(folder, recursive=True, allow_not_found=True))
+        return {info.path[len(folder) + 1 :] for info in infos if info.is_file}
 
     def _noting(self, app: Callable[..., Iterable[bytes]]) -> Callable[..., Iterable[bytes]]:
         def noting(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:

@@ -33,11 +33,11 @@ class Word(str):
     """A word among arguments, HOUR for example."""
 
 
-def call(name: str, *given: Any, zone: str = "UTC") -> tuple[Any, str]:
+def call(name: str, *arguments: Any, zone: str = "UTC") -> tuple[Any, str]:
     """Return the value of a call and the text of its type; all ways to evaluate it must agree."""
     # A clock that stands still, so that two ways to evaluate a call see the same time.
     session = Session(ZoneInfo(zone), clock=ManualClock(1_700_000_000_000))
-    bound = bind(FUNCTIONS[name], [to_argument(each) for each in given], session)
+    bound = bind(FUNCTIONS[name], [to_argument(each) for each in arguments], session)
     columns = [to_column(each) for each in bound.arguments]
     values = [to_values(make(bound)(columns, 2), bound.result) for make in (column_function, mapped_body)]
     if bound.function.is_deterministic:
@@ -48,8 +48,8 @@ def call(name: str, *given: Any, zone: str = "UTC") -> tuple[Any, str]:
 
 def type_of(name: str, *type_strings: str) -> str | None:
     """Return the text of the type of a call; None if there is none for such arguments."""
-    found = FUNCTIONS[name].result_type([Argument(from_sql_text(each)) for each in type_strings])
-    return None if found is None else to_sql_text(found)
+    results = FUNCTIONS[name].result_type([Argument(from_sql_text(each)) for each in type_strings])
+    return None if results is None else to_sql_text(results)
 
 
 def bound_call(name: str, arguments: Sequence[Argument]) -> BoundCall | None:
@@ -58,12 +58,12 @@ def bound_call(name: str, arguments: Sequence[Argument]) -> BoundCall | None:
     return None if result is None else BoundCall(function, tuple(arguments), result, Session(ZoneInfo("Europe/Berlin")))
 
 
-def to_argument(given: Any) -> Argument:
-    if isinstance(given, Of):
-        return constant(given.type, given.value)
-    if isinstance(given, (Word, DataType)):
-        return symbol(str(given) if isinstance(given, Word) else given)
-    return constant(literal_type(given), given)
+def to_argument(arguments: Any) -> Argument:
+    if isinstance(arguments, Of):
+        return constant(arguments.type, arguments.value)
+    if isinstance(arguments, (Word, DataType)):
+        return symbol(str(arguments) if isinstance(arguments, Word) else arguments)
+    return constant(literal_type(arguments), arguments)
 
 
 def to_column(argument: Argument) -> Any:

@@ -57,10 +57,10 @@ class RunningQuery:
         self._harnesses = []
         for is_stateful, each in _operators_of(relation):
             own = restored if is_stateful else None
-            made = OperatorHarness(ColumnOperator(each), keeps_columns=True, restored=own, **harness)
-            self._harnesses.append(made)
+            created = OperatorHarness(ColumnOperator(each), keeps_columns=True, restored=own, **harness)
+            self._harnesses.append(created)
             if is_stateful:
-                self.stateful = made
+                self.stateful = created
         self._columns = _scan_of(relation).columns
 
     def feed(self, changes: Sequence[Change]) -> list[Change]:
@@ -104,12 +104,12 @@ def one_by_one(relation: Relation, changes: Sequence[Change]) -> list[Change]:
     """What Flink's rules make of changes, row by row: of an aggregation and the two calculations around it."""
     assert isinstance(relation, Calculation) and isinstance(relation.input, Aggregation)
     aggregation = relation.input
-    given = RunningQuery(aggregation.input).feed(changes)
+    changes_of_input = RunningQuery(aggregation.input).feed(changes)
     keeps_counts = as_node(aggregation.input).has_retractions
     bodies = [replace(each.call, has_retractions=keeps_counts).body for each in aggregation.aggregates]
     groups: dict[Any, list[Any]] = {}
     results: list[Change] = []
-    for sign, row in given:
+    for sign, row in changes_of_input:
         key = tuple(row[index] for index in aggregation.keys)
         is_taken_in = sign in ("+I", "+U")
         is_first = key not in groups

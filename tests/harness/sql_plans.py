@@ -68,8 +68,8 @@ def planned(
 
 def changes_from(relation: Relation, size: int) -> list[Change]:
     """All changes that a plan emits, if its tables come in batches of a size."""
-    found = _elements(relation, size)
-    return [change for each in found if isinstance(each, ColumnBatch) for change in changes_of(each, relation)]
+    elements = _elements(relation, size)
+    return [change for each in elements if isinstance(each, ColumnBatch) for change in changes_of(each, relation)]
 
 
 def _elements(relation: Any, size: int) -> Iterator[Any]:
@@ -80,7 +80,7 @@ def _elements(relation: Any, size: int) -> Iterator[Any]:
         yield batch_of(inserts(relation.rows), relation.columns)
     elif isinstance(relation, UnionAll):
         for each in relation.inputs:
-            yield from (found for found in _elements(each, size) if isinstance(found, ColumnBatch))
+            yield from (item for item in _elements(each, size) if isinstance(item, ColumnBatch))
     elif isinstance(relation, SemiJoin | TwoSidedNode | MultiJoin):
         harness = join_harness(relation)
         yield from joined(relation, [_elements(each, size) for each in relation.inputs], harness)
@@ -104,9 +104,9 @@ class RunningPlan:
 
     def feed(self, *rows: Mapping[str, Any]) -> list[Change]:
         """One row, or a batch of them; what comes out for them."""
-        found = self._elements(self._relation, rows)
+        elements = self._elements(self._relation, rows)
         self._is_new = False
-        batches = [each for each in found if isinstance(each, ColumnBatch)]
+        batches = [each for each in elements if isinstance(each, ColumnBatch)]
         return [change for batch in batches for change in changes_of(batch, self._relation)]
 
     def _elements(self, relation: Any, rows: Sequence[Mapping[str, Any]]) -> list[Any]:
@@ -126,9 +126,9 @@ class RunningPlan:
         if not elements:
             return []
         if id(relation) not in self._harnesses:
-            made = map(ColumnOperator, factories_of(relation))
+            operators = map(ColumnOperator, factories_of(relation))
             self._harnesses[id(relation)] = [
-                OperatorHarness(each, keeps_columns=True, clock=self._clock) for each in made
+                OperatorHarness(each, keeps_columns=True, clock=self._clock) for each in operators
             ]
         for harness in self._harnesses[id(relation)]:
             for element in elements:

@@ -79,12 +79,12 @@ class StandaloneCluster:
 
 
 def _children(parent: int) -> list[int]:
-    found = []
+    results = []
     for entry in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError, ValueError, IndexError):
             if int(entry.read_text(errors="replace").rpartition(")")[2].split()[1]) == parent:
-                found.append(int(entry.parent.name))
-    return found
+                results.append(int(entry.parent.name))
+    return results
 
 
 def wait_for_port(port: int) -> None:

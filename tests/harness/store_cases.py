@@ -124,15 +124,19 @@ class StoreCases:
 
     def test_an_owner_that_was_stopped_finds_out_and_changes_nothing(self, folder: str, owner: Owner) -> None:
         os.kill(owner.process.pid, signal.SIGSTOP)
-        while (found := current_owner(folder, SHORT_S)) is not None and found.is_alive:
+        while (owner_now := current_owner(folder, SHORT_S)) is not None and owner_now.is_alive:
             pass
         lease = Lease.acquire(folder, SHORT_S)
         owner.process.send_signal(signal.SIGCONT)
         assert owner.checks() == "another driver runs the job (attempt 1, this one is 0)"
         owner.releases()
         lease.check()
-        found = current_owner(folder, LONG_S)
-        assert found is not None and (found.attempt, found.pid, found.is_alive) == (1, os.getpid(), True)
+        owner_now = current_owner(folder, LONG_S)
+        assert owner_now is not None and (owner_now.attempt, owner_now.pid, owner_now.is_alive) == (
+            1,
+            os.getpid(),
+            True,
+        )
         lease.release()
 
     def test_of_many_that_want_a_lease_one_gets_it(self, folder: str) -> None:
@@ -168,18 +172,18 @@ class StoreCases:
         owned = OwnedRecord.create(record)
         owned.put_checkpoint("s3://somewhere/chk-1")
         owned.release()
-        (found,) = read_records(storage.home)
-        assert found == record and found.state().checkpoint == "s3://somewhere/chk-1"
-        version = found.version()
-        second = OwnedRecord.take(found)
+        (read_back,) = read_records(storage.home)
+        assert read_back == record and read_back.state().checkpoint == "s3://somewhere/chk-1"
+        version = read_back.version()
+        second = OwnedRecord.take(read_back)
         assert (second.attempt, second.checkpoint) == (1, "s3://somewhere/chk-1")
         second.put_checkpoint("s3://somewhere/chk-2")
-        assert found.version() != version and found.state().checkpoint == "s3://somewhere/chk-2"
+        assert read_back.version() != version and read_back.state().checkpoint == "s3://somewhere/chk-2"
         with pytest.raises(LeaseLostError):
             owned.put_status(JobStatus.FINISHED)
         second.put_status(JobStatus.FINISHED)
         second.release()
-        assert found.observed_state().status is JobStatus.FINISHED
+        assert read_back.observed_state().status is JobStatus.FINISHED
 
     def test_old_records_are_removed(self, storage: Storage) -> None:
         for ordinal in range(3):

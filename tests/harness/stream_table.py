@@ -29,28 +29,28 @@ _TIMES = {"max": MAX_WATERMARK, "min": MIN_WATERMARK}
 def check_stream_table(harness: OperatorHarness, table: str, names: dict[str, Any] | None = None) -> None:
     """Runs a table row by row; `names` are what its expressions may use."""
     for line in filter(None, map(str.strip, table.splitlines())):
-        given, _, expected = (part.strip() for part in line.partition("|"))
-        _feed(harness, given, names or {})
-        found = [*harness.elements(), *_from_sides(harness)]
-        wanted = [_expected(part.strip(), names or {}) for part in expected.split(";") if part.strip()]
-        assert found == wanted, f"after `{given}`:\n  expected {wanted}\n  found    {found}"
+        inputs, _, expected = (part.strip() for part in line.partition("|"))
+        _feed(harness, inputs, names or {})
+        elements = [*harness.elements(), *_from_sides(harness)]
+        expected_values = [_expected(part.strip(), names or {}) for part in expected.split(";") if part.strip()]
+        assert elements == expected_values, f"after `{inputs}`:\n  expected {expected_values}\n  found    {elements}"
 
 
-def _feed(harness: OperatorHarness, given: str, names: dict[str, Any]) -> None:
-    command, _, argument = given.partition(" ")
+def _feed(harness: OperatorHarness, arguments: str, names: dict[str, Any]) -> None:
+    command, _, argument = arguments.partition(" ")
     if command == "watermark":
         harness.watermark(_time(argument))
     elif command == "time":
         harness.set_processing_time(_time(argument))
-    elif given in ("idle", "active"):
-        harness.operator.process_status(given == "idle")
-    elif given == "epoch":
+    elif arguments in ("idle", "active"):
+        harness.operator.process_status(arguments == "idle")
+    elif arguments == "epoch":
         harness.end_epoch()
-    elif given == "end":
+    elif arguments == "end":
         harness.end_input()
     else:
-        second = _SECOND_INPUT.match(given)
-        value, timestamp = _timed(second["rest"] if second else given, names)
+        second = _SECOND_INPUT.match(arguments)
+        value, timestamp = _timed(second["rest"] if second else arguments, names)
         harness.process(value, timestamp, 1 if second else 0)
 
 
@@ -66,10 +66,10 @@ def _expected(text: str, names: dict[str, Any]) -> Any:
 
 
 def _timed(text: str, names: dict[str, Any]) -> tuple[Any, int | None]:
-    found = _TIMED.match(text)
-    assert found is not None
-    time = found["time"]
-    return eval(found["value"], dict(names)), None if time is None else _time(time)
+    match = _TIMED.match(text)
+    assert match is not None
+    time = match["time"]
+    return eval(match["value"], dict(names)), None if time is None else _time(time)
 
 
 def _time(text: str) -> int:
@@ -77,9 +77,9 @@ def _time(text: str) -> int:
 
 
 def _from_sides(harness: OperatorHarness) -> list[Any]:
-    found = []
+    results = []
     for tag_id, recorder in harness.sides.items():
         records = [element for element in recorder.elements if isinstance(element, Record)]
-        found += [(tag_id, record) for record in records]
+        results += [(tag_id, record) for record in records]
         recorder.elements = []
-    return found
+    return results

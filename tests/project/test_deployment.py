@@ -44,9 +44,9 @@ def test_probes_ask_what_the_service_answers(service: dict[str, dict[str, Any]])
 
 def test_settings_are_known(service: dict[str, dict[str, Any]]) -> None:
     settings = yaml.safe_load(service["ConfigMap"]["data"]["config.yaml"])
-    known = {option.key: option for option in all_options() if not option.no_effect}
+    options = {option.key: option for option in all_options() if not option.no_effect}
     for key, value in settings.items():
-        known[key].read(value)
+        options[key].read(value)
     port = service["Deployment"]["spec"]["template"]["spec"]["containers"][0]["ports"][0]["containerPort"]
     assert settings["rest.port"] == port
 
@@ -68,12 +68,12 @@ def test_everything_that_is_mounted_is_there(service: dict[str, dict[str, Any]])
 
 
 def test_executors_have_an_account_and_a_name_to_call() -> None:
-    found = {each["kind"]: each for each in documents("spark-executors.yaml")}
-    account, binding = found["ServiceAccount"]["metadata"]["name"], found["RoleBinding"]
+    documents_by_kind = {each["kind"]: each for each in documents("spark-executors.yaml")}
+    account, binding = documents_by_kind["ServiceAccount"]["metadata"]["name"], documents_by_kind["RoleBinding"]
     assert binding["subjects"] == [{"kind": "ServiceAccount", "name": account}]
-    assert binding["roleRef"]["name"] == found["Role"]["metadata"]["name"]
+    assert binding["roleRef"]["name"] == documents_by_kind["Role"]["metadata"]["name"]
     page = (ROOT / "docs" / "deployment.md").read_text(encoding="utf-8")
-    assert f"spark.driver.host={found['Service']['metadata']['name']}." in page
+    assert f"spark.driver.host={documents_by_kind['Service']['metadata']['name']}." in page
     assert f"authenticate.serviceAccountName={account}" in page
 
 

@@ -184,5 +184,5 @@ def test_the_command_ends_with_zero_when_all_is_well(tmp_path: Path, capsys: pyt
 
 def test_architecture_shows_the_table() -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
-    shown = text.partition("<!-- layers -->\n")[2].partition("\n<!-- /layers -->")[0]
-    assert shown == layers.to_markdown()
+    table = text.partition("<!-- layers -->\n")[2].partition("\n<!-- /layers -->")[0]
+    assert table == layers.to_markdown()

@@ -32,9 +32,9 @@ def tool_folder(tmp_path: Path) -> Path:
     folder = tmp_path / "tools"
     folder.mkdir()
     for name in SHELL_TOOLS:
-        found = shutil.which(name)
-        assert found is not None
-        (folder / name).symlink_to(found)
+        path = shutil.which(name)
+        assert path is not None
+        (folder / name).symlink_to(path)
     return folder
 
 
@@ -87,9 +87,9 @@ def test_no_java_at_all_ends_in_one_sentence(tool_folder: Path) -> None:
 
 def test_a_missing_java_is_installed_through_the_package_manager(tmp_path: Path, tool_folder: Path) -> None:
     """A made-up apt-get, run by root (or by a made-up sudo), puts a runtime on the path."""
-    made = make_java(tmp_path / "jdk", "17.0.9")
+    java = make_java(tmp_path / "jdk", "17.0.9")
     ready = tmp_path / "later"
-    made.rename(ready)
+    java.rename(ready)
     calls = tmp_path / "calls"
     manager = tool_folder / "apt-get"
     copy = shutil.which("cp")

@@ -51,11 +51,11 @@ def test_results_and_event_time_do_not_depend_on_epochs(cuts: list[int], is_orde
     strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(Tens())
     stream = new_environment(parallelism).from_source(ScriptedSource(cut(numbers, cuts)), strategy, "scripted")
     wait = AsyncDataStream.ordered_wait if is_ordered else AsyncDataStream.unordered_wait
-    found = collect(wait(stream, Lookup(), TIMEOUT, 4).process(Lateness()))
+    result = collect(wait(stream, Lookup(), TIMEOUT, 4).process(Lateness()))
     expected = [(sign * number, number * 10, False) for number in numbers for sign in (1, -1)]
-    assert Counter(found) == Counter(expected)
+    assert Counter(result) == Counter(expected)
     if is_ordered and parallelism == 1:
-        assert found == expected
+        assert result == expected
 
 
 class EndlessScript(ScriptedSource):
@@ -92,9 +92,9 @@ def test_requests_of_several_epochs_overlap_and_are_answered_without_new_input()
     env = new_environment(1)
     stream = env.from_source(EndlessScript([[1], [2], [3]]), WatermarkStrategy.no_watermarks(), "silent")
     with AsyncDataStream.ordered_wait(stream, Timed(3.0), TIMEOUT).execute_and_collect() as results:
-        found = [next(results) for _ in range(3)]
-    assert [value for value, _, _ in found] == [1, 2, 3]
-    assert max(began for _, began, _ in found) < min(ended for _, _, ended in found)
+        values = [next(results) for _ in range(3)]
+    assert [value for value, _, _ in values] == [1, 2, 3]
+    assert max(began for _, began, _ in values) < min(ended for _, _, ended in values)
 
 
 def test_waiting_for_an_answer_takes_few_epochs() -> None:
@@ -133,6 +133,6 @@ def test_a_failure_names_the_operator_and_shows_the_exception(
     stream = AsyncDataStream.ordered_wait(env.from_collection([7]), function, Time.milliseconds(300)).name("find user")
     with pytest.raises(JobExecutionError) as caught:
         collect(stream)
-    shown = str(caught.value)
-    assert text in shown and "find user" in shown and "test_async_io.py" in shown
-    assert "/funke/engine/" not in shown
+    output = str(caught.value)
+    assert text in output and "find user" in output and "test_async_io.py" in output
+    assert "/funke/engine/" not in output

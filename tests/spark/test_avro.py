@@ -49,11 +49,11 @@ def test_records_are_read_and_written(env: StreamExecutionEnvironment, tmp_path:
 
     env.execute()
 
-    found = []
+    results = []
     for path in (tmp_path / "avro").glob("part-*"):
         with path.open("rb") as stream:
-            found += list(fastavro.reader(stream))
-    assert by_id(found) == RECORDS
+            results += list(fastavro.reader(stream))
+    assert by_id(results) == RECORDS
     reading = FileSource.for_record_stream_format(
         AvroParquetReaders.for_generic_record(schema), str(tmp_path / "parquet")
     )
@@ -79,15 +79,15 @@ def test_files_of_java_are_read_whatever_their_codec(spark: SparkSession, tmp_pa
 
 
 def java_record(avro: Any, schema: Any, item_schema: Any, values: Any) -> Any:
-    made = avro.generic.GenericData.Record(schema)
-    made.put("id", values["id"])
-    made.put("counts", values["counts"])
+    created = avro.generic.GenericData.Record(schema)
+    created.put("id", values["id"])
+    created.put("counts", values["counts"])
     if values["item"] is not None:
         item = avro.generic.GenericData.Record(item_schema)
         item.put("int", values["item"]["int"])
         item.put("double", values["item"]["double"])
-        made.put("item", item)
-    return made
+        created.put("item", item)
+    return created
 
 
 def test_java_reads_our_files(spark: SparkSession, tmp_path: Path) -> None:
@@ -96,8 +96,8 @@ def test_java_reads_our_files(spark: SparkSession, tmp_path: Path) -> None:
 
     file = spark._jvm.java.io.File(str(tmp_path / "a.avro"))
     reader = avro.file.DataFileReader(file, avro.generic.GenericDatumReader())
-    found = []
+    results = []
     while reader.hasNext():
-        found.append(json.loads(reader.next().toString()))
+        results.append(json.loads(reader.next().toString()))
 
-    assert found == RECORDS
+    assert results == RECORDS

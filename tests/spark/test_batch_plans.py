@@ -50,7 +50,7 @@ def test_spark_slots_and_streams_give_the_same_rows(spark: Any, tmp_path: Path, 
 
 
 @pytest.mark.parametrize(
-    ("hint", "wanted"),
+    ("hint", "expected"),
     [
         ("BROADCAST(a)", "BroadcastHashJoin [c0], [c1], Inner, BuildLeft"),
         ("NEST_LOOP(b)", "BroadcastHashJoin [c0], [c1], Inner, BuildRight"),
@@ -58,14 +58,14 @@ def test_spark_slots_and_streams_give_the_same_rows(spark: Any, tmp_path: Path, 
         ("SHUFFLE_MERGE(a), BROADCAST(b)", "SortMergeJoin [c0], [c1], Inner"),
     ],
 )
-def test_hints_choose_the_join_of_spark(spark: Any, tmp_path: Path, hint: str, wanted: str) -> None:
+def test_hints_choose_the_join_of_spark(spark: Any, tmp_path: Path, hint: str, expected: str) -> None:
     t_env = environment(EnvironmentSettings.in_batch_mode(), clicks_in(tmp_path))
     plan = planned(t_env, f"SELECT /*+ {hint} */ a.k FROM t a JOIN t b ON a.k = b.v", "spark")
     assert isinstance(plan, SparkRows)
     text = frame_of(spark, plan.input, PlanSettings())._jdf.queryExecution().toString()
-    assert wanted in re.sub(r"#\d+L?", "", text)
+    assert expected in re.sub(r"#\d+L?", "", text)
 
 
 def computed(spark: Any, plan: SparkRows) -> list[tuple[Any, ...]]:
-    found = frame_of(spark, plan.input, PlanSettings()).toArrow()
-    return [row for batch in found.to_batches() for row in rows_of(from_carried(batch, plan.columns), plan)]
+    table = frame_of(spark, plan.input, PlanSettings()).toArrow()
+    return [row for batch in table.to_batches() for row in rows_of(from_carried(batch, plan.columns), plan)]

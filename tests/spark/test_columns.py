@@ -83,14 +83,14 @@ def on_rows(bids: DataStream) -> DataStream:
 )
 def test_columns_give_what_rows_give(tmp_path: Path, write_files: Any, exchange: str) -> None:
     source = write_files(tmp_path)
-    found = []
+    results = []
     for program in (on_rows, on_columns):
         # One sender, so that the running sums do not depend on who is first.
         settings = Configuration().set_string("funke.exchange", exchange)
         env = StreamExecutionEnvironment.get_execution_environment(settings).set_parallelism(1)
         bids = env.from_source(source, WatermarkStrategy.no_watermarks(), "bids")
-        found.append(sorted(collect(program(bids).set_parallelism(2))))
-    assert found[0] == found[1] and len(found[0]) > 800
+        results.append(sorted(collect(program(bids).set_parallelism(2))))
+    assert results[0] == results[1] and len(results[0]) > 800
 
 
 def test_rows_of_a_function_meet_columns_and_functions_again(env: StreamExecutionEnvironment) -> None:

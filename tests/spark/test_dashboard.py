@@ -66,8 +66,8 @@ LINE = PROGRAM.splitlines().index('            raise ValueError(f"{value} is a b
 
 @pytest.fixture
 def browser(tmp_path: Path) -> Iterator[Browser]:
-    with started_browser(tmp_path / "profile") as found:
-        yield found
+    with started_browser(tmp_path / "profile") as started:
+        yield started
 
 
 class Funke:
@@ -88,9 +88,9 @@ class Funke:
 
 @pytest.fixture
 def funke(browser: Browser, tmp_path: Path) -> Iterator[Funke]:
-    found = Funke(tmp_path)
-    yield found
-    found("stop-cluster")
+    result = Funke(tmp_path)
+    yield result
+    result("stop-cluster")
 
 
 def field(label: str) -> str:
@@ -150,8 +150,8 @@ def test_a_job_is_watched_saved_and_cancelled(browser: Browser, funke: Funke) ->
         "a rate on the edge", lambda: re.fullmatch(r"[\d.]+( k)?/s", browser.run(rate)) and browser.run(rate) != "0/s"
     )
     browser.click(".node", "slow")
-    shown = "return document.querySelector('.flame')?.innerText ?? ''"
-    browser.wait("the flame graph", lambda: re.search(r"process_element \w+\.py:\d+", browser.run(shown)), 60)
+    page_text = "return document.querySelector('.flame')?.innerText ?? ''"
+    browser.wait("the flame graph", lambda: re.search(r"process_element \w+\.py:\d+", browser.run(page_text)), 60)
     browser.screenshot(SHOTS / "watched-graph.png")
 
     # Saved.
@@ -187,8 +187,8 @@ def test_a_job_is_watched_saved_and_cancelled(browser: Browser, funke: Funke) ->
     # Broken: the user's line is told.
     (funke.folder / "data" / "fail").touch()
     browser.go(f"jobs/{second}/exceptions")
-    wanted = rf"job\.py:{LINE} raised ValueError: \d+ is a bad number in “slow”.*"
-    browser.wait("what broke", lambda: re.fullmatch(wanted, browser.first_line()), 120)
+    expected = rf"job\.py:{LINE} raised ValueError: \d+ is a bad number in “slow”.*"
+    browser.wait("what broke", lambda: re.fullmatch(expected, browser.first_line()), 120)
     assert 'raise ValueError(f"{value} is a bad number")' in browser.text()
     assert re.search(r"at the record \d+", browser.text())
     browser.wait("that it has failed", lambda: "failed" in title(browser), 60)

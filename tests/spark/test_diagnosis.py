@@ -45,10 +45,10 @@ def test_a_slow_sink(env: StreamExecutionEnvironment, parallelism: int) -> None:
     seen: list[str] = []
 
     def is_named() -> bool:
-        found = find_bottleneck(client._job.view())
-        if found is not None:
-            seen.append(found.sentence)
-        return found is not None and "slow" in found.sentence.partition(" is the bottleneck: busy")[0]
+        bottleneck = find_bottleneck(client._job.view())
+        if bottleneck is not None:
+            seen.append(bottleneck.sentence)
+        return bottleneck is not None and "slow" in bottleneck.sentence.partition(" is the bottleneck: busy")[0]
 
     try:
         # Before every subtask has taken records, one of them has all there are.

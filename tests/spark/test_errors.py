@@ -190,8 +190,8 @@ def test_a_failing_program_ends_with_code_1_and_a_short_report(tmp_path: Path) -
 
 def test_a_port_in_use_is_one_sentence(tmp_path: Path) -> None:
     program = tmp_path / "orders.py"
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        options = {"spark.driver.port": str(taken.getsockname()[1]), "spark.port.maxRetries": "0"}
+    with socket.create_server(("127.0.0.1", 0)) as occupied:
+        options = {"spark.driver.port": str(occupied.getsockname()[1]), "spark.port.maxRetries": "0"}
         configured = f"get_execution_environment(Configuration.from_dict({options}))"
         text = CLI_PROGRAM.replace("get_execution_environment()", configured)
         program.write_text(f"from pyflink.common import Configuration\n{text}")

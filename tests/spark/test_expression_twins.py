@@ -123,17 +123,17 @@ def calls(random: Random, pool: list[BoundExpression], function: Function) -> Bo
 def expressions(random: Random, columns: list[Any]) -> list[BoundExpression]:
     """Some calls of each function in the table, of columns, constants and each other."""
     pool: list[BoundExpression] = [BoundColumn(each.type, index, each.name) for index, each in enumerate(COLUMNS)]
-    found: list[BoundExpression] = []
+    results: list[BoundExpression] = []
     for several in (3, 2):
         # The second time of calls, too.
-        pool += found
+        pool += results
         for name in sorted(_TWINS):
-            made = (calls(random, pool, FUNCTIONS[name]) for _ in range(300))
-            twins = (each for each in made if each is not None and expression_twin(each, columns) is not None)
+            function_calls = (calls(random, pool, FUNCTIONS[name]) for _ in range(300))
+            twins = (each for each in function_calls if each is not None and expression_twin(each, columns) is not None)
             some = list(itertools.islice(twins, several))
             assert some, name
-            found += some
-    return found
+            results += some
+    return results
 
 
 @pytest.mark.parametrize("seed", [9354])
@@ -145,14 +145,14 @@ def test_spark_gives_the_same_values(spark: Any, seed: int) -> None:
     frame = spark.createDataFrame(pa.Table.from_batches([carried]))
     inputs = [frame[name] for name in carried.schema.names]
     asked = expressions(random, inputs)
-    made = [Column(f"e{index}", each.type) for index, each in enumerate(asked)]
+    results = [Column(f"e{index}", each.type) for index, each in enumerate(asked)]
     twins = [expression_twin(each, inputs).alias(f"c{index}") for index, each in enumerate(asked)]  # type: ignore[union-attr]
-    (found,) = frame.select(*twins).toArrow().combine_chunks().to_batches()
-    assert found.schema.types == carried_schema(made).types
-    for column, each in zip(from_carried(found, made), asked):
-        wanted = bound.column_of(each)(data)
-        wanted = pa.repeat(wanted, ROWS) if isinstance(wanted, pa.Scalar) else wanted
-        for row, (mine, other) in enumerate(zip(to_values(wanted, each.type), to_values(column, each.type))):
+    (result,) = frame.select(*twins).toArrow().combine_chunks().to_batches()
+    assert result.schema.types == carried_schema(results).types
+    for column, each in zip(from_carried(result, results), asked):
+        expected = bound.column_of(each)(data)
+        expected = pa.repeat(expected, ROWS) if isinstance(expected, pa.Scalar) else expected
+        for row, (mine, other) in enumerate(zip(to_values(expected, each.type), to_values(column, each.type))):
             # The text of a number tells zeros apart, and NaN is like itself.
             assert repr(mine) == repr(other), f"{each}: Spark has {other!r} for {data.slice(row, 1).to_pylist()}"
 
@@ -176,16 +176,16 @@ def test_timestamps_become_sparks_and_come_back(spark: Any) -> None:
     try:
         frame = spark.createDataFrame(pa.Table.from_batches([carried]))
         kinds = [TimestampType() if "LTZ" in each.name else TimestampNTZType() for each in columns]
-        made = [written_output(frame[f"c{index}"], each.type, kinds[index]) for index, each in enumerate(columns)]
-        written = frame.select(*(each.alias(f"w{index}") for index, each in enumerate(made) if each is not None))
+        results = [written_output(frame[f"c{index}"], each.type, kinds[index]) for index, each in enumerate(columns)]
+        written = frame.select(*(each.alias(f"w{index}") for index, each in enumerate(results) if each is not None))
         assert len(written.columns) == len(columns)
         back = [carried_input(written[f"w{index}"], kinds[index], each.type) for index, each in enumerate(columns)]
         again = written.select(*(each.alias(f"c{index}") for index, each in enumerate(back) if each is not None))
         assert again.toArrow().to_pylist() == carried.to_pylist()
         # What Spark has is what Arrow would have made of it.
-        found = written.toArrow().combine_chunks()
-        assert found.column(2).to_pylist() == data.column(2).to_pylist()
-        assert found.column(4).cast(pa.timestamp("us", "UTC")).to_pylist() == data.column(4).to_pylist()
+        result = written.toArrow().combine_chunks()
+        assert result.column(2).to_pylist() == data.column(2).to_pylist()
+        assert result.column(4).cast(pa.timestamp("us", "UTC")).to_pylist() == data.column(4).to_pylist()
     finally:
         spark.conf.set("spark.sql.session.timeZone", zone)
 

@@ -253,18 +253,20 @@ def test_slots_return_to_the_hosts_with_their_state(cluster: HostCluster) -> Non
     command = cluster.command(cluster.program("slot_hosts.py", SLOT_HOSTS), [str(lines)], options)
     process = cluster.client.start(folder / "log.txt", "env", f"FUNKE_HOME={folder}/home", *command)
 
-    def reported() -> list[list[str]]:
+    def started_slots() -> list[list[str]]:
         return [line.split() for line in lines.read_text().splitlines()] if lines.exists() else []
 
     try:
-        await_reached(lambda: len(reported()) == 4, 150, "the slots start")
+        await_reached(lambda: len(started_slots()) == 4, 150, "the slots start")
         await_reached(lambda: list((folder / "checkpoints").glob("*/chk-[1-9]*/_metadata")), 60, "a checkpoint")
         assert cluster.workers[1].kill("funke-slot") > 0
-        await_reached(lambda: len(reported()) == 8, 150, "the slots start again")
+        await_reached(lambda: len(started_slots()) == 8, 150, "the slots start again")
     finally:
         cluster.client.kill("slot_hosts.py")
         process.wait(60)
-    hosts = [{subtask: host for attempt, subtask, host in reported() if attempt == number} for number in ("0", "1")]
+    hosts = [
+        {subtask: host for attempt, subtask, host in started_slots() if attempt == number} for number in ("0", "1")
+    ]
     assert len(set(hosts[0].values())) == 2 and hosts[0] == hosts[1]
 
 
@@ -325,8 +327,8 @@ def test_files_of_all_kinds_reach_workers_and_the_interpreter_is_chosen(cluster:
     options = {"spark.pyspark.python": str(python), "parallelism.default": "2", "spark.cores.max": "1"}
     done = cluster.run(cluster.program("files.py", FILES), "/tmp/files", **options)
     assert done.returncode == 0, done.stderr
-    (found,) = json.loads(done.stdout.splitlines()[-1])
-    assert found == ["a file", "a folder", "module", "the first", "the second", "tests"]
+    (results,) = json.loads(done.stdout.splitlines()[-1])
+    assert results == ["a file", "a folder", "module", "the first", "the second", "tests"]
 
 
 READS = """
@@ -347,12 +349,12 @@ def test_a_path_that_other_hosts_do_not_see_is_reported_before_the_job_runs(clus
     (cluster.client.tmp / "lines").write_text("one line")
     done = cluster.run(cluster.program("reads.py", READS), "/tmp/lines")
     assert done.returncode == 1
-    reported = r"the path of source '.*lines' '/tmp/lines' is on host 'client', and host 'worker[12]' does not see it"
-    assert re.search(reported, done.stderr), done.stderr
+    message = r"the path of source '.*lines' '/tmp/lines' is on host 'client', and host 'worker[12]' does not see it"
+    assert re.search(message, done.stderr), done.stderr
     options = {"execution.checkpointing.interval": "1 s", "execution.checkpointing.dir": "/tmp/checkpoints"}
     done = cluster.run(cluster.program("counts.py", COUNTS), **options)
-    reported = (
+    message = (
         r"the checkpoint folder \(execution.checkpointing.dir\) '/tmp/checkpoints/.*' is on host 'client', and host"
     )
-    assert re.search(reported, done.stderr), done.stderr
+    assert re.search(message, done.stderr), done.stderr
     assert not list((cluster.client.tmp / "checkpoints").rglob(".funke-probe*"))

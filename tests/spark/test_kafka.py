@@ -68,8 +68,8 @@ def test_a_query_in_batch_mode_over_a_topic(kafka: KafkaBroker) -> None:
             )
         """)
     t_env.execute_sql("INSERT INTO sums SELECT name, SUM(amount), COUNT(*) FROM orders GROUP BY name").wait()
-    found = sorted((json.loads(value) for value in kafka.values(target, 2)), key=lambda row: row["name"])
-    assert found == [
+    results = sorted((json.loads(value) for value in kafka.values(target, 2)), key=lambda row: row["name"])
+    assert results == [
         {"name": "a", "total": 249_500, "pieces": 500},
         {"name": "b", "total": 250_000, "pieces": 500},
     ]

@@ -95,11 +95,11 @@ def scala_object(spark: Any, name: str) -> Any:
 
 def variables_of(pod: Any) -> dict[str, str]:
     """What the container finds in its environment; fields of the pod by their paths."""
-    found = {}
+    variables = {}
     for variable in pod.container().getEnv():
         source = variable.getValueFrom()
-        found[variable.getName()] = variable.getValue() if source is None else source.getFieldRef().getFieldPath()
-    return found
+        variables[variable.getName()] = variable.getValue() if source is None else source.getFieldRef().getFieldPath()
+    return variables
 
 
 def test_an_executor_calls_the_driver_and_has_the_address_of_its_pod(executor_pod: Any) -> None:

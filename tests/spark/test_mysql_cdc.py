@@ -62,8 +62,8 @@ def test_sums_of_a_table_that_changes(spark: Any, mariadb: MariaDbServer, tmp_pa
     """)
 
     def is_right() -> bool:
-        wanted = mariadb.rows("select owner, sum(money), count(*) from accounts group by owner order by owner")
-        return bool(mariadb.rows("select * from sums order by owner") == [(o, int(m), n) for o, m, n in wanted])
+        expected = mariadb.rows("select owner, sum(money), count(*) from accounts group by owner order by owner")
+        return bool(mariadb.rows("select * from sums order by owner") == [(o, int(m), n) for o, m, n in expected])
 
     job = t_env.execute_sql("INSERT INTO sums SELECT owner, SUM(money), COUNT(*) FROM accounts GROUP BY owner")
     try:

@@ -54,5 +54,5 @@ def test_joins_that_spark_computes(spark: Any, events: Path, query: str) -> None
     t_env.get_config().set("funke.table.batch-plan", "spark")
     _, text = QUERIES[query]
     with t_env.execute_sql(text).collect() as rows:
-        found = [tuple(row) for row in rows]
-    assert sorted(found, key=repr) == sorted(Answers(events).rows(query), key=repr)
+        results = [tuple(row) for row in rows]
+    assert sorted(results, key=repr) == sorted(Answers(events).rows(query), key=repr)

@@ -60,7 +60,7 @@ class Notebook:
 
     def run(self, cell: str, interrupted_after: str | None = None) -> str:
         """What a cell shows; it is interrupted when a text was shown, if there is one."""
-        message_id, shown, end = self.client.execute(cell), "", time.monotonic() + _LIMIT_S
+        message_id, cell_output, end = self.client.execute(cell), "", time.monotonic() + _LIMIT_S
         while time.monotonic() < end:
             try:
                 message = self.client.get_iopub_msg(timeout=1)
@@ -70,17 +70,17 @@ class Notebook:
             if message["parent_header"].get("msg_id") != message_id and message["msg_type"] != "stream":
                 continue
             if message["msg_type"] == "stream":
-                shown += content["text"]
+                cell_output += content["text"]
             elif message["msg_type"] == "execute_result":
-                shown += "".join(content["data"].values())
+                cell_output += "".join(content["data"].values())
             elif message["msg_type"] == "error":
-                shown += _COLOURS.sub("", "\n".join(content["traceback"]))
+                cell_output += _COLOURS.sub("", "\n".join(content["traceback"]))
             elif message["msg_type"] == "status" and content["execution_state"] == "idle":
-                return shown
-            if interrupted_after is not None and interrupted_after in shown:
+                return cell_output
+            if interrupted_after is not None and interrupted_after in cell_output:
                 interrupted_after = None
                 self.manager.interrupt_kernel()
-        raise AssertionError(f"the cell did not end: {shown}")
+        raise AssertionError(f"the cell did not end: {cell_output}")
 
     def close(self) -> None:
         self.client.stop_channels()
@@ -108,17 +108,17 @@ from funke.datastream.connectors.datagen import DataGeneratorSource, RateLimiter
 source = DataGeneratorSource(int, 10**9, Types.LONG(), rate_limiter_strategy=RateLimiterStrategy.per_second(2))"""
 
 
-def without_numbers(shown: str) -> str:
-    return re.sub(r"Cell In\[\d+\]", "Cell In[#]", shown)
+def without_numbers(text: str) -> str:
+    return re.sub(r"Cell In\[\d+\]", "Cell In[#]", text)
 
 
 def test_cells(notebook: Notebook) -> None:
     assert notebook.run(BEGIN + SOURCE) == ""
     for number, (name, cell) in enumerate(READING.items()):
         last_line = cell.splitlines()[-1]
-        shown = notebook.run(f"say_when_reading({number})\n{cell}", interrupted_after="it reads")
+        output = notebook.run(f"say_when_reading({number})\n{cell}", interrupted_after="it reads")
         location = f"line {cell.count(chr(10)) + 2}\n----> {last_line}\n\nKeyboardInterrupt"
-        assert without_numbers(shown).endswith(f"Cell In[#], {location}"), (name, shown)
+        assert without_numbers(output).endswith(f"Cell In[#], {location}"), (name, output)
         assert notebook.run("jobs[-1].status().name, len(jobs)").startswith(f"('CANCELED', {number + 1})"), name
     errors(notebook)
     values(notebook)
@@ -127,29 +127,29 @@ def test_cells(notebook: Notebook) -> None:
 
 def errors(notebook: Notebook) -> None:
     """The user's own lines and the message, and no line of the engine."""
-    shown = notebook.run("1 + 1\nt_env.execute_sql('SELECT nope FROM numbers')")
-    assert without_numbers(shown).startswith(
+    output = notebook.run("1 + 1\nt_env.execute_sql('SELECT nope FROM numbers')")
+    assert without_numbers(output).startswith(
         "Cell In[#], line 2\n----> t_env.execute_sql('SELECT nope FROM numbers')\n\nSqlValidationError"
     )
-    shown = notebook.run("stream = env.from_collection([1, 0])\nstream.map(lambda n: 1 / n).print()\nenv.execute()")
-    wanted = "Cell In[#], line 3\n----> env.execute()\n\nJobExecutionError: operator 'Map' failed"
-    assert wanted in without_numbers(shown)
+    output = notebook.run("stream = env.from_collection([1, 0])\nstream.map(lambda n: 1 / n).print()\nenv.execute()")
+    expected = "Cell In[#], line 3\n----> env.execute()\n\nJobExecutionError: operator 'Map' failed"
+    assert expected in without_numbers(output)
     missing = without_numbers(notebook.run("stream.flatmap(str)"))
     assert missing.startswith(
         "Cell In[#], line 1\n----> stream.flatmap(str)\n\nAttributeError: 'DataStream' object has"
     )
-    (cell,) = set(re.findall(r"Cell In\[\d+\]", shown))
-    assert f"in your job: {cell}:2" in shown and f"{cell}, line 2, in <lambda>" in shown
+    (cell,) = set(re.findall(r"Cell In\[\d+\]", output))
+    assert f"in your job: {cell}:2" in output and f"{cell}, line 2, in <lambda>" in output
 
 
 def values(notebook: Notebook) -> None:
     """Their columns and types, without a job."""
-    shown = notebook.run("t_env.from_path('numbers')")
-    assert shown.startswith("Table(n INT)<div>") and "<td>n</td><td>INT</td>" in shown
-    shown = notebook.run("t_env.execute_sql('SHOW TABLES')")
-    assert shown.startswith("TableResult(table name STRING)<div>") and "<td>numbers</td>" in shown
-    shown = notebook.run("stream.map(str)")
-    assert shown.startswith("DataStream(operator=Map, type=") and "<th>property</th>" in shown
+    output = notebook.run("t_env.from_path('numbers')")
+    assert output.startswith("Table(n INT)<div>") and "<td>n</td><td>INT</td>" in output
+    output = notebook.run("t_env.execute_sql('SHOW TABLES')")
+    assert output.startswith("TableResult(table name STRING)<div>") and "<td>numbers</td>" in output
+    output = notebook.run("stream.map(str)")
+    assert output.startswith("DataStream(operator=Map, type=") and "<th>property</th>" in output
 
 
 def alias(notebook: Notebook) -> None:

@@ -60,8 +60,8 @@ def test_sums_of_a_table_that_changes(spark: Any, postgres: PostgresServer, tmp_
     """)
 
     def is_right() -> bool:
-        wanted = postgres.rows("select owner, sum(money), count(*) from accounts group by owner order by owner")
-        is_summed = postgres.rows("select * from sums order by owner") == [(o, int(m), n) for o, m, n in wanted]
+        expected = postgres.rows("select owner, sum(money), count(*) from accounts group by owner order by owner")
+        is_summed = postgres.rows("select * from sums order by owner") == [(o, int(m), n) for o, m, n in expected]
         kept = postgres.rows("select id, money from accounts where money > 100 order by id")
         return is_summed and bool(postgres.rows("select * from richest order by id") == kept)
 

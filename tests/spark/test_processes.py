@@ -95,15 +95,15 @@ env.execute()
 
 def processes_with(mark: str) -> list[int]:
     """The processes that inherited the mark in their environment."""
-    found = []
+    results = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
                 if mark.encode() in (entry / "environ").read_bytes():
-                    found.append(int(entry.name))
+                    results.append(int(entry.name))
             except OSError:
                 continue
-    return found
+    return results
 
 
 def wait_until(condition: Callable[[], bool], seconds: float) -> bool:

@@ -142,10 +142,10 @@ def spread(partition: Any, senders: int, receivers: int, records: int = 24) -> d
     env = new_environment(senders)
     sent = env.from_collection(list(range(records))).rebalance().process(SubtaskOf()).name("senders")
     received = collect(partition(sent).process(SubtaskOf()).set_parallelism(receivers).name("receivers"))
-    found: dict[int, list[int]] = defaultdict(list)
+    receivers_of: dict[int, list[int]] = defaultdict(list)
     for (_, sender), receiver in sorted(received):
-        found[sender].append(receiver)
-    return dict(found)
+        receivers_of[sender].append(receiver)
+    return dict(receivers_of)
 
 
 def test_rebalance_gives_every_receiver_its_turn() -> None:
@@ -161,9 +161,9 @@ def test_rebalance_gives_every_receiver_its_turn() -> None:
     ],
 )
 def test_rescale_stays_near(senders: int, receivers: int, expected: dict[int, set[int]]) -> None:
-    found = spread(lambda stream: stream.rescale(), senders, receivers)
-    assert {sender: set(reached) for sender, reached in found.items()} == expected
-    assert all(max(Counter(reached).values()) - min(Counter(reached).values()) <= 1 for reached in found.values())
+    records = spread(lambda stream: stream.rescale(), senders, receivers)
+    assert {sender: set(reached) for sender, reached in records.items()} == expected
+    assert all(max(Counter(reached).values()) - min(Counter(reached).values()) <= 1 for reached in records.values())
 
 
 def test_broadcast_reaches_everyone() -> None:
@@ -175,9 +175,9 @@ def test_global_reaches_the_first_only() -> None:
 
 
 def test_shuffle_reaches_someone_once() -> None:
-    found = spread(lambda stream: stream.shuffle(), 2, 2, records=200)
-    assert sum(map(len, found.values())) == 200
-    assert all(set(reached) == {0, 1} for reached in found.values())
+    records = spread(lambda stream: stream.shuffle(), 2, 2, records=200)
+    assert sum(map(len, records.values())) == 200
+    assert all(set(reached) == {0, 1} for reached in records.values())
 
 
 def test_forward_stays_in_the_subtask() -> None:
@@ -185,8 +185,8 @@ def test_forward_stays_in_the_subtask() -> None:
 
 
 def test_a_partitioner_of_ones_own() -> None:
-    found = spread(lambda s: s.partition_custom(lambda key, count: key % count, lambda pair: pair[0]), 1, 3, 6)
-    assert found == {0: [0, 1, 2, 0, 1, 2]}
+    results = spread(lambda s: s.partition_custom(lambda key, count: key % count, lambda pair: pair[0]), 1, 3, 6)
+    assert results == {0: [0, 1, 2, 0, 1, 2]}
 
 
 class KeyedSubtask(KeyedProcessFunction):
@@ -206,7 +206,7 @@ def test_max_parallelism_decides_which_subtask_has_a_key(env: StreamExecutionEnv
 
 def test_operators_of_different_parallelism(env: StreamExecutionEnvironment) -> None:
     numbers = env.from_sequence(1, 100).set_parallelism(3)
-    counted = numbers.map(Where()).set_parallelism(3).map(lambda found: (found[0], found[2])).set_parallelism(1)
+    counted = numbers.map(Where()).set_parallelism(3).map(lambda actual: (actual[0], actual[2])).set_parallelism(1)
     results = collect(counted)
     assert sorted(number for number, _ in results) == list(range(1, 101))
     assert {subtask for _, subtask in results} == {0, 1, 2}

@@ -36,10 +36,10 @@ class Shell:
     """Runs commands of the page in a folder, and learns what its names in angle brackets stand for."""
 
     folder: Path
-    known: dict[str, str] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
 
     def run(self, command: str) -> str:
-        text = _NAME.sub(lambda found: self.known[found[1]], command).replace(
+        text = _NAME.sub(lambda actual: self.names[actual[1]], command).replace(
             "funke ", f"{sys.executable} -m funke ", 1
         )
         done = subprocess.run(
@@ -48,40 +48,40 @@ class Shell:
         assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
         return done.stdout
 
-    def follow(self, command: str, wanted: list[str]) -> None:
+    def follow(self, command: str, expected: list[str]) -> None:
         """Runs a command and looks whether it says what it should."""
         printed = self.run(command)
         end = time.monotonic() + _LIMIT_S
-        while not self.says(printed, wanted):
+        while not self.says(printed, expected):
             is_hopeful = command.split()[1] in _LOOKING and time.monotonic() < end
-            assert is_hopeful, f"{command} should say {wanted}, and says\n{printed}"
+            assert is_hopeful, f"{command} should say {expected}, and says\n{printed}"
             time.sleep(0.2)
             printed = self.run(command)
 
-    def says(self, printed: str, wanted: list[str]) -> bool:
+    def says(self, printed: str, expected: list[str]) -> bool:
         """Whether the wanted lines are among those printed; names that are new are learnt from them."""
-        return all(any(self._fits(line, each) for line in printed.splitlines()) for each in wanted)
+        return all(any(self._fits(line, each) for line in printed.splitlines()) for each in expected)
 
-    def _fits(self, line: str, wanted: str) -> bool:
-        pattern = "".join(map(self._pattern, re.split(r"(…|<[a-z ]+>)", wanted)))
-        found = re.fullmatch(pattern, line.strip())
-        if found is not None:
-            self.known |= {name.replace("_", " "): text for name, text in found.groupdict().items()}
-        return found is not None
+    def _fits(self, line: str, expected: str) -> bool:
+        pattern = "".join(map(self._pattern, re.split(r"(…|<[a-z ]+>)", expected)))
+        match = re.fullmatch(pattern, line.strip())
+        if match is not None:
+            self.names |= {name.replace("_", " "): text for name, text in match.groupdict().items()}
+        return match is not None
 
     def _pattern(self, part: str) -> str:
         name = _NAME.fullmatch(part)
-        if name is not None and name[1] not in self.known:
+        if name is not None and name[1] not in self.names:
             return rf"(?P<{name[1].replace(' ', '_')}>\S+)"
-        return ".*" if part == "…" else re.escape(self.known[name[1]] if name else part)
+        return ".*" if part == "…" else re.escape(self.names[name[1]] if name else part)
 
 
 def steps(page: str) -> Iterator[tuple[str, list[str]]]:
     """The commands of a page, each with the lines that must be among what it prints."""
     for block in re.findall(r"^```console\n(.*?)^```", page, re.MULTILINE | re.DOTALL):
         for step in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
-            command, *wanted = step.splitlines()
-            yield command, wanted
+            command, *expected = step.splitlines()
+            yield command, expected
 
 
 @pytest.fixture
@@ -101,8 +101,8 @@ def test_the_walk_through(shell: Shell) -> None:
     page = PAGE.read_text(encoding="utf-8")
     (program,) = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     (shell.folder / "orders.py").write_text(program)
-    for command, wanted in steps(page):
-        shell.follow(command, wanted)
+    for command, expected in steps(page):
+        shell.follow(command, expected)
         if command.startswith("funke status"):
             look_closer(shell)
 
@@ -121,8 +121,8 @@ def look_closer(shell: Shell) -> None:
     assert link.startswith(address.url) and browser.get(job, headers={"x-funke-page": half}).status_code == 200
     assert httpx.get(link).status_code == 403
     rest = httpx.Client(headers={"authorization": f"Bearer {read_token(home.home)}"})
-    found = rest.get(job).json()["bottleneck"]
-    assert '"count' in found["sentence"] and found["user-line"] == "orders.py:14 in process_element"
+    answer = rest.get(job).json()["bottleneck"]
+    assert '"count' in answer["sentence"] and answer["user-line"] == "orders.py:14 in process_element"
     # A worker tells what its slots hold.
     worker = f"{address.url}/taskmanagers/127.0.0.1-{shell.known['job id'][:12]}"
     assert rest.get(worker).json()["metrics"]["heapUsed"] > 10_000_000
@@ -135,9 +135,9 @@ def look_closer(shell: Shell) -> None:
     assert begun.status_code == 202, begun.text
     outcome = f"{job}/checkpoints/{begun.json()['request-id']}"
     assert wait_until(lambda: rest.get(outcome).json()["status"]["id"] == "COMPLETED", _LIMIT_S)
-    taken = rest.get(outcome).json()["operation"]["checkpointId"]
+    checkpoint_id = rest.get(outcome).json()["operation"]["checkpointId"]
     # Whoever was late for it is known.
-    page = f"{job}/checkpoints/details/{taken}"
+    page = f"{job}/checkpoints/details/{checkpoint_id}"
     assert wait_until(lambda: rest.get(page).status_code == 200, _LIMIT_S)  # the view follows the answer
     details = rest.get(page).json()
     assert details["end_to_end_duration"] >= max(each["end_to_end_duration"] for each in details["tasks"].values()) > 0
@@ -202,8 +202,8 @@ class Service:
         return address.url
 
     def ask(self, path: str, method: str = "GET") -> Any:
-        shown = {"authorization": f"Bearer {read_token(self.folder.home)}"}
-        answer = httpx.request(method, f"{self.url}{path}", headers=shown, timeout=60)
+        headers = {"authorization": f"Bearer {read_token(self.folder.home)}"}
+        answer = httpx.request(method, f"{self.url}{path}", headers=headers, timeout=60)
         assert answer.is_success, answer.text
         return answer.json()
 
@@ -301,7 +301,7 @@ def rescale_in_vain(service: Service, job_id: str) -> str:
 
 def slots_of(folder: Path) -> list[Path]:
     """The slots of jobs that keep their records in a folder."""
-    found = []
+    results = []
     for path in Path("/proc").glob("[0-9]*/comm"):
         try:
             is_one = (
@@ -309,5 +309,5 @@ def slots_of(folder: Path) -> list[Path]:
             )
         except OSError:  # gone meanwhile
             continue
-        found += [path] if is_one else []
-    return found
+        results += [path] if is_one else []
+    return results

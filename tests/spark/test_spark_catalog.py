@@ -26,22 +26,22 @@ def t_env(spark: Any, tmp_path: Path) -> Iterator[TableEnvironment]:
     spark.sql("DROP DATABASE shop CASCADE")
 
 
-def reported(t_env: TableEnvironment, statement: str) -> list[tuple[Any, ...]]:
+def rows_of(t_env: TableEnvironment, statement: str) -> list[tuple[Any, ...]]:
     with t_env.execute_sql(statement).collect() as rows:
         return [tuple(row) for row in rows]
 
 
 def test_tables_that_spark_knows(spark: Any, t_env: TableEnvironment) -> None:
-    assert ("shop",) in reported(t_env, "SHOW DATABASES")
+    assert ("shop",) in rows_of(t_env, "SHOW DATABASES")
     assert t_env.list_tables() == ["orders"]
     # Spark reads files as if any column could be NULL, whatever was declared.
-    assert [row[:2] for row in reported(t_env, "DESCRIBE orders")] == [
+    assert [row[:2] for row in rows_of(t_env, "DESCRIBE orders")] == [
         ("id", "BIGINT"),
         ("price", "DECIMAL(10, 2)"),
         ("at", "TIMESTAMP(6)"),
         ("weekday", "STRING"),
     ]
-    reported(
+    rows_of(
         t_env,
         "INSERT INTO orders VALUES (1, 1.5, TIMESTAMP '2024-05-01 10:00:00.5', 'mon'), (2, 2.25, CAST(NULL AS "
         "TIMESTAMP(6)), 'tue')",
@@ -53,7 +53,7 @@ def test_tables_that_spark_knows(spark: Any, t_env: TableEnvironment) -> None:
         (2, "2.25", None, "tue"),
     ]
     query = "SELECT weekday, SUM(price) FROM lake.shop.orders GROUP BY weekday ORDER BY weekday"
-    assert [(weekday, str(total)) for weekday, total in reported(t_env, query)] == [("mon", "1.50"), ("tue", "2.25")]
+    assert [(weekday, str(total)) for weekday, total in rows_of(t_env, query)] == [("mon", "1.50"), ("tue", "2.25")]
 
 
 def test_tables_are_made_and_dropped(spark: Any, t_env: TableEnvironment) -> None:

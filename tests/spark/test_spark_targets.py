@@ -59,8 +59,8 @@ def test_partitions_are_appended_once(spark: Any, tmp_path: Path, format: str) -
     first, second = unit(0, id=[1, 2], _day=["mon", "tue"]), unit(1, id=[3], _day=["mon"])
     for units in ([first], [first], [first, second]):
         committer.commit_epoch(1, units)
-    found = spark.read.schema("id long, _day string").format(format).load(str(tmp_path))
-    assert sorted((row.id, row._day) for row in found.collect()) == [(1, "mon"), (2, "tue"), (3, "mon")]
+    frame = spark.read.schema("id long, _day string").format(format).load(str(tmp_path))
+    assert sorted((row.id, row._day) for row in frame.collect()) == [(1, "mon"), (2, "tue"), (3, "mon")]
 
 
 def test_a_table_that_is_there_keeps_its_columns(spark: Any) -> None:
@@ -72,8 +72,8 @@ def test_a_table_that_is_there_keeps_its_columns(spark: Any) -> None:
         assert [(row.name, row.id) for row in spark.table("wide").collect()] == [("a", 1)]
         with pytest.raises(SinkError, match="do not fit the table wide: it has name, id, they have id"):
             committer.commit_epoch(2, [unit(1, id=[2])])
-        found = CatalogTable.find(spark, "wide")
-        assert found is not None and (found.provider, found.partitions) == ("parquet", ())
+        frame = CatalogTable.find(spark, "wide")
+        assert frame is not None and (frame.provider, frame.partitions) == ("parquet", ())
     finally:
         spark.sql("drop table wide")
 

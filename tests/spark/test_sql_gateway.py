@@ -46,11 +46,11 @@ def funke(*arguments: str) -> str:
 
 
 def first_column(result: Any) -> list[Any]:
-    found = []
+    results = []
     while result.next():
-        found.append(result.getObject(1))
+        results.append(result.getObject(1))
     result.close()
-    return found
+    return results
 
 
 def cause_of(error: Any) -> str:
@@ -71,10 +71,10 @@ def test_clients_of_the_gateway(service: ServiceFolder, tmp_path: Path, monkeypa
         pytest.skip(str(error))
     # The shell shows its own service the token by itself.
     monkeypatch.delenv("FLINK_REST_CLIENT_HEADERS")
-    shown = funke(
+    output = funke(
         "sql", "--gateway", host_and_port, "-e", "SET 'funke.sql.format' = 'csv'; SELECT 1 AS a, 'x' AS b; SHOW TABLES"
     )
-    assert shown.splitlines() == ["OK", "op,a,b", "+I,1,x", "table name"]
+    assert output.splitlines() == ["OK", "op,a,b", "+I,1,x", "table name"]
 
 
 def test_create_table_as_with_settings_of_its_own(service: ServiceFolder, tmp_path: Path) -> None:

@@ -47,10 +47,10 @@ def test_a_query_runs_on_slots(env: StreamExecutionEnvironment, t_env: StreamTab
         UNION ALL VALUES (-1, 'last')
     """)
     with result.collect() as rows:
-        found = sorted((row[0], row[1]) for row in rows)
+        results = sorted((row[0], row[1]) for row in rows)
     kept = [number for number in range(1000) if (number >= 10 and number % 2 == 1) or number == 4]
-    wanted = [(number * 2, "none" if number % 3 == 0 else f"item {number % 3}") for number in kept]
-    assert found == sorted([*wanted, (-1, "last")])
+    expected = [(number * 2, "none" if number % 3 == 0 else f"item {number % 3}") for number in kept]
+    assert results == sorted([*expected, (-1, "last")])
 
 
 def test_groups_are_counted_on_slots(t_env: StreamTableEnvironment) -> None:
@@ -59,16 +59,16 @@ def test_groups_are_counted_on_slots(t_env: StreamTableEnvironment) -> None:
     )
     result = t_env.execute_sql("SELECT item, COUNT(*) AS number, SUM(id) AS total FROM orders GROUP BY item")
     with result.collect() as rows:
-        found = [(str(row.get_row_kind()), *row) for row in rows]
+        results = [(str(row.get_row_kind()), *row) for row in rows]
     # As in Flink: in the order of the rows for each key, whatever the other keys do.
-    assert [change for change in found if change[1] == "item 1"] == [
+    assert [change for change in results if change[1] == "item 1"] == [
         ("+I", "item 1", 1, 1),
         ("-U", "item 1", 1, 1),
         ("+U", "item 1", 2, 5),
         ("-U", "item 1", 2, 5),
         ("+U", "item 1", 3, 12),
     ]
-    assert len(found) == 3 + 2 * 7
+    assert len(results) == 3 + 2 * 7
 
 
 def test_files_get_the_first_rows_of_windows(t_env: StreamTableEnvironment, tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_values_of_all_types_pass_functions_of_users_and_come_back(
         return ids * 2
 
     @udf(result_type=DataTypes.STRING(), input_types=[DataTypes.BIGINT()])
-    async def reported(number: int) -> str:
+    async def text_of(number: int) -> str:
         return f"no. {number}"
 
     t_env.create_temporary_function("counted", udf(Counted(), result_type=DataTypes.STRING()))
@@ -144,7 +144,7 @@ def test_values_of_all_types_pass_functions_of_users_and_come_back(
         col("id"),
         moved(col("place")).alias("moved"),
         doubled(col("id")).alias("twice"),
-        reported(col("id")),
+        text_of(col("id")),
         call("counted", col("names").at(1)).alias("counted"),
         col("price"),
         col("at"),
@@ -196,8 +196,8 @@ def test_batches_give_their_results_once_and_in_order(spark: Any, tmp_path: Path
     """)
     inserted = t_env.execute_sql("INSERT INTO files (name, id) SELECT name, CAST(id AS INT) FROM frame")
     assert [tuple(row) for row in inserted.collect()] == [(-1,)]
-    found = t_env.sql_query("SELECT name, id * 2 FROM files ORDER BY id DESC LIMIT 2").to_pandas()
-    assert found.values.tolist() == [["c", 10], ["aaa", 8]]
+    result = t_env.sql_query("SELECT name, id * 2 FROM files ORDER BY id DESC LIMIT 2").to_pandas()
+    assert result.values.tolist() == [["c", 10], ["aaa", 8]]
     t_env.create_temporary_system_function("longest", Longest())
     groups = t_env.sql_query("""
         SELECT MOD(id, 2) AS kind, COUNT(*) AS number, longest(COALESCE(name, '')) AS most
@@ -301,14 +301,14 @@ def test_a_stream_of_updates_by_key_is_a_table(
     stream = env.from_collection(rows, Types.ROW_NAMED(["k", "v"], [Types.STRING(), Types.INT()]))
     schema = Schema.new_builder().primary_key("k").build()
     table = t_env.from_changelog_stream(stream, schema, ChangelogMode.upsert())
-    with table.execute().collect() as found:
+    with table.execute().collect() as result:
         # Changes of two keys come in any order.
-        assert sorted([(str(row.get_row_kind()), *row) for row in found], key=lambda change: change[1]) == [
+        assert sorted([(str(row.get_row_kind()), *row) for row in result], key=lambda change: change[1]) == [
             ("+I", "a", 1), ("-U", "a", 1), ("+U", "a", 2), ("-D", "a", 2), ("+I", "b", 5)
         ]  # fmt: skip
     t_env.create_temporary_view("upserts", table)
-    with t_env.sql_query("SELECT k, v FROM upserts ORDER BY v LIMIT 1").execute().collect() as found:
-        assert [(str(row.get_row_kind()), *row) for row in found][-1] == ("+I", "b", 5)
+    with t_env.sql_query("SELECT k, v FROM upserts ORDER BY v LIMIT 1").execute().collect() as result:
+        assert [(str(row.get_row_kind()), *row) for row in result][-1] == ("+I", "b", 5)
     t_env.execute_sql(f"""
         CREATE TABLE planned (k STRING, n BIGINT)
         WITH ('connector' = 'filesystem', 'format' = 'csv', 'path' = '{tmp_path / "planned"}')

@@ -69,15 +69,15 @@ class Terminal:
 
     def await_match(self, pattern: str) -> str:
         """Reads until something fits a pattern; returns its group."""
-        while (found := re.search(pattern, self._seen)) is None:
+        while (match := re.search(pattern, self._seen)) is None:
             assert select.select([self._own], [], [], 60)[0], f"no {pattern!r} in {self._seen[-500:]!r}"
             self._seen += _CODES.sub("", os.read(self._own, 1 << 16).decode(errors="replace"))
-        return found[1]
+        return match[1]
 
-    def run(self, text: str, shown: str) -> None:
+    def run(self, text: str, output: str) -> None:
         """Types a statement and waits for what it shows."""
         self.type(text + "\r")
-        self.await_text(shown)
+        self.await_text(output)
 
     def close(self) -> None:
         if self.process.poll() is None:

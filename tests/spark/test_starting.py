@@ -66,14 +66,14 @@ def run(folder: Path, switch: str = "use") -> tuple[str, str, str]:
 
 def builders(folder: Path) -> list[str]:
     """Processes that make an archive in a folder, and what they have started."""
-    found = []
+    results = []
     for process in Path("/proc").iterdir():
         try:
             if process.name.isdecimal() and f"XDG_CACHE_HOME={folder}\0" in (process / "environ").read_text():
-                found.append(process.name)
+                results.append(process.name)
         except OSError:
             continue
-    return found
+    return results
 
 
 def archives(folder: Path) -> list[Path]:
@@ -141,5 +141,5 @@ with env.from_collection([(n % 3, n) for n in range(10)]).key_by(lambda pair: pa
 def test_a_small_job_loads_no_tools_for_tests(tmp_path: Path) -> None:
     program = tmp_path / "small.py"
     program.write_text(SMALL)
-    found = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, timeout=300, check=True)
-    assert found.stdout == "[] {'[]'}\n"
+    results = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, timeout=300, check=True)
+    assert results.stdout == "[] {'[]'}\n"

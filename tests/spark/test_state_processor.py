@@ -117,8 +117,8 @@ def test_all_state_as_a_data_frame(savepoint: str) -> None:
     }
     by_kind = {row["kind"]: row["count"] for row in frame.groupBy("kind").count().collect()}
     assert by_kind == {"value": KEYS, "map": KEYS, "event-timer": KEYS}
-    found = {row.key: row.value for row in frame.where("state = 'count'").collect()}
-    assert found == {str(key): str(value) for key, value in expected_counts(savepoint).items()}
+    values_by_key = {row.key: row.value for row in frame.where("state = 'count'").collect()}
+    assert values_by_key == {str(key): str(value) for key, value in expected_counts(savepoint).items()}
     values = [json.loads(row.value) for row in frame.where("state = 'values'").collect()]
     assert values == [{"0": True, "1": True, "2": True}] * KEYS
     # Reading is parallel: one partition per file at least.
@@ -127,8 +127,8 @@ def test_all_state_as_a_data_frame(savepoint: str) -> None:
 
 def test_operators_are_listed(savepoint: str) -> None:
     operators = SavepointReader.read(environment(), savepoint).operators()
-    found = [(entry.uid, entry.name, entry.parallelism) for entry in operators]
-    assert found == [("count", "Counting", 2), ("numbers", "Source: numbers", 2)]
+    results = [(entry.uid, entry.name, entry.parallelism) for entry in operators]
+    assert results == [("count", "Counting", 2), ("numbers", "Source: numbers", 2)]
 
 
 class ReadCount(KeyedStateReaderFunction[int, Any]):
@@ -144,8 +144,8 @@ class ReadCount(KeyedStateReaderFunction[int, Any]):
 
 def test_keyed_state_as_a_stream(savepoint: str) -> None:
     reader = SavepointReader.read(environment(), savepoint)
-    found = collect(reader.read_keyed_state("count", ReadCount()))
-    assert sorted(found) == [(key, value, [10**15]) for key, value in sorted(expected_counts(savepoint).items())]
+    result = collect(reader.read_keyed_state("count", ReadCount()))
+    assert sorted(result) == [(key, value, [10**15]) for key, value in sorted(expected_counts(savepoint).items())]
 
 
 class Shifted(KeyedStateBootstrapFunction[int, Any]):
@@ -169,12 +169,12 @@ def test_a_job_goes_on_with_changed_state_where_its_source_stood(savepoint: str,
     writer.remove_operator(count).with_operator(count, changed).write(str(tmp_path / "changed"))
     # With another parallelism, so that key groups move too.
     with counts(environment(str(tmp_path / "changed"), parallelism=3)).execute_and_collect() as results:
-        found = list(itertools.islice(results, 100))
+        counts_of_rows = list(itertools.islice(results, 100))
     before = expected_counts(savepoint)
-    assert min(value for value, _ in found) >= sum(before.values())
+    assert min(value for value, _ in counts_of_rows) >= sum(before.values())
     for key in range(KEYS):
         # Subtasks of the source may overtake each other; the counts of a key go on one by one.
-        seen = [count for value, count in found if value % KEYS == key]
+        seen = [count for value, count in counts_of_rows if value % KEYS == key]
         assert seen == [before[key] + 1000 + number for number in range(1, len(seen) + 1)]
 
 
@@ -199,14 +199,14 @@ def test_a_kept_checkpoint_of_rocksdb_is_read_and_becomes_a_savepoint(
     reader = SavepointReader.read(environment(), str(kept.parent))
     assert any(handle.native for handle in reader._savepoint.snapshots)
     assert reader._savepoint.checkpoint.key_hash == key_hash
-    found = {row.key: row.value for row in reader.read_state("count", COUNT, Types.LONG()).collect()}
-    assert found == {key: len(range(key, sum(found.values()), KEYS)) for key in found}
+    values_by_key = {row.key: row.value for row in reader.read_state("count", COUNT, Types.LONG()).collect()}
+    assert values_by_key == {key: len(range(key, sum(values_by_key.values()), KEYS)) for key in values_by_key}
     assert {(key, count) for key, count, _ in collect(reader.read_keyed_state("count", ReadCount()))} == set(
-        found.items()
+        values_by_key.items()
     )
     writer = SavepointWriter.from_existing_savepoint(str(kept.parent)).remove_operator("numbers")
     writer.write(str(tmp_path / "copy"))
-    assert continued(str(tmp_path / "copy")) == [(key, found.get(key, 0) + 1) for key in range(KEYS)]
+    assert continued(str(tmp_path / "copy")) == [(key, values_by_key.get(key, 0) + 1) for key in range(KEYS)]
 
 
 def test_a_renamed_operator_finds_its_state(savepoint: str, tmp_path: Path) -> None:
@@ -249,8 +249,8 @@ def from_stream(spark: Any) -> Any:
 def test_a_job_starts_from_state_that_was_made_of_data(
     spark: Any, tmp_path: Path, make_data: Callable[[Any], Any]
 ) -> None:
-    made = OperatorTransformation.bootstrap_with(make_data(spark)).key_by(first).transform(FirstCounts())
-    writer = SavepointWriter.new_savepoint(128).with_operator("count", made)
+    transformation = OperatorTransformation.bootstrap_with(make_data(spark)).key_by(first).transform(FirstCounts())
+    writer = SavepointWriter.new_savepoint(128).with_operator("count", transformation)
     if make_data is from_stream:
         writer.with_configuration("state.backend.type", "rocksdb")
     writer.write(str(tmp_path / "made"))
@@ -260,9 +260,11 @@ def test_a_job_starts_from_state_that_was_made_of_data(
 
 def test_state_that_is_made_goes_with_old_state(spark: Any, tmp_path: Path) -> None:
     """Keys are dealt out as in the savepoint that it is added to."""
-    made = OperatorTransformation.bootstrap_with(from_collection(spark)).key_by(first).transform(FirstCounts())
+    transformation = (
+        OperatorTransformation.bootstrap_with(from_collection(spark)).key_by(first).transform(FirstCounts())
+    )
     writer = SavepointWriter.from_existing_savepoint(first_key_hash_start(tmp_path / "old"))
-    writer.with_operator("count", made).write(str(tmp_path / "made"))
+    writer.with_operator("count", transformation).write(str(tmp_path / "made"))
     assert read_checkpoint(str(tmp_path / "made")).key_hash == FIRST_KEY_HASH
     assert continued(str(tmp_path / "made"), parallelism=3) == [(key, 10 * key + 1) for key in range(KEYS)]
 
@@ -280,14 +282,14 @@ class SumOfBuffer(MapFunction, CheckpointedFunction):
 
     def initialize_state(self, context: Any) -> None:
         self.state = context.get_operator_state_store().get_list_state(ListStateDescriptor("buffer", Types.INT()))
-        self.found = list(self.state.get())
+        self.kept = list(self.state.get())
 
     def snapshot_state(self, context: Any) -> None:
         pass
 
     def map(self, value: int) -> Any:
-        found, self.found = self.found, []
-        return found
+        results, self.kept = self.kept, []
+        return results
 
 
 class Rules(BroadcastStateBootstrapFunction[Any]):
@@ -330,11 +332,11 @@ def test_operator_and_broadcast_state_are_made_read_and_used(spark: Any, tmp_pat
     )
 
     env = environment(path, parallelism=2)
-    found = env.from_collection(range(20)).rebalance().map(SumOfBuffer()).uid("buffer")
+    result = env.from_collection(range(20)).rebalance().map(SumOfBuffer()).uid("buffer")
     words = env.from_collection(["a", "b", "c"])
     nothing = env.from_collection([], Types.STRING()).broadcast(RULES)
     ruled = words.connect(nothing).process(ApplyRules()).uid("rules")
-    results = collect(found.map(lambda each: ("buffer", each)).union(ruled.map(lambda each: ("rule", each))))
+    results = collect(result.map(lambda each: ("buffer", each)).union(ruled.map(lambda each: ("rule", each))))
     assert sorted(itertools.chain.from_iterable(each for kind, each in results if kind == "buffer")) == list(range(10))
     assert sorted(each for kind, each in results if kind == "rule" and each[1]) == [("a", 1), ("b", 2)]
 
@@ -364,8 +366,8 @@ def test_windows_are_made_read_and_go_on(spark: Any, tmp_path: Path) -> None:
     env = environment()
     assigner = TumblingEventTimeWindows.of(Time.seconds(1))
     data = stamped(env, [("a", 1, 100), ("a", 2, 200), ("b", 5, 300), ("a", 7, 1500)])
-    made = OperatorTransformation.bootstrap_with(data).key_by(first).window(assigner).reduce(add)
-    SavepointWriter.new_savepoint(128).with_operator("sums", made).write(path)
+    transformation = OperatorTransformation.bootstrap_with(data).key_by(first).window(assigner).reduce(add)
+    SavepointWriter.new_savepoint(128).with_operator("sums", transformation).write(path)
 
     windows = SavepointReader.read(environment(), path).window(assigner)
     assert sorted(collect(windows.reduce("sums", add, ReadWindow()))) == [("a", 0, 3), ("a", 1000, 7), ("b", 0, 5)]
@@ -387,16 +389,16 @@ def test_unknown_names_are_rejected(savepoint: str) -> None:
     writer = SavepointWriter.from_existing_savepoint(savepoint)
     with pytest.raises(StateError, match="no state of an operator with uid 'cuont'"):
         writer.remove_operator("cuont")
-    made = OperatorTransformation.bootstrap_with([(1, 1)]).key_by(first).transform(FirstCounts())
+    transformation = OperatorTransformation.bootstrap_with([(1, 1)]).key_by(first).transform(FirstCounts())
     with pytest.raises(StateError, match="has an operator with uid 'count' already"):
-        writer.with_operator("count", made)
+        writer.with_operator("count", transformation)
 
 
 def test_a_damaged_file_is_named(spark: Any, tmp_path: Path) -> None:
-    made = (
+    transformation = (
         OperatorTransformation.bootstrap_with([(key, 1) for key in range(100)]).key_by(first).transform(FirstCounts())
     )
-    SavepointWriter.new_savepoint(128).with_operator("count", made).write(str(tmp_path / "made"))
+    SavepointWriter.new_savepoint(128).with_operator("count", transformation).write(str(tmp_path / "made"))
     frame = SavepointReader.read(environment(), str(tmp_path / "made")).to_data_frame()
     for path in (tmp_path / "made").iterdir():
         if path.name != "_metadata":
@@ -410,8 +412,8 @@ def test_a_damaged_file_is_named(spark: Any, tmp_path: Path) -> None:
 
 
 def test_a_failed_bootstrap_leaves_no_savepoint(spark: Any, tmp_path: Path) -> None:
-    made = OperatorTransformation.bootstrap_with([(1, "no number")]).key_by(first).transform(Shifted())
-    writer = SavepointWriter.new_savepoint(128).with_operator("count", made)
+    transformation = OperatorTransformation.bootstrap_with([(1, "no number")]).key_by(first).transform(Shifted())
+    writer = SavepointWriter.new_savepoint(128).with_operator("count", transformation)
     with pytest.raises(JobExecutionError, match="TypeError"):
         writer.write(str(tmp_path / "made"))
     assert not (tmp_path / "made").exists()

@@ -14,17 +14,17 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture
 def tables(spark: Any) -> TableEnvironment:
-    made = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
-    made.get_config().set("parallelism.default", "2")
-    return made
+    environment = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    environment.get_config().set("parallelism.default", "2")
+    return environment
 
 
 def lines_below(folder: Path) -> dict[str, list[str]]:
     """The lines of the files in each folder."""
-    found: dict[str, list[str]] = {}
+    lines_of: dict[str, list[str]] = {}
     for path in sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith(".")):
-        found.setdefault(str(path.parent.relative_to(folder)), []).extend(path.read_text().splitlines())
-    return {name: sorted(lines) for name, lines in found.items()}
+        lines_of.setdefault(str(path.parent.relative_to(folder)), []).extend(path.read_text().splitlines())
+    return {name: sorted(lines) for name, lines in lines_of.items()}
 
 
 def test_from_files_to_files(tables: TableEnvironment, tmp_path: Path) -> None:
@@ -102,5 +102,5 @@ def test_bids_are_looked_up_in_files_and_in_what_spark_reads(
             f"SELECT auction, name FROM bid JOIN {name} FOR SYSTEM_TIME AS OF bid.p AS s ON MOD(auction, 3) = s.k"
         )
         with result.collect() as rows:
-            found = [tuple(row) for _, row in zip(range(20), rows)]
-        assert [name for _, name in found] == [names[auction % 3] for auction, _ in found]
+            results = [tuple(row) for _, row in zip(range(20), rows)]
+        assert [name for _, name in results] == [names[auction % 3] for auction, _ in results]

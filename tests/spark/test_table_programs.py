@@ -109,8 +109,8 @@ def test_decimals_are_rounded(batch: TableEnvironment) -> None:
 def test_decimals_of_a_stream_are_rounded() -> None:
     env = new_environment(1)
     stream = env.from_collection([(Decimal("1.0000000000000000005"),)], Types.TUPLE([Types.BIG_DEC()]))
-    found = rows_of(StreamTableEnvironment.create(env).from_data_stream(stream))
-    assert found == [("+I", Decimal("1.000000000000000001"))]
+    rows = rows_of(StreamTableEnvironment.create(env).from_data_stream(stream))
+    assert rows == [("+I", Decimal("1.000000000000000001"))]
 
 
 def test_strings_are_joined_by_plus(batch: TableEnvironment) -> None:

@@ -35,5 +35,5 @@ def test_orders_with_the_rates_of_their_times(spark: Any, tmp_path: Any) -> None
         ON orders.currency = rates.currency
     """)
     with result.collect() as rows:
-        found = dict(tuple(row) for row in rows)
-    assert found == {second: second // 10 * 10 if second % 2 and second >= 10 else None for second in range(60)}
+        by_key = dict(tuple(row) for row in rows)
+    assert by_key == {second: second // 10 * 10 if second % 2 and second >= 10 else None for second in range(60)}

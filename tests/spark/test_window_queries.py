@@ -35,12 +35,14 @@ def test_windows_run_on_slots(env: StreamExecutionEnvironment, tmp_path: Path) -
     cases = [next(case for case in CASES if word in case.record.body) for word in words]
     text = " UNION ALL ".join(f"SELECT {number}, * FROM ({case.record.body})" for number, case in enumerate(cases))
     time = external_text(DataTypes.TIMESTAMP(3))
-    found = []
+    values = []
     with t_env.execute_sql(text).collect() as results:
         for number, name, start, end, count, total in map(tuple, results):
-            shown = "null" if total is None else total
-            found.append((number, f"+I[{name}, {time(start)}, {time(end)}, {count}, {shown}]"))
-    assert sorted(found) == sorted((number, line) for number, case in enumerate(cases) for line in case.record.expected)
+            output = "null" if total is None else total
+            values.append((number, f"+I[{name}, {time(start)}, {time(end)}, {count}, {output}]"))
+    assert sorted(values) == sorted(
+        (number, line) for number, case in enumerate(cases) for line in case.record.expected
+    )
 
 
 def test_windows_of_groups_in_the_order_of_values_run_on_slots(env: StreamExecutionEnvironment) -> None:
@@ -58,9 +60,9 @@ def test_windows_of_groups_in_the_order_of_values_run_on_slots(env: StreamExecut
     sums: dict[tuple[int, int], int] = {}
     for k, p, v in rows:
         sums[k, p] = sums.get((k, p), 0) + v
-    wanted = []
+    expected = []
     for (k, p), total in sums.items():
         peers = [each for (_, other), each in sums.items() if other == p]
         running, rank = sum(each for each in peers if each <= total), sum(each < total for each in peers) + 1
-        wanted.append((k, p, total, running, rank))
-    assert folded(changes) == sorted(wanted, key=repr)
+        expected.append((k, p, total, running, rank))
+    assert folded(changes) == sorted(expected, key=repr)

@@ -89,12 +89,12 @@ def timed(pairs: list[Any], cuts: list[int], parallelism: int, strategy: Waterma
 
 
 def by_window(pairs: list[Any], size: int, slide: int) -> dict[Any, list[int]]:
-    found: dict[Any, list[int]] = defaultdict(list)
+    times_by_window: dict[Any, list[int]] = defaultdict(list)
     for key, time in pairs:
         for start in range(time - size + 1, time + 1):
             if start % slide == 0:
-                found[key, start].append(time)
-    return found
+                times_by_window[key, start].append(time)
+    return times_by_window
 
 
 @few
@@ -102,8 +102,8 @@ def by_window(pairs: list[Any], size: int, slide: int) -> dict[Any, list[int]]:
 def test_tumbling_windows(pairs: list[Any], cuts: list[int], parallelism: int) -> None:
     keyed = timed(pairs, cuts, parallelism).key_by(lambda pair: pair[0])
     results = collect(keyed.window(TumblingEventTimeWindows.of(Time.milliseconds(10))).apply(Describe()))
-    wanted = [(key, start, start + 10, sorted(times)) for (key, start), times in by_window(pairs, 10, 10).items()]
-    assert sorted(results) == sorted(wanted)
+    expected = [(key, start, start + 10, sorted(times)) for (key, start), times in by_window(pairs, 10, 10).items()]
+    assert sorted(results) == sorted(expected)
 
 
 @few
@@ -111,8 +111,8 @@ def test_tumbling_windows(pairs: list[Any], cuts: list[int], parallelism: int) -
 def test_sliding_windows(pairs: list[Any], cuts: list[int], parallelism: int) -> None:
     keyed = timed(pairs, cuts, parallelism).key_by(lambda pair: pair[0])
     windows = keyed.window(SlidingEventTimeWindows.of(Time.milliseconds(20), Time.milliseconds(5)))
-    wanted = [(sum(times), len(times)) for times in by_window(pairs, 20, 5).values()]
-    assert Counter(collect(windows.aggregate(Total()))) == Counter(wanted)
+    expected = [(sum(times), len(times)) for times in by_window(pairs, 20, 5).values()]
+    assert Counter(collect(windows.aggregate(Total()))) == Counter(expected)
 
 
 @few
@@ -120,13 +120,13 @@ def test_sliding_windows(pairs: list[Any], cuts: list[int], parallelism: int) ->
 def test_session_windows(pairs: list[Any], cuts: list[int], parallelism: int) -> None:
     keyed = timed(pairs, cuts, parallelism).key_by(lambda pair: pair[0])
     results = collect(keyed.window(EventTimeSessionWindows.with_gap(Time.milliseconds(8))).apply(Describe()))
-    wanted = []
+    expected = []
     for key in {key for key, _ in pairs}:
         times = sorted(time for owner, time in pairs if owner == key)
         breaks = [0, *(at for at in range(1, len(times)) if times[at] - times[at - 1] > 8), len(times)]
         for start, end in pairwise(breaks):
-            wanted.append((key, times[start], times[end - 1] + 8, times[start:end]))
-    assert sorted(results) == sorted(wanted)
+            expected.append((key, times[start], times[end - 1] + 8, times[start:end]))
+    assert sorted(results) == sorted(expected)
 
 
 @few
@@ -134,19 +134,19 @@ def test_session_windows(pairs: list[Any], cuts: list[int], parallelism: int) ->
 def test_count_windows_and_an_evictor(pairs: list[Any], cuts: list[int], parallelism: int) -> None:
     keyed = timed(pairs, cuts, parallelism).key_by(lambda pair: pair[0])
     windows = keyed.window(GlobalWindows.create()).trigger(CountTrigger.of(2)).evictor(CountEvictor.of(3))
-    wanted = []
+    expected = []
     for key in {key for key, _ in pairs}:
         times = [time for owner, time in pairs if owner == key]
-        wanted += [(key, times[max(0, end - 3) : end]) for end in range(2, len(times) + 1, 2)]
-    assert sorted(collect(windows.apply(Numbers()))) == sorted(wanted)
+        expected += [(key, times[max(0, end - 3) : end]) for end in range(2, len(times) + 1, 2)]
+    assert sorted(collect(windows.apply(Numbers()))) == sorted(expected)
 
 
 @few
 @given(records, indexes, parallelisms)
 def test_windows_over_everything(pairs: list[Any], cuts: list[int], parallelism: int) -> None:
     windows = timed(pairs, cuts, parallelism).window_all(TumblingEventTimeWindows.of(Time.milliseconds(10)))
-    wanted = Counter(time // 10 * 10 for _, time in pairs)
-    assert sorted(collect(windows.apply(CountAll()))) == sorted(wanted.items())
+    expected = Counter(time // 10 * 10 for _, time in pairs)
+    assert sorted(collect(windows.apply(CountAll()))) == sorted(expected.items())
 
 
 class AfterEachRecord(WatermarkGenerator):
@@ -168,12 +168,12 @@ def test_which_records_are_late_does_not_depend_on_the_cuts(pairs: list[Any], cu
     windows = timed(pairs, cuts, 1, strategy).key_by(lambda pair: pair[0])
     ends = windows.window(TumblingEventTimeWindows.of(Time.milliseconds(5))).side_output_late_data(late)
     results = collect(ends.apply(Numbers()).get_side_output(late))
-    wanted, latest = [], -(1 << 60)
+    expected, latest = [], -(1 << 60)
     for key, time in pairs:
         if time // 5 * 5 + 4 <= latest - 1:
-            wanted.append((key, time))
+            expected.append((key, time))
         latest = max(latest, time)
-    assert results == wanted
+    assert results == expected
 
 
 def replayed(operation: WindowOperation, pairs: list[Any], per_record: bool) -> list[Any]:
@@ -207,12 +207,12 @@ def test_sessions_that_late_records_fire_again(pairs: list[Any], cuts: list[int]
 def test_count_windows(pairs: list[Any], cuts: list[int], parallelism: int, shape: tuple[int, int]) -> None:
     size, slide = shape
     keyed = timed(pairs, cuts, parallelism).key_by(lambda pair: pair[0])
-    wanted = []
+    expected = []
     for key in {key for key, _ in pairs}:
         times = [time for owner, time in pairs if owner == key]
         starts = range(0, len(times) - size + 1, slide or size)
-        wanted += [(key, times[start : start + size]) for start in starts]
-    assert sorted(collect(keyed.count_window(size, slide).apply(Numbers()))) == sorted(wanted)
+        expected += [(key, times[start : start + size]) for start in starts]
+    assert sorted(collect(keyed.count_window(size, slide).apply(Numbers()))) == sorted(expected)
 
 
 class EverySecond(Trigger[Any, Any]):
@@ -267,10 +267,10 @@ def test_processing_time_windows_count_every_record(assigner: Any) -> None:
     keyed = env.from_source(source, WatermarkStrategy.no_watermarks(), "endless").key_by(lambda pair: pair[0])
     counts = keyed.window(assigner).reduce(lambda left, right: (left[0], left[1] + right[1]))
     windows_of_a_record = 2 if isinstance(assigner, SlidingProcessingTimeWindows) else 1
-    found: Counter[str] = Counter()
+    seen: Counter[str] = Counter()
     with counts.execute_and_collect() as results:
         for key, count in results:
-            found[key] += count
-            if sum(found.values()) >= len(pairs) * windows_of_a_record:
+            seen[key] += count
+            if sum(seen.values()) >= len(pairs) * windows_of_a_record:
                 break
-    assert found == {key: count * windows_of_a_record for key, count in Counter(key for key, _ in pairs).items()}
+    assert seen == {key: count * windows_of_a_record for key, count in Counter(key for key, _ in pairs).items()}

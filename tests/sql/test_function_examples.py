@@ -22,5 +22,5 @@ def test_they_give_what_the_file_says(request: pytest.FixtureRequest) -> None:
     if request.config.getoption("--update-cases", default=False):
         EXAMPLES.write_text(updated(), encoding="utf-8")
     for each in examples():
-        found = result_of(each.expression)
-        assert each.result in ("", found), each.function
+        result = result_of(each.expression)
+        assert each.result in ("", result), each.function

@@ -56,7 +56,7 @@ def module_names(root: str) -> list[str]:
         module = importlib.import_module(f"{root}.{package}")
         names.add(package)
         if hasattr(module, "__path__"):
-            names.update(f"{package}.{found.name}" for found in pkgutil.iter_modules(module.__path__))
+            names.update(f"{package}.{each.name}" for each in pkgutil.iter_modules(module.__path__))
     return sorted(name for name in names if not is_internal(name))
 
 

@@ -31,18 +31,18 @@ def alias_installed() -> Iterator[None]:
 
 @pytest.mark.parametrize(("root", "table", "module"), CASES)
 def test_module_has_pyflinks_names(root: str, table: str, module: str) -> None:
-    differences = [found for found in differences_in(root, module, TABLES[table][module]) if not is_known(found)]
+    differences = [each for each in differences_in(root, module, TABLES[table][module]) if not is_known(each)]
 
     assert not differences, "\n" + "\n".join(differences)
 
 
 def test_known_absences_are_still_absent() -> None:
     """An entry that became present, or never was in the tables, has to leave the list."""
-    found = [
-        found for table in TABLES.values() for name in table for found in differences_in("funke", name, table[name])
+    results = [
+        results for table in TABLES.values() for name in table for results in differences_in("funke", name, table[name])
     ]
 
-    stale = [key for key in KNOWN_ABSENCES if not any(names(difference, key) for difference in found)]
+    stale = [key for key in KNOWN_ABSENCES if not any(names(difference, key) for difference in results)]
 
     assert not stale
 
@@ -131,10 +131,10 @@ def module_differences(module: Any, path: str, described: dict[str, Any]) -> Ite
 
 def name_differences(module: Any, path: str, name: str, home: str) -> Iterator[str]:
     """Whether a module gives out a name, its own or one of another module, and as the same thing."""
-    found, wanted = imported_name(module, name), imported_name(home_module(module, home), name)
-    if found is None:
+    result, expected = imported_name(module, name), imported_name(home_module(module, home), name)
+    if result is None:
         yield f"{path}: cannot be imported"
-    elif found is not wanted and not isinstance(found, TypeVar):
+    elif result is not expected and not isinstance(result, TypeVar):
         yield f"{path}: is not that of {home}"
 
 
@@ -181,8 +181,8 @@ def base_differences(cls: type, path: str, described: dict[str, Any], module: An
 
 def method_differences(cls: type, name: str, path: str, described: dict[str, Any]) -> Iterator[str]:
     # What Funke refuses by `unsupported("…")` stands there by name; its parameters are never looked at.
-    found = inspect.getattr_static(cls, name, None)
-    if hasattr(found, "unsupported_feature"):
+    result = inspect.getattr_static(cls, name, None)
+    if hasattr(result, "unsupported_feature"):
         return
     if name == "__init__":
         yield from constructor_differences(cls, path, described)
@@ -191,31 +191,31 @@ def method_differences(cls: type, name: str, path: str, described: dict[str, Any
         if getattr(cls, name, None) is None:
             yield f"{path}: is missing"
         return
-    is_static = isinstance(found, staticmethod | classmethod)
-    if found is not None and is_static != ("binding" in described):
+    is_static = isinstance(result, staticmethod | classmethod)
+    if result is not None and is_static != ("binding" in described):
         yield f"{path}: is {'a' if is_static else 'no'} static method"
-    function = found.__func__ if isinstance(found, staticmethod | classmethod) else found
+    function = result.__func__ if isinstance(result, staticmethod | classmethod) else result
     yield from callable_differences(function, path, described)
 
 
 def constructor_differences(cls: type, path: str, described: dict[str, Any]) -> Iterator[str]:
     if issubclass(cls, enum.Enum):
         return
-    wanted = described["signature"]
+    expected = described["signature"]
     if described.get("jvm"):
-        yield from public_parameter_differences(cls.__init__, path, wanted)
+        yield from public_parameter_differences(cls.__init__, path, expected)
         return
     # object.__init__ stands for a constructor without parameters.
-    if wanted == "(self)" and cls.__init__ is object.__init__:
+    if expected == "(self)" and cls.__init__ is object.__init__:
         return
     actual = describe_callable(cls.__init__)["signature"]
-    if actual != wanted:
-        yield f"{path}: has the signature {actual}, PyFlink's is {wanted}"
+    if actual != expected:
+        yield f"{path}: has the signature {actual}, PyFlink's is {expected}"
 
 
-def public_parameter_differences(function: Any, path: str, wanted: str) -> Iterator[str]:
+def public_parameter_differences(function: Any, path: str, expected: str) -> Iterator[str]:
     """Compare what stands beside a JVM handle: optional parameters are another, public way to make the object."""
-    parameters = wanted[1:-1].split(", ")[1:]
+    parameters = expected[1:-1].split(", ")[1:]
     if not all("=" in parameter for parameter in parameters):
         return
     actual = describe_callable(function)["signature"]
@@ -237,14 +237,14 @@ def callable_differences(function: Any, path: str, described: dict[str, Any]) ->
         yield f"{path}: differs in `async`"
 
 
-def constant_differences(cls: type, name: str, path: str, wanted: str) -> Iterator[str]:
+def constant_differences(cls: type, name: str, path: str, expected: str) -> Iterator[str]:
     if not hasattr(cls, name):
         yield f"{path}: is missing"
         return
     value = getattr(cls, name)
     actual = repr(value.value if isinstance(value, enum.Enum) else value)
-    if actual != wanted:
-        yield f"{path}: is {actual}, PyFlink's is {wanted}"
+    if actual != expected:
+        yield f"{path}: is {actual}, PyFlink's is {expected}"
 
 
 def is_known(difference: str) -> bool:

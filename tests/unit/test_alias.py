@@ -211,10 +211,10 @@ def test_pickle_that_names_pyflink_is_read() -> None:
 
 def test_threads_may_import_different_modules_at_once() -> None:
     names = ["types", "typeinfo", "time", "configuration"]
-    found: dict[str, object] = {}
+    by_key: dict[str, object] = {}
 
     def load(name: str) -> None:
-        found[name] = importlib.import_module(f"pyflink.common.{name}")
+        by_key[name] = importlib.import_module(f"pyflink.common.{name}")
 
     threads = [threading.Thread(target=load, args=(name,)) for name in names]
     for thread in threads:
@@ -222,7 +222,7 @@ def test_threads_may_import_different_modules_at_once() -> None:
     for thread in threads:
         thread.join()
 
-    assert found == {name: sys.modules[f"funke.common.{name}"] for name in names}
+    assert by_key == {name: sys.modules[f"funke.common.{name}"] for name in names}
 
 
 def test_the_shell_has_names_and_environments() -> None:

@@ -150,8 +150,8 @@ class CheckpointConfig:
 
     def is_unaligned_checkpoints_enabled(self) -> bool:
         """Tell whether checkpoints may overtake data; only exactly-once jobs can do that."""
-        wanted = self._settings.get(options.UNALIGNED_CHECKPOINTS)
-        return wanted and self.get_checkpointing_mode() is CheckpointingMode.EXACTLY_ONCE
+        is_enabled = self._settings.get(options.UNALIGNED_CHECKPOINTS)
+        return is_enabled and self.get_checkpointing_mode() is CheckpointingMode.EXACTLY_ONCE
 
     def enable_unaligned_checkpoints(self, enabled: bool = True) -> CheckpointConfig:
         """Let checkpoints overtake data."""

@@ -133,9 +133,9 @@ def to_flink_path(path: str) -> str:
     >>> to_flink_path("file:///tmp/a//b/"), to_flink_path("hdfs://nn:9000/a/")
     ('file:/tmp/a/b', 'hdfs://nn:9000/a')
     """
-    found = re.fullmatch(r"(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?://([^/]*))?(.*)", path)
-    assert found is not None
-    scheme, authority, rest = found.groups()
+    match = re.fullmatch(r"(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?://([^/]*))?(.*)", path)
+    assert match is not None
+    scheme, authority, rest = match.groups()
     prefix = (f"{scheme}:" if scheme else "") + (f"//{authority}" if authority else "")
     normal = posixpath.normpath(re.sub(r"/+", "/", rest)) if rest.strip("/") else rest
     return prefix + normal

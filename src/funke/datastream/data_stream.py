@@ -568,8 +568,8 @@ class KeyedStream(RejectedSettings, DataStream):
         """Run the job that computes this stream and return rows of key and element, in the order of the elements."""
         with self._env._builder.temporary_nodes():
             # Nothing has to meet where the program collects: elements stay where they were made, in their order.
-            made = self._values()._partitioned(None)
-            rows = made._add(*self._keyed_rows(), parallelism=OF_INPUT)
+            values = self._values()._partitioned(None)
+            rows = values._add(*self._keyed_rows(), parallelism=OF_INPUT)
             return rows.execute_and_collect(job_execution_name, limit)
 
     def _values(self) -> DataStream:

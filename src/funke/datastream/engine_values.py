@@ -43,13 +43,13 @@ def keyed_type(key_type: TypeInformation | None, value_type: TypeInformation | N
 
 def to_engine_sink(sink: Any) -> engine_sink.Sink:
     """The sink behind a facade object, an engine sink itself, or an adapter around a sink written in Python."""
-    found = getattr(sink, "engine_sink", sink)
-    if isinstance(found, engine_sink.Sink):
-        return found
-    if isinstance(found, UserSink):
-        return PythonSinkAdapter(found)
-    if isinstance(found, SinkFunction):
-        return to_engine_sink_function(found.sink_func)
+    inner = getattr(sink, "engine_sink", sink)
+    if isinstance(inner, engine_sink.Sink):
+        return inner
+    if isinstance(inner, UserSink):
+        return PythonSinkAdapter(inner)
+    if isinstance(inner, SinkFunction):
+        return to_engine_sink_function(inner.sink_func)
     raise ConfigurationError(
         at_user_line(f"sink_to() needs a sink such as FileSink or a PythonSink, got {type(sink).__name__}")
     )
@@ -57,16 +57,16 @@ def to_engine_sink(sink: Any) -> engine_sink.Sink:
 
 def to_engine_sink_function(sink: Any) -> engine_sink.Sink:
     """As `to_engine_sink`; any callable or object with `invoke` will do as well."""
-    found = getattr(sink, "engine_sink", sink)
-    if isinstance(found, (engine_sink.Sink, UserSink)):
-        return to_engine_sink(found)
-    if isinstance(found, SinkFunction):
-        return to_engine_sink_function(found.sink_func)
-    if not callable(found) and not callable(getattr(found, "invoke", None)):
+    inner = getattr(sink, "engine_sink", sink)
+    if isinstance(inner, (engine_sink.Sink, UserSink)):
+        return to_engine_sink(inner)
+    if isinstance(inner, SinkFunction):
+        return to_engine_sink_function(inner.sink_func)
+    if not callable(inner) and not callable(getattr(inner, "invoke", None)):
         raise ConfigurationError(
             at_user_line(f"add_sink() needs a SinkFunction, a sink or a callable, got {type(sink).__name__}")
         )
-    return FunctionSink(found)
+    return FunctionSink(inner)
 
 
 def print_sink(sink_identifier: str | None) -> engine_sink.Sink:
@@ -82,13 +82,13 @@ def feedback_ends() -> tuple[engine_source.Source, engine_sink.Sink]:
 
 def to_engine_source(source: Any, type_info: TypeInformation | None = None) -> engine_source.Source:
     """The source behind a facade object, an engine source itself, or an adapter around `run(ctx)` and `cancel()`."""
-    found = getattr(source, "engine_source", source)
-    if isinstance(found, engine_source.Source):
-        return found
-    if isinstance(found, SourceFunction):
-        return to_engine_source(found.source_func, type_info)
-    if callable(getattr(found, "run", None)):
-        return SourceFunctionSource(found, type_info)
+    inner = getattr(source, "engine_source", source)
+    if isinstance(inner, engine_source.Source):
+        return inner
+    if isinstance(inner, SourceFunction):
+        return to_engine_source(inner.source_func, type_info)
+    if callable(getattr(inner, "run", None)):
+        return SourceFunctionSource(inner, type_info)
     raise ConfigurationError(
         at_user_line(
             f"a source such as FileSource, a PythonSource or an object with run(ctx) and cancel() is needed, "

@@ -285,27 +285,27 @@ def _is_internal(path: str) -> bool:
     return is_python or is_spark or path.startswith((*PACKAGE_ROOTS, _SCRIPTS_ROOT))
 
 
-def nearest_name(name: str, known: Iterable[str], closeness: float = _CLOSE, counts_parts: bool = True) -> str | None:
-    """The known name that is most like an unknown one, whatever their case, or of which it is a part; None if none is.
+def nearest_name(name: str, names: Iterable[str], closeness: float = _CLOSE, counts_parts: bool = True) -> str | None:
+    """The names name that is most like an unknown one, whatever their case, or of which it is a part; None if none is.
 
     >>> nearest_name("formt", ["topic", "format"]), nearest_name("bootstrap.server", ["properties.bootstrap.servers"])
     ('format', 'properties.bootstrap.servers')
     """
-    wanted, by_text = name.lower(), {each.lower(): each for each in sorted(known)}
-    if wanted in by_text:
-        return by_text[wanted] if by_text[wanted] != name else None
-    found = [each for each in by_text if each.startswith(tuple(wanted + mark for mark in "-._"))][:1]
-    found = found or difflib.get_close_matches(wanted, by_text, 1, closeness)
-    if not found and counts_parts and len(wanted) >= _WHOLE_PART:
-        found = sorted((each for each in by_text if wanted in each), key=len)
-    return by_text[found[0]] if found else None
+    lowered, by_text = name.lower(), {each.lower(): each for each in sorted(names)}
+    if lowered in by_text:
+        return by_text[lowered] if by_text[lowered] != name else None
+    matches = [each for each in by_text if each.startswith(tuple(lowered + mark for mark in "-._"))][:1]
+    matches = matches or difflib.get_close_matches(lowered, by_text, 1, closeness)
+    if not matches and counts_parts and len(lowered) >= _WHOLE_PART:
+        matches = sorted((each for each in by_text if lowered in each), key=len)
+    return by_text[matches[0]] if matches else None
 
 
-def did_you_mean(name: str, known: Iterable[str], closeness: float = _CLOSE, begin: str = "; did") -> str:
+def did_you_mean(name: str, names: Iterable[str], closeness: float = _CLOSE, begin: str = "; did") -> str:
     """The end of a message about an unknown name; nothing when no other is close.
 
     >>> did_you_mean("nme", ["name", "age"]), did_you_mean("x", ["name", "age"])
     ("; did you mean 'name'?", '')
     """
-    meant = nearest_name(name, known, closeness)
+    meant = nearest_name(name, names, closeness)
     return "" if meant is None else f"{begin} you mean '{meant}'?"

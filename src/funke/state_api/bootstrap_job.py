@@ -53,8 +53,8 @@ class NewOperator:
     @property
     def parallelism(self) -> int:
         """How many subtasks make its state."""
-        wanted = max(1, self.env.get_parallelism()) if self.transformation.is_parallel else 1
-        return min(wanted, self.max_parallelism)
+        own = max(1, self.env.get_parallelism()) if self.transformation.is_parallel else 1
+        return min(own, self.max_parallelism)
 
     @property
     def entry(self) -> OperatorEntry:
@@ -105,11 +105,13 @@ def _graph(
     with builder.temporary_nodes():
         snapshots: list[StreamRef] = []
         for operator in operators:
-            made = operator.transformation
-            bootstrap = Bootstrap(made.operation, operator.identifier.operator_id, folder, made.input_index)
+            transformation = operator.transformation
+            bootstrap = Bootstrap(
+                transformation.operation, operator.identifier.operator_id, folder, transformation.input_index
+            )
             state = builder.add(
                 CustomOperator(bootstrap),
-                [made.stream._ref],
+                [transformation.stream._ref],
                 name=f"State of {operator.identifier}",
                 parallelism=operator.parallelism,
                 max_parallelism=operator.max_parallelism,

@@ -159,7 +159,7 @@ class WindowedStateTransformation:
         self, reduce_function: Any, window_function: Any = None, output_type: OutputType = None
     ) -> StateBootstrapTransformation:
         """Combine elements by a reduce function."""
-        return self._made(lambda: self._windowed.reduce(reduce_function, window_function, output_type))
+        return self._with_windows(lambda: self._windowed.reduce(reduce_function, window_function, output_type))
 
     def aggregate(
         self,
@@ -169,19 +169,19 @@ class WindowedStateTransformation:
         output_type: OutputType = None,
     ) -> StateBootstrapTransformation:
         """Fold elements into accumulators."""
-        return self._made(
+        return self._with_windows(
             lambda: self._windowed.aggregate(aggregate_function, window_function, accumulator_type, output_type)
         )
 
     def apply(self, window_function: Any, output_type: OutputType = None) -> StateBootstrapTransformation:
         """Keep all elements, for a window function."""
-        return self._made(lambda: self._windowed.apply(window_function, output_type))
+        return self._with_windows(lambda: self._windowed.apply(window_function, output_type))
 
     def process(self, process_window_function: Any, output_type: OutputType = None) -> StateBootstrapTransformation:
         """Keep all elements, for a process window function."""
-        return self._made(lambda: self._windowed.process(process_window_function, output_type))
+        return self._with_windows(lambda: self._windowed.process(process_window_function, output_type))
 
-    def _made(self, windows: Callable[[], DataStream]) -> StateBootstrapTransformation:
+    def _with_windows(self, windows: Callable[[], DataStream]) -> StateBootstrapTransformation:
         # The job's own methods know how to describe the operation; their node is not wanted.
         with self._stream.get_execution_environment()._builder.temporary_nodes():
             node = windows()._node

@@ -129,12 +129,12 @@ class SavepointReader:
 
     def _require_state(self, operator: OperatorIdentifier, name: str, pieces: Sequence[StatePiece]) -> None:
         # Mostly the first piece has it, and nothing else needs to be read.
-        found: set[str] = set()
+        names: set[str] = set()
         for some in (pieces[:1], pieces[1:]):
-            found |= state_names(self._spark(), some)
-            if name in found:
+            names |= state_names(self._spark(), some)
+            if name in names:
                 return
-        _Check(self._savepoint.path, operator)(StateNames({name}, found))
+        _Check(self._savepoint.path, operator)(StateNames({name}, names))
 
     def _stream_of_keys(
         self, identifier: OperatorIdentifier | str, reading: PieceReading, output_type: TypeInformation | None

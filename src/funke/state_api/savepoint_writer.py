@@ -66,8 +66,8 @@ class SavepointWriter:
             raise TypeError(f"from_existing_savepoint() needs the path of a savepoint, got {type(owner).__name__}")
         _use_storage_settings_of(env)
         base = open_savepoint(owner)
-        known = [entry.max_parallelism for entry in base.stateful_operators()]
-        return SavepointWriter(base, max(known, default=_DEFAULT_MAX_PARALLELISM))
+        parallelisms = [entry.max_parallelism for entry in base.stateful_operators()]
+        return SavepointWriter(base, max(parallelisms, default=_DEFAULT_MAX_PARALLELISM))
 
     def with_operator(
         self, identifier: OperatorIdentifier | str, transformation: StateBootstrapTransformation
@@ -140,13 +140,15 @@ class SavepointWriter:
     def _write(self, folder: str) -> None:
         added = list(self._added.values())
         key_hash = NEWEST_KEY_HASH if self._base is None else self._base.checkpoint.key_hash
-        made = run_bootstrap_jobs(added, folder, self._configuration, key_hash)
+        new_snapshots = run_bootstrap_jobs(added, folder, self._configuration, key_hash)
         kept: tuple[SnapshotHandle, ...] = ()
         if self._base is not None:
             spark = spark_session(job_defaults().to_text_dict())
             commands = copy_commands(folder, self._base, self._changes)
             kept = tuple(run_on_pieces(spark, commands, copy_snapshot_file))
-        write_metadata(folder, self._base, self._changes, (*kept, *made), [operator.entry for operator in added])
+        write_metadata(
+            folder, self._base, self._changes, (*kept, *new_snapshots), [operator.entry for operator in added]
+        )
 
     def _current_ids(self) -> set[str]:
         kept = self._base.checkpoint.stateful_ids() if self._base is not None else set()

@@ -238,12 +238,12 @@ class Catalog:
 
     def get_model(self, model_path: ObjectPath) -> CatalogModel:
         """Return a model."""
-        found = self._catalog.get_model(*model_path._parts())
-        if found is None:
+        model = self._catalog.get_model(*model_path._parts())
+        if model is None:
             raise ModelNotExistException(
                 f"Model '{Identifier(self._catalog.name, *model_path._parts())}' does not exist."
             )
-        return CatalogModel(found)
+        return CatalogModel(model)
 
     def model_exists(self, model_path: ObjectPath) -> bool:
         """Tell whether there is a model."""

@@ -245,10 +245,10 @@ def _with_keys(items: tuple[syntax.Expression, ...], names: Mapping[str, syntax.
 
     if not names:
         return list(items)
-    found = [named(each) for each in items]
+    new_items = [named(each) for each in items]
     return [
         syntax.Alias(new, old.parts) if isinstance(old, syntax.Name) and new is not old else new
-        for new, old in zip(found, items)
+        for new, old in zip(new_items, items)
     ]
 
 
@@ -256,25 +256,25 @@ def with_aggregate_names(
     items: Sequence[syntax.Expression], is_aggregate: Callable[[syntax.Call], bool]
 ) -> list[syntax.Expression]:
     """Aggregates without a name get Flink's: EXPR$0 for the first of all aggregates, and so on."""
-    found: list[syntax.Expression] = []
+    aggregates: list[syntax.Expression] = []
     for item in items:
-        _collect_aggregates(item, is_aggregate, found)
-    return [syntax.Alias(each, (f"EXPR${found.index(each)}",)) if each in found else each for each in items]
+        _collect_aggregates(item, is_aggregate, aggregates)
+    return [syntax.Alias(each, (f"EXPR${aggregates.index(each)}",)) if each in aggregates else each for each in items]
 
 
 def _collect_aggregates(
-    expression: Any, is_aggregate: Callable[[syntax.Call], bool], found: list[syntax.Expression]
+    expression: Any, is_aggregate: Callable[[syntax.Call], bool], aggregates: list[syntax.Expression]
 ) -> None:
     if isinstance(expression, syntax.Call) and is_aggregate(expression):
-        if expression not in found:
-            found.append(expression)
+        if expression not in aggregates:
+            aggregates.append(expression)
         return
     if isinstance(expression, syntax.Expression):
         for each in fields_of(expression):
-            _collect_aggregates(getattr(expression, each.name), is_aggregate, found)
+            _collect_aggregates(getattr(expression, each.name), is_aggregate, aggregates)
     elif isinstance(expression, tuple):
         for each in expression:
-            _collect_aggregates(each, is_aggregate, found)
+            _collect_aggregates(each, is_aggregate, aggregates)
 
 
 def _with_columns_of(part: Any, computed: Sequence[syntax.Expression]) -> Any:

@@ -36,7 +36,7 @@ class StatementSet:
 
     def add(self, table_pipeline: TablePipeline) -> StatementSet:
         """Add what `Table.insert_into` gave."""
-        self._plans.append(self._t_env._taken(table_pipeline._plan))
+        self._plans.append(self._t_env._without_pending(table_pipeline._plan))
         return self
 
     def add_insert_sql(self, stmt: str) -> StatementSet:

@@ -100,8 +100,8 @@ class Table(DescribedTable, QuerySource):
 
     def alias(self, field: str, *fields: str) -> Table:
         """Rename columns, from the first on."""
-        given = [*field.split(","), *fields] if isinstance(field, str) else [field, *fields]
-        new = [each.strip() for each in given]
+        field_names = [*field.split(","), *fields] if isinstance(field, str) else [field, *fields]
+        new = [each.strip() for each in field_names]
         columns = self._relation.columns
         if len(new) > len(columns):
             raise ValidationException("Aliasing more fields than we actually have.")
@@ -326,11 +326,11 @@ class Table(DescribedTable, QuerySource):
         """
         return self._changelog("from_changelog", arguments)
 
-    def _expressions(self, given: Iterable[Any]) -> tuple[syntax.Expression, ...]:
-        return expressions_of(given, self._is_user_function)
+    def _expressions(self, values: Iterable[Any]) -> tuple[syntax.Expression, ...]:
+        return expressions_of(values, self._is_user_function)
 
-    def _expression(self, given: Any) -> syntax.Expression:
-        return expression_of(given, self._is_user_function)
+    def _expression(self, value: Any) -> syntax.Expression:
+        return expression_of(value, self._is_user_function)
 
     def _is_user_function(self, name: str) -> bool:
         """Whether a function goes before a built-in one of its name."""
@@ -367,10 +367,10 @@ class Table(DescribedTable, QuerySource):
         self, kind: Literal["to_changelog", "from_changelog"], arguments: tuple[Expression[Any], ...]
     ) -> Table:
         values, names = named_arguments(arguments)
-        given = dict(zip((*("op", "op_mapping")[: len(values) - len(names)], *names), values))
-        if len(given) < len(values) or not given.keys() <= {"op", "op_mapping", "uid"}:
+        by_name = dict(zip((*("op", "op_mapping")[: len(values) - len(names)], *names), values))
+        if len(by_name) < len(values) or not by_name.keys() <= {"op", "op_mapping", "uid"}:
             raise ValidationException(f"{kind}() takes the arguments op, op_mapping and uid, each of them once")
-        function = queries.ChangelogFunction(kind, self._source(), given.get("op"), given.get("op_mapping"))
+        function = queries.ChangelogFunction(kind, self._source(), by_name.get("op"), by_name.get("op_mapping"))
         return self._bound(queries.Select((syntax.Star(),), function))
 
     def _named_from(self, names: tuple[str, ...]) -> Table:

@@ -158,15 +158,15 @@ class TableEnvironment(RegisteredTables, RegisteredObjects, OldTableNames, Table
         self._buffered.add_pipeline(pipeline)
         return pipeline
 
-    def _taken(self, plan: InsertPlan) -> InsertPlan:
+    def _without_pending(self, plan: InsertPlan) -> InsertPlan:
         """A plan that is run otherwise than by `execute()` of this environment."""
         self._buffered.remove(plan)
         return plan
 
 
-def _settings_of(given: EnvironmentSettings | Configuration) -> EnvironmentSettings:
-    if isinstance(given, Configuration):
-        return EnvironmentSettings.new_instance().with_configuration(given).build()
-    if not isinstance(given, EnvironmentSettings):
-        raise TypeError(f"argument should be EnvironmentSettings or Configuration, got {type(given).__name__}")
-    return given
+def _settings_of(settings: EnvironmentSettings | Configuration) -> EnvironmentSettings:
+    if isinstance(settings, Configuration):
+        return EnvironmentSettings.new_instance().with_configuration(settings).build()
+    if not isinstance(settings, EnvironmentSettings):
+        raise TypeError(f"argument should be EnvironmentSettings or Configuration, got {type(settings).__name__}")
+    return settings

@@ -31,7 +31,7 @@ class TablePipeline:
 
     def execute(self) -> TableResult:
         """Start writing."""
-        return self._t_env._execute_inserts((self._t_env._taken(self._plan),))
+        return self._t_env._execute_inserts((self._t_env._without_pending(self._plan),))
 
     def explain(self, *extra_details: ExplainDetail) -> str:
         """Return how it would be run."""

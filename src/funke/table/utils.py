@@ -16,22 +16,22 @@ def pandas_to_arrow(schema: Any, timezone: Any, field_types: Sequence[DataType],
     import pyarrow as pa
 
     arrays = []
-    for column, data_type, wanted in zip(series, field_types, schema.types):
+    for column, data_type, arrow_type in zip(series, field_types, schema.types):
         if isinstance(column, pd.DataFrame):
-            parts = [_array(column.iloc[:, index], field.type) for index, field in enumerate(wanted)]
-            arrays.append(pa.StructArray.from_arrays(parts, [field.name for field in wanted]))
+            parts = [_array(column.iloc[:, index], field.type) for index, field in enumerate(arrow_type)]
+            arrays.append(pa.StructArray.from_arrays(parts, [field.name for field in arrow_type]))
         else:
-            arrays.append(_array(tz_convert_to_internal(column, data_type, timezone), wanted))
+            arrays.append(_array(tz_convert_to_internal(column, data_type, timezone), arrow_type))
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _array(column: Any, wanted: Any) -> Any:
+def _array(column: Any, arrow_type: Any) -> Any:
     import pyarrow as pa
 
     try:
-        return pa.Array.from_pandas(column, mask=column.isnull(), type=wanted)
+        return pa.Array.from_pandas(column, mask=column.isnull(), type=arrow_type)
     except pa.ArrowException as error:
-        raise RuntimeError(f"a pandas.Series of {column.dtype} does not become Arrow's {wanted}", error) from error
+        raise RuntimeError(f"a pandas.Series of {column.dtype} does not become Arrow's {arrow_type}", error) from error
 
 
 def arrow_to_pandas(timezone: Any, field_types: Sequence[DataType], batches: Iterable[Any]) -> list[Any]:

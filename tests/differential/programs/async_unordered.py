@@ -42,8 +42,8 @@ def main() -> None:
     timed = numbers.assign_timestamps_and_watermarks(
         WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(Hundreds())
     )
-    found = AsyncDataStream.unordered_wait(timed, Lookup(), Time.seconds(20), 5, Types.STRING())
-    for line in found.process(WithTimestamp(), Types.STRING()).execute_and_collect():
+    result = AsyncDataStream.unordered_wait(timed, Lookup(), Time.seconds(20), 5, Types.STRING())
+    for line in result.process(WithTimestamp(), Types.STRING()).execute_and_collect():
         print(line)
     ordered = AsyncDataStream.ordered_wait(timed, Lookup(), Time.seconds(20), 5, Types.STRING())
     for line in ordered.process(WithTimestamp(), Types.STRING()).execute_and_collect():

@@ -27,11 +27,11 @@ def main() -> None:
         env.set_parallelism(parallelism)
         keyed = env.from_collection(words, NUMBERED).key_by(lambda word: word[0])
         placed = Types.TUPLE([Types.STRING(), Types.INT(), Types.INT()])
-        found = list(keyed.process(WithSubtask(), placed).execute_and_collect())
+        results = list(keyed.process(WithSubtask(), placed).execute_and_collect())
         for key in "abcdef":
-            print(parallelism, key, [number for word, number, _ in found if word == key])
+            print(parallelism, key, [number for word, number, _ in results if word == key])
         for subtask in range(parallelism):
-            numbers = [number for _, number, origin in found if origin == subtask]
+            numbers = [number for _, number, origin in results if origin == subtask]
             print(parallelism, "in order:", numbers == sorted(numbers))
 
 

@@ -32,7 +32,7 @@ def main() -> None:
     def placed() -> DataStream:
         return counted.partition_custom(lambda key, count: (key + 1) % count, lambda number: number)
 
-    def reported() -> DataStream:
+    def counted_stream() -> DataStream:
         """What the partitioner is told: records go to the last receiver."""
         return counted.partition_custom(lambda key, count: count - 1, lambda number: number)
 
@@ -46,7 +46,7 @@ def main() -> None:
     placed().filter(lambda number: number > 1).set_parallelism(3).map(WithSubtask(), Types.STRING()).set_parallelism(
         3
     ).print("filter")
-    reported().map(WithSubtask(), Types.STRING()).set_parallelism(4).print("last")
+    counted_stream().map(WithSubtask(), Types.STRING()).set_parallelism(4).print("last")
     env.execute("partitions")
     both = placed()
     both.map(WithSubtask(), Types.STRING()).set_parallelism(3).print("first-of-two")

@@ -37,8 +37,8 @@ def letters(text: str) -> Iterator[tuple[str, int]]:
 
 def show(title: str, result: Any) -> None:
     with result.collect() as rows:
-        shown = sorted(f"{each.get_row_kind()} {[str(value) for value in each]}" for each in rows)
-    print(title, *shown, sep="\n  ", flush=True)
+        lines = sorted(f"{each.get_row_kind()} {[str(value) for value in each]}" for each in rows)
+    print(title, *lines, sep="\n  ", flush=True)
 
 
 def main(path: str) -> None:

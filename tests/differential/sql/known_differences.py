@@ -74,10 +74,10 @@ KNOWN: list[tuple[str, tuple[int, ...], str]] = [
 
 def rows_not_compared(expression: str) -> set[int] | None:
     """The rows that are not compared; None if none are."""
-    found: set[int] = set()
+    counts: set[int] = set()
     for pattern, rows, _ in KNOWN:
         if re.search(pattern, expression):
             if not rows:
                 return None
-            found.update(rows)
-    return found
+            counts.update(rows)
+    return counts

@@ -730,13 +730,13 @@ _DEEPEST = 3
 def random_expressions(seed: int, rounds: int) -> dict[str, str]:
     """Every template once in each round, its holes filled anew; none twice. Expressions with their templates."""
     random = Random(seed)
-    found: dict[str, str] = {}
+    by_key: dict[str, str] = {}
     for number in range(rounds):
         for templates in TEMPLATES.values():
             for template in templates:
                 # The first rounds have plain columns, so that every function is met by itself.
-                found.setdefault(_filled(template, random, _DEEPEST if number < 2 else 1), template)
-    return found
+                by_key.setdefault(_filled(template, random, _DEEPEST if number < 2 else 1), template)
+    return by_key
 
 
 def _filled(template: str, random: Random, depth: int) -> str:

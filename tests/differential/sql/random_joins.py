@@ -30,10 +30,10 @@ _NAMES = ", ".join(COLUMNS)
 
 def views() -> list[str]:
     """Tables of each side, made of `g`, which has the rows of all: l of inserts, kl with a key, cl of changes, ul and dl of the last row of each id."""
-    made = []
+    results = []
     for side in SIDES:
         rows = f"FROM g WHERE side = '{side}'"
-        made += [
+        results += [
             f"CREATE TEMPORARY VIEW {side} AS SELECT {_NAMES} {rows} AND op = '+I'",
             f"CREATE TEMPORARY VIEW k{side} AS SELECT n, {_NAMES} {rows} AND op = '+I'",
             f"CREATE TEMPORARY VIEW x{side} AS SELECT op, {_NAMES} {rows}",
@@ -41,7 +41,7 @@ def views() -> list[str]:
             f"CREATE TEMPORARY VIEW u{side} AS SELECT id, LAST_VALUE(k) AS k, LAST_VALUE(v) AS v, LAST_VALUE(b) AS b, LAST_VALUE(p) AS p, LAST_VALUE(d) AS d FROM {side} GROUP BY id",
             f"CREATE TEMPORARY VIEW d{side} AS SELECT {_NAMES} FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY id ORDER BY pt DESC) AS rn {rows} AND op = '+I') WHERE rn = 1",
         ]
-    return made
+    return results
 
 
 def random_rows(seed: int) -> list[dict[str, Any]]:
@@ -111,7 +111,7 @@ class Writer:
         every = tuple(COLUMNS)
         plain = [(side, every), (f"k{side}", ("n", *every)), (f"c{side}", every), (f"c{side}", every)]
         keyed = [(f"u{side}", every), (f"d{side}", every)]
-        made = [
+        results = [
             (
                 f"(SELECT id, COUNT(*) AS v, MAX(k) AS k, SUM(b) AS b FROM {self.pick('', 'c')}{side} GROUP BY id)",
                 ("id", "v", "k", "b"),
@@ -129,7 +129,7 @@ class Writer:
                 ("id", "k", "v", "b"),
             ),
         ]
-        return self.pick(self.pick(*plain), self.pick(*plain), self.pick(*keyed), self.pick(*made))
+        return self.pick(self.pick(*plain), self.pick(*plain), self.pick(*keyed), self.pick(*results))
 
     # Conditions
 
@@ -201,7 +201,7 @@ class Writer:
 
     def filter(self, source: Source) -> str:
         a = source.alias
-        found = [
+        results = [
             f"{a}.id = 1",
             f"{a}.v > 1",
             f"{a}.k = 'a'",
@@ -216,10 +216,10 @@ class Writer:
             f"{a}.v + 1 > 2",
         ]
         if "b" in source.columns:
-            found += [f"{a}.b = 2", f"{a}.b IS NOT NULL"]
+            results += [f"{a}.b = 2", f"{a}.b IS NOT NULL"]
         if "n" in source.columns:
-            found.append(f"{a}.n > 5")
-        return self.pick(*found)
+            results.append(f"{a}.n > 5")
+        return self.pick(*results)
 
     # Joins
 
@@ -440,9 +440,9 @@ def random_joins(seed: int, number: int) -> list[dict[str, str]]:
     """
     random = Random(seed)
     families = [name for name in FAMILIES for _ in range(_WEIGHTS.get(name, 1))]
-    found: dict[str, dict[str, str]] = {}
-    while len(found) < number:
+    queries: dict[str, dict[str, str]] = {}
+    while len(queries) < number:
         family = random.choice(families)
         query, order = FAMILIES[family](Writer(random))
-        found[query] = {"family": family, "order": order, "query": query}
-    return list(found.values())
+        queries[query] = {"family": family, "order": order, "query": query}
+    return list(queries.values())

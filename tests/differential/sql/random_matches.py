@@ -59,13 +59,13 @@ def _query(source: random.Random) -> str:
     )
     measures.append(f"CAST({other} AS BIGINT) AS other")
     order = source.choice(["ts", "ts", "ts, w DESC, id", "ts, v, id"])
-    shown = [
+    lines = [
         f"{kind}{name}" if name in names else f"CAST(NULL AS {'BIGINT' if kind == 'c' else 'INT'})"
         for name in _VARIABLES
         for kind in "flc"
     ]
     return (
-        f"SELECT k, {', '.join(shown)}, other FROM t MATCH_RECOGNIZE (PARTITION BY k ORDER BY {order} "
+        f"SELECT k, {', '.join(lines)}, other FROM t MATCH_RECOGNIZE (PARTITION BY k ORDER BY {order} "
         f"MEASURES {', '.join(measures)} {_after(source, names, parts)}PATTERN ({pattern}){within} "
         f"DEFINE {', '.join(definitions)})"
     )

@@ -163,11 +163,11 @@ def random_table(seed: int) -> list[dict[str, Any]]:
 def random_queries(seed: int, number: int) -> list[dict[str, str]]:
     """Queries with their families, none twice."""
     random = Random(seed)
-    found: dict[tuple[str, str], None] = {}
-    while len(found) < number:
+    queries: dict[tuple[str, str], None] = {}
+    while len(queries) < number:
         family = random.choice(list(FAMILIES))
-        found[family, FAMILIES[family](random)] = None
-    return [{"family": family, "query": query} for family, query in found]
+        queries[family, FAMILIES[family](random)] = None
+    return [{"family": family, "query": query} for family, query in queries]
 
 
 def _aggregates(random: Random, choices: list[str], most: int = 3) -> str:

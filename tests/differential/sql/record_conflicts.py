@@ -124,8 +124,8 @@ def main() -> int:
         lines = Path(printed.name).read_text().splitlines()
     for number, case in enumerate(cases):
         if "plan" in case:
-            found = (re.fullmatch(rf"case {number}> (..)\[(.*)\]", line) for line in lines)
-            case["changes"] = [[each[1], each[2].split(", ")] for each in found if each]
+            match = (re.fullmatch(rf"case {number}> (..)\[(.*)\]", line) for line in lines)
+            case["changes"] = [[each[1], each[2].split(", ")] for each in match if each]
     RECORDED.write_text(
         json.dumps({"rows": rows, "together": together, "cases": cases}, indent=1, ensure_ascii=False) + "\n"
     )

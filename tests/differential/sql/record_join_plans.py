@@ -140,10 +140,10 @@ def main() -> int:
         }
         return {each: part.strip().splitlines() for each, part in parts.items()}
 
-    found = {"tables": TABLES, "plans": plans(QUERIES)}
+    recorded = {"tables": TABLES, "plans": plans(QUERIES)}
     environment.get_config().set("table.optimizer.multi-join.enabled", "true")
-    found["multi_joins"] = plans(MULTI_JOINS)
-    RECORDED.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+    recorded["multi_joins"] = plans(MULTI_JOINS)
+    RECORDED.write_text(json.dumps(recorded, indent=1, ensure_ascii=False) + "\n")
     return 0
 
 

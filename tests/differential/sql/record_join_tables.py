@@ -113,14 +113,14 @@ def tables_of(environment: Any) -> dict[str, Any]:
 
 def outcome(expression: str, names: dict[str, Any]) -> dict[str, Any]:
     try:
-        found = eval(expression, dict(names))
-        plan = found.explain()
+        result = eval(expression, dict(names))
+        plan = result.explain()
     except Exception as error:
         return {"said": first_line(error)}
     joins = re.findall(r"\bJoin\(.*", plan.split("== Optimized Physical Plan ==")[1].split("\n== ")[0])
-    if not hasattr(found, "get_resolved_schema"):
+    if not hasattr(result, "get_resolved_schema"):
         return {"joins": joins}
-    return {"columns": list(found.get_schema().get_field_names()), "joins": joins}
+    return {"columns": list(result.get_schema().get_field_names()), "joins": joins}
 
 
 def first_line(error: Exception) -> str:

@@ -59,13 +59,13 @@ def record_again(
 def record(seed: int, printed: Path) -> None:
     rows = random_rows(seed)
     entries: list[dict[str, Any]] = list(random_joins(seed, SEEDS[seed]))
-    known = read_lines(f"sql_joins_{seed}.jsonl.gz")[1:] if (GOLDEN / f"sql_joins_{seed}.jsonl.gz").exists() else []
-    if [each["query"] for each in known] == [each["query"] for each in entries[: len(known)]]:
+    recorded = read_lines(f"sql_joins_{seed}.jsonl.gz")[1:] if (GOLDEN / f"sql_joins_{seed}.jsonl.gz").exists() else []
+    if [each["query"] for each in recorded] == [each["query"] for each in entries[: len(recorded)]]:
         # A recording goes on where another one has ended.
-        entries[: len(known)] = known
+        entries[: len(recorded)] = recorded
     else:
-        known = []
-    for start in range(len(known), len(entries), AT_ONCE):
+        recorded = []
+    for start in range(len(recorded), len(entries), AT_ONCE):
         begin = time.time()
         answered(rows, entries[start : start + AT_ONCE], printed, seed in WITH_PLANS)
         print(seed, start, f"{time.time() - begin:.0f} s", file=sys.stderr, flush=True)
@@ -164,9 +164,9 @@ def run(environment: Any, entries: Sequence[tuple[int, dict[str, Any]]], printed
     for entry in by_number.values():
         entry["changes"] = []
     for line in lines:
-        found = re.fullmatch(r"case (\d+)> (..)\[(.*)\]", line)
-        if found is not None:
-            by_number[int(found[1])]["changes"].append(f"{found[2]} {found[3]}")
+        match = re.fullmatch(r"case (\d+)> (..)\[(.*)\]", line)
+        if match is not None:
+            by_number[int(match[1])]["changes"].append(f"{match[2]} {match[3]}")
 
 
 if __name__ == "__main__":

@@ -206,10 +206,10 @@ def answered(environment: Any, query: str) -> dict[str, Any]:
         plan = environment.explain_sql(query).split("== Optimized Execution Plan ==\n")[1]
         nodes = [line.strip(" +-") for line in plan.splitlines() if "OverAggregate(" in line]
         with table.execute().collect() as results:
-            found = sorted(([plain(each) for each in row] for row in results), key=repr)
+            answer_rows = sorted(([plain(each) for each in row] for row in results), key=repr)
     except Exception as error:
         return {"query": query, "refused": rejection_of(error).splitlines()[-1][-400:]}
-    return {"query": query, "types": types, "rows": found, "nodes": nodes}
+    return {"query": query, "types": types, "rows": answer_rows, "nodes": nodes}
 
 
 if __name__ == "__main__":

@@ -116,14 +116,14 @@ def shown_table(environment: Any, statement: str) -> dict[str, Any]:
         environment.execute_sql(statement)
     except Exception:
         return {"statement": statement}
-    shown = {
+    text = {
         "statement": statement,
         "schemas": schemas(environment.from_path("t")),
         "described": rows(environment, "DESCRIBE t"),
         "created": rows(environment, "SHOW CREATE TABLE t"),
     }
     environment.execute_sql("DROP TABLE t")
-    return shown
+    return text
 
 
 def schemas(table: Any) -> list[str]:
@@ -131,8 +131,8 @@ def schemas(table: Any) -> list[str]:
 
 
 def rows(environment: Any, statement: str) -> list[list[Any]]:
-    with environment.execute_sql(statement).collect() as found:
-        return [list(each) for each in found]
+    with environment.execute_sql(statement).collect() as result:
+        return [list(each) for each in result]
 
 
 if __name__ == "__main__":

@@ -91,8 +91,8 @@ def main() -> int:
         together.execute().wait()
         lines = Path(printed.name).read_text().splitlines()
     for number, case in enumerate(cases):
-        found = (re.fullmatch(rf"case {number}> (..)\[(.*)\]", line) for line in lines)
-        case["changes"] = [[each[1], each[2].split(", ")] for each in found if each]
+        match = (re.fullmatch(rf"case {number}> (..)\[(.*)\]", line) for line in lines)
+        case["changes"] = [[each[1], each[2].split(", ")] for each in match if each]
     RECORDED.write_text(json.dumps({"changes": CHANGES, "cases": cases}, indent=1, ensure_ascii=False) + "\n")
     return 0
 
@@ -140,8 +140,8 @@ def planned(environment: Any, number: int, query: str) -> dict[str, Any]:
 
 def column_strings(environment: Any, query: str) -> str:
     """The columns of a query's table."""
-    found = environment.sql_query(query)._j_table.getResolvedSchema().getColumns()
-    return ", ".join(f"`{each.getName()}` {each.getDataType().toString().replace(' NOT NULL', '')}" for each in found)
+    result = environment.sql_query(query)._j_table.getResolvedSchema().getColumns()
+    return ", ".join(f"`{each.getName()}` {each.getDataType().toString().replace(' NOT NULL', '')}" for each in result)
 
 
 if __name__ == "__main__":

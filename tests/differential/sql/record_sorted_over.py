@@ -49,8 +49,8 @@ CHANGES: list[tuple[str, tuple[Any, ...]]] = [
 
 
 def _of(calls: str, window: str, source: str = "t", more: str = "") -> str:
-    shown = "k, v" if source == "t" else "id, v, w"
-    return f"SELECT {shown}, {calls.replace('@', f'OVER ({window})')} FROM {source}{more}"
+    text = "k, v" if source == "t" else "id, v, w"
+    return f"SELECT {text}, {calls.replace('@', f'OVER ({window})')} FROM {source}{more}"
 
 
 _ROWS = " ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
@@ -197,8 +197,8 @@ def main() -> int:
         create_changing_table(environment, changes, Path(folder))
         cases = [answered(environment, query) for query in QUERIES]
     lines = ",\n".join(json.dumps(each, ensure_ascii=False) for each in cases)
-    given = f'"rows": {json.dumps(rows)},\n"changes": {json.dumps(changes)}'
-    RECORDED.write_text(f'{{{given},\n"cases": [\n{lines}\n]}}\n')
+    settings = f'"rows": {json.dumps(rows)},\n"changes": {json.dumps(changes)}'
+    RECORDED.write_text(f'{{{settings},\n"cases": [\n{lines}\n]}}\n')
     return 0
 
 

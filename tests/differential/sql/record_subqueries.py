@@ -144,8 +144,8 @@ def main() -> int:
         together.execute().wait()
         lines = Path(printed.name).read_text().splitlines()
     for number, case in enumerate(cases):
-        found = (re.fullmatch(rf"case {number}> (..)\[(.*)\]", line) for line in lines)
-        case["changes"] = [[each[1], each[2].split(", ")] for each in found if each]
+        match = (re.fullmatch(rf"case {number}> (..)\[(.*)\]", line) for line in lines)
+        case["changes"] = [[each[1], each[2].split(", ")] for each in match if each]
         case["is_race"] = case["query"] in RACES
         case["plan"] = [line for line in case["plan"] if not re.match("[ :+-]*Calc", line)]
     write(CHANGES, cases)

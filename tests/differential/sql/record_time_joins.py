@@ -167,17 +167,17 @@ def main() -> int:
     rows = {
         name: [
             {column: f"2024-01-01 00:00:{value:02}" if column == "ts" else value for column, value in zip(columns, row)}
-            for row in given
+            for row in table_rows
         ]
-        for name, (columns, given) in TABLES.items()
+        for name, (columns, table_rows) in TABLES.items()
     }
     with tempfile.TemporaryDirectory() as folder:
         environment = table_environment()
         for name, (columns, _) in TABLES.items():
-            given = rows[name]
+            table_rows = rows[name]
             if name == "instants":
-                given = [{**row, "ts": f"{row['ts']}Z"} for row in given]
-            create_file_table(environment, name, columns, given, Path(folder), TIMES)
+                table_rows = [{**row, "ts": f"{row['ts']}Z"} for row in table_rows]
+            create_file_table(environment, name, columns, table_rows, Path(folder), TIMES)
         cases = [answered(environment, query) for query in QUERIES]
     recorded = {"rows": {"a": rows["a"], "b": rows["b"]}, "cases": cases}
     RECORDED.write_text(json.dumps(recorded, indent=1, ensure_ascii=False) + "\n")

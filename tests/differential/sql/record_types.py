@@ -46,16 +46,16 @@ def main() -> int:
         return types_of(environment.sql_query(f"SELECT TRY_CAST(NULL AS {text})"))
 
     def schema(text: str) -> list[str]:
-        made = Schema.new_builder().column("c", text).build()
+        schema = Schema.new_builder().column("c", text).build()
         try:
-            environment.create_table("t", TableDescriptor.for_connector("print").schema(made).build())
+            environment.create_table("t", TableDescriptor.for_connector("print").schema(schema).build())
             return described()
         finally:
             environment.execute_sql("DROP TABLE IF EXISTS t")
 
     def function(text: str) -> list[str]:
-        made = udf(lambda each: each, result_type=text)
-        return types_of(environment.sql_query("SELECT 1 AS n").select(made(1)))
+        function = udf(lambda each: each, result_type=text)
+        return types_of(environment.sql_query("SELECT 1 AS n").select(function(1)))
 
     ways: dict[str, Callable[[str], list[str]]] = {
         "column": column,
@@ -69,13 +69,13 @@ def main() -> int:
 
 
 def recorded(ways: dict[str, Callable[[str], list[str]]], text: str) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    outcomes: dict[str, Any] = {}
     for name, way in ways.items():
         try:
-            found[name] = way(text)
+            outcomes[name] = way(text)
         except Exception as error:
-            found[name] = {"why": rejection_of(error).splitlines()[-1][:120]}
-    return found
+            outcomes[name] = {"why": rejection_of(error).splitlines()[-1][:120]}
+    return outcomes
 
 
 if __name__ == "__main__":

@@ -56,17 +56,17 @@ def settings(prefix: str, **sizes: str) -> Settings:
     ],
 )
 def test_what_a_worker_has(sizes: dict[str, str], task_heap: int, managed: int, network: int, overhead: int) -> None:
-    found = worker_memory(settings(W, **sizes))
-    assert (found.task_heap, found.managed, found.network, found.jvm_overhead) == (
+    memory = worker_memory(settings(W, **sizes))
+    assert (memory.task_heap, memory.managed, memory.network, memory.jvm_overhead) == (
         task_heap,
         managed,
         network,
         overhead,
     )
-    assert (found.framework_heap, found.framework_off_heap, found.jvm_metaspace) == (128 * MB, 128 * MB, 96 * MB)
-    parts = (found.framework_heap, task_heap, found.framework_off_heap, found.task_off_heap, managed, network)
-    assert found.total_flink == sum(parts)
-    assert found.total_process == found.total_flink + found.jvm_metaspace + overhead
+    assert (memory.framework_heap, memory.framework_off_heap, memory.jvm_metaspace) == (128 * MB, 128 * MB, 96 * MB)
+    parts = (memory.framework_heap, task_heap, memory.framework_off_heap, memory.task_off_heap, managed, network)
+    assert memory.total_flink == sum(parts)
+    assert memory.total_process == memory.total_flink + memory.jvm_metaspace + overhead
 
 
 @pytest.mark.parametrize(
@@ -111,8 +111,8 @@ def test_sizes_that_contradict_each_other(sizes: dict[str, str], wrong: str) -> 
     ],
 )
 def test_what_the_driver_has(sizes: dict[str, str], heap: int, off_heap: int, overhead: int) -> None:
-    found = driver_memory(settings(D, **sizes))
-    assert (found.heap, found.off_heap, found.jvm_overhead) == (heap, off_heap, overhead)
+    memory = driver_memory(settings(D, **sizes))
+    assert (memory.heap, memory.off_heap, memory.jvm_overhead) == (heap, off_heap, overhead)
 
 
 @pytest.mark.parametrize(

@@ -26,12 +26,12 @@ def test_slips_of_the_pen_are_secrets_too(key: str) -> None:
 
 def test_no_option_of_flink_is_taken_for_a_slip() -> None:
     words = ("password", "secret", "token", "credential", "passphrase", "key", "headers", "auth")
-    taken = [each for each in FLINK_OPTIONS.read_text().split() if is_secret(each)]
-    assert taken and [each for each in taken if not any(word in each for word in words)] == []
+    secret_options = [each for each in FLINK_OPTIONS.read_text().split() if is_secret(each)]
+    assert secret_options and [each for each in secret_options if not any(word in each for word in words)] == []
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "output"),
     [
         ("postgresql://u:pw@host/db", "postgresql://u:******@host/db"),
         ("postgresql://u:p/w@host/db", "postgresql://u:******@host/db"),
@@ -40,8 +40,8 @@ def test_no_option_of_flink_is_taken_for_a_slip() -> None:
         ("connect to amqp://:pw@h, then mail a@b", "connect to amqp://:******@h, then mail a@b"),
     ],
 )
-def test_urls(text: str, shown: str) -> None:
-    assert hide_passwords(text) == shown
+def test_urls(text: str, output: str) -> None:
+    assert hide_passwords(text) == output
 
 
 def test_command_lines() -> None:
@@ -55,8 +55,8 @@ def test_command_lines() -> None:
         "--rows",
         "2",
     ]
-    shown = masked_command(command)
-    assert "hush" not in shown and shown.endswith("--verbose-token --rows 2") and "u:******@h/d" in shown
+    visible = masked_command(command)
+    assert "hush" not in visible and visible.endswith("--verbose-token --rows 2") and "u:******@h/d" in visible
 
 
 def test_what_is_no_option_is_reported_by_its_name() -> None:
@@ -70,8 +70,8 @@ def test_what_is_no_option_is_reported_by_its_name() -> None:
 
 
 def test_secrets_reach_a_new_process_beside_its_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown, hidden = job_defaults.hidden_options(["run", "-Ds3.secret-key=hush", "-Dpipeline.name=a", "job.py"])
-    assert shown == ["run", "-Dpipeline.name=a", "job.py"] and list(hidden) == ["FUNKE_HIDDEN_OPTIONS"]
+    command, hidden = job_defaults.hidden_options(["run", "-Ds3.secret-key=hush", "-Dpipeline.name=a", "job.py"])
+    assert command == ["run", "-Dpipeline.name=a", "job.py"] and list(hidden) == ["FUNKE_HIDDEN_OPTIONS"]
     environ = dict(hidden)
     job_defaults.put_command_line_options({"pipeline.name": "a"}, environ)
     assert list(environ) == [job_defaults.COMMAND_LINE_VARIABLE], "further processes do not inherit it"
@@ -88,9 +88,9 @@ def test_the_program_of_such_a_process_has_them(tmp_path: Path) -> None:
         "print(json.dumps([job_defaults().to_text_dict()['s3.secret-key'], sys.argv[1:]]))\n"
         "print(open('/proc/self/cmdline').read().replace('\\0', ' '))\n"
     )
-    shown, hidden = job_defaults.hidden_options(
+    command, hidden = job_defaults.hidden_options(
         [sys.executable, "-m", "funke", "run", "-Ds3.secret-key=hush", str(program), "x"]
     )
-    done = subprocess.run(shown, env={**os.environ, **hidden}, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, env={**os.environ, **hidden}, capture_output=True, text=True, check=True)
     said, command_line = done.stdout.splitlines()[:2]
     assert json.loads(said) == ["hush", ["x"]] and "hush" not in command_line

@@ -42,9 +42,9 @@ class SinkHarness:
 
 def files_below(root: Path) -> dict[str, bytes]:
     """Every file by its path below `root`, with all unique ids replaced by `#`."""
-    found = {}
+    contents = {}
     for directory, _, names in os.walk(root):
         for name in names:
             path = Path(directory, name)
-            found[re.sub(UUID, "#", str(path.relative_to(root)))] = path.read_bytes()
-    return found
+            contents[re.sub(UUID, "#", str(path.relative_to(root)))] = path.read_bytes()
+    return contents

@@ -29,13 +29,13 @@ def read_split(reader: SplitReader, split: Split) -> tuple[list[Any], list[Any],
 
 def run_epoch(source: Source, enumerator: SplitEnumerator, max_records: int) -> list[Any]:
     """The values of one epoch."""
-    found: list[Any] = []
+    results: list[Any] = []
     for split in enumerator.poll(max_records):
         values, _, result = read_split(source.create_reader(), split)
         assert_columns_agree(source, split, values)
         enumerator.report(ReadOutcome(split, len(values), result))
-        found += values
-    return found
+        results += values
+    return results
 
 
 def assert_columns_agree(source: Source, split: Split, values: list[Any]) -> None:
@@ -43,32 +43,32 @@ def assert_columns_agree(source: Source, split: Split, values: list[Any]) -> Non
     batches = source.create_reader().read_columns(split)
     if batches is not None:
         to_rows = ColumnsToRows(source.produced_type)
-        found = [value for batch in batches for value in to_rows.convert(batch)[0]]
-        assert repr(found) == repr(values)
+        results = [value for batch in batches for value in to_rows.convert(batch)[0]]
+        assert repr(results) == repr(values)
 
 
 def drain(source: Source, parallelism: int = 2, max_records: int = 1000, restored: Any = None) -> list[Any]:
     """All values of a source that ends."""
     enumerator = source.create_enumerator(parallelism, restored)
-    found: list[Any] = []
+    results: list[Any] = []
     while not enumerator.is_finished:
-        found += run_epoch(source, enumerator, max_records)
+        results += run_epoch(source, enumerator, max_records)
     assert enumerator.poll(max_records) == []
     enumerator.close()
-    return found
+    return results
 
 
 def drain_with_restart(source: Source, epochs: int, parallelism: int = 2, max_records: int = 1000) -> list[Any]:
     """All values of a source whose enumerator is replaced by a restored one after some epochs."""
     enumerator = source.create_enumerator(parallelism)
-    found: list[Any] = []
+    results: list[Any] = []
     for _ in range(epochs):
-        found += run_epoch(source, enumerator, max_records)
+        results += run_epoch(source, enumerator, max_records)
     snapshot = cloudpickle.loads(cloudpickle.dumps(enumerator.snapshot()))
     # What is read after the snapshot is lost with the failed attempt, and must not change the snapshot.
     run_epoch(source, enumerator, max_records)
     enumerator.close()
     restored = source.create_enumerator(parallelism + 1, snapshot)
     while not restored.is_finished:
-        found += run_epoch(source, restored, max_records)
-    return found
+        results += run_epoch(source, restored, max_records)
+    return results

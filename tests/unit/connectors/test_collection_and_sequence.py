@@ -91,9 +91,9 @@ def square(index: int) -> int:
 @given(st.integers(0, 40), st.integers(1, 5), st.integers(1, 15), st.integers(0, 6))
 def test_a_generator_gives_every_index_once(count: int, parallelism: int, most: int, epochs: int) -> None:
     source = GeneratorSource(square, count)
-    wanted = [index * index for index in range(count)]
-    assert drain(source, parallelism, most) == wanted
-    assert drain_with_restart(source, epochs, parallelism, most) == wanted
+    expected = [index * index for index in range(count)]
+    assert drain(source, parallelism, most) == expected
+    assert drain_with_restart(source, epochs, parallelism, most) == expected
 
 
 def test_generated_values_fit_their_type_and_carry_timestamps() -> None:

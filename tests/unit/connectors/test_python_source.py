@@ -103,10 +103,10 @@ class Pages(ResumablePythonSource):
 
 
 def test_resumable_splits_go_on_where_they_were() -> None:
-    wanted = [0, 1, 2, 100, 101, 3, 4, 5, 6]
-    assert drain(Pages()) == wanted
+    expected = [0, 1, 2, 100, 101, 3, 4, 5, 6]
+    assert drain(Pages()) == expected
     for epochs in range(4):
-        assert drain_with_restart(Pages(), epochs) == wanted
+        assert drain_with_restart(Pages(), epochs) == expected
 
 
 def test_pieces_of_a_resumable_split_share_its_id_and_the_last_one_is_empty() -> None:
@@ -130,10 +130,10 @@ def report_all(source: Pages, enumerator: SplitEnumerator, splits: list[Any]) ->
 
 
 def run_all(source: Pages, enumerator: SplitEnumerator) -> list[Any]:
-    found: list[Any] = []
+    results: list[Any] = []
     while not enumerator.is_finished:
-        found += run_epoch(source, enumerator, 100)
-    return found
+        results += run_epoch(source, enumerator, 100)
+    return results
 
 
 def test_a_split_that_is_being_read_is_not_handed_out_again() -> None:
@@ -175,11 +175,11 @@ class Counter:
     def __init__(self, count: int) -> None:
         self.count = count
         self.is_running = True
-        self.given = 0
+        self.emitted = 0
 
     def run(self, ctx: SourceFunctionContext) -> None:
-        while self.is_running and (number := self.given) < self.count:
-            self.given += 1
+        while self.is_running and (number := self.emitted) < self.count:
+            self.emitted += 1
             with ctx.get_checkpoint_lock():
                 if number % 2:
                     ctx.collect(number)
@@ -210,7 +210,7 @@ def test_a_source_function_waits_while_the_job_is_behind_and_can_be_cancelled() 
     function = Counter(10**9)
     enumerator = SourceFunctionSource(function, capacity=10).create_enumerator(1)
     end = time.monotonic() + 10
-    while function.given < 11 and time.monotonic() < end:  # the last of them waits
+    while function.emitted < 11 and time.monotonic() < end:  # the last of them waits
         time.sleep(0.01)
     assert len(enumerator.poll(1000)[0].payload) == 10
     threads = threading.active_count()
@@ -227,11 +227,11 @@ def test_what_a_source_function_raises_comes_after_its_records() -> None:
 
     source = SourceFunctionSource(Broken(0))
     enumerator = source.create_enumerator(1)
-    found = []
+    results = []
     with pytest.raises(LookupError, match="no more input"):
         while True:
-            found += run_epoch(source, enumerator, 10)
-    assert found == ["first"]
+            results += run_epoch(source, enumerator, 10)
+    assert results == ["first"]
 
 
 @pytest.mark.parametrize("name", ["emit_watermark", "mark_as_temporarily_idle"])
@@ -256,6 +256,6 @@ def test_a_source_class_of_the_users_program_travels_to_the_tasks() -> None:
     "module", [collection, sequence, generator, python_source, source_function, file_source, spark_source]
 )
 def test_the_examples_in_the_strings_run(module: Any) -> None:
-    found = doctest.testmod(module)
-    assert found.attempted > 0
-    assert found.failed == 0
+    result = doctest.testmod(module)
+    assert result.attempted > 0
+    assert result.failed == 0

@@ -95,7 +95,7 @@ class Recorder(TwoPhaseCommitSinkFunction):
     def close(self):
         self.calls.append("close")
 
-    def taken(self):
+    def take_calls(self):
         calls, self.calls = self.calls, []
         return calls
 
@@ -105,18 +105,18 @@ def test_the_steps_of_a_checkpoint():
     sink = TransactionalSink(function)
     writer, committer = sink.create_writer(SinkHarness().context()), sink.create_committer()
     writer.write(["a"], [5])
-    assert function.taken() == ["open", "begin 1", "invoke 1 a at 5"]
+    assert function.take_calls() == ["open", "begin 1", "invoke 1 a at 5"]
     writer.flush(False)
     prepared = writer.prepare_commit()
     assert (prepared, writer.snapshot()) == ([1], [2])
     committer.commit_epoch(1, prepared)
-    assert function.taken() == ["pre-commit 1", "begin 2", "commit 1"]
+    assert function.take_calls() == ["pre-commit 1", "begin 2", "commit 1"]
     writer.write(["b"], None)
     writer.flush(True)
     last = writer.prepare_commit()
     assert (last, writer.snapshot(), writer.prepare_commit()) == ([2], [], [])
     writer.close()
-    assert function.taken() == ["invoke 2 b at None", "finish", "pre-commit 2", "close"]
+    assert function.take_calls() == ["invoke 2 b at None", "finish", "pre-commit 2", "close"]
 
 
 def test_a_restart_commits_what_was_prepared_and_aborts_what_was_open():
@@ -124,13 +124,13 @@ def test_a_restart_commits_what_was_prepared_and_aborts_what_was_open():
     sink = TransactionalSink(function)
     sink.create_committer().recover(4, ["old 7"])
     sink.create_writer(SinkHarness().context(), ["old 8"])
-    assert function.taken() == ["recover and commit old 7", "open", "recover and abort old 8", "begin 1"]
+    assert function.take_calls() == ["recover and commit old 7", "open", "recover and abort old 8", "begin 1"]
 
 
 def test_a_failed_job_aborts_its_transaction():
     function = Recorder()
     TransactionalSink(function).create_writer(SinkHarness().context()).close()
-    assert function.taken() == ["open", "begin 1", "abort 1", "close"]
+    assert function.take_calls() == ["open", "begin 1", "abort 1", "close"]
 
 
 def test_the_function_is_a_sink_for_both_methods():

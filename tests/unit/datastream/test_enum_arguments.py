@@ -22,7 +22,7 @@ TTL = StateTtlConfig.new_builder(Duration.of_seconds(1))
 
 
 @pytest.mark.parametrize(
-    ("setter", "given", "wanted"),
+    ("setter", "arguments", "expected"),
     [
         (ENV.set_runtime_mode, "BATCH", "RuntimeExecutionMode.BATCH"),
         (ENV.set_runtime_mode, "batch", "RuntimeExecutionMode.BATCH"),
@@ -64,13 +64,13 @@ TTL = StateTtlConfig.new_builder(Duration.of_seconds(1))
     ],
 )
 def test_a_string_for_a_member_is_rejected_with_the_member(
-    setter: Callable[[Any], Any], given: str, wanted: str
+    setter: Callable[[Any], Any], arguments: str, expected: str
 ) -> None:
     with pytest.raises(TypeMismatchError) as caught:
-        setter(given)
+        setter(arguments)
 
     text, location = str(caught.value).splitlines()
-    assert f"got '{given}'; write " in text and text.endswith(wanted)
+    assert f"got '{arguments}'; write " in text and text.endswith(expected)
     assert location.startswith("  in your job: test_enum_arguments.py:")
 
 

@@ -69,12 +69,12 @@ def test_windows_that_merge_cannot_be_folded(pairs: DataStream) -> None:
 def test_select_picks_the_elements_of_some_names(selector: Any) -> None:
     numbers = StreamExecutionEnvironment.get_execution_environment().from_collection([1, 2, 3])
     split = numbers.split(selector)
-    found = {}
+    outputs = {}
     for names in (("even",), ("odd",), ("even", "odd"), ("all",), ("none",)):
         harness = harness_of(split.select(*names))
         harness.process_batch([1, 2, 3], None)
-        found[names] = harness.outputs()
-    assert found == {
+        outputs[names] = harness.outputs()
+    assert outputs == {
         ("even",): [2],
         ("odd",): [1, 3],
         ("even", "odd"): [1, 2, 3],

@@ -59,8 +59,8 @@ def test_it_is_not_reported(tmp_path: Path, body: str) -> None:
 
 def test_a_program_that_fails_says_why_and_no_more(tmp_path: Path) -> None:
     for by_python in (False, True):
-        code, reported = run(tmp_path, "stream.print(); raise ValueError('no')\n", by_python=by_python)
-        assert code == 1 and "ValueError: no" in reported and "without running" not in reported
+        code, message = run(tmp_path, "stream.print(); raise ValueError('no')\n", by_python=by_python)
+        assert code == 1 and "ValueError: no" in message and "without running" not in message
 
 
 def test_under_pytest_nobody_is_notified(capsys: pytest.CaptureFixture[str]) -> None:
@@ -73,10 +73,10 @@ def test_under_pytest_nobody_is_notified(capsys: pytest.CaptureFixture[str]) -> 
 def test_what_only_keyed_streams_have(name: str) -> None:
     stream = StreamExecutionEnvironment.get_execution_environment().from_collection([1])
     assert not hasattr(stream, name)
-    with pytest.raises(AttributeError, match=rf"^{name}\(\) needs a keyed stream: call key_by\(\) before it") as found:
+    with pytest.raises(AttributeError, match=rf"^{name}\(\) needs a keyed stream: call key_by\(\) before it") as caught:
         getattr(stream, name)
-    assert "in your job: test_unexecuted.py:" in str(found.value)
-    assert ("or window_all() for all elements" in str(found.value)) is (name == "window")
+    assert "in your job: test_unexecuted.py:" in str(caught.value)
+    assert ("or window_all() for all elements" in str(caught.value)) is (name == "window")
 
 
 def test_a_mistyped_method() -> None:

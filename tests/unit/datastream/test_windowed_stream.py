@@ -96,11 +96,11 @@ def test_windows_over_all_elements_have_one_subtask_and_one_key(pairs: DataStrea
 
 def test_sum_min_and_max_of_a_field(pairs: DataStream) -> None:
     windows = pairs.key_by(lambda pair: pair[0]).window(FIVE)
-    for stream, wanted in ((windows.sum(1), ("a", 4)), (windows.min(1), ("a", 1)), (windows.max_by(1), ("a", 3))):
+    for stream, expected in ((windows.sum(1), ("a", 4)), (windows.min(1), ("a", 1)), (windows.max_by(1), ("a", 3))):
         harness = OperatorHarness(operation_of(stream))
         harness.process_batch([("a", 3), ("a", 1)], [1, 2])
         harness.end_input()
-        assert harness.outputs() == [wanted]
+        assert harness.outputs() == [expected]
 
 
 def test_time_window_follows_the_time_of_the_program(pairs: DataStream) -> None:
@@ -176,8 +176,8 @@ def test_functions_of_keyed_windows_are_rejected_after_window_all(pairs: DataStr
 
     with pytest.raises(TypeError) as caught:
         pairs.window_all(FIVE).process(Count())  # type: ignore[arg-type]
-    wanted = "window_all().process() needs a function of the class ProcessAllWindowFunction"
-    assert str(caught.value).startswith(f"{wanted}, got Count, a ProcessWindowFunction\n  in your job: ")
+    expected = "window_all().process() needs a function of the class ProcessAllWindowFunction"
+    assert str(caught.value).startswith(f"{expected}, got Count, a ProcessWindowFunction\n  in your job: ")
     with pytest.raises(
         TypeError, match=r"window_all\(\)\.apply\(\) .* AllWindowFunction, got Describe, a WindowFunction"
     ):

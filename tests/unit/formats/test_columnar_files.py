@@ -63,7 +63,7 @@ def test_cells_become_typed_fields(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "options", "wanted"),
+    ("text", "options", "expected"),
     [
         (" 1 , a , 2.5 , true \n", {}, [[1, " a ", 2.5, True]]),
         ("1,a,1,yes\n2,a,1,1\n", {}, [[1, "a", 1.0, False], [2, "a", 1.0, False]]),
@@ -88,8 +88,8 @@ def test_cells_become_typed_fields(tmp_path: Path) -> None:
         ("# only\n\n", {"allows_comments": True}, []),
     ],
 )
-def test_csv_rules(tmp_path: Path, text: str, options: dict[str, Any], wanted: list[Any]) -> None:
-    assert values(read(tmp_path, text, CsvFileFormat(COLUMNS, **options))) == wanted
+def test_csv_rules(tmp_path: Path, text: str, options: dict[str, Any], expected: list[Any]) -> None:
+    assert values(read(tmp_path, text, CsvFileFormat(COLUMNS, **options))) == expected
 
 
 def test_numbers_arrays_and_decimals(tmp_path: Path) -> None:
@@ -149,14 +149,14 @@ def test_csv_is_never_cut_between_quotes(tmp_path: Path, cells: list[list[str]],
     (tmp_path / "a.csv").write_text(text, newline="")
     file = InputFile(str(tmp_path / "a.csv"), len(text))
     file_format = CsvFileFormat(TWO)
-    position, found = 0, []
-    for wanted in [*sorted(wanted_cuts), len(text)]:
-        if position < wanted <= len(text):
-            end = file_format.cut_at(file, position, wanted)
-            assert end >= wanted
-            found += [row for batch in file_format.read(file, position, end) for row in batch]
+    position, results = 0, []
+    for expected in [*sorted(wanted_cuts), len(text)]:
+        if position < expected <= len(text):
+            end = file_format.cut_at(file, position, expected)
+            assert end >= expected
+            results += [row for batch in file_format.read(file, position, end) for row in batch]
             position = end
-    assert values(found) == [[number, "".join(cell).replace('""', '"')] for number, cell in enumerate(cells)]
+    assert values(results) == [[number, "".join(cell).replace('""', '"')] for number, cell in enumerate(cells)]
 
 
 def test_a_big_csv_file_is_read_in_ranges_and_after_a_restart(tmp_path: Path) -> None:

@@ -20,10 +20,10 @@ def small_reads(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def record_ends(ends: QuotedLineEnds, data: bytes) -> list[int]:
-    found = [0]
-    while found[-1] < len(data):
-        found.append(found[-1] + ends.first_record(data[found[-1] :]))
-    return found
+    results = [0]
+    while results[-1] < len(data):
+        results.append(results[-1] + ends.first_record(data[results[-1] :]))
+    return results
 
 
 @pytest.mark.usefixtures("small_reads")
@@ -31,11 +31,11 @@ def record_ends(ends: QuotedLineEnds, data: bytes) -> list[int]:
 @given(some.lists(some.sampled_from([b"ab", b'"', b"\n", b"\r", b"\r\n", b","]), min_size=1).map(b"".join), some.data())
 def test_a_cut_is_the_first_end_that_reaches_far_enough(content: bytes, data: Any) -> None:
     ends = QuotedLineEnds(b'"')
-    known = record_ends(ends, content)
-    start = data.draw(some.sampled_from(known[:-1]))
-    wanted = data.draw(some.integers(start + 1, len(content)))
-    cut = ends.cut_at(io.BytesIO(content), start, wanted, len(content))
-    assert cut == min(end for end in known if end >= wanted)
+    ends_of_records = record_ends(ends, content)
+    start = data.draw(some.sampled_from(ends_of_records[:-1]))
+    expected = data.draw(some.integers(start + 1, len(content)))
+    cut = ends.cut_at(io.BytesIO(content), start, expected, len(content))
+    assert cut == min(end for end in ends_of_records if end >= expected)
 
 
 def test_an_escaped_quote_does_not_count() -> None:
@@ -51,6 +51,6 @@ def test_an_escaped_quote_does_not_count() -> None:
 def test_records_that_end_with_a_text_are_cut_behind_it(words: list[str], delimiter: str, size: int) -> None:
     data = delimiter.join(words).encode()
     chunks = RecordChunks(io.BytesIO(data), None, DelimiterEnds(delimiter.encode()))
-    taken = list(iter(lambda: chunks.take(size), b""))
-    assert b"".join(taken) == data
-    assert all(chunk.endswith(delimiter.encode()) for chunk in taken[:-1])
+    column = list(iter(lambda: chunks.take(size), b""))
+    assert b"".join(column) == data
+    assert all(chunk.endswith(delimiter.encode()) for chunk in column[:-1])

@@ -74,7 +74,7 @@ def key(value: Any) -> Any:
     return value[0]
 
 
-def shown(builder: GraphBuilder) -> list[tuple[str, int, list[tuple[str, str]]]]:
+def nodes_of(builder: GraphBuilder) -> list[tuple[str, int, list[tuple[str, str]]]]:
     """Each operator's name and parallelism, and from where and how records come to it."""
     nodes = plan_nodes(builder)
     names = {node["id"]: node["type"] for node in nodes}
@@ -94,7 +94,7 @@ KEY = "_stream_key_by_map_operator"
 def test_a_key_operator_stands_behind_a_source_with_its_parallelism() -> None:
     builder = GraphBuilder(2)
     builder.map(builder.source(parallelism=1), "reduce", partitioner=Hash(key))
-    assert shown(builder)[1:] == [(KEY, 1, [("Source: numbers", "FORWARD")]), ("reduce", 2, [(KEY, "HASH")])]
+    assert nodes_of(builder)[1:] == [(KEY, 1, [("Source: numbers", "FORWARD")]), ("reduce", 2, [(KEY, "HASH")])]
 
 
 def test_a_key_operator_is_chained_to_the_operator_that_sends_to_it_only() -> None:
@@ -102,7 +102,7 @@ def test_a_key_operator_is_chained_to_the_operator_that_sends_to_it_only() -> No
     parse = builder.map(builder.source(), "parse", description="reads numbers")
     builder.map(parse, "count", partitioner=Hash(key))
     builder.map(parse, "sum", partitioner=Hash(key))
-    assert shown(builder)[1:] == [
+    assert nodes_of(builder)[1:] == [
         (f"parse, {KEY}", 2, [("Source: numbers", "FORWARD")]),
         ("count", 2, [(f"parse, {KEY}", "HASH")]),
         ("sum", 2, [(f"parse, {KEY}", "HASH")]),
@@ -115,7 +115,7 @@ def test_a_key_operator_stands_alone_behind_an_operator_with_other_receivers() -
     parse = builder.map(builder.source(), "parse")
     builder.map(parse, "count", partitioner=Hash(key))
     builder.map(parse, "other")
-    assert shown(builder)[2:] == [
+    assert nodes_of(builder)[2:] == [
         (KEY, 2, [("parse", "FORWARD")]),
         ("count", 2, [(KEY, "HASH")]),
         ("other", 2, [("parse", "FORWARD")]),
@@ -126,7 +126,7 @@ def test_streams_that_were_united_share_a_key_operator() -> None:
     builder = GraphBuilder(2)
     left, right = builder.map(builder.source("a"), "left"), builder.map(builder.source("b"), "right")
     builder.union_map(left, right, partitioner=Hash(key))
-    key_operator, united = shown(builder)[-2:]
+    key_operator, united = nodes_of(builder)[-2:]
     assert key_operator == (KEY, 2, [("left", "FORWARD"), ("right", "FORWARD")])
     assert united[2] == [(KEY, "HASH")]
 
@@ -135,4 +135,7 @@ def test_keys_are_taken_off_before_a_sink() -> None:
     builder = GraphBuilder(2)
     builder.sink(builder.map(builder.source(), "parse"), "print", partitioner=Hash(key))
     values = "_keyed_stream_values_operator"
-    assert shown(builder)[2:] == [(values, 2, [(f"parse, {KEY}", "HASH")]), ("Sink: print", 2, [(values, "FORWARD")])]
+    assert nodes_of(builder)[2:] == [
+        (values, 2, [(f"parse, {KEY}", "HASH")]),
+        ("Sink: print", 2, [(values, "FORWARD")]),
+    ]

@@ -117,20 +117,20 @@ def test_a_command_that_hangs_is_answered_and_holds_nobody_up(tmp_path: Path) ->
         ask(path, "hang")
     # The job ends, and the command does not.
     server._limits_s = {"hang": 600.0}
-    reported: list[str] = []
+    reports: list[str] = []
 
     def wait_for_it() -> None:
         try:
             ask(path, "hang")
         except JobExecutionError as error:
-            reported.append(str(error))
+            reports.append(str(error))
 
     asking = threading.Thread(target=wait_for_it)
     asking.start()
     assert ask(path, "status") == "RUNNING"
     server.close()
     asking.join(20)
-    assert reported == ["the job's driver is alive, but did not get it done in time"]
+    assert reports == ["the job's driver is alive, but did not get it done in time"]
     never.set()
 
 

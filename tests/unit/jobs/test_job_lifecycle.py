@@ -25,10 +25,10 @@ S = JobStatus
     ids=lambda path: "-".join(status.name for status in path),
 )
 def test_the_ways_of_a_job(path: list[JobStatus]) -> None:
-    reported: list[JobStatus] = []
-    lifecycle = JobLifecycle(on_change=reported.append)
+    reports: list[JobStatus] = []
+    lifecycle = JobLifecycle(on_change=reports.append)
     assert all(lifecycle.enter(status) for status in path)
-    assert reported == path and lifecycle.status is path[-1]
+    assert reports == path and lifecycle.status is path[-1]
     assert [status for status, _ in lifecycle.history] == [S.CREATED, *path]
     times = [timestamp for _, timestamp in lifecycle.history]
     assert times == sorted(times)

@@ -25,24 +25,24 @@ def byte_keys(keys: list[bytes]) -> ByteKeys:
 def test_keys_come_and_go(form: str, steps: list[tuple[bool, set[bytes]]]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         use_form(form, patch)
-        index, known, number = BytesIndex(), dict[bytes, int](), 0
+        index, model, number = BytesIndex(), dict[bytes, int](), 0
         for is_added, keys in steps:
             if is_added:
-                fresh = [key for key in keys if key not in known]
+                fresh = [key for key in keys if key not in model]
                 numbers = range(number, number + len(fresh))
                 number += len(fresh)
                 index.add(byte_keys(fresh), np.array(numbers, np.int64))
-                known.update(zip(fresh, numbers))
+                model.update(zip(fresh, numbers))
             else:
-                gone = [key for key in keys if key in known]
+                gone = [key for key in keys if key in model]
                 index.remove(byte_keys(gone))
                 for key in gone:
-                    del known[key]
-            asked = [*keys, *known, b"asked", b""]
-            assert index.find(byte_keys(asked)).tolist() == [known.get(key, -1) for key in asked]
-        found, numbers_found = index.entries()
-        assert dict(zip(found.to_column(pa.large_binary()).to_pylist(), numbers_found.tolist())) == known
-        assert len(index) == len(known)
+                    del model[key]
+            asked = [*keys, *model, b"asked", b""]
+            assert index.find(byte_keys(asked)).tolist() == [model.get(key, -1) for key in asked]
+        result, numbers_found = index.entries()
+        assert dict(zip(result.to_column(pa.large_binary()).to_pylist(), numbers_found.tolist())) == model
+        assert len(index) == len(model)
 
 
 @FORMS
@@ -53,19 +53,19 @@ def test_numbers_that_the_index_gives_are_dense_and_used_again(
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
         use_form(form, patch)
-        index, known = BytesIndex(), dict[bytes, int]()
+        index, model = BytesIndex(), dict[bytes, int]()
         most = 0
         for is_added, keys in steps:
             if is_added:
                 numbers = index.intern(byte_keys(keys)).tolist()
-                assert all(known.get(key, number) == number for key, number in zip(keys, numbers))
-                known.update(zip(keys, numbers))
-                most = max(most, len(known))
+                assert all(model.get(key, number) == number for key, number in zip(keys, numbers))
+                model.update(zip(keys, numbers))
+                most = max(most, len(model))
             else:
-                gone = [key for key in dict.fromkeys(keys) if key in known]
-                assert index.release(byte_keys(gone)).tolist() == [known.pop(key) for key in gone]
-            assert len(index) == len(set(known.values())) == len(known)
-            assert all(number < most for number in known.values())
+                gone = [key for key in dict.fromkeys(keys) if key in model]
+                assert index.release(byte_keys(gone)).tolist() == [model.pop(key) for key in gone]
+            assert len(index) == len(set(model.values())) == len(model)
+            assert all(number < most for number in model.values())
 
 
 @FORMS
@@ -77,8 +77,8 @@ def test_many_keys_and_an_arena_that_grows(form: str, monkeypatch: pytest.Monkey
         part = strings.slice(start, 700)
         assert index.intern(ByteKeys.of_column(part)).tolist() == list(range(start, start + len(part)))
     assert (index.find(ByteKeys.of_column(strings)) == np.arange(count)).all()
-    found, numbers = index.entries()
-    assert found.to_column(pa.large_string()).take(pa.array(np.argsort(numbers))).cast(pa.string()).equals(strings)
+    result, numbers = index.entries()
+    assert result.to_column(pa.large_string()).take(pa.array(np.argsort(numbers))).cast(pa.string()).equals(strings)
 
 
 @FORMS

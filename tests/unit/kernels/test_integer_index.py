@@ -20,23 +20,23 @@ FORMS = pytest.mark.parametrize("form", ["compiled", "plain", "none"])
 def test_keys_come_and_go(form: str, steps: list[tuple[bool, set[int]]]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         use_form(form, patch)
-        index, known, number = IntegerIndex(), dict[int, int](), 0
+        index, model, number = IntegerIndex(), dict[int, int](), 0
         for is_added, keys in steps:
             if is_added:
-                fresh = [key for key in keys if key not in known]
+                fresh = [key for key in keys if key not in model]
                 numbers = range(number, number + len(fresh))
                 number += len(fresh)
                 index.add(np.array(fresh, np.int64), np.array(numbers, np.int64))
-                known.update(zip(fresh, numbers))
+                model.update(zip(fresh, numbers))
             else:
-                gone = [key for key in keys if key in known]
+                gone = [key for key in keys if key in model]
                 index.remove(np.array(gone, np.int64))
                 for key in gone:
-                    del known[key]
-            asked = [*keys, *known, 7, 8]
-            assert index.find(np.array(asked, np.int64)).tolist() == [known.get(key, -1) for key in asked]
-        assert dict(zip(*(each.tolist() for each in index.entries()))) == known
-        assert len(index) == len(known)
+                    del model[key]
+            asked = [*keys, *model, 7, 8]
+            assert index.find(np.array(asked, np.int64)).tolist() == [model.get(key, -1) for key in asked]
+        assert dict(zip(*(each.tolist() for each in index.entries()))) == model
+        assert len(index) == len(model)
 
 
 @FORMS
@@ -45,21 +45,21 @@ def test_keys_come_and_go(form: str, steps: list[tuple[bool, set[int]]]) -> None
 def test_numbers_that_the_index_gives_are_dense_and_used_again(form: str, steps: list[tuple[bool, list[int]]]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         use_form(form, patch)
-        index, known = IntegerIndex(), dict[int, int]()
+        index, model = IntegerIndex(), dict[int, int]()
         most = 0
         for is_added, keys in steps:
             if is_added:
                 numbers = index.intern(np.array(keys, np.int64)).tolist()
-                assert all(known.get(key, number) == number for key, number in zip(keys, numbers))
-                known.update(zip(keys, numbers))
-                most = max(most, len(known))
+                assert all(model.get(key, number) == number for key, number in zip(keys, numbers))
+                model.update(zip(keys, numbers))
+                most = max(most, len(model))
             else:
-                gone = [key for key in dict.fromkeys(keys) if key in known]
-                assert index.release(np.array(gone, np.int64)).tolist() == [known.pop(key) for key in gone]
-            assert len(set(known.values())) == len(known)
-            assert all(number < most for number in known.values())
-        asked = list(known)
-        assert index.find(np.array(asked, np.int64)).tolist() == list(known.values())
+                gone = [key for key in dict.fromkeys(keys) if key in model]
+                assert index.release(np.array(gone, np.int64)).tolist() == [model.pop(key) for key in gone]
+            assert len(set(model.values())) == len(model)
+            assert all(number < most for number in model.values())
+        asked = list(model)
+        assert index.find(np.array(asked, np.int64)).tolist() == list(model.values())
 
 
 @FORMS
@@ -80,7 +80,7 @@ def test_the_table_grows_while_the_index_gives_numbers(form: str, monkeypatch: p
     index = IntegerIndex()
     for count in (1500, 1600, 9000):
         assert (index.intern(np.arange(count)) == np.arange(count)).all()
-    assert index.given == len(index) == 9000
+    assert index.issued == len(index) == 9000
 
 
 @FORMS

@@ -148,7 +148,7 @@ def test_the_switch(folder: Path, started: list[str], monkeypatch: pytest.Monkey
 
 
 def test_what_cannot_be_compiled_is_not_tried_again_the_same_day(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(made: Kernel) -> bytes:
+    def fail(environment: Kernel) -> bytes:
         raise RuntimeError("no such processor")
 
     machine_code.load(NAME)
@@ -174,10 +174,10 @@ def test_old_versions_go(folder: Path) -> None:
 def test_a_kernel_is_looked_for_when_enough_rows_want_it(monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[str] = []
     monkeypatch.setattr(machine_code, "load", looks.append)
-    made = Kernel(doubled)
-    assert made.compiled(150_000) is None
+    doubling = Kernel(doubled)
+    assert doubling.compiled(150_000) is None
     assert looks == []
-    assert made.compiled(150_000) is None
+    assert doubling.compiled(150_000) is None
     assert looks == ["test_machine_code.doubled"]
 
 
@@ -211,9 +211,9 @@ def test_a_kernel_has_parameters_of_known_types_only() -> None:
 
 
 def test_both_forms_of_a_kernel_agree() -> None:
-    made, values = Kernel(doubled), np.array([1, -2, 2**62])
-    made.attach(machine_code.load_object(compiler.compile_kernel(made)))
-    native: Any = made.compiled(0)
+    doubling, values = Kernel(doubled), np.array([1, -2, 2**62])
+    doubling.attach(machine_code.load_object(compiler.compile_kernel(doubling)))
+    native: Any = doubling.compiled(0)
     plain = values.copy()
-    assert native(address(values, np.int64), 3) == made(plain, 3) == 3
+    assert native(address(values, np.int64), 3) == doubling(plain, 3) == 3
     assert values.tolist() == plain.tolist() == [2, -4, -(2**63)]

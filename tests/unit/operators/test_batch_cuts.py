@@ -146,10 +146,10 @@ def test_the_output_does_not_depend_on_a_restart(stream: list[Any], index: int) 
     at_the_end = undisturbed.outputs()
 
     before = OperatorHarness(operation)
-    found = feed(before, stream[:index])
+    results = feed(before, stream[:index])
     after = OperatorHarness(operation, restored=[before.snapshot()])
-    found += feed(after, stream[index:])
+    results += feed(after, stream[index:])
     after.end_input()
-    assert found == expected
+    assert results == expected
     # Timers of different keys at the same time fire in no particular order.
     assert sorted(map(repr, after.outputs())) == sorted(map(repr, at_the_end))

@@ -151,15 +151,15 @@ def typed_pair(
     first: Any, type_info: TypeInformation, passes_unchanged: bool
 ) -> tuple[OperatorChain, Recorder, list[Any]]:
     """first, which declares the type -> text; what the first one tells the driver is kept."""
-    reported: list[Any] = []
+    reports: list[Any] = []
     recorder = Recorder()
     declared = replace(member(1, "first", first), output_type=type_info, passes_unchanged=passes_unchanged)
-    task = TaskInfo(send_to_driver=reported.append)
+    task = TaskInfo(send_to_driver=reports.append)
     chain = OperatorChain(
         (declared, member(2, "text", Map(repr), fed_by=1)), [Exit(2, None, recorder, "exchange")], task, create_operator
     )
     chain.open()
-    return chain, recorder, reported
+    return chain, recorder, reports
 
 
 def values_of(recorder: Recorder) -> list[Any]:
@@ -167,11 +167,11 @@ def values_of(recorder: Recorder) -> list[Any]:
 
 
 def test_a_result_that_passes_unchanged_is_reported_once_when_it_does_not_fit() -> None:
-    chain, recorder, reported = typed_pair(Map(abs), Types.INT(), passes_unchanged=True)
+    chain, recorder, warnings = typed_pair(Map(abs), Types.INT(), passes_unchanged=True)
     for batch in ([1, 2.5], [2.5, 3.5], [4.5], []):
         chain.head.process_batch(batch, None)
     assert values_of(recorder) == ["1", "2.5", "2.5", "3.5", "4.5"]
-    assert reported == [
+    assert warnings == [
         OperatorWarning(
             f"{1:032x}",
             "a result of operator 'first' does not fit its type Integer: 2.5 becomes 2 at the next exchange or sink\n"
@@ -181,25 +181,25 @@ def test_a_result_that_passes_unchanged_is_reported_once_when_it_does_not_fit() 
 
 
 def test_a_result_that_is_made_to_fit_is_reported_too() -> None:
-    chain, recorder, reported = typed_pair(Map(abs), Types.INT(), passes_unchanged=False)
+    chain, recorder, warnings = typed_pair(Map(abs), Types.INT(), passes_unchanged=False)
     chain.head.process_batch([1.5, 2], None)
     assert values_of(recorder) == ["1", "2"]
-    assert [warning.text.partition("\n")[0] for warning in reported] == [
+    assert [warning.text.partition("\n")[0] for warning in warnings] == [
         "a result of operator 'first' does not fit its type Integer: 1.5 becomes 1"
     ]
 
 
 def test_a_result_that_would_be_rejected_passes_where_nothing_is_serialised() -> None:
-    chain, recorder, reported = typed_pair(Map(str), Types.INT(), passes_unchanged=True)
+    chain, recorder, warnings = typed_pair(Map(str), Types.INT(), passes_unchanged=True)
     chain.head.process_batch([1], None)
     assert values_of(recorder) == ["'1'"]
-    assert "'1' is rejected at the next exchange or sink" in reported[0].text
+    assert "'1' is rejected at the next exchange or sink" in warnings[0].text
 
 
 def test_a_filter_only_hands_on_so_it_shows_nothing() -> None:
-    chain, recorder, reported = typed_pair(Filter(bool), Types.INT(), passes_unchanged=True)
+    chain, recorder, warnings = typed_pair(Filter(bool), Types.INT(), passes_unchanged=True)
     chain.head.process_batch([1.5], None)
-    assert (values_of(recorder), reported) == (["1.5"], [])
+    assert (values_of(recorder), warnings) == (["1.5"], [])
 
 
 class Shy(float):
@@ -208,6 +208,6 @@ class Shy(float):
 
 
 def test_an_object_that_cannot_be_shown_does_not_end_the_job() -> None:
-    chain, recorder, reported = typed_pair(Map(Shy), Types.INT(), passes_unchanged=False)
+    chain, recorder, warnings = typed_pair(Map(Shy), Types.INT(), passes_unchanged=False)
     chain.head.process_batch([1.5], None)
-    assert (values_of(recorder), reported) == (["1"], [])
+    assert (values_of(recorder), warnings) == (["1"], [])

@@ -186,6 +186,6 @@ class TestGates:
     def test_a_head_that_takes_columns_gets_both_forms_as_columns(self) -> None:
         head, end = self.head(IDS)
         self.gate(head).receive(7, 0, [RecordsPart(ROWS, [1, 2]), ColumnsPart(columns(timestamps=[3, 4]))])
-        found = pa.Table.from_batches([batch.data for batch in end.elements])
-        assert found.to_pydict() == {"id": [1, 2, 1, 2]}
+        outputs = pa.Table.from_batches([batch.data for batch in end.elements])
+        assert outputs.to_pydict() == {"id": [1, 2, 1, 2]}
         assert [stamp for batch in end.elements for stamp in batch.timestamps] == [1, 2, 3, 4]

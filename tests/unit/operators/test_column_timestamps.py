@@ -75,14 +75,14 @@ class Source:
 
     def elements(self) -> list[Any]:
         """What came out, in the form of rows."""
-        found: list[Any] = []
+        results: list[Any] = []
         for element in self.recorder.elements:
             if isinstance(element, ColumnBatch):
                 values, stamps = FORMS.rows_of(element)
-                found += map(Record, values, stamps or [None] * len(values))
+                results += map(Record, values, stamps or [None] * len(values))
             else:
-                found.append(element)
-        return found
+                results.append(element)
+        return results
 
 
 @pytest.mark.parametrize("name", SPECS)

@@ -139,8 +139,8 @@ def test_how_far_it_is_behind_the_clock() -> None:
     assert source.read() and source.read()
     source.end_epoch()
     clock.set(1_200)
-    found = source.metrics()
-    assert (found["watermarkLag"], found["currentEmitEventTimeLag"], found["sourceIdleTime"]) == (501, 300, 0)
+    metrics = source.metrics()
+    assert (metrics["watermarkLag"], metrics["currentEmitEventTimeLag"], metrics["sourceIdleTime"]) == (501, 300, 0)
     read_all(source)
     assert source.metrics()["sourceIdleTime"] == 200
 

@@ -20,5 +20,9 @@ def test_operators_with_one_name_and_line_are_distinguished() -> None:
 def test_long_strings_are_cut_and_ids_stay() -> None:
     turn = Turn()
     turn.cell[0] = turn.number_of(OperatorLocation("ü" * 400, "x" * 400, "a" * 32))
-    found = turn.now()
-    assert found.name.startswith("üü") and (found.operator_id, found.vertex_id, found.subtask) == ("a" * 32, None, None)
+    location = turn.now()
+    assert location.name.startswith("üü") and (location.operator_id, location.vertex_id, location.subtask) == (
+        "a" * 32,
+        None,
+        None,
+    )

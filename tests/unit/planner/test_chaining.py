@@ -182,8 +182,8 @@ class TestOperatorIds:
         builder = GraphBuilder()
         first = builder.map(builder.source(), uid="x", user_line="job.py:4")
         builder.map(first, uid="x", user_line="job.py:9")
-        wanted = r"give each its own\n  'Map' in your job: job\.py:4\n  'Map' in your job: job\.py:9$"
-        with pytest.raises(GraphError, match=wanted):
+        expected = r"give each its own\n  'Map' in your job: job\.py:4\n  'Map' in your job: job\.py:9$"
+        with pytest.raises(GraphError, match=expected):
             to_job_graph(builder.graph)
 
     def test_a_uid_hash_is_taken_as_it_is(self) -> None:

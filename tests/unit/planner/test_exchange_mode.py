@@ -25,7 +25,7 @@ def job(is_batch: bool = False, is_written_by_spark: bool = False) -> JobGraph:
 
 
 @pytest.mark.parametrize(
-    ("graph", "wanted", "shown"),
+    ("graph", "expected", "text"),
     [
         (job(), "auto", "pipelined: nothing stands against it"),
         (job(), "blocking", "blocking: the configuration says so"),
@@ -34,17 +34,17 @@ def job(is_batch: bool = False, is_written_by_spark: bool = False) -> JobGraph:
         (job(is_written_by_spark=True), "auto", "blocking: Spark itself writes 'Sink: out'"),
     ],
 )
-def test_the_mode_and_its_reason(graph: JobGraph, wanted: str, shown: str) -> None:
-    assert str(exchange_mode(graph, wanted)) == shown
+def test_the_mode_and_its_reason(graph: JobGraph, expected: str, text: str) -> None:
+    assert str(exchange_mode(graph, expected)) == text
 
 
 @pytest.mark.parametrize(
-    ("graph", "wanted", "message"),
+    ("graph", "expected", "message"),
     [
         (job(is_batch=True), "pipelined", "but the job runs in batch mode"),
         (job(), "hybrid", "'auto', 'pipelined' or 'blocking', not 'hybrid'"),
     ],
 )
-def test_what_cannot_be_is_rejected(graph: JobGraph, wanted: str, message: str) -> None:
+def test_what_cannot_be_is_rejected(graph: JobGraph, expected: str, message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
-        exchange_mode(graph, wanted)
+        exchange_mode(graph, expected)

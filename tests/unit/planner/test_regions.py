@@ -64,5 +64,7 @@ def test_of_very_many_parts_several_are_one_region() -> None:
     builder = GraphBuilder(1)
     for number in range(18):
         builder.sink(builder.source(parallelism=1), f"sink {number}")
-    found = names(planned(builder))
-    assert len(found) == 16 and found[0] == ({"sink 0", "sink 16"}, range(1)) and found[2] == ({"sink 2"}, range(2, 3))
+    result = names(planned(builder))
+    assert (
+        len(result) == 16 and result[0] == ({"sink 0", "sink 16"}, range(1)) and result[2] == ({"sink 2"}, range(2, 3))
+    )

@@ -60,17 +60,17 @@ def router_to(partitioner: Partitioner, receivers: int = 3) -> tuple[Router, Blo
 
 def elements(blocks: Blocks) -> dict[int, list[Any]]:
     """What each receiver gets in order: rows with their timestamps, and marks."""
-    found: dict[int, list[Any]] = {}
+    by_receiver: dict[int, list[Any]] = {}
     for receiver, parts in blocks:
         for part in parts:
             if isinstance(part, ColumnsPart):
                 part = RecordsPart(*FORMS.rows_of(part.batch))
             if isinstance(part, RecordsPart):
                 stamps = part.timestamps or [None] * len(part.values)
-                found.setdefault(receiver, []).extend(zip(part.values, stamps, strict=True))
+                by_receiver.setdefault(receiver, []).extend(zip(part.values, stamps, strict=True))
             else:
-                found.setdefault(receiver, []).append(part)
-    return found
+                by_receiver.setdefault(receiver, []).append(part)
+    return by_receiver
 
 
 def rows(ids: list[int]) -> list[Row]:
@@ -100,9 +100,9 @@ def test_shuffle_loses_nothing_and_keeps_the_order_within_a_receiver() -> None:
     router, blocks = router_to(Shuffle())
     router.process_columns(FORMS.columns_of(rows(list(range(300))), None))
     router.flush()
-    ids = {receiver: [row.id for row, _ in found] for receiver, found in elements(blocks).items()}
+    ids = {receiver: [row.id for row, _ in each] for receiver, each in elements(blocks).items()}
     assert set(ids) == {0, 1, 2} and sorted(chain.from_iterable(ids.values())) == list(range(300))
-    assert all(found == sorted(found) for found in ids.values())
+    assert all(each == sorted(each) for each in ids.values())
 
 
 def test_forms_and_timestamps_may_change_on_the_way() -> None:

@@ -58,11 +58,11 @@ def restored(handles: tuple[SnapshotHandle, ...], parallelism: int, folder: Path
 @pytest.mark.parametrize("parallelism", [1, 2, 3])
 def test_small_state_needs_no_file(tmp_path: Path, parallelism: int) -> None:
     folder = tmp_path / "chk-1"
-    made = checkpoint(folder, written(folder, inline_bytes=20 << 10))
+    checkpoints = checkpoint(folder, written(folder, inline_bytes=20 << 10))
     assert [path.name for path in folder.iterdir()] == ["_metadata"]
-    verify_files(made)
-    assert made.state_size == sum(handle.size for handle in made.snapshots) > 0
-    operators = restored(made.located(), parallelism, tmp_path)
+    verify_files(checkpoints)
+    assert checkpoints.state_size == sum(handle.size for handle in checkpoints.snapshots) > 0
+    operators = restored(checkpoints.located(), parallelism, tmp_path)
     assert {key: value for operator in operators for key, value in operator.keyed.items()} == EVERYTHING
     assert sorted(own for operator in operators for own in operator.own) == [0, 1]
 

@@ -108,11 +108,11 @@ def last(kind: Any, ttl: bool = False) -> Process:
     return Process(Last(descriptor), lambda value: 0)
 
 
-def reported(harness: OperatorHarness, value: Any) -> list[Any]:
+def outputs_after(harness: OperatorHarness, value: Any) -> list[Any]:
     harness.process(value)
-    found = harness.outputs()
+    outputs = harness.outputs()
     harness.close()
-    return found
+    return outputs
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -129,7 +129,7 @@ def test_a_state_of_a_type_that_holds_its_values_goes_on(tmp_path: Path, backend
     first = OperatorHarness(last(before), backend=choice_of(backend))
     first.process(5)
     handle = written(first, tmp_path)
-    assert reported(restored(last(after), handle, tmp_path, backend), 6) == [5]
+    assert outputs_after(restored(last(after), handle, tmp_path, backend), 6) == [5]
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -160,7 +160,7 @@ def test_a_time_to_live_comes_and_goes(tmp_path: Path, backend: str, had_ttl: bo
     first = OperatorHarness(last(Types.LONG(), had_ttl), backend=choice_of(backend))
     first.process(5)
     handle = written(first, tmp_path)
-    assert reported(restored(last(Types.LONG(), not had_ttl), handle, tmp_path, backend), 6) == [5]
+    assert outputs_after(restored(last(Types.LONG(), not had_ttl), handle, tmp_path, backend), 6) == [5]
 
 
 def test_types_stay_known_in_a_job_that_does_not_ask_for_the_state(tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ def test_lists_and_maps_that_belong_to_no_key_have_types_too(tmp_path: Path, ele
     first = OperatorHarness(Map(Listed(Types.LONG(), Types.LONG())))
     first.process(5)
     handle = written(first, tmp_path)
-    assert reported(restored(Map(Listed(Types.LONG(), Types.LONG())), handle, tmp_path, "hashmap"), 6) == [[7]]
+    assert outputs_after(restored(Map(Listed(Types.LONG(), Types.LONG())), handle, tmp_path, "hashmap"), 6) == [[7]]
     with pytest.raises(StateError, match="cannot be taken for that"):
         restored(Map(Listed(elements, entries)), handle, tmp_path, "hashmap")
 

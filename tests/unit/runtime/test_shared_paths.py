@@ -17,8 +17,8 @@ PURPOSE = "the folder of sink 'out'"
 
 
 def test_a_folder_that_is_shared_keeps_nothing_of_the_probes(tmp_path: Path) -> None:
-    wanted = [SharedPath(str(tmp_path / "out"), PURPOSE, is_written=True), SharedPath(str(tmp_path), "a source")]
-    with probed(wanted) as paths:
+    expected = [SharedPath(str(tmp_path / "out"), PURPOSE, is_written=True), SharedPath(str(tmp_path), "a source")]
+    with probed(expected) as paths:
         assert [path.name for path in (tmp_path / "out").iterdir()] == [os.path.basename(paths[0].probe)]
         for path in paths:
             require_shared(path)

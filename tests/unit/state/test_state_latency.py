@@ -39,8 +39,8 @@ def test_some_accesses_are_measured(name: str, tmp_path: Path) -> None:
     harness.process_batch([5, 7, 5])
     assert harness.outputs() == [(1, True, [5]), (2, True, [5, 7]), (3, True, [5, 7])]
     metrics = harness.operator.metrics()
-    found = metrics["count.valueStateGetLatency"]
-    assert 0 < found["min"] <= found["p50"] <= found["p99"] <= found["max"]
+    results = metrics["count.valueStateGetLatency"]
+    assert 0 < results["min"] <= results["p50"] <= results["p99"] <= results["max"]
     assert {"count.valueStateUpdateLatency", "seen.mapStatePutLatency"} <= metrics.keys()
     assert "count.valueStateClearLatency" not in metrics, "nobody has cleared it"
 

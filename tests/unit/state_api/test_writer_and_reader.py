@@ -131,10 +131,10 @@ def test_unbounded_data_is_rejected(tmp_path: Path) -> None:
     )
     if stream._node.operation.source.is_bounded:  # type: ignore[union-attr]
         stream = env.socket_text_stream("localhost", 1)
-    made = OperatorTransformation.bootstrap_with(stream).key_by(itself).transform(Keep())
+    created = OperatorTransformation.bootstrap_with(stream).key_by(itself).transform(Keep())
     nodes = dict(env._builder.graph.nodes)
     with pytest.raises(GraphError, match=r"bounded data, but '.*' never ends"):
-        SavepointWriter.new_savepoint(64).with_operator("a", made).write(str(tmp_path / "made"))
+        SavepointWriter.new_savepoint(64).with_operator("a", created).write(str(tmp_path / "made"))
     assert env._builder.graph.nodes == nodes
 
 
@@ -159,9 +159,9 @@ def test_a_window_transformation_describes_the_job_s_own_operation() -> None:
     env = StreamExecutionEnvironment.get_execution_environment()
     keyed = OperatorTransformation.bootstrap_with(env.from_collection([1])).key_by(itself)
     before = dict(env._builder.graph.nodes)
-    made = keyed.window(TumblingEventTimeWindows.of(Time.seconds(1))).reduce(max)
-    assert isinstance(made.operation, Window)
-    assert made.operation.reduce is max
+    created = keyed.window(TumblingEventTimeWindows.of(Time.seconds(1))).reduce(max)
+    assert isinstance(created.operation, Window)
+    assert created.operation.reduce is max
     assert env._builder.graph.nodes == before
     assert not env._builder.pending
 

@@ -128,8 +128,8 @@ def savepoint(request: pytest.FixtureRequest, tmp_path: Path) -> Savepoint:
 
 
 def test_a_reader_function_sees_every_key_with_all_its_states(savepoint: Savepoint) -> None:
-    found, names = read_all(keyed_pieces(savepoint, OPERATOR_ID), KeyReading(Everything()))
-    assert sorted(found) == [
+    elements, names = read_all(keyed_pieces(savepoint, OPERATOR_ID), KeyReading(Everything()))
+    assert sorted(elements) == [
         ("ann", 4, [3, 4], {3: True, 4: True}, 7, 3.5, ({3000, 4000}, {7})),
         ("bob", 5, [5], {5: True}, 5, 5.0, ({5000}, {7})),
         ("carl", 1, [1], {1: True}, 1, 1.0, ({1000}, {7})),
@@ -138,8 +138,8 @@ def test_a_reader_function_sees_every_key_with_all_its_states(savepoint: Savepoi
 
 
 def test_a_reader_function_without_states_sees_keys_with_timers(savepoint: Savepoint) -> None:
-    found, _ = read_all(keyed_pieces(savepoint, OPERATOR_ID), KeyReading(TimersOnly()))
-    assert sorted(found) == [("ann", [3000, 4000]), ("bob", [5000]), ("carl", [1000])]
+    elements, _ = read_all(keyed_pieces(savepoint, OPERATOR_ID), KeyReading(TimersOnly()))
+    assert sorted(elements) == [("ann", [3000, 4000]), ("bob", [5000]), ("carl", [1000])]
 
 
 def test_a_state_described_as_another_kind_is_rejected(savepoint: Savepoint) -> None:
@@ -151,7 +151,7 @@ def test_a_state_described_as_another_kind_is_rejected(savepoint: Savepoint) -> 
 def test_a_split_is_read_in_batches_and_ends_with_the_names(savepoint: Savepoint) -> None:
     pieces = keyed_pieces(savepoint, OPERATOR_ID)
     source = StateSource(pieces, KeyReading(TimersOnly()), lambda names: None, None)
-    reader, found = source.create_reader(), []
+    reader, results = source.create_reader(), []
     for split in source.create_enumerator(2).poll(10):
         batches = reader.read(split)
         while True:
@@ -161,14 +161,14 @@ def test_a_split_is_read_in_batches_and_ends_with_the_names(savepoint: Savepoint
                 assert "last" in end.value.found
                 break
             assert timestamps is None
-            found += values
-    assert sorted(key for key, _ in found) == ["ann", "bob", "carl"]
+            results += values
+    assert sorted(key for key, _ in results) == ["ann", "bob", "carl"]
 
 
 def test_the_enumerator_complains_when_a_state_is_in_no_piece(savepoint: Savepoint) -> None:
     pieces = keyed_pieces(savepoint, OPERATOR_ID)
-    found, names = read_all(pieces, KeyReading(OneState(ValueStateDescriptor("lost", Types.INT()))))
-    assert found == []
+    elements, names = read_all(pieces, KeyReading(OneState(ValueStateDescriptor("lost", Types.INT()))))
+    assert elements == []
     complaints: list[StateNames] = []
     enumerator = StateEnumerator(pieces, 2, complaints.append, None)
     splits = enumerator.poll(1000)
@@ -243,10 +243,10 @@ def test_the_time_of_expiring_state_stands_beside_the_value(tmp_path: Path) -> N
     rows = [row for piece in keyed_pieces(savepoint, OPERATOR_ID) for row in table.rows(piece)]
     of_ann = {row[2]: (row[7], before <= row[8] <= time.time() * 1000) for row in rows if row[6] == "ann"}
     assert of_ann == {"value": ("4", True), "list": ("[3, 4]", True), "map": ('{"3": 3, "4": 4}', True)}
-    found, _ = read_all(
+    elements, _ = read_all(
         keyed_pieces(savepoint, OPERATOR_ID), KeyReading(OneState(ValueStateDescriptor("value", Types.INT())))
     )
-    assert sorted(found) == [("ann", 4), ("bob", 5), ("carl", 1)]
+    assert sorted(elements) == [("ann", 4), ("bob", 5), ("carl", 1)]
 
 
 def test_keys_that_are_equal_but_of_different_types_stay_apart(tmp_path: Path) -> None:
@@ -257,8 +257,8 @@ def test_keys_that_are_equal_but_of_different_types_stay_apart(tmp_path: Path) -
     operation = Process(WithTtl(), itself)
     savepoint = savepoint_of(tmp_path, write_state(tmp_path, operation, values, key=itself))
     reading = KeyReading(OneState(ValueStateDescriptor("value", Types.INT())))
-    found, _ = read_all(keyed_pieces(savepoint, OPERATOR_ID), reading)
-    assert sorted((repr(key), value) for key, value in found) == [
+    elements, _ = read_all(keyed_pieces(savepoint, OPERATOR_ID), reading)
+    assert sorted((repr(key), value) for key, value in elements) == [
         ("(1, 'x')", 40),
         ("1", 10),
         ("1.0", 20),

@@ -101,8 +101,8 @@ def checkpoint(tmp_path: Path) -> Savepoint:
 
 
 def test_every_key_is_read_once_with_its_states_and_timers(checkpoint: Savepoint) -> None:
-    found, names = read_all(keyed_pieces(checkpoint, OPERATOR_ID), KeyReading(ReadCounts()))
-    assert sorted(found) == expected()
+    elements, names = read_all(keyed_pieces(checkpoint, OPERATOR_ID), KeyReading(ReadCounts()))
+    assert sorted(elements) == expected()
     assert names.found == {"count", "seen"}
 
 
@@ -123,8 +123,8 @@ def test_a_savepoint_of_a_native_checkpoint_stands_alone(checkpoint: Savepoint, 
         path.unlink()
     savepoint = open_savepoint(folder)
     assert [handle.native for handle in savepoint.snapshots] == [()]
-    found, _ = read_all(keyed_pieces(savepoint, OPERATOR_ID), KeyReading(ReadCounts()))
-    assert sorted(found) == expected()
+    elements, _ = read_all(keyed_pieces(savepoint, OPERATOR_ID), KeyReading(ReadCounts()))
+    assert sorted(elements) == expected()
 
 
 def test_windows_are_read_from_the_files_too(tmp_path: Path) -> None:
@@ -139,8 +139,8 @@ def test_windows_are_read_from_the_files_too(tmp_path: Path) -> None:
     )
     checkpoint = native_checkpoint(tmp_path, operation, [1, 2, 3, 4], [100, 200, 300, 1400])
     contents = ReducingStateDescriptor(CONTENTS, add, PickledBytesTypeInfo())
-    found, _ = read_all(keyed_pieces(checkpoint, OPERATOR_ID), WindowReading(contents, PassThroughReader()))
-    assert sorted(found) == [2, 4, 4]
+    elements, _ = read_all(keyed_pieces(checkpoint, OPERATOR_ID), WindowReading(contents, PassThroughReader()))
+    assert sorted(elements) == [2, 4, 4]
 
 
 def test_a_missing_file_is_named(checkpoint: Savepoint) -> None:
@@ -162,6 +162,6 @@ def test_first_state_may_be_made_in_rocksdb(tmp_path: Path) -> None:
     values = list(range(2 * KEYS))
     handles = write_state(tmp_path, operation, values, key=remainder, parallelism=2, backend="rocksdb")
     savepoint = savepoint_of(tmp_path, [replace(handle, native=()) for handle in handles])
-    found, _ = read_all(keyed_pieces(savepoint, OPERATOR_ID), KeyReading(ReadCounts()))
-    assert sorted(found) == expected()
+    elements, _ = read_all(keyed_pieces(savepoint, OPERATOR_ID), KeyReading(ReadCounts()))
+    assert sorted(elements) == expected()
     assert not list((tmp_path / "working").glob("*"))

@@ -54,8 +54,8 @@ def test_lists_of_all_subtasks_are_read(tmp_path: Path) -> None:
 
 def test_asking_for_a_list_that_is_not_there_is_noted(tmp_path: Path) -> None:
     handles = write_state(tmp_path, Process(BootstrapProcess(Buffer())), [1])
-    found, names = read_all(own_pieces(savepoint_of(tmp_path, handles), OPERATOR_ID), OwnReading("list", "offsets"))
-    assert (found, names.wanted, names.found) == ([], {"offsets"}, {"buffered"})
+    elements, names = read_all(own_pieces(savepoint_of(tmp_path, handles), OPERATOR_ID), OwnReading("list", "offsets"))
+    assert (elements, names.wanted, names.found) == ([], {"offsets"}, {"buffered"})
 
 
 def test_broadcast_state_is_read_once(tmp_path: Path) -> None:
@@ -71,8 +71,8 @@ def test_broadcast_state_is_read_once(tmp_path: Path) -> None:
     savepoint = savepoint_of(tmp_path, placed)
     pieces = own_pieces(savepoint, OPERATOR_ID)
     assert [piece.subtask for piece in pieces] == [0, 1]
-    found, _ = read_all(pieces, OwnReading("broadcast", "rules"))
-    assert sorted(found) == values
+    elements, _ = read_all(pieces, OwnReading("broadcast", "rules"))
+    assert sorted(elements) == values
     table = StateTable({OPERATOR_ID: ("Operator", UID)})
     rows = [row[2:8] for piece in pieces for row in table.rows(piece)]
     assert sorted(rows) == [

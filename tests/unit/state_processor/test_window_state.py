@@ -76,8 +76,8 @@ LISTED = ListStateDescriptor(CONTENTS, PickledBytesTypeInfo())
 def test_reduced_windows(tmp_path: Path) -> None:
     operation = window(TumblingEventTimeWindows.of(Time.seconds(1)), reduce=add)
     savepoint = savepoint_of(tmp_path, write_state(tmp_path, operation, VALUES, TIMES, key=key, parallelism=2))
-    found, names = read_all(keyed_pieces(savepoint, OPERATOR_ID), WindowReading(REDUCED, Windows()))
-    assert sorted(found, key=repr) == [
+    elements, names = read_all(keyed_pieces(savepoint, OPERATOR_ID), WindowReading(REDUCED, Windows()))
+    assert sorted(elements, key=repr) == [
         ("a", TimeWindow(0, 1000), [("a", 3)], {999}),
         ("a", TimeWindow(1000, 2000), [("a", 10)], {1999}),
         ("b", TimeWindow(0, 1000), [("b", 5)], {999}),
@@ -88,8 +88,8 @@ def test_reduced_windows(tmp_path: Path) -> None:
 def test_sliding_windows_with_all_elements(tmp_path: Path) -> None:
     operation = window(SlidingEventTimeWindows.of(Time.seconds(2), Time.seconds(1)))
     savepoint = savepoint_of(tmp_path, write_state(tmp_path, operation, VALUES, TIMES, key=key))
-    found, _ = read_all(keyed_pieces(savepoint, OPERATOR_ID), WindowReading(LISTED, Windows()))
-    of_a = {(each[1].start, each[1].end): each[2] for each in found if each[0] == "a"}
+    elements, _ = read_all(keyed_pieces(savepoint, OPERATOR_ID), WindowReading(LISTED, Windows()))
+    of_a = {(each[1].start, each[1].end): each[2] for each in elements if each[0] == "a"}
     assert of_a == {
         (-1000, 1000): [("a", 1), ("a", 2)],
         (0, 2000): [("a", 1), ("a", 2), ("a", 10)],
@@ -103,15 +103,15 @@ def test_accumulators_are_shown_as_their_results(tmp_path: Path) -> None:
     operation = window(TumblingEventTimeWindows.of(Time.seconds(1)), aggregate=Count())
     savepoint = savepoint_of(tmp_path, write_state(tmp_path, operation, VALUES, TIMES, key=key))
     contents = AggregatingStateDescriptor(CONTENTS, Count(), PickledBytesTypeInfo())
-    found, _ = read_all(keyed_pieces(savepoint, OPERATOR_ID), WindowReading(contents, PassThroughReader()))
-    assert sorted(found) == ["1 elements", "1 elements", "2 elements"]
+    elements, _ = read_all(keyed_pieces(savepoint, OPERATOR_ID), WindowReading(contents, PassThroughReader()))
+    assert sorted(elements) == ["1 elements", "1 elements", "2 elements"]
 
 
 def test_sessions_are_shown_as_they_have_grown(tmp_path: Path) -> None:
     operation = window(EventTimeSessionWindows.with_gap(Time.seconds(1)), reduce=add)
     savepoint = savepoint_of(tmp_path, write_state(tmp_path, operation, VALUES, TIMES, key=key))
-    found, _ = read_all(keyed_pieces(savepoint, OPERATOR_ID), WindowReading(REDUCED, Windows()))
-    assert sorted(found, key=repr) == [
+    elements, _ = read_all(keyed_pieces(savepoint, OPERATOR_ID), WindowReading(REDUCED, Windows()))
+    assert sorted(elements, key=repr) == [
         ("a", TimeWindow(100, 2500), [("a", 13)], {2499}),
         ("b", TimeWindow(200, 1200), [("b", 5)], {1199}),
     ]
@@ -122,8 +122,8 @@ def test_windows_with_an_evictor_are_combined_when_they_are_read(tmp_path: Path)
     operation = window(assigner, evictor=CountEvictor.of(5), reduce=add)
     savepoint = savepoint_of(tmp_path, write_state(tmp_path, operation, VALUES, TIMES, key=key))
     reading = WindowReading(LISTED, PassThroughReader(), reducing(add))
-    found, _ = read_all(keyed_pieces(savepoint, OPERATOR_ID), reading)
-    assert sorted(found) == [("a", 3), ("a", 10), ("b", 5)]
+    elements, _ = read_all(keyed_pieces(savepoint, OPERATOR_ID), reading)
+    assert sorted(elements) == [("a", 3), ("a", 10), ("b", 5)]
 
 
 class TriggerState(WindowReaderFunction[Any, Any, str, Any]):
@@ -135,8 +135,8 @@ class TriggerState(WindowReaderFunction[Any, Any, str, Any]):
 def test_the_state_of_a_trigger(tmp_path: Path) -> None:
     operation = window(GlobalWindows.create(), trigger=CountTrigger.of(100))
     savepoint = savepoint_of(tmp_path, write_state(tmp_path, operation, VALUES, TIMES, key=key))
-    found, _ = read_all(keyed_pieces(savepoint, OPERATOR_ID), WindowReading(LISTED, TriggerState()))
-    assert sorted(found) == [("a", 3, 3), ("b", 1, 1)]
+    elements, _ = read_all(keyed_pieces(savepoint, OPERATOR_ID), WindowReading(LISTED, TriggerState()))
+    assert sorted(elements) == [("a", 3, 3), ("b", 1, 1)]
 
 
 def test_reading_windows_in_the_wrong_way_is_rejected(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def test_what_was_written_is_read_again(counts: Table) -> None:
 def test_codes_of_ones_own(t_env: TableEnvironment) -> None:
     rows = t_env.from_elements([("a", 1, "c"), ("a", 1, "ub"), ("a", 3, "ua"), ("b", 1, "r")], ["k", "v", "o"])
     mapping = map_("c, r", "INSERT", "ub", "UPDATE_BEFORE", "ua", "UPDATE_AFTER").as_argument("op_mapping")
-    found = changes(rows.from_changelog(descriptor("o").as_argument("op"), mapping))
-    assert found == [("+I", ("a", 1)), ("-U", ("a", 1)), ("+U", ("a", 3)), ("+I", ("b", 1))]
+    sent = changes(rows.from_changelog(descriptor("o").as_argument("op"), mapping))
+    assert sent == [("+I", ("a", 1)), ("-U", ("a", 1)), ("+U", ("a", 3)), ("+I", ("b", 1))]
     with pytest.raises(FunkeError, match=r"Received invalid op code 'c'. Defined op codes are: \[INSERT, "):
         changes(rows.from_changelog(descriptor("o").as_argument("op")))

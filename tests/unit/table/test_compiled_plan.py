@@ -29,19 +29,19 @@ Sink(table=[default_catalog.shop.results], fields=[k, c])
 
 
 def environment() -> TableEnvironment:
-    made = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
-    made.execute_sql("CREATE DATABASE shop")
-    return made
+    tables = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    tables.execute_sql("CREATE DATABASE shop")
+    return tables
 
 
 @pytest.fixture
 def t_env() -> TableEnvironment:
-    made = environment()
-    made.execute_sql("USE shop")
-    made.execute_sql("CREATE TABLE sales (k STRING, v INT) WITH ('connector' = 'datagen', 'number-of-rows' = '3')")
-    made.execute_sql("CREATE TABLE results (k STRING, c BIGINT) WITH ('connector' = 'print')")
-    made.execute_sql("CREATE VIEW counts AS SELECT k, COUNT(*) AS c FROM sales GROUP BY k")
-    return made
+    tables = environment()
+    tables.execute_sql("USE shop")
+    tables.execute_sql("CREATE TABLE sales (k STRING, v INT) WITH ('connector' = 'datagen', 'number-of-rows' = '3')")
+    tables.execute_sql("CREATE TABLE results (k STRING, c BIGINT) WITH ('connector' = 'print')")
+    tables.execute_sql("CREATE VIEW counts AS SELECT k, COUNT(*) AS c FROM sales GROUP BY k")
+    return tables
 
 
 def test_a_plan_brings_what_it_names(t_env: TableEnvironment, tmp_path: Path) -> None:

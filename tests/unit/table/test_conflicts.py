@@ -34,19 +34,21 @@ MATERIALIZED, STRATEGY = ", upsertMaterialize=[true]", ", conflictStrategy=[DEDU
 
 @pytest.fixture
 def t_env() -> TableEnvironment:
-    made = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
-    made.execute_sql("CREATE TABLE t (k STRING, v INT) WITH ('connector' = 'datagen')")
-    made.execute_sql(
+    environment = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    environment.execute_sql("CREATE TABLE t (k STRING, v INT) WITH ('connector' = 'datagen')")
+    environment.execute_sql(
         "CREATE TABLE timed (k STRING, v INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts) WITH ('connector' = 'datagen')"
     )
-    made.execute_sql("CREATE TABLE u (k STRING, v INT, PRIMARY KEY (k) NOT ENFORCED) WITH ('connector' = 'datagen')")
+    environment.execute_sql(
+        "CREATE TABLE u (k STRING, v INT, PRIMARY KEY (k) NOT ENFORCED) WITH ('connector' = 'datagen')"
+    )
     for name, options in CONNECTORS.items():
         for key in ("k", "v", "k, v"):
-            made.execute_sql(
+            environment.execute_sql(
                 f"CREATE TABLE {name}_{key.replace(', ', '')} (k STRING, v INT, PRIMARY KEY ({key}) NOT ENFORCED) "
                 f"WITH ({options})"
             )
-    return made
+    return environment
 
 
 def planned(t_env: TableEnvironment, statement: str) -> tuple[str, str]:
@@ -121,8 +123,8 @@ def test_what_is_rejected(t_env: TableEnvironment, statement: str, words: str) -
 
 def test_who_says_nothing_gets_the_last_row(t_env: TableEnvironment, caplog: pytest.LogCaptureFixture) -> None:
     assert planned(t_env, f"INSERT INTO upsert_v {MAXIMA}") == (MATERIALIZED, "[I,UB,UA]")
-    (reported,) = {each.getMessage() for each in caplog.records}
-    assert "upsert_v are kept by its primary key [v], which is not the upsert key of the query ([k])" in reported
+    (warning,) = {each.getMessage() for each in caplog.records}
+    assert "upsert_v are kept by its primary key [v], which is not the upsert key of the query ([k])" in warning
     caplog.clear()
     # Programs that only add rows have always written them by key.
     for table in ("upsert_k", "jdbc_k", "hole_k"):

@@ -44,9 +44,9 @@ SHOWN = [
 ]
 
 
-@pytest.mark.parametrize(("data_type", "shown", "name"), SHOWN)
-def test_strings(data_type: DataType, shown: str, name: str) -> None:
-    assert (repr(data_type), str(data_type)) == (shown, name)
+@pytest.mark.parametrize(("data_type", "text", "name"), SHOWN)
+def test_strings(data_type: DataType, text: str, name: str) -> None:
+    assert (repr(data_type), str(data_type)) == (text, name)
     assert hash(data_type) == hash(name)
 
 

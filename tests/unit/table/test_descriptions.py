@@ -247,9 +247,9 @@ def test_a_catalog_that_a_user_wrote() -> None:
     manager.register("mine", UserCatalog("mine", OneTable()))
     manager.use_catalog("mine")
 
-    found = manager.get(manager.qualify(["t"]))
-    assert isinstance(found, CatalogTable)
-    assert found.options == {"connector": "print"}
+    results = manager.get(manager.qualify(["t"]))
+    assert isinstance(results, CatalogTable)
+    assert results.options == {"connector": "print"}
     assert manager.list_tables() == ["t"]
     assert manager.find(Identifier("mine", "db", "u")) is None
 

@@ -57,23 +57,23 @@ def test_every_source_was_recorded() -> None:
 
 @pytest.mark.parametrize("source", [source for source in SOURCES if source not in BROKEN_IN_PYFLINK])
 def test_expression(source: str, names: dict[str, Any]) -> None:
-    assert shown(source, names) == expected(EXPRESSIONS[source])
+    assert text_of(source, names) == expected(EXPRESSIONS[source])
 
 
 @pytest.mark.parametrize("source", BROKEN_IN_PYFLINK)
 def test_expression_that_pyflink_cannot_make(source: str, names: dict[str, Any]) -> None:
     assert EXPRESSIONS[source].startswith("! ")
-    assert shown(source, names) == BROKEN_IN_PYFLINK[source]
+    assert text_of(source, names) == BROKEN_IN_PYFLINK[source]
 
 
 @pytest.mark.parametrize("name", [name for name in SCHEMAS if name not in UNORDERED | OTHERWISE])
 def test_object(name: str, names: dict[str, Any]) -> None:
-    assert shown(SCHEMAS[name], names) == expected(OBJECTS[name])
+    assert text_of(SCHEMAS[name], names) == expected(OBJECTS[name])
 
 
 @pytest.mark.parametrize("name", sorted(UNORDERED))
 def test_descriptor(name: str, names: dict[str, Any]) -> None:
-    assert sorted(lines(shown(SCHEMAS[name], names))) == sorted(lines(OBJECTS[name]))
+    assert sorted(lines(text_of(SCHEMAS[name], names))) == sorted(lines(OBJECTS[name]))
 
 
 def lines(text: str) -> Iterator[str]:
@@ -87,7 +87,7 @@ def expected(recorded: str) -> str:
     return "! " + recorded.partition("Exception: ")[2]
 
 
-def shown(source: str, names: dict[str, Any]) -> str:
+def text_of(source: str, names: dict[str, Any]) -> str:
     try:
         return str(eval(source, names))
     except Exception as error:
@@ -96,10 +96,10 @@ def shown(source: str, names: dict[str, Any]) -> str:
 
 @pytest.fixture(scope="module")
 def names() -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    outcomes: dict[str, Any] = {}
     for module in ("common", "table", "table.expression", "table.expressions", "table.catalog"):
         imported = import_module(f"funke.{module}")
-        found.update({name: getattr(imported, name) for name in dir(imported) if not name.startswith("_")})
+        outcomes.update({name: getattr(imported, name) for name in dir(imported) if not name.startswith("_")})
     add = udf(lambda x, y: x + y, result_type=DataTypes.BIGINT(), name="add")
-    found.update(Decimal=Decimal, date=date, datetime=datetime, time=time, timedelta=timedelta, abs=abs)
-    return found | {"a": col("a"), "b": col("b"), "add": add}
+    outcomes.update(Decimal=Decimal, date=date, datetime=datetime, time=time, timedelta=timedelta, abs=abs)
+    return outcomes | {"a": col("a"), "b": col("b"), "add": add}

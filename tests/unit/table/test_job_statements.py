@@ -28,11 +28,11 @@ def engine() -> FakeEngine:
 
 @pytest.fixture
 def t_env(engine: FakeEngine) -> Any:
-    made = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    environment = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     for statement in TABLES.split(";"):
-        made.execute_sql(statement)
+        environment.execute_sql(statement)
     with submitting_with(engine):  # type: ignore[arg-type]
-        yield made
+        yield environment
 
 
 def seen(engine: FakeEngine) -> tuple[StatementView, ...]:
@@ -44,9 +44,9 @@ def seen(engine: FakeEngine) -> tuple[StatementView, ...]:
 def test_an_insert_with_its_plan(t_env: Any, engine: FakeEngine) -> None:
     text = "INSERT INTO counts\n  SELECT word, COUNT(*) FROM numbers -- by word\n  GROUP BY word"
     t_env.execute_sql(f"  {text} ;\n")
-    (found,) = seen(engine)
-    assert found.sql == text
-    lines = found.plan.splitlines()
+    (result,) = seen(engine)
+    assert result.sql == text
+    lines = result.plan.splitlines()
     assert (
         lines[0] == "Sink(table=[default_catalog.default_database.counts], fields=[word, total], changelogMode=[NONE])"
     )
@@ -58,8 +58,8 @@ def test_an_insert_with_its_plan(t_env: Any, engine: FakeEngine) -> None:
 def test_hidden_names_can_be_read(t_env: Any, engine: FakeEngine) -> None:
     window = "TUMBLE{}(PROCTIME(), INTERVAL '1' SECOND)"
     t_env.execute_sql(f"SELECT {window.format('_START')}, COUNT(*) FROM numbers GROUP BY {window.format('')}")
-    (found,) = seen(engine)
-    assert "w$start" in found.plan and "\x00" not in found.plan
+    (result,) = seen(engine)
+    assert "w$start" in result.plan and "\x00" not in result.plan
 
 
 def test_every_insert_of_a_set_and_the_table_api(t_env: Any, engine: FakeEngine) -> None:

@@ -22,7 +22,7 @@ KNOWN = {
     r"\(r, \"": "PyFlink 2.3 does not take conditions as texts",
     r"left_outer_join\(r, .*'keyed'": "Flink asks for ON CONFLICT; Funke says in the log what it does without",
 }
-CASES = [each for each in RECORDED["cases"] if not any(re.search(known, each["join"]) for known in KNOWN)]
+CASES = [each for each in RECORDED["cases"] if not any(re.search(pattern, each["join"]) for pattern in KNOWN)]
 
 
 @pytest.fixture(scope="module")

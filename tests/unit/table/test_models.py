@@ -23,10 +23,10 @@ def model(**options: str) -> CatalogModel:
 
 
 def described(**options: str) -> ModelDescriptor:
-    made = ModelDescriptor.for_provider("openai").input_schema(IDS).output_schema(IDS)
+    created = ModelDescriptor.for_provider("openai").input_schema(IDS).output_schema(IDS)
     for key, value in options.items():
-        made = made.option(key, value)
-    return made.build()
+        created = created.option(key, value)
+    return created.build()
 
 
 @pytest.fixture
@@ -36,11 +36,11 @@ def t_env() -> TableEnvironment:
 
 @pytest.fixture
 def catalog(t_env: TableEnvironment) -> Catalog:
-    found = t_env.get_catalog("default_catalog")
-    assert found is not None
-    found.create_database("db1", CatalogDatabase.create_instance({}), False)
-    found.create_model(FIRST, model(), False)
-    return found
+    result = t_env.get_catalog("default_catalog")
+    assert result is not None
+    result.create_database("db1", CatalogDatabase.create_instance({}), False)
+    result.create_model(FIRST, model(), False)
+    return result
 
 
 def test_a_catalog_keeps_models(catalog: Catalog) -> None:
@@ -85,9 +85,9 @@ def test_an_environment_makes_models_of_descriptions(t_env: TableEnvironment) ->
     t_env.create_temporary_model("m1", described())
     t_env.create_temporary_model("m2", described())
     assert (t_env.list_models(), t_env.list_temporary_models()) == (["m1"], ["m1", "m2"])
-    found = t_env.get_catalog("default_catalog")
-    assert found is not None
-    assert found.get_model(ObjectPath("default_database", "m1")).get_options() == {"provider": "openai", "task": "a"}
+    result = t_env.get_catalog("default_catalog")
+    assert result is not None
+    assert result.get_model(ObjectPath("default_database", "m1")).get_options() == {"provider": "openai", "task": "a"}
     # As in Flink, the name of a temporary model alone counts too.
     assert [t_env.drop_model("m1"), t_env.drop_model("m2"), t_env.drop_model("m3")] == [True, True, False]
     assert (t_env.list_models(), t_env.list_temporary_models()) == ([], ["m1", "m2"])

@@ -34,10 +34,10 @@ def t_env_of(**settings: str) -> TableEnvironment:
 
 
 def statements(t_env: TableEnvironment, *inserts: str) -> StatementSet:
-    found = t_env.create_statement_set()
+    counts = t_env.create_statement_set()
     for each in inserts:
-        found.add_insert_sql(each)
-    return found
+        counts.add_insert_sql(each)
+    return counts
 
 
 def execution_plan(t_env: TableEnvironment, *inserts: str) -> str:

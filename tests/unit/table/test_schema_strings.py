@@ -18,14 +18,14 @@ _COLUMNS = "s STRING, i INT, b BIGINT, d DOUBLE, t TIMESTAMP(3), r ROW<a INT>"
 
 @pytest.fixture
 def t_env() -> TableEnvironment:
-    made = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
-    made.get_config().set_local_timezone("UTC")
-    return made
+    environment = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    environment.get_config().set_local_timezone("UTC")
+    return environment
 
 
 def rows(t_env: TableEnvironment, statement: str) -> list[list[Any]]:
-    with t_env.execute_sql(statement).collect() as found:
-        return [list(each) for each in found]
+    with t_env.execute_sql(statement).collect() as result:
+        return [list(each) for each in result]
 
 
 def schemas(table: Table) -> list[str]:
@@ -71,11 +71,11 @@ def test_rows_are_chosen_and_sorted_under_the_same_schema(
     t_env: TableEnvironment, capsys: pytest.CaptureFixture[str]
 ) -> None:
     t_env.execute_sql(RECORDED["tables"][0]["statement"])
-    table, wanted = t_env.from_path("t"), RECORDED["tables"][0]["schemas"]
+    table, expected = t_env.from_path("t"), RECORDED["tables"][0]["schemas"]
     for each in (table.where(col("id") > 1), table.order_by(col("ts")), table.limit(3), table.distinct()):
-        assert schemas(each) == wanted
+        assert schemas(each) == expected
     table.print_schema()
-    assert capsys.readouterr().out == wanted[0] + "\n"
+    assert capsys.readouterr().out == expected[0] + "\n"
 
 
 def test_expressions_of_programs_are_shown_as_they_were_given(t_env: TableEnvironment) -> None:

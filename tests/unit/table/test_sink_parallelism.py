@@ -26,18 +26,18 @@ def engine() -> FakeEngine:
 
 @pytest.fixture
 def t_env(engine: FakeEngine) -> Any:
-    made = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
-    made.get_config().set("parallelism.default", "4")
-    made.execute_sql("CREATE TABLE numbers (n INT) WITH ('connector' = 'datagen', 'number-of-rows' = '3')")
+    environment = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    environment.get_config().set("parallelism.default", "4")
+    environment.execute_sql("CREATE TABLE numbers (n INT) WITH ('connector' = 'datagen', 'number-of-rows' = '3')")
     for name, key, options in (
         ("plain", "", ""),
         ("three", "", ", 'sink.parallelism' = '3'"),
         ("keyed_three", ", PRIMARY KEY (n) NOT ENFORCED", ", 'sink.parallelism' = '3'"),
         ("keyed_four", ", PRIMARY KEY (n) NOT ENFORCED", ", 'sink.parallelism' = '4'"),
     ):
-        made.execute_sql(f"CREATE TABLE {name} (n INT, total BIGINT{key}) WITH ('connector' = 'print'{options})")
+        environment.execute_sql(f"CREATE TABLE {name} (n INT, total BIGINT{key}) WITH ('connector' = 'print'{options})")
     with submitting_with(engine):  # type: ignore[arg-type]
-        yield made
+        yield environment
 
 
 def sink_of(engine: FakeEngine) -> StreamNode:
@@ -102,8 +102,8 @@ def test_changes_of_one_subtask_stay_in_order_among_those_of_several(t_env: Any,
     t_env.execute_sql(f"INSERT INTO plain {ONE_ROW} UNION ALL {BY_KEY}")
     nodes = engine.graphs[-1].nodes
     union = next(node for node in nodes.values() if len(node.inputs) == 2)
-    found = [(nodes[edge.source].parallelism or 4, type(edge.partitioner)) for edge in union.inputs]
-    assert found == [(1, Global), (4, type(None))]
+    results = [(nodes[edge.source].parallelism or 4, type(edge.partitioner)) for edge in union.inputs]
+    assert results == [(1, Global), (4, type(None))]
 
 
 def test_changes_without_a_key_are_not_spread(t_env: Any) -> None:

@@ -94,7 +94,7 @@ def test_types_are_distinguished_by_their_class() -> None:
 
 
 def test_expressions_make_them(t_env: TableEnvironment) -> None:
-    made = t_env.from_elements([(1, "a")], ["i", "n"]).select(
+    created = t_env.from_elements([(1, "a")], ["i", "n"]).select(
         object_of("com.x.User", "name", col("n"), "age", col("i"))
     )
-    assert only_row(made) == (("a", 1),)
+    assert only_row(created) == (("a", 1),)

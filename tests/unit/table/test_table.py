@@ -35,7 +35,7 @@ def names(table: Table) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("step", "wanted"),
+    ("step", "expected"),
     [
         (lambda t: t.select(col("a") + 1, col("b").upper_case, lit(5), t.b), ["_c0", "_c1", "_c2", "b"]),
         (lambda t: t.select(col("k").get("x"), col("k").get(1)), ["k$x", "k$_1"]),
@@ -56,8 +56,8 @@ def names(table: Table) -> list[str]:
         (lambda t: t.select(col("a")).union_all(t.select(col("a").cast(DataTypes.INT()))), ["a"]),
     ],
 )
-def test_steps_give_columns(table: Table, step: Callable[[Table], Table], wanted: list[str]) -> None:
-    assert names(step(table)) == wanted
+def test_steps_give_columns(table: Table, step: Callable[[Table], Table], expected: list[str]) -> None:
+    assert names(step(table)) == expected
 
 
 @pytest.mark.parametrize(
@@ -196,8 +196,8 @@ def test_elements_that_are_rejected(
 def test_named_fields_of_a_stream_may_be_null() -> None:
     env = StreamExecutionEnvironment.get_execution_environment()
     pairs = env.from_collection([("a", 1)], type_info=Types.TUPLE([Types.STRING(), Types.INT()]))
-    found = StreamTableEnvironment.create(env).from_data_stream(pairs, col("name"), col("n"))
-    assert found.get_schema().get_field_data_types() == [DataTypes.STRING(), DataTypes.INT()]
+    result = StreamTableEnvironment.create(env).from_data_stream(pairs, col("name"), col("n"))
+    assert result.get_schema().get_field_data_types() == [DataTypes.STRING(), DataTypes.INT()]
 
 
 def test_a_table_that_cannot_be_read_has_columns(t_env: TableEnvironment, capsys: pytest.CaptureFixture[str]) -> None:

@@ -54,9 +54,9 @@ def test_collections_are_those_of_arrow() -> None:
         Column("day", DataTypes.DATE()),
     ]
     day = datetime.date(2020, 1, 1)
-    (found,) = to_frame(columns, [([1, 2], (1, "x"), {"k": 1}, None, day)], UTC).to_numpy().tolist()
-    assert isinstance(found[0], np.ndarray) and found[0].dtype == np.int32 and found[0].tolist() == [1, 2]
-    assert found[1:] == [{"a": 1, "b": "x"}, [("k", 1)], None, day]
+    (results,) = to_frame(columns, [([1, 2], (1, "x"), {"k": 1}, None, day)], UTC).to_numpy().tolist()
+    assert isinstance(results[0], np.ndarray) and results[0].dtype == np.int32 and results[0].tolist() == [1, 2]
+    assert results[1:] == [{"a": 1, "b": "x"}, [("k", 1)], None, day]
 
 
 def test_instants_have_the_zone_of_the_session() -> None:

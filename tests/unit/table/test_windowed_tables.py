@@ -33,21 +33,21 @@ def node_of(table: Table, kind: type[Any]) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("window", "wanted"),
+    ("window", "expected"),
     [
         (Tumble.over(lit(10).seconds).on(col("ts")), TumblingWindows(10_000)),
         (Slide.over(lit(10).seconds).every(lit(4).seconds).on(col("ts")), HoppingWindows(10_000, 4_000)),
         (Session.with_gap(lit(1).minutes).on(col("p")), SessionWindows(60_000)),
     ],
 )
-def test_group_windows(clicks: Table, window: Any, wanted: Windows) -> None:
+def test_group_windows(clicks: Table, window: Any, expected: Windows) -> None:
     result = (
         clicks.window(window.alias("w"))
         .group_by(col("w"), col("name"))
         .select(col("name"), col("w").start.alias("s"), col("w").end.alias("e"), col("amount").sum.alias("total"))
     )
     node = node_of(result, WindowAggregation)
-    assert (node.windows, len(node.keys)) == (wanted, 1)
+    assert (node.windows, len(node.keys)) == (expected, 1)
     assert [column.name for column in result._relation.columns] == ["name", "s", "e", "total"]
 
 
@@ -76,8 +76,8 @@ def test_event_time_has_milliseconds() -> None:
         "CREATE TABLE seconds (s TIMESTAMP(0), l TIMESTAMP_LTZ(1), WATERMARK FOR s AS s) WITH ('connector' = 'datagen')"
     )
     windows = "TABLE(TUMBLE(TABLE seconds, DESCRIPTOR(s), INTERVAL '10' SECOND))"
-    found = t_env.sql_query(f"SELECT s, l, window_time FROM {windows}").get_resolved_schema()
-    assert str(found) == (
+    result = t_env.sql_query(f"SELECT s, l, window_time FROM {windows}").get_resolved_schema()
+    assert str(result) == (
         "(\n  `s` TIMESTAMP(3) *ROWTIME*,\n  `l` TIMESTAMP_LTZ(1),\n  `window_time` TIMESTAMP(3) NOT NULL *ROWTIME*\n)"
     )
 

@@ -121,9 +121,9 @@ def test_state_is_written_for_this_user_alone(tmp_path: Path) -> None:
         assert create_folder(str(tmp_path / "a" / "d" / "chk-1")) and not create_folder(str(tmp_path / "a" / "d"))
     finally:
         os.umask(before)
-    found = {path.relative_to(tmp_path).as_posix(): mode_of(path) for path in (tmp_path / "a").rglob("*")}
+    modes = {path.relative_to(tmp_path).as_posix(): mode_of(path) for path in (tmp_path / "a").rglob("*")}
     files = {"a/b/_metadata", "a/shared/1", "a/c/op-0", "a/part"}
-    assert found == {name: 0o600 if name in files else 0o700 for name in found} and files < set(found)
+    assert modes == {name: 0o600 if name in files else 0o700 for name in modes} and files < set(modes)
     assert mode_of(tmp_path / "a") == 0o700
 
 

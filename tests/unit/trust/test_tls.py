@@ -197,15 +197,15 @@ def test_however_many_say_nothing_a_caller_is_heard(own: TlsSettings, listening:
 
 
 def test_a_renewed_certificate_is_shown_from_then_on(own: TlsSettings, listening: Listening) -> None:
-    def shown() -> bytes | None:
+    def presented_certificate() -> bytes | None:
         with listening.call(own) as call:
             assert isinstance(call, TlsSocket)
             return call.getpeercert(True)
 
-    before = shown()
-    assert shown() == before
+    before = presented_certificate()
+    assert presented_certificate() == before
     key_store(Path(own.key_store.path), AUTHORITY.issue("another").to_pem())
-    assert shown() != before
+    assert presented_certificate() != before
 
 
 def test_certificates_that_cannot_work_are_named_at_once(tmp_path: Path) -> None:

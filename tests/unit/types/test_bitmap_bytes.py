@@ -52,10 +52,10 @@ def test_runs_that_are_as_long_as_a_list() -> None:
 
 @given(NUMBERS)
 def test_numbers_without_signs_come_first(numbers: set[int]) -> None:
-    found = to_numbers(from_numbers([*numbers, None]))
-    assert found == [*sorted(each for each in numbers if each >= 0), *sorted(each for each in numbers if each < 0)]
-    shown = shown_text(stored(from_numbers(numbers)))
-    assert shown == "{" + ",".join(str(each & 0xFFFFFFFF) for each in found) + "}"
+    results = to_numbers(from_numbers([*numbers, None]))
+    assert results == [*sorted(each for each in numbers if each >= 0), *sorted(each for each in numbers if each < 0)]
+    text_of_bits = shown_text(stored(from_numbers(numbers)))
+    assert text_of_bits == "{" + ",".join(str(each & 0xFFFFFFFF) for each in results) + "}"
 
 
 def test_a_long_text_ends_with_dots() -> None:

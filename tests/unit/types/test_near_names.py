@@ -53,9 +53,9 @@ def t_env() -> TableEnvironment:
 )
 def test_names_in_sql(t_env: TableEnvironment, query: str, meant: str | None) -> None:
     t_env.create_temporary_system_function("my_function", udf(lambda x: x, result_type=DataTypes.INT()))
-    with pytest.raises(FunkeError) as found:
+    with pytest.raises(FunkeError) as caught:
         t_env.sql_query(query)
-    assert str(found.value).endswith(meant) if meant else "did you mean" not in str(found.value)
+    assert str(caught.value).endswith(meant) if meant else "did you mean" not in str(caught.value)
 
 
 def test_names_in_the_table_api(t_env: TableEnvironment) -> None:
@@ -83,9 +83,9 @@ def test_names_in_the_table_api(t_env: TableEnvironment) -> None:
 )
 def test_options_of_tables(t_env: TableEnvironment, options: str, meant: list[str]) -> None:
     t_env.execute_sql(f"CREATE TABLE t (a INT) WITH ({options})")
-    with pytest.raises(FunkeError) as found:
+    with pytest.raises(FunkeError) as caught:
         t_env.sql_query("SELECT * FROM t")
-    assert all(each in str(found.value) for each in meant), str(found.value)
+    assert all(each in str(caught.value) for each in meant), str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -118,5 +118,5 @@ def test_commands_and_their_options(arguments: list[str], meant: str, capsys: py
         code: object = main(arguments)
     except SystemExit as ended:
         code = ended.code
-    reported = capsys.readouterr().err
-    assert code in (1, 2) and meant in reported and "hush" not in reported
+    output = capsys.readouterr().err
+    assert code in (1, 2) and meant in output and "hush" not in output

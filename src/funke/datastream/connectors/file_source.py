@@ -129,9 +129,9 @@ class FileSource(Source):
 
 
 def _engine_format(file_format: StreamFormat | BulkFormat) -> FileFormat:
-    found = getattr(file_format, "engine_format", None)
-    if not isinstance(found, FileFormat):
+    engine_format = getattr(file_format, "engine_format", None)
+    if not isinstance(engine_format, FileFormat):
         raise ConfigurationError(
             at_user_line(f"a file source needs a format such as StreamFormat or BulkFormat, got {file_format!r}")
         )
-    return found
+    return engine_format

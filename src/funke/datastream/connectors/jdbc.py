@@ -75,8 +75,8 @@ class JdbcSink(SinkFunction):
 
 
 def _batches(options: JdbcExecutionOptions | None) -> BatchSettings:
-    found = options or JdbcExecutionOptions.defaults()
-    return BatchSettings(found.get_batch_size(), found.get_batch_interval_ms(), found.get_max_retries())
+    settings = options or JdbcExecutionOptions.defaults()
+    return BatchSettings(settings.get_batch_size(), settings.get_batch_interval_ms(), settings.get_max_retries())
 
 
 class JdbcExactlyOnceOptions:

@@ -104,13 +104,13 @@ class FlinkKafkaConsumerBase(KeptSettings, SourceFunction, ABC):
     @property
     def engine_source(self) -> EngineSource:
         """What the engine reads."""
-        given = {"partition.discovery.interval.ms": "-1", "client.id.prefix": "funke", **self.properties}
+        properties = {"partition.discovery.interval.ms": "-1", "client.id.prefix": "funke", **self.properties}
         # The older source looks for partitions only if a discovery interval is set.
-        given.setdefault("commit.offsets.on.checkpoint", "true")
-        if "flink.partition-discovery.interval-millis" in given:
-            given["partition.discovery.interval.ms"] = given["flink.partition-discovery.interval-millis"]
+        properties.setdefault("commit.offsets.on.checkpoint", "true")
+        if "flink.partition-discovery.interval-millis" in properties:
+            properties["partition.discovery.interval.ms"] = properties["flink.partition-discovery.interval-millis"]
         return EngineSource(
-            _consumer_properties(given),
+            _consumer_properties(properties),
             Subscription(topics=self._topics),
             _values_of(self._schema),
             self._starting,
@@ -286,20 +286,20 @@ class KafkaSourceBuilder(KeptSettings):
 
     def build(self) -> KafkaSource:
         """Return the source."""
-        given = self.settings
+        settings = self.settings
         names = {"bootstrap_servers": "bootstrap.servers", "group_id": "group.id"}
-        properties = self.properties | {names[key]: value for key, value in given.items() if key in names}
+        properties = self.properties | {names[key]: value for key, value in settings.items() if key in names}
         if not properties.get("bootstrap.servers"):
             raise ConfigurationError(at_user_line("Property bootstrap.servers is required but not provided"))
-        if given.get("subscription") is None:
+        if settings.get("subscription") is None:
             raise ConfigurationError(
                 at_user_line("No topic is set: call set_topics(), set_topic_pattern() or set_partitions()")
             )
-        if given.get("records") is None:
+        if settings.get("records") is None:
             raise ConfigurationError(at_user_line("Deserialization schema is required but not provided."))
-        records: RecordReader = given["records"]
-        starting: KafkaOffsetsInitializer | None = given.get("starting_offsets")
-        stopping: KafkaOffsetsInitializer | None = given.get("stopping")
+        records: RecordReader = settings["records"]
+        starting: KafkaOffsetsInitializer | None = settings.get("starting_offsets")
+        stopping: KafkaOffsetsInitializer | None = settings.get("stopping")
         starts = Offsets("earliest") if starting is None else starting.to_offsets()
         if starts.kind == "committed" and not properties.get("group.id"):
             raise ConfigurationError(
@@ -308,12 +308,12 @@ class KafkaSourceBuilder(KeptSettings):
         return KafkaSource(
             EngineSource(
                 _consumer_properties(properties),
-                _subscription(*given["subscription"]),
+                _subscription(*settings["subscription"]),
                 records,
                 starts,
                 None if stopping is None else stopping.to_offsets(),
-                bool(given.get("is_bounded", False)),
-                given["type"],
+                bool(settings.get("is_bounded", False)),
+                settings["type"],
             )
         )
 
@@ -331,19 +331,19 @@ def _subscription(kind: str, what: Any) -> Subscription:
     return Subscription(partitions=tuple(sorted(each.to_partition() for each in what)))
 
 
-def _consumer_properties(given: dict[str, Any]) -> ClientProperties:
+def _consumer_properties(properties: dict[str, Any]) -> ClientProperties:
     from confluent_kafka import Consumer
 
     def create(settings: dict[str, Any]) -> None:
         Consumer({"group.id": "funke", **settings}).close()
 
-    return ClientProperties.of(given).checked(create, "consumer")
+    return ClientProperties.of(properties).checked(create, "consumer")
 
 
-def _producer_properties(given: dict[str, Any]) -> ClientProperties:
+def _producer_properties(properties: dict[str, Any]) -> ClientProperties:
     from confluent_kafka import Producer
 
-    return ClientProperties.of(given).checked(Producer, "producer")
+    return ClientProperties.of(properties).checked(Producer, "producer")
 
 
 class KafkaRecordDeserializer(DeserializationSchema, ABC):
@@ -418,15 +418,15 @@ class KafkaOffsetsInitializer(Choice):
 
     def to_offsets(self) -> Offsets:
         """Return what the engine calls it."""
-        given = self.arguments
+        arguments = self.arguments
         if self.kind in ("earliest", "latest"):
             return Offsets(self.kind, self.kind)  # type: ignore[arg-type]
         if self.kind == "timestamp":
-            return Offsets("timestamp", "latest", given["timestamp"])
-        reset = _reset(given["offset_reset_strategy"].name)
+            return Offsets("timestamp", "latest", arguments["timestamp"])
+        reset = _reset(arguments["offset_reset_strategy"].name)
         if self.kind == "committed_offsets":
             return Offsets("committed", reset)
-        return Offsets("offsets", reset, numbers={each.to_partition(): n for each, n in given["offsets"].items()})
+        return Offsets("offsets", reset, numbers={each.to_partition(): n for each, n in arguments["offsets"].items()})
 
 
 def _reset(name: str) -> Any:
@@ -476,17 +476,17 @@ class KafkaSinkBuilder(KeptSettings):
 
     def build(self) -> KafkaSink:
         """Return the sink."""
-        given = self.settings
-        schema: KafkaRecordSerializationSchema | None = given.get("record_serializer")
+        settings = self.settings
+        schema: KafkaRecordSerializationSchema | None = settings.get("record_serializer")
         properties = dict(self.properties)
-        if "bootstrap_servers" in given:
-            properties["bootstrap.servers"] = given["bootstrap_servers"]
+        if "bootstrap_servers" in settings:
+            properties["bootstrap.servers"] = settings["bootstrap_servers"]
         if not properties.get("bootstrap.servers"):
             raise ConfigurationError(at_user_line("bootstrapServers: call set_bootstrap_servers()"))
         if schema is None:
             raise ConfigurationError(at_user_line("recordSerializer: call set_record_serializer()"))
-        guarantee = _GUARANTEES[given.get("delivery_guarantee", DeliveryGuarantee.NONE)]
-        prefix = given.get("transactional_id_prefix")
+        guarantee = _GUARANTEES[settings.get("delivery_guarantee", DeliveryGuarantee.NONE)]
+        prefix = settings.get("transactional_id_prefix")
         return KafkaSink(engine_sinks.KafkaSink(_producer_properties(properties), schema.records, guarantee, prefix))
 
 

@@ -25,7 +25,7 @@ class OrcBulkWriters:
 
         A CHAR(n) of a table's row type is filled up with spaces.
         """
-        given = "" if writer_properties is None else writer_properties.get_string(_COMPRESSION, "")
+        compression = "" if writer_properties is None else writer_properties.get_string(_COMPRESSION, "")
         return RowDataBulkWriterFactory(
-            row_type, OrcBulkFormat(to_row_type(row_type, is_padded=True), given.lower() or "zlib")
+            row_type, OrcBulkFormat(to_row_type(row_type, is_padded=True), compression.lower() or "zlib")
         )

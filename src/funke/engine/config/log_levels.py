@@ -39,8 +39,8 @@ class LogLevels:
         """What a configuration asks for; an unknown level is reported and left out, as in PyFlink."""
         default = _level(options.PYTHON_LOG_LEVEL.key, settings.get(options.PYTHON_LOG_LEVEL))
         named = settings.get(options.PYTHON_LOG_LEVELS).items()
-        found = [(name, _level(options.PYTHON_LOG_LEVELS.key, level)) for name, level in named]
-        overrides = tuple((name, level) for name, level in found if level is not None)
+        levels = [(name, _level(options.PYTHON_LOG_LEVELS.key, level)) for name, level in named]
+        overrides = tuple((name, level) for name, level in levels if level is not None)
         return LogLevels(logging.INFO if default is None else default, overrides)
 
     @staticmethod

@@ -184,17 +184,17 @@ def _parts_of(settings: Settings, total: int) -> _Parts:
     if managed is None:
         managed = _times(total, _managed_fraction(settings))
     network, heap = _network(settings), settings.get(options.TASK_HEAP_SIZE)
-    known = framework + framework_off + task_off + managed
+    sum_of_parts = framework + framework_off + task_off + managed
     if heap is not None:
-        return framework, heap, framework_off, task_off, managed, network.require(_left(total, known + heap))
+        return framework, heap, framework_off, task_off, managed, network.require(_left(total, sum_of_parts + heap))
     share = network.of_whole(total)
-    return framework, _left(total, known + share), framework_off, task_off, managed, share
+    return framework, _left(total, sum_of_parts + share), framework_off, task_off, managed, share
 
 
 def _parts_by_heap_and_managed(settings: Settings, heap: int, managed: int, total: int | None) -> _Parts:
     framework, framework_off, task_off = _fixed(settings)
-    network, known = _network(settings), framework + framework_off + task_off + heap + managed
-    share = network.beside(known) if total is None else network.require(_left(total, known))
+    network, sum_of_parts = _network(settings), framework + framework_off + task_off + heap + managed
+    share = network.beside(sum_of_parts) if total is None else network.require(_left(total, sum_of_parts))
     return framework, heap, framework_off, task_off, managed, share
 
 
@@ -222,10 +222,10 @@ def _managed_fraction(settings: Settings) -> float:
     return fraction
 
 
-def _left(total: int, known: int) -> int:
-    if known > total:
-        raise _too_much(f"its parts ({size_text(known)})", f"the whole ({size_text(total)})")
-    return total - known
+def _left(total: int, sum_of_parts: int) -> int:
+    if sum_of_parts > total:
+        raise _too_much(f"its parts ({size_text(sum_of_parts)})", f"the whole ({size_text(total)})")
+    return total - sum_of_parts
 
 
 def _overhead_beside(rest: int, process: int | None, overhead: _Share) -> int:
@@ -257,11 +257,11 @@ def driver_memory(settings: Settings) -> DriverMemory:
         jvm = metaspace + overhead.of_whole(process)
         if jvm > process:
             raise _too_much(f"metaspace and overhead of the JVM ({size_text(jvm)})", options.DRIVER_PROCESS_SIZE.key)
-        found = _driver_parts(settings, None, process - jvm)
-        return DriverMemory(*found, metaspace, jvm - metaspace, is_limited)
-    found = _driver_parts(settings, heap, flink)
-    beside = _overhead_beside(sum(found) + metaspace, process, overhead)
-    return DriverMemory(*found, metaspace, beside, is_limited)
+        parts = _driver_parts(settings, None, process - jvm)
+        return DriverMemory(*parts, metaspace, jvm - metaspace, is_limited)
+    parts = _driver_parts(settings, heap, flink)
+    beside = _overhead_beside(sum(parts) + metaspace, process, overhead)
+    return DriverMemory(*parts, metaspace, beside, is_limited)
 
 
 def _driver_parts(settings: Settings, heap: int | None, total: int | None) -> tuple[int, int]:

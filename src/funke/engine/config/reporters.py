@@ -64,8 +64,8 @@ def reporters_of(settings: Settings) -> list[ReporterSettings]:
     >>> [(each.name, each.kind, each.ports) for each in found]
     [('prom', 'prometheus', '9249')]
     """
-    wanted = settings.get(options.METRICS_REPORTERS)
-    chosen = None if wanted is None else {part.strip() for part in str(wanted).split(",")}
+    names_option = settings.get(options.METRICS_REPORTERS)
+    chosen = None if names_option is None else {part.strip() for part in str(names_option).split(",")}
     names = dict.fromkeys(key[len(PREFIX) :].partition(".")[0] for key in settings if key.startswith(PREFIX))
     return [_reporter(settings, name) for name in names if chosen is None or name in chosen]
 

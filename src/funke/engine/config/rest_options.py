@@ -94,7 +94,7 @@ GATEWAY_CHECK_INTERVAL = duration_option(
 GATEWAY_MOST_SESSIONS = integer_option(
     "sql-gateway.session.max-num",
     100,
-    "How many sessions the SQL gateway has at once; in Flink a million, which is no limit.",
+    "How many sessions the SQL gateway has at once; in Flink the limit is a million.",
 )
 METRICS_REPORTERS = string_option(
     "metrics.reporters",

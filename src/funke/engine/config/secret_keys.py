@@ -109,10 +109,10 @@ def masked_sql(statement: str) -> str:
     "INSERT INTO t /*+ OPTIONS('password' = '******', 'sink.parallelism' = '2') */ SELECT 1"
     """
 
-    def shown(option: re.Match[str]) -> str:
+    def masked_option(option: re.Match[str]) -> str:
         return f"{option[1]}'{HIDDEN}'" if is_secret(option[2]) else option[0]
 
-    return hide_passwords(_SQL_OPTION.sub(shown, statement))
+    return hide_passwords(_SQL_OPTION.sub(masked_option, statement))
 
 
 def without_secrets(command: Sequence[str]) -> tuple[str, ...]:
@@ -159,15 +159,15 @@ def masked_command(command: Sequence[str]) -> str:
     >>> masked_command(["job.py", "--db-password", "abc", "--token=x", "-D", "a.secret=z", "--rows", "2"])
     'job.py --db-password ****** --token=****** -D a.secret=****** --rows 2'
     """
-    shown: list[str] = []
+    words: list[str] = []
     is_value = False
     for argument in command:
         key, equals, _ = argument.removeprefix("-D").lstrip("-").partition("=")
         if is_value and not argument.startswith("-"):
-            shown.append(HIDDEN)
+            words.append(HIDDEN)
         elif equals and is_secret(key):
-            shown.append(f"{argument.partition('=')[0]}={HIDDEN}")
+            words.append(f"{argument.partition('=')[0]}={HIDDEN}")
         else:
-            shown.append(hide_passwords(argument))
+            words.append(hide_passwords(argument))
         is_value = argument.startswith("-") and not equals and is_secret(key)
-    return " ".join(shown)
+    return " ".join(words)

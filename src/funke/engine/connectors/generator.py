@@ -93,9 +93,9 @@ class CheckpointGate:
 
     def take(self, most: int) -> int:
         """Return how many records may go now, and count them as gone."""
-        taken = min(most, self._left)
-        self._left -= taken
-        return taken
+        count = min(most, self._left)
+        self._left -= count
+        return count
 
     def wait_ms(self) -> int:
         """Return how long to wait before asking again."""
@@ -123,11 +123,11 @@ class RateLimit:
         elapsed = 0 if self._updated_ms is None else max(0, now - self._updated_ms)
         self._updated_ms = now
         self._due = min(self._most, self._due + elapsed * self._per_ms)
-        taken = min(most, int(self._due)) if now >= self._next_ms else 0
-        if taken:
+        due_records = min(most, int(self._due)) if now >= self._next_ms else 0
+        if due_records:
             self._next_ms = now + _PIECE_MS
-        self._due -= taken
-        return taken
+        self._due -= due_records
+        return due_records
 
     def wait_ms(self) -> int:
         """Return how long it takes until the next records may go."""
@@ -152,13 +152,13 @@ class GeneratorEnumerator(SplitEnumerator):
         if self._rate is not None:
             amount = self._rate.take(amount)
         start, self._position = self._position, self._position + amount
-        pieces = self._parallelism
-        bounds = [start + amount * piece // pieces for piece in range(pieces + 1)]
+        shares = self._parallelism
+        bounds = [start + amount * number // shares for number in range(shares + 1)]
         return [
             # Shifted, so that few records do not always go to the same subtask.
-            self._piece(str((start + piece) % pieces), *bounds[piece : piece + 2])
-            for piece in range(pieces)
-            if bounds[piece] < bounds[piece + 1]
+            self._piece(str((start + number) % shares), *bounds[number : number + 2])
+            for number in range(shares)
+            if bounds[number] < bounds[number + 1]
         ]
 
     def _piece(self, split_id: str, start: int, end: int) -> Split:

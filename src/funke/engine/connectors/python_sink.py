@@ -250,9 +250,9 @@ class _FunctionWriter(SinkWriter):
 
 
 def _call_if_present(target: Any, method: str, *arguments: Any) -> None:
-    found = getattr(target, method, None)
-    if callable(found):
-        found(*arguments)
+    function = getattr(target, method, None)
+    if callable(function):
+        function(*arguments)
 
 
 def _accepts_two(function: Callable[..., Any]) -> bool:

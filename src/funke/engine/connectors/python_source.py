@@ -130,7 +130,7 @@ class PythonSplitEnumerator(SplitEnumerator):
     def __init__(self, source: PythonSource, parallelism: int, restored: SplitPositions | None) -> None:
         state = restored or SplitPositions()
         self._source = source
-        self._known = set(state.known)
+        self._seen_splits = set(state.known)
         self._waiting = dict(state.waiting)
         self._has_enumerated = state.has_enumerated
         self._next_enumeration_ms = 0
@@ -153,8 +153,8 @@ class PythonSplitEnumerator(SplitEnumerator):
         self._next_enumeration_ms = now + self._source.discovery_interval_ms
         for split in self._source.enumerate_splits():
             split_id = self._source.split_id(split)
-            if split_id not in self._known:
-                self._known.add(split_id)
+            if split_id not in self._seen_splits:
+                self._seen_splits.add(split_id)
                 self._waiting[split_id] = split
 
     def report(self, outcome: ReadOutcome) -> None:
@@ -177,7 +177,7 @@ class PythonSplitEnumerator(SplitEnumerator):
 
     def snapshot(self) -> SplitPositions:
         """Return the splits that are left and those that are known."""
-        return SplitPositions(frozenset(self._known), dict(self._waiting), {}, self._has_enumerated)
+        return SplitPositions(frozenset(self._seen_splits), dict(self._waiting), {}, self._has_enumerated)
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
         """Tell the user's source, if it wants to know."""
@@ -258,7 +258,7 @@ class ResumableSplitEnumerator(PythonSplitEnumerator):
 
     def snapshot(self) -> SplitPositions:
         """Return the positions of all splits."""
-        return SplitPositions(frozenset(self._known), dict(self._waiting), dict(self._open), self._has_enumerated)
+        return SplitPositions(frozenset(self._seen_splits), dict(self._waiting), dict(self._open), self._has_enumerated)
 
 
 class _UserReader(SplitReader):

@@ -48,9 +48,9 @@ class RecordBuffer:
         with self._changed:
             if self._error is not None and not self._records:
                 raise self._error
-            taken = [self._records.popleft() for _ in range(min(most, len(self._records)))]
+            records = [self._records.popleft() for _ in range(min(most, len(self._records)))]
             self._changed.notify_all()
-            return taken
+            return records
 
     def end(self, error: BaseException | None = None) -> None:
         """Say that no more records come, and why."""

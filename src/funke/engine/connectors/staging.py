@@ -61,9 +61,9 @@ class StagedData:
             yield from self.inline
             return
         storage, path = self._open(self.folder)
-        found = storage.size(path)
-        if found != self.size:
-            state = "is gone" if found is None else f"has {found} bytes instead of {self.size}"
+        size = storage.size(path)
+        if size != self.size:
+            state = "is gone" if size is None else f"has {size} bytes instead of {self.size}"
             raise DamagedStagedDataError(f"output prepared for a commit {state}: {path}")
         with storage.read(path) as stream:
             yield from self._pieces(stream, path)
@@ -74,10 +74,10 @@ class StagedData:
             length, *checksums = head.unpack(header)
             left -= head.size + length
             # A damaged length must not make us ask for terabytes.
-            piece = stream.read(length) if left >= 0 else b""
-            if len(piece) != length or (checksums and zlib.crc32(piece) != checksums[0]):
+            content = stream.read(length) if left >= 0 else b""
+            if len(content) != length or (checksums and zlib.crc32(content) != checksums[0]):
                 raise DamagedStagedDataError(f"output prepared for a commit is damaged: {path}")
-            yield piece
+            yield content
 
     def inlined(self) -> StagedData:
         """The same, with the data in itself."""

@@ -9,11 +9,11 @@ import pyarrow as pa
 __all__ = ["cast"]
 
 
-def cast(values: Any, name: str, wanted: Any) -> Any:
+def cast(values: Any, name: str, arrow_type: Any) -> Any:
     """Return a column with another type; decimals and nested values stay as they are."""
-    if values.type == wanted or pa.types.is_decimal(values.type) or pa.types.is_nested(wanted):
+    if values.type == arrow_type or pa.types.is_decimal(values.type) or pa.types.is_nested(arrow_type):
         return values
     try:
-        return values.cast(wanted, safe=not pa.types.is_temporal(wanted))
+        return values.cast(arrow_type, safe=not pa.types.is_temporal(arrow_type))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise ValueError(f"column {name} is {values.type}, the row type says {wanted}: {error}") from None
+        raise ValueError(f"column {name} is {values.type}, the row type says {arrow_type}: {error}") from None

@@ -86,13 +86,13 @@ class CsvFileFormat(LineFormat):
             return LineEnds()
         return QuotedLineEnds(self.quote.encode(), self.escape.encode() if self.escape else None)
 
-    def cut_at(self, file: InputFile, start: int, wanted: int) -> int:
+    def cut_at(self, file: InputFile, start: int, least: int) -> int:
         """Return the end of a record; quotes before it are counted."""
         ends = self.ends
-        if not isinstance(ends, QuotedLineEnds) or wanted >= file.size:
-            return wanted
+        if not isinstance(ends, QuotedLineEnds) or least >= file.size:
+            return least
         with file.open() as stream:
-            return ends.cut_at(stream, start, wanted, file.size)
+            return ends.cut_at(stream, start, least, file.size)
 
     def decode(self, data: bytes, is_first: bool) -> list[Any]:
         """Return the rows of a chunk."""
@@ -181,10 +181,10 @@ class CsvFileFormat(LineFormat):
 
     def _check_header(self, line: str) -> None:
         line = line if self.quote is None else line.replace(self.quote, "")
-        found = line.rstrip("\r\n").split(self.separator)
-        wanted = [column.name for column in self.columns]
-        if [name.strip() for name in found] != wanted:
-            raise ValueError(f"its header is {', '.join(found)}, the schema says {', '.join(wanted)}")
+        names = line.rstrip("\r\n").split(self.separator)
+        expected_names = [column.name for column in self.columns]
+        if [name.strip() for name in names] != expected_names:
+            raise ValueError(f"its header is {', '.join(names)}, the schema says {', '.join(expected_names)}")
 
     def _parse(self, data: bytes, cell_type: Callable[[CsvColumn], Any]) -> Any:
         # One chunk is one block, and other tasks use the other cores.

@@ -35,9 +35,9 @@ class FileFormat(ABC):
         """Whether an uncompressed file may be read in several ranges of bytes."""
         return False
 
-    def cut_at(self, file: InputFile, start: int, wanted: int) -> int:
+    def cut_at(self, file: InputFile, start: int, least: int) -> int:
         """Return where a range that begins at `start` may end, at or after `wanted`."""
-        return wanted
+        return least
 
     def units(self, file: InputFile) -> list[int] | None:
         """Return the number of records in every unit of a file, or None when a file has no units."""

@@ -39,8 +39,8 @@ class InputFile:
 
     def modified(self) -> datetime.datetime:
         """Return when it was last changed."""
-        found: datetime.datetime = self._file_system().get_file_info(self.path).mtime
-        return found
+        timestamp: datetime.datetime = self._file_system().get_file_info(self.path).mtime
+        return timestamp
 
     @contextmanager
     def open(self) -> Iterator[Any]:

@@ -139,8 +139,8 @@ def _first_node(text: str) -> Any:
         raise ValueError(str(error)) from None
 
 
-def _require(node: Any, wanted: type, name: str) -> None:
-    if not isinstance(node, wanted):
+def _require(node: Any, expected_type: type, name: str) -> None:
+    if not isinstance(node, expected_type):
         raise ValueError(f"{name} was expected, got {json.dumps(node)}")
 
 
@@ -194,16 +194,16 @@ def _time_node_reader(type_info: TypeInformation) -> NodeReader:
 
 
 def _read_utc_time(node: Any) -> datetime.time:
-    found = _TIME.fullmatch(_node_text(node))
-    if found is None:
+    match = _TIME.fullmatch(_node_text(node))
+    if match is None:
         raise ValueError(f"{node!r} is not a time like 23:59:59Z (in UTC, without milliseconds)")
-    return datetime.time.fromisoformat(found.group(1))
+    return datetime.time.fromisoformat(match.group(1))
 
 
 def _read_utc_timestamp(node: Any) -> datetime.datetime:
-    found = _TIMESTAMP.fullmatch(_node_text(node))
-    if found is None:
+    match = _TIMESTAMP.fullmatch(_node_text(node))
+    if match is None:
         raise ValueError(f"{node!r} is not a timestamp like 2020-12-31T23:59:59.123Z")
-    seconds, _, fraction = found.group(2).partition(".")
-    whole = datetime.datetime.fromisoformat(f"{found.group(1)} {seconds}")
+    seconds, _, fraction = match.group(2).partition(".")
+    whole = datetime.datetime.fromisoformat(f"{match.group(1)} {seconds}")
     return whole.replace(microsecond=int(fraction.ljust(9, "0")[:6]) if fraction else 0)

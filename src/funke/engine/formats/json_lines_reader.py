@@ -82,10 +82,12 @@ def _fitting_columns(nodes: list[Any], row_type: RowTypeInfo) -> list[list[Any]]
 def _fits(column: list[Any], field_type: TypeInformation) -> bool:
     if not isinstance(field_type, BasicTypeInfo):
         return False
-    wanted = {int} if field_type.basic_type in INTEGER_BITS else _EXACT_CLASSES.get(field_type.basic_type, set())
-    if set(map(type, column)) - {type(None)} - wanted:
+    expected_types = (
+        {int} if field_type.basic_type in INTEGER_BITS else _EXACT_CLASSES.get(field_type.basic_type, set())
+    )
+    if set(map(type, column)) - {type(None)} - expected_types:
         return False
-    if wanted != {int}:
+    if expected_types != {int}:
         return True
     limit = 1 << (INTEGER_BITS[field_type.basic_type] - 1)
     numbers = [number for number in column if number is not None]

@@ -78,12 +78,12 @@ class ParquetFileFormat(FileFormat):
         """Return the names in the file of the columns to read."""
         if self.row_type is None:
             return list(schema.names)
-        found = {self._folded(name): name for name in schema.names}
-        wanted = self.row_type.get_field_names()
-        missing = [name for name in wanted if self._folded(name) not in found]
+        names_in_file = {self._folded(name): name for name in schema.names}
+        field_names = self.row_type.get_field_names()
+        missing = [name for name in field_names if self._folded(name) not in names_in_file]
         if missing:
             raise ValueError(f"it has no column {', '.join(missing)}; its columns are {', '.join(schema.names)}")
-        return [found[self._folded(name)] for name in wanted]
+        return [names_in_file[self._folded(name)] for name in field_names]
 
     def _folded(self, name: str) -> str:
         return name if self.is_case_sensitive else name.lower()
@@ -94,12 +94,12 @@ class ParquetFileFormat(FileFormat):
             return batch
         arrays = []
         for name, field_type in zip(columns, self.row_type.get_field_types()):
-            values, wanted = batch.column(name), to_arrow(field_type)
-            if name in instants and wanted == _DATE_AND_TIME:
+            values, arrow_type = batch.column(name), to_arrow(field_type)
+            if name in instants and arrow_type == _DATE_AND_TIME:
                 values = in_local_time(values)
             elif self.is_utc_timestamp and isinstance(field_type, ZonedTimestampTypeInfo):
                 values = _as_local_time(values)
-            arrays.append(cast(values, name, wanted))
+            arrays.append(cast(values, name, arrow_type))
         return pa.record_batch(arrays, names=self.row_type.get_field_names())
 
 

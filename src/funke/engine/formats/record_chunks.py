@@ -41,8 +41,8 @@ class LineEnds:
 
     def first_record(self, data: bytes) -> int:
         """Return the length of the first record of `data`, where a record begins."""
-        found = _LINE_END.search(data)
-        return len(data) if found is None else found.end()
+        match = _LINE_END.search(data)
+        return len(data) if match is None else match.end()
 
     def next_start(self, file: Any, at: int, size: int) -> int:
         """Return the first position at or after `at` where a line begins, or the size of the file."""
@@ -53,9 +53,9 @@ class LineEnds:
             file.seek(begin)
             data = bytes(file.read(length))
             is_all = begin + len(data) >= size or not data
-            found = _LINE_END.search(data)
-            if found is not None and (is_all or found.end() < len(data) or data[found.start()] == 0x0A):
-                return min(size, begin + found.end())
+            match = _LINE_END.search(data)
+            if match is not None and (is_all or match.end() < len(data) or data[match.start()] == 0x0A):
+                return min(size, begin + match.end())
             if is_all:
                 return size
             # One byte twice: it may be a carriage return whose line feed comes next.
@@ -97,13 +97,13 @@ class QuotedLineEnds(LineEnds):
 
     def whole_records(self, data: bytes) -> int:
         """Return how many bytes at the start of `data`, where a record begins, are whole records."""
-        cut = super().whole_records(data)
-        quotes = data.count(self._quote, 0, cut) if self._escaped is None else self.count_quotes(data[:cut])
-        while cut > 0 and quotes % 2:
-            earlier = _last_line_end(data, cut - 1) or data.rfind(b"\r", 0, cut - 1) + 1
-            quotes -= self.count_quotes(data[earlier:cut])
-            cut = earlier
-        return cut
+        length = super().whole_records(data)
+        quotes = data.count(self._quote, 0, length) if self._escaped is None else self.count_quotes(data[:length])
+        while length > 0 and quotes % 2:
+            earlier = _last_line_end(data, length - 1) or data.rfind(b"\r", 0, length - 1) + 1
+            quotes -= self.count_quotes(data[earlier:length])
+            length = earlier
+        return length
 
     def is_plain(self, data: bytes) -> bool:
         """Return whether every line feed in `data` ends a record, if the one before it does."""
@@ -112,9 +112,9 @@ class QuotedLineEnds(LineEnds):
     def first_record(self, data: bytes) -> int:
         """Return the length of the first record of `data`, where a record begins."""
         position = quotes = 0
-        for found in _LINE_END.finditer(data):
-            quotes += self.count_quotes(data[position : found.end()])
-            position = found.end()
+        for match in _LINE_END.finditer(data):
+            quotes += self.count_quotes(data[position : match.end()])
+            position = match.end()
             if quotes % 2 == 0:
                 return position
         return len(data)
@@ -125,13 +125,13 @@ class QuotedLineEnds(LineEnds):
             data = self._escaped.sub(b"", data)
         return data.count(self._quote)
 
-    def cut_at(self, file: Any, start: int, wanted: int, size: int) -> int:
+    def cut_at(self, file: Any, start: int, least: int, size: int) -> int:
         """Return the end of the first record, from the one at `start` on, that ends at or after `wanted`."""
         if self._escaped is not None:
-            return self._cut_by_chunks(file, start, wanted, size)
+            return self._cut_by_chunks(file, start, least, size)
         # The driver looks at every byte of every file: 1.2 GB/s where there are quotes, against 0.5 by chunks.
-        quotes = self._quotes_between(file, start, max(start, wanted - 1))
-        begin, length = max(start, wanted - 1), _SEEK_BYTES
+        quotes = self._quotes_between(file, start, max(start, least - 1))
+        begin, length = max(start, least - 1), _SEEK_BYTES
         while True:
             file.seek(begin)
             data = bytes(file.read(length))
@@ -153,21 +153,21 @@ class QuotedLineEnds(LineEnds):
     def _first_end(self, data: bytes, quotes: int, is_all: bool) -> int:
         """Return where the first record in `data` ends that began before it, behind some quotes; 0 if not in it."""
         position = 0
-        for found in _LINE_END.finditer(data):
-            quotes += data.count(self._quote, position, found.end())
-            position = found.end()
+        for match in _LINE_END.finditer(data):
+            quotes += data.count(self._quote, position, match.end())
+            position = match.end()
             # A carriage return at the very end may be the first half of a line end.
             is_whole = is_all or position < len(data) or data[position - 1] == 0x0A
             if quotes % 2 == 0:
                 return position if is_whole else 0
         return 0
 
-    def _cut_by_chunks(self, file: Any, start: int, wanted: int, size: int) -> int:
+    def _cut_by_chunks(self, file: Any, start: int, least: int, size: int) -> int:
         file.seek(start)
         chunks = RecordChunks(file, size - start, self)
         position = start
-        while position < wanted:
-            data = chunks.take(min(_LARGEST_CHUNK_BYTES, wanted - position))
+        while position < least:
+            data = chunks.take(min(_LARGEST_CHUNK_BYTES, least - position))
             if not data:
                 return size
             position += len(data)
@@ -190,16 +190,16 @@ class RecordChunks:
     def take(self, size: int) -> bytes:
         """Return the next chunk, empty at the end; only the last record of the file may lack its line end."""
         while block := self._read(size):
-            if (cut := _last_line_end(block, len(block))) and self._are_plain(block):
+            if (length := _last_line_end(block, len(block))) and self._are_plain(block):
                 # One copy, where the general way below needs two and counts: a fifth of the time of reading CSV.
-                data = b"".join((self._rest, memoryview(block)[:cut]))
-                self._rest = block[cut:]
+                data = b"".join((self._rest, memoryview(block)[:length]))
+                self._rest = block[length:]
                 return data
             data = self._rest + block if self._rest else block
-            cut = self._ends.whole_records(data)
-            if cut:
-                self._rest = data[cut:]
-                return data[:cut] if self._rest else data
+            length = self._ends.whole_records(data)
+            if length:
+                self._rest = data[length:]
+                return data[:length] if self._rest else data
             self._rest = data
             size = max(size, len(data))  # a record longer than a chunk: twice as much each time, not as often
         data, self._rest = self._rest, b""

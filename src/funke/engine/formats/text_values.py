@@ -96,10 +96,10 @@ def _read_sql_time(text: str) -> datetime.time:
     return datetime.time(hour, minute, second)
 
 
-def _three_numbers(text: str, separator: str, wanted: str) -> tuple[int, int, int]:
+def _three_numbers(text: str, separator: str, expected: str) -> tuple[int, int, int]:
     parts = text.strip().split(separator)
     if len(parts) != 3 or not all(part.isdigit() for part in parts):
-        raise ValueError(f"{text!r} is not {wanted}")
+        raise ValueError(f"{text!r} is not {expected}")
     first, second, third = map(int, parts)
     return first, second, third
 

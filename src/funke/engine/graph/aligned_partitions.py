@@ -16,15 +16,15 @@ def with_aligned_partitions(graph: StreamGraph) -> StreamGraph:
 
 def _aligned(graph: StreamGraph, node: StreamNode) -> StreamNode:
     receivers = [graph.nodes[edge.target] for edge in graph.outputs_of(node.id) if _says_where(graph, edge)]
-    wanted = {graph.parallelism_of(receiver): receiver for receiver in receivers}
-    if len(wanted) > 1:
+    by_parallelism = {graph.parallelism_of(receiver): receiver for receiver in receivers}
+    if len(by_parallelism) > 1:
         where = f"\n  in your job: {node.user_line}" if node.user_line else ""
-        named = " and ".join(f"'{each.title}' with {count}" for count, each in wanted.items())
+        named = " and ".join(f"'{each.title}' with {count}" for count, each in by_parallelism.items())
         raise GraphError(
             f"partition_custom() is followed by operators of different parallelism, {named}; "
             f"give them the same, or call partition_custom() once for each{where}"
         )
-    return replace(node, parallelism=next(iter(wanted))) if wanted else node
+    return replace(node, parallelism=next(iter(by_parallelism))) if by_parallelism else node
 
 
 def _says_where(graph: StreamGraph, edge: StreamEdge) -> bool:

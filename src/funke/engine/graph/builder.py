@@ -189,15 +189,15 @@ class GraphBuilder:
 
     def new_uid(self, prefix: str) -> str:
         """Return the first of "prefix 1", "prefix 2" … that is the uid of no node."""
-        taken = {node.uid for node in self.graph.nodes.values()}
-        return next(uid for uid in (f"{prefix} {number}" for number in count(1)) if uid not in taken)
+        uids = {node.uid for node in self.graph.nodes.values()}
+        return next(uid for uid in (f"{prefix} {number}" for number in count(1)) if uid not in uids)
 
     def parallelism_of(self, stream: StreamRef) -> int | None:
         """Return the parallelism of what emits a stream, of several nodes the highest; None if the job decides."""
-        given = [self.graph.nodes[each.node_id].parallelism for each in stream.upstreams]
-        if len(given) == 1:
-            return given[0]
-        return max(each or self.parallelism for each in given)
+        parallelisms = [self.graph.nodes[each.node_id].parallelism for each in stream.upstreams]
+        if len(parallelisms) == 1:
+            return parallelisms[0]
+        return max(each or self.parallelism for each in parallelisms)
 
     def sources_of(self, stream: StreamRef) -> list[StreamNode]:
         """Return the nodes without inputs that the elements of a stream come from."""

@@ -102,10 +102,10 @@ class _Plan:
         partitioner = edges[0].partitioner
         if not isinstance(partitioner, Hash):
             return [(edge.source, edge.partitioner.label) for edge in edges if edge.partitioner]
-        known = (id(partitioner.key_selector), *((edge.source, edge.tag and edge.tag.tag_id) for edge in edges))
-        if known not in self._key_operators:
-            self._key_operators[known] = self._key_operator(edges, partitioner, target)
-        return [(self._key_operators[known], partitioner.label)]
+        key = (id(partitioner.key_selector), *((edge.source, edge.tag and edge.tag.tag_id) for edge in edges))
+        if key not in self._key_operators:
+            self._key_operators[key] = self._key_operator(edges, partitioner, target)
+        return [(self._key_operators[key], partitioner.label)]
 
     def _key_operator(self, edges: list[StreamEdge], partitioner: Hash, target: _PlanNode) -> int:
         sources = [node for node in self.nodes if node.id in {edge.source for edge in edges}]

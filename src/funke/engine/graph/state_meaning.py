@@ -115,15 +115,15 @@ class PartMoves:
 
     def moved(self, values: Sequence[Any]) -> tuple[Any, ...]:
         """The fields of an entry in the order that is wanted now."""
-        found: list[Any] = []
+        fields: list[Any] = []
         for each in self.parts:
             if each.index < 0:
-                found += [0] * each.width
+                fields += [0] * each.width
             elif each.bits:
-                found.append(_with_bits(values[each.start], each.bits))
+                fields.append(_with_bits(values[each.start], each.bits))
             else:
-                found += values[each.start : each.start + each.width]
-        return tuple(found)
+                fields += values[each.start : each.start + each.width]
+        return tuple(fields)
 
     def indexes(self) -> list[int]:
         """Where parts were among the parts of before."""
@@ -134,11 +134,11 @@ class PartMoves:
 StateMoves = Mapping[str, PartMoves]
 
 
-def _with_bits(known: Mapping[Any, int], bits: Sequence[int]) -> dict[Any, int]:
+def _with_bits(bits_by_value: Mapping[Any, int], bits: Sequence[int]) -> dict[Any, int]:
     """Values with the calls that have taken them in; those that no call has are left out."""
     moved = {}
-    for value, taken in known.items():
-        mine = sum((taken >> old & 1) << new for new, old in enumerate(bits))
+    for value, old_bits in bits_by_value.items():
+        mine = sum((old_bits >> old & 1) << new for new, old in enumerate(bits))
         if mine:
             moved[value] = mine
     return moved
@@ -152,11 +152,13 @@ def moves_between(old: StateMeaning, new: StateMeaning) -> StateMoves:
     for name in [*after, *(name for name in before if name not in after)]:
         if before.get(name) != after.get(name):
             raise _differs(name, before.get(name), after.get(name))
-    known, moves = dict(old.lists), {}
-    for name, wanted in new.lists:
-        found = PartMoves(tuple(_moves(name, wanted, known.get(name, ()))))
-        if found.indexes() != list(range(len(known.get(name, ())))) or any(_is_changed(each) for each in found.parts):
-            moves[name] = found
+    old_lists, moves = dict(old.lists), {}
+    for name, new_parts in new.lists:
+        part_moves = PartMoves(tuple(_moves(name, new_parts, old_lists.get(name, ()))))
+        if part_moves.indexes() != list(range(len(old_lists.get(name, ())))) or any(
+            _is_changed(each) for each in part_moves.parts
+        ):
+            moves[name] = part_moves
     return moves
 
 
@@ -164,30 +166,30 @@ def _is_changed(move: _PartMove) -> bool:
     return list(move.bits) != list(range(len(move.bits)))
 
 
-def _moves(name: str, wanted: Sequence[MeaningPart], known: Sequence[MeaningPart]) -> Iterator[_PartMove]:
-    taken: set[int] = set()
-    for part in wanted:
-        fitting = [index for index, each in enumerate(known) if _is_in(part, each)]
+def _moves(name: str, new_parts: Sequence[MeaningPart], old_parts: Sequence[MeaningPart]) -> Iterator[_PartMove]:
+    used: set[int] = set()
+    for part in new_parts:
+        fitting = [index for index, each in enumerate(old_parts) if _is_in(part, each)]
         # Parts of the same text stay in their order: they may be calls of functions that no text tells apart.
-        index = next((each for each in fitting if each not in taken), fitting[-1] if fitting else None)
-        yield _move(name, part, known, index)
-        taken.update([] if index is None else [index])
+        index = next((each for each in fitting if each not in used), fitting[-1] if fitting else None)
+        yield _move(name, part, old_parts, index)
+        used.update([] if index is None else [index])
 
 
-def _is_in(part: MeaningPart, known: MeaningPart) -> bool:
-    return known.text == part.text and known.width == part.width and set(part.members) <= set(known.members)
+def _is_in(part: MeaningPart, old_part: MeaningPart) -> bool:
+    return old_part.text == part.text and old_part.width == part.width and set(part.members) <= set(old_part.members)
 
 
-def _move(name: str, part: MeaningPart, known: Sequence[MeaningPart], index: int | None) -> _PartMove:
+def _move(name: str, part: MeaningPart, old_parts: Sequence[MeaningPart], index: int | None) -> _PartMove:
     if index is not None:
-        start, members = sum(each.width for each in known[:index]), known[index].members
+        start, members = sum(each.width for each in old_parts[:index]), old_parts[index].members
         bits = () if part.members == members else tuple(map(members.index, part.members))
         return _PartMove(index, start, part.width, bits)
     if part.is_filler:
         return _PartMove(-1, -1, part.width)
-    strings = ", ".join(each.text for each in known if not each.is_filler and not each.members) or "none"
-    wanted = ", ".join(part.members) or part.text
-    raise StateError(f"it has no {name} {_short(wanted)}, which this job needs; it was written with {_short(strings)}")
+    strings = ", ".join(each.text for each in old_parts if not each.is_filler and not each.members) or "none"
+    needed = ", ".join(part.members) or part.text
+    raise StateError(f"it has no {name} {_short(needed)}, which this job needs; it was written with {_short(strings)}")
 
 
 def _differs(name: str, old: str | None, new: str | None) -> StateError:

@@ -68,8 +68,8 @@ def _take_in(table: Any, at: Any, group: Any, row: Any) -> Any:
         doubles_at(first)[group] += doubles_at(table[at + ARGUMENT])[row]
         words_at(second)[group] += 1
     elif operation in (5, 6):
-        value, known = words_at(table[at + ARGUMENT])[row], words_at(first)[group]
-        if bytes_at(second)[group] == 0 or (value < known if operation == 5 else value > known):
+        value, extreme = words_at(table[at + ARGUMENT])[row], words_at(first)[group]
+        if bytes_at(second)[group] == 0 or (value < extreme if operation == 5 else value > extreme):
             words_at(first)[group] = value
             bytes_at(second)[group] = 1
     else:

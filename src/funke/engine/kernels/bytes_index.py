@@ -198,7 +198,7 @@ def intern_bytes(
 def add_bytes(
     offsets: Int64s,
     data: UInt8s,
-    given: Int64s,
+    numbers: Int64s,
     count: int,
     seed: int,
     hashes: UInt32s,
@@ -210,16 +210,16 @@ def add_bytes(
     used: int,
 ) -> int:
     """Adds keys that are not there, with these numbers; returns how many slots are taken that never were."""
-    taken = 0
+    slots_used = 0
     for row in range(count):
         begin, end = offsets[row], offsets[row + 1]
         hashed = _hash_of(data, begin, end, seed)
         slot = _free_slot(hashed, slot_numbers, mask)
         if slot_numbers[slot] == _EMPTY:
-            taken += 1
-        slot_numbers[slot] = given[row]
+            slots_used += 1
+        slot_numbers[slot] = numbers[row]
         used = _put_key(slot, hashed, data, begin, end - begin, used, hashes, starts, lengths, arena)
-    return taken
+    return slots_used
 
 
 @kernel
@@ -273,7 +273,7 @@ class BytesIndex:
     """Needs its kernels: where they are not compiled, a dict of Python's texts or bytes is faster than plain bodies."""
 
     def __init__(self) -> None:
-        # Nobody can choose keys that all have the same hash.
+        # An attacker cannot choose keys that all have the same hash.
         self._seed = secrets.randbits(63)
         self._live = 0
         self._next = 0
@@ -291,7 +291,7 @@ class BytesIndex:
         self._lengths: Any = np.empty(slots, np.int32)
         self._numbers: Any = np.full(slots, _EMPTY, np.int32)
         self._arena: Any = np.empty(arena_bytes, np.uint8)
-        self._taken = self._used = 0
+        self._slots_used = self._used = 0
         self._table = (
             address(self._hashes, np.uint32),
             address(self._starts, np.int64),
@@ -319,8 +319,10 @@ class BytesIndex:
         """Adds keys that are not there, each of which occurs once."""
         size = int(keys.offsets[-1] - keys.offsets[0])
         self._reserve(len(keys), size)
-        given = address(numbers, np.int64)
-        self._taken += _native(add_bytes)(*_addresses(keys), given, len(keys), self._seed, *self._table, self._used)
+        number_address = address(numbers, np.int64)
+        self._slots_used += _native(add_bytes)(
+            *_addresses(keys), number_address, len(keys), self._seed, *self._table, self._used
+        )
         self._used += size
         self._live += len(keys)
 
@@ -334,7 +336,7 @@ class BytesIndex:
         numbers: Any = np.empty(len(keys), np.int64)
         row = 0
         free = np.array(self._free, np.int64)
-        counters = np.array([self._taken, self._next, len(free), self._used, self._live], np.int64)
+        counters = np.array([self._slots_used, self._next, len(free), self._used, self._live], np.int64)
         while row < len(keys):
             row = _native(intern_bytes)(
                 *_addresses(keys),
@@ -349,10 +351,10 @@ class BytesIndex:
                 address(numbers, np.int64),
             )
             if row < len(keys):
-                self._taken, _, _, self._used, self._live = counters.tolist()
+                self._slots_used, _, _, self._used, self._live = counters.tolist()
                 self._reserve(len(keys) - row, int(keys.offsets[-1] - keys.offsets[row]))
-                counters[0], counters[3] = self._taken, self._used
-        self._taken, self._next, _, self._used, self._live = counters.tolist()
+                counters[0], counters[3] = self._slots_used, self._used
+        self._slots_used, self._next, _, self._used, self._live = counters.tolist()
         del self._free[int(counters[2]) :]
         return numbers
 
@@ -387,7 +389,9 @@ class BytesIndex:
 
     def _reserve(self, more: int, more_bytes: int) -> None:
         """Makes the table anew unless it has room for so many more keys of so many bytes."""
-        if self._taken + more <= self.most_taken(len(self._numbers)) and self._used + more_bytes <= len(self._arena):
+        if self._slots_used + more <= self.most_taken(len(self._numbers)) and self._used + more_bytes <= len(
+            self._arena
+        ):
             return
         slots, arena = _FIRST_SLOTS, _FIRST_ARENA
         while self.most_taken(slots) < (self._live + more) * 1.2:
@@ -399,7 +403,7 @@ class BytesIndex:
         former = (*self._table[:4], len(self._numbers), self._table[5])
         self._clear(slots, arena)
         self._used = _native(move_bytes)(*former, *self._table)
-        self._taken = self._live
+        self._slots_used = self._live
         del old
 
 

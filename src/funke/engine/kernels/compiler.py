@@ -1,4 +1,4 @@
-"""Compiles the kernels that somebody waits for: a process of its own at the lowest priority, one at a time.
+"""Compiles the kernels that processes wait for: a process of its own at the lowest priority, one at a time.
 
 Numba makes LLVM's form of a function, LLVM an object file that needs nothing but itself: slots load it without Numba.
 """
@@ -53,7 +53,7 @@ def compile_kernel(kernel: Kernel) -> bytes:
 
 
 def _optimize(module: Any) -> None:
-    """Leaves the entry point as the only one: of functions that nobody else calls LLVM sees that they never raise."""
+    """Makes all functions but the entry point internal, so that LLVM can see that they never raise."""
     import llvmlite.binding as llvm
 
     for function in module.functions:
@@ -131,7 +131,7 @@ def _build_one(folder: str, name: str) -> None:
 
 
 def _remove_leftovers(folder: str) -> None:
-    """Of versions and processors that nobody has used for long nothing is kept."""
+    """Removes files of versions and processors that were not used for long."""
     for path in Path(folder).glob("*.part"):
         path.unlink(missing_ok=True)
     folders = Path(folder).parent.glob(f"{PREFIX}*/")

@@ -1,4 +1,4 @@
-"""The loop that hashes rows: SipHash-1-3, whose values nobody can choose who does not know the key."""
+"""The loop that hashes rows: SipHash-1-3: without the key an attacker cannot choose keys that collide."""
 
 from __future__ import annotations
 

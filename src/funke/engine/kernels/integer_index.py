@@ -59,14 +59,14 @@ def add_integers(
     keys: Int64s, numbers: Int64s, count: int, slot_keys: Int64s, slot_numbers: Int32s, mask: int, shift: int
 ) -> int:
     """Adds keys that are not there; returns how many slots are taken that never were."""
-    taken = 0
+    slots_used = 0
     for row in range(count):
         slot = _free_slot(keys[row], slot_numbers, mask, shift)
         if slot_numbers[slot] == _EMPTY:
-            taken += 1
+            slots_used += 1
         slot_keys[slot] = keys[row]
         slot_numbers[slot] = numbers[row]
-    return taken
+    return slots_used
 
 
 @kernel
@@ -149,7 +149,7 @@ class IntegerIndex:
         self._keys: Any = np.empty(slots, np.int64)
         self._numbers: Any = np.full(slots, _EMPTY, np.int32)
         self._shift = 64 - slots.bit_length() + 1
-        self._taken = 0
+        self._slots_used = 0
         self._table = (
             address(self._keys, np.int64),
             address(self._numbers, np.int32),
@@ -163,7 +163,7 @@ class IntegerIndex:
         return int(self._keys.nbytes + self._numbers.nbytes)
 
     @property
-    def given(self) -> int:
+    def issued(self) -> int:
         """How many keys have a number that the index has given."""
         return self._next - len(self._free)
 
@@ -191,7 +191,7 @@ class IntegerIndex:
             self._put(keys, numbers)
         else:
             slots = address(keys, np.int64), address(numbers, np.int64)
-            self._taken += add(*slots, len(keys), *self._table)
+            self._slots_used += add(*slots, len(keys), *self._table)
 
     def remove(self, keys: Any) -> None:
         """Removes keys that are there, each of which occurs once; the caller knows what becomes of their numbers."""
@@ -217,16 +217,16 @@ class IntegerIndex:
         numbers: Any = np.empty(len(keys), np.int64)
         begin = 0
         free_numbers = np.array(free, np.int64)
-        counters = np.array([self._taken, following, len(free)], np.int64)
+        counters = np.array([self._slots_used, following, len(free)], np.int64)
         others = address(free_numbers, np.int64), address(counters, np.int64), address(numbers, np.int64)
         while begin < len(keys):
             most = self.most_taken(len(self._keys))
             begin = intern(address(keys, np.int64), begin, len(keys), *self._table, most, *others)
             if begin < len(keys):
-                self._taken = int(counters[0])
+                self._slots_used = int(counters[0])
                 self._reserve(len(keys) - begin)
-                counters[0] = self._taken
-        self._taken, following, left = counters.tolist()
+                counters[0] = self._slots_used
+        self._slots_used, following, left = counters.tolist()
         del free[left:]
         return numbers, following
 
@@ -266,14 +266,14 @@ class IntegerIndex:
 
     def _reserve(self, more: int) -> None:
         """Makes the table larger unless it has room for so many more keys."""
-        if self._taken + more <= self.most_taken(len(self._keys)):
+        if self._slots_used + more <= self.most_taken(len(self._keys)):
             return
-        old_keys, old_numbers, known = self._keys, self._numbers, len(self)
+        old_keys, old_numbers, count = self._keys, self._numbers, len(self)
         slots = _FIRST_SLOTS
-        while self.most_taken(slots) < known + more:
+        while self.most_taken(slots) < count + more:
             slots *= 2
         self._clear(slots)
-        move = move_integers.compiled(known)
+        move = move_integers.compiled(count)
         if move is None:
             # Some at a time: what NumPy needs for all at once is more than the table.
             for begin in range(0, len(old_keys), _MOVED_AT_ONCE):
@@ -281,10 +281,10 @@ class IntegerIndex:
                 self._put(old_keys[positions], old_numbers[positions])
         else:
             old = address(old_keys, np.int64), address(old_numbers, np.int32)
-            self._taken = move(*old, len(old_keys), *self._table)
+            self._slots_used = move(*old, len(old_keys), *self._table)
 
     def _put(self, keys: Any, numbers: Any) -> None:
-        self._taken += len(keys)
+        self._slots_used += len(keys)
         slots, mask = self._starts(keys), len(self._keys) - 1
         while len(keys):
             is_free = self._numbers[slots] == _EMPTY

@@ -262,12 +262,12 @@ def unlink_rows(
 @kernel
 def add_slots(row_hashes: Int64s, row_keys: Int32s, begin: int, end: int, slots: Int32s, mask: int) -> int:
     """Puts the rows of a range that are there into slots; returns how many these are."""
-    taken = 0
+    slots_used = 0
     for row in range(begin, end):
         if row_keys[row] >= 0:
             _put_slot(row_hashes[row], row, slots, mask)
-            taken += 1
-    return taken
+            slots_used += 1
+    return slots_used
 
 
 @kernel

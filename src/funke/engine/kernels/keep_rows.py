@@ -36,16 +36,16 @@ def keep_rows(
     """Takes rows in, or back; rows get numbers from `first_row` on: those that enter, or all."""
     for index in range(count):
         slot = keys[index] * (1 + word_count)
-        known = slots[slot]
+        old_row = slots[slot]
         row = first_row + (index if adds_all != 0 else counters[ENTERED])
         if takes_in[index] == 0:
-            if known < 0:
+            if old_row < 0:
                 continue
             row = -1
         else:
-            if known >= 0 and keeps_first != 0:
+            if old_row >= 0 and keeps_first != 0:
                 continue
-            if known >= 0 and has_order != 0:
+            if old_row >= 0 and has_order != 0:
                 at = index * word_count
                 side = compared(words, at, row, slots, slot, word_count, has_strings, offsets, strings)
                 if side > 0 or (side == 0 and wins_ties == 0):
@@ -55,10 +55,10 @@ def keep_rows(
             entered[counters[ENTERED]] = index
             counters[ENTERED] += 1
         slots[slot] = row
-        if known >= 0:
+        if old_row >= 0:
             counters[GONE] += 1
         step = counters[SENT] * STEP_WIDTH
-        steps[step] = known
+        steps[step] = old_row
         steps[step + 1] = row
         steps[step + 2] = index
         counters[SENT] += 1

@@ -134,11 +134,11 @@ class Kernel:
 
 def kernel(function: Callable[..., Any]) -> Kernel:
     """Makes a function a kernel."""
-    made = Kernel(function)
-    if made.name in _registry:
-        raise TypeError(f"there are two kernels '{made.name}'")
-    _registry[made.name] = made
-    return made
+    new_kernel = Kernel(function)
+    if new_kernel.name in _registry:
+        raise TypeError(f"there are two kernels '{new_kernel.name}'")
+    _registry[new_kernel.name] = new_kernel
+    return new_kernel
 
 
 def find_kernel(name: str) -> Kernel | None:

@@ -111,7 +111,7 @@ def load(name: str) -> int | None:
 
 
 def read(folder: str, name: str) -> bytes | None:
-    """The object file of a kernel, if it is there, whole, and nobody else's."""
+    """The object file of a kernel, if it exists, is complete and belongs to this user."""
     try:
         require_private_folder(folder)
         with open_own_file(os.path.join(folder, name + OBJECT)) as file:

@@ -217,7 +217,7 @@ def rank_rows(  # noqa: PLR0912, PLR0915 - its parts share too many numbers
             else:
                 position = middle + 1
 
-        known = -1
+        old_position = -1
         if takes_in[index] == 0:
             # The first row that is the same goes; one that is not there was forgotten.
             each = position - 1
@@ -226,34 +226,37 @@ def rank_rows(  # noqa: PLR0912, PLR0915 - its parts share too many numbers
                 and compared(words, at, row, slots, base + each * width, word_count, has_strings, offsets, strings) == 0
             ):
                 if slots[base + each * width + identity_at] == identities[index]:
-                    known = each
+                    old_position = each
                 each -= 1
-            if known >= 0:
-                _send_removal(changes, counters, rules, slots, base, width, known, length, index)
-                _move_forward(slots, base, known, length - 1, width)
+            if old_position >= 0:
+                _send_removal(changes, counters, rules, slots, base, width, old_position, length, index)
+                _move_forward(slots, base, old_position, length - 1, width)
                 heads[head + 1] = length - 1
                 counters[GONE] += 1
             continue
 
         if strategy == UPDATE:
             for each in range(length):
-                if known < 0 and slots[base + each * width + identity_at] == identities[index]:
-                    known = each
-        if known >= 0:
-            if compared(words, at, row, slots, base + known * width, word_count, has_strings, offsets, strings) == 0:
-                position = known
-            elif known < position:
+                if old_position < 0 and slots[base + each * width + identity_at] == identities[index]:
+                    old_position = each
+        if old_position >= 0:
+            if (
+                compared(words, at, row, slots, base + old_position * width, word_count, has_strings, offsets, strings)
+                == 0
+            ):
+                position = old_position
+            elif old_position < position:
                 position -= 1
             if rules[_SENDS_NUMBERS] != 0:
                 # As in Flink: first what all of them were.
-                for each in range(min(position, known), max(position, known) + 1):
+                for each in range(min(position, old_position), max(position, old_position) + 1):
                     _send(changes, counters, rules, _BEFORE, slots[base + each * width], each + 1, index)
             else:
-                _send(changes, counters, rules, _BEFORE, slots[base + known * width], known + 1, index)
-            if known < position:
-                _move_forward(slots, base, known, position, width)
+                _send(changes, counters, rules, _BEFORE, slots[base + old_position * width], old_position + 1, index)
+            if old_position < position:
+                _move_forward(slots, base, old_position, position, width)
             else:
-                _move_back(slots, base, position, known, width)
+                _move_back(slots, base, position, old_position, width)
             counters[GONE] += 1
         elif is_full:
             if position >= last:
@@ -273,9 +276,9 @@ def rank_rows(  # noqa: PLR0912, PLR0915 - its parts share too many numbers
             slots[slot + identity_at] = identities[index]
         entered[counters[ENTERED]] = index
         counters[ENTERED] += 1
-        if known >= 0 and rules[_SENDS_NUMBERS] != 0:
-            for each in range(min(position, known), max(position, known) + 1):
+        if old_position >= 0 and rules[_SENDS_NUMBERS] != 0:
+            for each in range(min(position, old_position), max(position, old_position) + 1):
                 _send(changes, counters, rules, _AFTER, slots[base + each * width], each + 1, index)
-        elif known >= 0:
+        elif old_position >= 0:
             _send(changes, counters, rules, _AFTER, row, position + 1, index)
     return count

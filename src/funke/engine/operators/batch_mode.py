@@ -58,8 +58,8 @@ class _BatchOperator(Operator):
         self.inner.end_epoch()
 
     def metrics(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.inner.metrics()
-        return found
+        inner_metrics: dict[str, Any] = self.inner.metrics()
+        return inner_metrics
 
     def close(self) -> None:
         self.inner.close()

@@ -122,12 +122,12 @@ class OperatorChain:
 
     def snapshot(self) -> dict[str, Any]:
         """State that is not keyed by operator id; operators without any are left out."""
-        taken = {}
+        states = {}
         for spec in self.specs:
             own = self.operators[spec.node_id].snapshot()
             if own is not None:
-                taken[spec.operator_id] = own
-        return taken
+                states[spec.operator_id] = own
+        return states
 
     def snapshot_keyed(self) -> Iterator[tuple[str, int, GroupPart]]:
         """Operator id, key group and a chunk of the group's state and timers."""

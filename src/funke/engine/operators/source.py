@@ -155,10 +155,10 @@ class SourceOperator(Operator):
         if self._is_within_batch:
             return waiting[self._turn]
         for step in range(1, len(waiting) + 1):
-            turn = (self._turn + step) % len(waiting)
-            if self._reader.has_records(waiting[turn].split):
-                self._turn = turn
-                return waiting[turn]
+            index = (self._turn + step) % len(waiting)
+            if self._reader.has_records(waiting[index].split):
+                self._turn = index
+                return waiting[index]
         return None
 
     def may_read_on(self, patience_s: float) -> bool:
@@ -185,22 +185,22 @@ class SourceOperator(Operator):
                 result = end.value
                 break
             if skip:
-                known = min(skip, _length(batch))
-                skip -= known
-                batch = _behind(batch, known)
+                skipped = min(skip, _length(batch))
+                skip -= skipped
+                batch = _behind(batch, skipped)
             self._is_within_batch = bool(_length(batch))
             if not self._is_within_batch:
                 yield  # nothing is there yet
-            for piece in self._slices(batch):
+            for part in self._slices(batch):
                 # First: whatever the functions behind it do, these records are on their way.
-                reading.records += _length(piece)
-                self._records += _length(piece)
+                reading.records += _length(part)
+                self._records += _length(part)
                 self._last_read_ms = now_ms()
-                if isinstance(piece, ColumnBatch):
-                    self._marks.process_columns(piece)
+                if isinstance(part, ColumnBatch):
+                    self._marks.process_columns(part)
                     self._sizer.done()
                 else:
-                    self._marks.process_batch(*piece)
+                    self._marks.process_batch(*part)
                 yield
             self._is_within_batch = False
         if split.is_last:

@@ -33,9 +33,9 @@ class Turn:
 
     def number_of(self, location: OperatorLocation) -> int:
         """The number of an operator; 0 when there are too many."""
-        known = self._numbers.get(location)
-        if known is not None or len(self._numbers) + 1 == _ENTRIES:
-            return known or 0
+        existing = self._numbers.get(location)
+        if existing is not None or len(self._numbers) + 1 == _ENTRIES:
+            return existing or 0
         number = self._numbers[location] = len(self._numbers) + 1
         numbers = ("" if each is None else str(each) for each in (location.vertex_id, location.subtask))
         strings = (location.name, location.user_line or "", location.operator_id, *numbers)

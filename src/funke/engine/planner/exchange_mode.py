@@ -22,18 +22,18 @@ class ExchangeMode:
         return f"{'pipelined' if self.is_pipelined else 'blocking'}: {self.reason}"
 
 
-def exchange_mode(graph: JobGraph, wanted: str = "auto") -> ExchangeMode:
+def exchange_mode(graph: JobGraph, configured: str = "auto") -> ExchangeMode:
     """Flink's two kinds of exchange: streams are pipelined, unless Spark itself has a part in them."""
-    if wanted not in ("auto", "pipelined", "blocking"):
-        raise ConfigurationError(f"funke.exchange is 'auto', 'pipelined' or 'blocking', not '{wanted}'")
+    if configured not in ("auto", "pipelined", "blocking"):
+        raise ConfigurationError(f"funke.exchange is 'auto', 'pipelined' or 'blocking', not '{configured}'")
     unsupported_reason = _unsupported_reason(graph)
-    if wanted == "blocking":
+    if configured == "blocking":
         return ExchangeMode(False, "the configuration says so")
     if unsupported_reason is not None:
-        if wanted == "pipelined":
+        if configured == "pipelined":
             raise ConfigurationError(f"funke.exchange is 'pipelined', but {unsupported_reason}")
         return ExchangeMode(False, unsupported_reason)
-    return ExchangeMode(True, "nothing stands against it" if wanted == "auto" else "the configuration says so")
+    return ExchangeMode(True, "nothing stands against it" if configured == "auto" else "the configuration says so")
 
 
 def _unsupported_reason(graph: JobGraph) -> str | None:

@@ -64,8 +64,8 @@ class Fault:
         plan, _, folder = text.strip().partition("@")
         point, _, rest = plan.partition(":")
         number, _, action = rest.partition(":")
-        known = point in POINTS and number.isdecimal() and action.partition("=")[0] in _ACTIONS and folder
-        if not known:
+        is_valid = point in POINTS and number.isdecimal() and action.partition("=")[0] in _ACTIONS and folder
+        if not is_valid:
             raise ConfigurationError(f"'{text}' is not a plan of a fault; use <point>:<time>:<action>@<folder>")
         return Fault(point, int(number), action, folder)
 

@@ -29,9 +29,9 @@ __all__ = ["data_type_of", "row_type_of", "value_type_of"]
 
 def row_type_of(columns: Sequence[Column]) -> RowTypeInfo:
     """The type of rows with these columns in streams."""
-    made = Types.ROW_NAMED([each.name for each in columns], [_type_info(each.type) for each in columns])
-    assert isinstance(made, RowTypeInfo)
-    return made
+    row_type = Types.ROW_NAMED([each.name for each in columns], [_type_info(each.type) for each in columns])
+    assert isinstance(row_type, RowTypeInfo)
+    return row_type
 
 
 def _type_info(data_type: DataType) -> TypeInformation:
@@ -49,8 +49,8 @@ def _type_info(data_type: DataType) -> TypeInformation:
 
 def data_type_of(type_info: TypeInformation, is_primitive: bool = False) -> DataType:
     """The type of a column whose values are of a stream's type; as Java's primitives, numbers are never NULL."""
-    found = _nullable_type_of(type_info)
-    return found.not_null() if is_primitive and isinstance(found, (BooleanType, *NUMERIC)) else found
+    data_type = _nullable_type_of(type_info)
+    return data_type.not_null() if is_primitive and isinstance(data_type, (BooleanType, *NUMERIC)) else data_type
 
 
 def _nullable_type_of(type_info: TypeInformation) -> DataType:
@@ -59,11 +59,11 @@ def _nullable_type_of(type_info: TypeInformation) -> DataType:
         return RowType([RowField(name, data_type_of(each)) for name, each in zip(names, types)])
     if isinstance(type_info, InstantTypeInfo):
         return DataTypes.TIMESTAMP_LTZ(9)
-    found = from_column_type(to_arrow(type_info))
-    if isinstance(found, TimestampType):
+    data_type = from_column_type(to_arrow(type_info))
+    if isinstance(data_type, TimestampType):
         # Streams count nanoseconds.
         return DataTypes.TIMESTAMP(9)
-    return found
+    return data_type
 
 
 def value_type_of(type_info: TypeInformation | None) -> TypeInformation | None:

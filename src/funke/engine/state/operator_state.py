@@ -54,8 +54,8 @@ class HeapOperatorStateStore(OperatorStateStore):
         self._types = types or StateTypes()
         self.is_restored = restored is not None
         start = restored or OperatorStateSnapshot()
-        self._lists = {name: HeapOperatorListState(list(found)) for name, found in start.lists.items()}
-        self._unions = {name: HeapOperatorListState(list(found)) for name, found in start.unions.items()}
+        self._lists = {name: HeapOperatorListState(list(elements)) for name, elements in start.lists.items()}
+        self._unions = {name: HeapOperatorListState(list(elements)) for name, elements in start.unions.items()}
         self.broadcasts = BroadcastStateStore(self._types)
         self.broadcasts.restore(start.broadcasts)
 
@@ -98,9 +98,9 @@ class HeapOperatorStateStore(OperatorStateStore):
             {name: dict(entries) for name, entries in self.broadcasts.snapshot().items()},
         )
 
-    def _list(self, name: str, kind: str, known: dict[str, HeapOperatorListState]) -> HeapOperatorListState:
+    def _list(self, name: str, kind: str, lists: dict[str, HeapOperatorListState]) -> HeapOperatorListState:
         self._require_kind(name, kind)
-        return known.setdefault(name, HeapOperatorListState([]))
+        return lists.setdefault(name, HeapOperatorListState([]))
 
     def _require_kind(self, name: str, kind: str) -> None:
         states = {"list": self._lists, "union list": self._unions, "broadcast": self.broadcasts.names()}

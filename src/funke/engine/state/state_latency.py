@@ -87,5 +87,5 @@ def _with_fields_of(state: Any, other: Any) -> Any:
 
 def _statistics(measured: list[int]) -> dict[str, float]:
     last = len(measured) - 1
-    found = {name: float(measured[round(share * last)]) for name, share in _QUANTILES.items()}
-    return {"min": float(measured[0]), "max": float(measured[-1]), "mean": sum(measured) / len(measured), **found}
+    quantiles = {name: float(measured[round(share * last)]) for name, share in _QUANTILES.items()}
+    return {"min": float(measured[0]), "max": float(measured[-1]), "mean": sum(measured) / len(measured), **quantiles}

@@ -39,15 +39,15 @@ class KeyReading:
                 function.close()
 
 
-def _keys(states: PieceStates, wanted: set[str]) -> Iterator[Any]:
+def _keys(states: PieceStates, names: set[str]) -> Iterator[Any]:
     """The keys that have a wanted state, or any state or timer when none in particular is wanted."""
-    with_timers = {} if wanted else dict.fromkeys([*states.event_timers, *states.processing_timers])
+    with_timers = {} if names else dict.fromkeys([*states.event_timers, *states.processing_timers])
     for batch in states.key_batches():
-        found: dict[Any, None] = {}
+        keys_with_state: dict[Any, None] = {}
         for table_id, keys in batch.items():
-            if table_id.namespace is None and (not wanted or table_id.name in wanted):
-                found.update(dict.fromkeys(keys))
-        for key in found:
+            if table_id.namespace is None and (not names or table_id.name in names):
+                keys_with_state.update(dict.fromkeys(keys))
+        for key in keys_with_state:
             with_timers.pop(key, None)
             yield key
     yield from with_timers

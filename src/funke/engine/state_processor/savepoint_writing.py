@@ -98,21 +98,21 @@ def write_metadata(
     added: Sequence[OperatorEntry],
 ) -> Checkpoint:
     """Completes the savepoint: from now on a job can start from it."""
-    made = Checkpoint(secrets.token_hex(16), 1, 0) if base is None else base.checkpoint
+    checkpoint = Checkpoint(secrets.token_hex(16), 1, 0) if base is None else base.checkpoint
     operators = {
         new: changes.renamed.get(old, entry)
-        for old, entry in made.operators.items()
+        for old, entry in checkpoint.operators.items()
         if (new := changes.id_of(old)) is not None
     }
     return write_checkpoint(
         folder,
         replace(
-            made,
+            checkpoint,
             kind="savepoint",
             created_ms=int(time.time() * 1000),
             snapshots=tuple(snapshots),
-            sources=_kept(made.sources, changes),
-            committables=_kept(made.committables, changes),
+            sources=_kept(checkpoint.sources, changes),
+            committables=_kept(checkpoint.committables, changes),
             operators={**operators, **{entry.operator_id: entry for entry in added}},
         ),
     )

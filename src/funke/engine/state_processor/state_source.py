@@ -72,7 +72,7 @@ class StateEnumerator(SplitEnumerator):
         self._bytes_at_once = parallelism * PIECE_BYTES
         self._check = check
         start: tuple[int, int, StateNames] = restored or (0, 0, StateNames())
-        self._next, self._reported, self._names = start
+        self._next, self._reported_count, self._names = start
         if not pieces:
             check(self._names)
 
@@ -94,14 +94,14 @@ class StateEnumerator(SplitEnumerator):
 
     def report(self, outcome: ReadOutcome) -> None:
         """Takes the names that a piece had; raises when a state is in none of them."""
-        self._reported += 1
+        self._reported_count += 1
         self._names.add(outcome.result)
-        if self._reported == len(self._pieces):
+        if self._reported_count == len(self._pieces):
             self._check(self._names)
 
     def snapshot(self) -> Any:
         """What was handed out and found so far."""
-        return self._next, self._reported, self._names
+        return self._next, self._reported_count, self._names
 
 
 class StateReader(SplitReader):

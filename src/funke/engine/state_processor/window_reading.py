@@ -54,7 +54,7 @@ class WindowReading:
             reader = _Windows(states, pickle.loads(self._contents), function, pickle.loads(self._combine))
             try:
                 for batch in states.key_batches():
-                    for table_id in [found for found in batch if found.name == CONTENTS]:
+                    for table_id in [each for each in batch if each.name == CONTENTS]:
                         _require_kind(table_id, reader.contents, piece)
                         yield from reader.read(table_id, batch[table_id])
             finally:
@@ -84,8 +84,8 @@ class _Windows:
         contents = states.get_state(self.contents, namespace)
         for key in keys:
             states.current_key = key
-            found = contents.get()
-            elements = [found] if table_id.kind != "list" else _combined(found, self._combine)
+            value = contents.get()
+            elements = [value] if table_id.kind != "list" else _combined(value, self._combine)
             context.current = _window_of(namespace, self._merging.value())
             yield from self._function.read_window(original_key(key), context, elements) or ()
 

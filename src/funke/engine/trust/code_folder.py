@@ -36,9 +36,9 @@ def code_folder() -> str | None:
 def _require_guarded(folder: str) -> None:
     """A user who may rename entries of a parent folder could replace the code that was checked."""
     while True:
-        found = os.stat(folder)
-        is_open = stat.S_IMODE(found.st_mode) & 0o022 and not found.st_mode & stat.S_ISVTX
-        if found.st_uid not in (os.geteuid(), 0) or is_open:
+        status = os.stat(folder)
+        is_open = stat.S_IMODE(status.st_mode) & 0o022 and not status.st_mode & stat.S_ISVTX
+        if status.st_uid not in (os.geteuid(), 0) or is_open:
             raise UntrustedError(f"others may change what is in '{folder}'")
         above = os.path.dirname(folder)
         if above == folder:

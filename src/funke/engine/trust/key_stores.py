@@ -40,10 +40,10 @@ class KeyStore:
     def version(self) -> tuple[int, ...]:
         """Changes when the file does."""
         try:
-            found = os.stat(self.path)
+            status = os.stat(self.path)
         except OSError as error:
             raise self._unreadable(error) from error
-        return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+        return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
     def show_in(self, context: ssl.SSLContext) -> None:
         """Makes its key and certificate those that connections show."""
@@ -113,10 +113,10 @@ class KeyStore:
             "every host needs it under this path"
         )
 
-    def _unusable(self, wanted: str, error: Exception | None = None) -> ConfigurationError:
+    def _unusable(self, content: str, error: Exception | None = None) -> ConfigurationError:
         reason = f" ({error})" if error is not None and str(error) else ""
         return ConfigurationError(
-            f"{self.option}: '{self.path}' on host '{socket.gethostname()}' does not hold {wanted}{reason}"
+            f"{self.option}: '{self.path}' on host '{socket.gethostname()}' does not hold {content}{reason}"
         )
 
 
@@ -124,14 +124,14 @@ def _trusted(opened: PKCS12KeyAndCertificates) -> bytes:
     """The certificates that Java would trust: of those that belong to a key, that of the key and not its issuers'."""
     from cryptography.hazmat.primitives.serialization import Encoding
 
-    found = [entry.certificate for entry in opened.additional_certs]
+    certificates = [entry.certificate for entry in opened.additional_certs]
     if opened.cert is not None:
         own = last = opened.cert.certificate
-        while (issuer := next((other for other in found if other.subject == last.issuer), None)) is not None:
-            found.remove(issuer)
+        while (issuer := next((other for other in certificates if other.subject == last.issuer), None)) is not None:
+            certificates.remove(issuer)
             last = issuer
-        found.append(own)
-    return b"".join(certificate.public_bytes(Encoding.DER) for certificate in found)
+        certificates.append(own)
+    return b"".join(certificate.public_bytes(Encoding.DER) for certificate in certificates)
 
 
 @contextlib.contextmanager

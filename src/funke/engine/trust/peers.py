@@ -74,8 +74,8 @@ def _short(path: str) -> Iterator[str]:
 
 def connect_to_own(path: str, timeout_s: float | None) -> socket.socket:
     """Connects to a Unix socket on which a process of the same user listens."""
-    found = os.lstat(path)
-    if not stat.S_ISSOCK(found.st_mode) or found.st_uid != os.geteuid():
+    status = os.lstat(path)
+    if not stat.S_ISSOCK(status.st_mode) or status.st_uid != os.geteuid():
         raise UntrustedError(f"'{path}' is not a socket of this user")
     connection = socket.socket(socket.AF_UNIX)
     try:

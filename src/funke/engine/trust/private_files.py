@@ -61,12 +61,12 @@ def open_private_folder(path: str) -> str:
 
 def require_private_folder(path: str) -> None:
     """Raises UntrustedError unless the path is a folder, no link to one, that only this user may enter."""
-    found = os.lstat(path)
-    if not stat.S_ISDIR(found.st_mode):
+    status = os.lstat(path)
+    if not stat.S_ISDIR(status.st_mode):
         raise UntrustedError(f"'{path}' is not a folder")
-    if found.st_uid != os.geteuid():
-        raise UntrustedError(f"'{path}' belongs to {_name_of(found.st_uid)}, who could read your files in it")
-    if stat.S_IMODE(found.st_mode) & 0o077:
+    if status.st_uid != os.geteuid():
+        raise UntrustedError(f"'{path}' belongs to {_name_of(status.st_uid)}, who could read your files in it")
+    if stat.S_IMODE(status.st_mode) & 0o077:
         raise UntrustedError(f"others may enter '{path}'; remove their permission: chmod 700 {path}")
 
 
@@ -94,18 +94,18 @@ def require_own_folder(path: str) -> None:
     path = os.path.abspath(path)
     while not os.path.lexists(path) and os.path.dirname(path) != path:
         path = os.path.dirname(path)
-    for found in (os.lstat(path), os.stat(path)):
-        if found.st_uid not in (os.geteuid(), 0) and found.st_uid != _own_id_in(path):
+    for status in (os.lstat(path), os.stat(path)):
+        if status.st_uid not in (os.geteuid(), 0) and status.st_uid != _own_id_in(path):
             raise UntrustedError(
-                f"'{path}' belongs to {_name_of(found.st_uid)}, who could replace the files in it; "
+                f"'{path}' belongs to {_name_of(status.st_uid)}, who could replace the files in it; "
                 "name a folder of your own"
             )
 
 
-def _require_own(path: str, found: os.stat_result) -> None:
-    if found.st_uid not in (os.geteuid(), 0) and found.st_uid != _own_id_in(os.path.dirname(path)):
+def _require_own(path: str, status: os.stat_result) -> None:
+    if status.st_uid not in (os.geteuid(), 0) and status.st_uid != _own_id_in(os.path.dirname(path)):
         raise UntrustedError(
-            f"'{path}' belongs to {_name_of(found.st_uid)}, who could use it to run any code as you; "
+            f"'{path}' belongs to {_name_of(status.st_uid)}, who could use it to run any code as you; "
             "if you trust its content, copy it: the copy is yours"
         )
 

@@ -47,9 +47,9 @@ def run_folder_lock() -> int:
 @functools.cache
 def _run_folder_of(pid: int) -> _RunFolder:
     folder = make_private_folder(_PREFIX)
-    found = _RunFolder(folder, _put_owner(folder))
+    own = _RunFolder(folder, _put_owner(folder))
     atexit.register(_discard, folder, pid)
-    return found
+    return own
 
 
 def _put_owner(folder: str) -> int:

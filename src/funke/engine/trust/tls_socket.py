@@ -46,9 +46,9 @@ class TlsSocket(ssl.SSLSocket):
     fingerprints: frozenset[bytes] = frozenset()
 
     def __new__(cls, *arguments: Any, **named: Any) -> Self:
-        made = super().__new__(cls, *arguments, **named)
-        made._lock = threading.Lock()
-        return made
+        connection = super().__new__(cls, *arguments, **named)
+        connection._lock = threading.Lock()
+        return connection
 
     def settimeout(self, value: float | None) -> None:
         self._limit_s = value
@@ -73,19 +73,19 @@ class TlsSocket(ssl.SSLSocket):
     def recv(self, buflen: int = 1024, flags: int = 0) -> bytes:
         if self._limit_s != 0:
             return self._finish(partial(super().recv, buflen, flags))
-        pieces: list[bytes] = []
+        parts: list[bytes] = []
         self._wants_to_write = False
         try:
             # Record by record. What is left of one that was read in part, no poll would show.
-            while not pieces or (pieces[-1] and buflen >= _RECORD_BYTES):
+            while not parts or (parts[-1] and buflen >= _RECORD_BYTES):
                 with self._lock:
-                    pieces.append(super().recv(buflen, flags))
-                buflen -= len(pieces[-1])
+                    parts.append(super().recv(buflen, flags))
+                buflen -= len(parts[-1])
         except (ssl.SSLWantReadError, ssl.SSLWantWriteError) as error:
             self._wants_to_write = isinstance(error, ssl.SSLWantWriteError)
-            if not pieces:
+            if not parts:
                 raise BlockingIOError(errno.EAGAIN, "the receive timed out") from None
-        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def recv_into(self, buffer: Buffer, nbytes: int | None = None, flags: int = 0) -> int:
         return self._finish(partial(super().recv_into, buffer, nbytes, flags))
@@ -140,13 +140,13 @@ def require_fingerprint(certificate: bytes | None, fingerprints: frozenset[bytes
         raise UntrustedError("a certificate has another fingerprint than security.ssl.internal.cert.fingerprint")
 
 
-def _chunks(pieces: Iterable[bytes | memoryview]) -> Iterator[bytes]:
+def _chunks(parts: Iterable[bytes | memoryview]) -> Iterator[bytes]:
     """Pieces in portions: short ones together, so that not each of them is a record of its own."""
     gathered: list[bytes | memoryview] = []
     size = 0
-    for piece in pieces:
-        for start in range(0, len(piece), _MOST_AT_ONCE):
-            gathered.append(memoryview(piece)[start : start + _MOST_AT_ONCE])
+    for part in parts:
+        for start in range(0, len(part), _MOST_AT_ONCE):
+            gathered.append(memoryview(part)[start : start + _MOST_AT_ONCE])
             size += len(gathered[-1])
             if size >= _RECORD_BYTES:
                 yield b"".join(gathered)

@@ -16,6 +16,6 @@ def require_member(kind: type[E], value: object, asker: str) -> E:
     """Return `value` if it is a member of `kind`, else raise with what to write instead."""
     if isinstance(value, kind):
         return value
-    wanted = [member.name for member in kind if member.name == str(value).upper() or member.name == value]
-    names = ", ".join(f"{kind.__qualname__}.{name}" for name in wanted or kind.__members__)
+    similar = [member.name for member in kind if member.name == str(value).upper() or member.name == value]
+    names = ", ".join(f"{kind.__qualname__}.{name}" for name in similar or kind.__members__)
     raise TypeMismatchError(at_user_line(f"{asker} needs a {kind.__qualname__}, got {value!r}; write {names}"))

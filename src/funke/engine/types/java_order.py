@@ -16,10 +16,10 @@ def java_hash(text: str) -> int:
     3715757133
     """
     units = text.encode("utf-16-be")
-    found = 0
+    code = 0
     for high, low in zip(units[::2], units[1::2]):
-        found = (31 * found + (high << 8 | low)) & 0xFFFFFFFF
-    return found
+        code = (31 * code + (high << 8 | low)) & 0xFFFFFFFF
+    return code
 
 
 def in_java_order(keys: Iterable[str]) -> list[str]:
@@ -28,12 +28,12 @@ def in_java_order(keys: Iterable[str]) -> list[str]:
     >>> in_java_order(["connector", "a", "format", "csv.a"])
     ['csv.a', 'a', 'connector', 'format']
     """
-    given = list(keys)
+    ordered = list(keys)
     size = _SMALLEST_TABLE
     # A table grows when more than three of four buckets are taken.
-    while len(given) * 4 > size * 3:
+    while len(ordered) * 4 > size * 3:
         size *= 2
-    return sorted(given, key=lambda key: _spread(java_hash(key)) % size)
+    return sorted(ordered, key=lambda key: _spread(java_hash(key)) % size)
 
 
 def _spread(number: int) -> int:

@@ -86,8 +86,8 @@ def _dict_converter(key: Any, value: Any) -> Callable[[Any], Any]:
 
 
 def _to_dataclass(kind: Any, content: Any) -> Any:
-    known = _fields(kind)
-    return kind(**{name: _applied(known[name], each) for name, each in content.items() if name in known})
+    converters = _fields(kind)
+    return kind(**{name: _applied(converters[name], each) for name, each in content.items() if name in converters})
 
 
 def _applied(convert: Callable[[Any], Any] | None, content: Any) -> Any:

@@ -59,10 +59,10 @@ def _loaded(stored: str) -> Any:
 
 def _decoder(allows_repeats: bool) -> json.JSONDecoder:
     def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs) and not allows_repeats:
+        by_name = dict(pairs)
+        if len(by_name) < len(pairs) and not allows_repeats:
             raise ValueError("VARIANT_DUPLICATE_KEY")
-        return found
+        return by_name
 
     return json.JSONDecoder(object_pairs_hook=members, parse_float=_number, parse_int=_number, parse_constant=_reject)
 

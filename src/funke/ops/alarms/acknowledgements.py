@@ -1,4 +1,4 @@
-"""Alarms that somebody has seen: they are shown, and do not call for a person again while they last."""
+"""Acknowledged alarms: the dashboard shows them, but does not ask for attention again while they last."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Acknowledgements:
                 self._seen = {job: from_json(_Seen, each) for job, each in read_json(path).items()}
 
     def acknowledge(self, job_id: str, alarm: Alarm, now_ms: int) -> None:
-        """Somebody has seen it."""
+        """Notes that a user has seen the alarm."""
         with self._lock:
             self._seen[job_id] = _Seen(alarm.key, now_ms, now_ms)
             self._write()
@@ -67,10 +67,10 @@ class Acknowledgements:
                     self._write()
             return seen.at_ms
 
-    def forget(self, known: Collection[str]) -> None:
+    def forget(self, job_ids: Collection[str]) -> None:
         """Keeps those of jobs that are known."""
         with self._lock:
-            kept = {job: each for job, each in self._seen.items() if job in known}
+            kept = {job: each for job, each in self._seen.items() if job in job_ids}
             if len(kept) != len(self._seen):
                 self._seen = kept
                 with contextlib.suppress(OSError):

@@ -51,7 +51,7 @@ def find_alarm(view: JobView, points: Sequence[Point], now_ms: int) -> Alarm | N
         return None
     looked_at = (_without_driver, _waiting, _failing, _held, _late_checkpoint, _falling_behind, _bottleneck)
     rules: tuple[Callable[[JobView, Sequence[Point], int], Alarm | None], ...] = looked_at
-    return next((found for rule in rules if (found := rule(view, points, now_ms)) is not None), None)
+    return next((alarm for rule in rules if (alarm := rule(view, points, now_ms)) is not None), None)
 
 
 def _failed(view: JobView, now_ms: int) -> Alarm | None:
@@ -138,20 +138,24 @@ def _late_checkpoint(view: JobView, points: Sequence[Point], now_ms: int) -> Ala
 
 
 def _held(view: JobView, points: Sequence[Point], now_ms: int) -> Alarm | None:
-    found = find_bottleneck(view)
-    if found is None or not found.is_held:
+    bottleneck = find_bottleneck(view)
+    if bottleneck is None or not bottleneck.is_held:
         return None
-    return Alarm("held", _as_clause(found.sentence), True, f"held {found.vertex_id}", "graph", found.vertex_id)
+    return Alarm(
+        "held", _as_clause(bottleneck.sentence), True, f"held {bottleneck.vertex_id}", "graph", bottleneck.vertex_id
+    )
 
 
 def _falling_behind(view: JobView, points: Sequence[Point], now_ms: int) -> Alarm | None:
     lag = growing_lag(points, now_ms)
     if lag is None or view.status is not JobStatus.RUNNING:
         return None
-    found = find_bottleneck(view)
-    vertex_id = found.vertex_id if found is not None else None
-    why = found.sentence if found is not None else _why_behind(view)
-    return Alarm("lag", f"falls behind: {lag}. {why}", False, "lag", "history" if found is None else "graph", vertex_id)
+    bottleneck = find_bottleneck(view)
+    vertex_id = bottleneck.vertex_id if bottleneck is not None else None
+    why = bottleneck.sentence if bottleneck is not None else _why_behind(view)
+    return Alarm(
+        "lag", f"falls behind: {lag}. {why}", False, "lag", "history" if bottleneck is None else "graph", vertex_id
+    )
 
 
 def _why_behind(view: JobView) -> str:
@@ -169,11 +173,11 @@ def _why_behind(view: JobView) -> str:
 
 
 def _bottleneck(view: JobView, points: Sequence[Point], now_ms: int) -> Alarm | None:
-    found = find_bottleneck(view)
-    if found is None or view.status is not JobStatus.RUNNING:
+    bottleneck = find_bottleneck(view)
+    if bottleneck is None or view.status is not JobStatus.RUNNING:
         return None
-    key = f"bottleneck {found.vertex_id}"
-    return Alarm("bottleneck", f"is slow: {_as_clause(found.sentence)}", False, key, "graph", found.vertex_id)
+    key = f"bottleneck {bottleneck.vertex_id}"
+    return Alarm("bottleneck", f"is slow: {_as_clause(bottleneck.sentence)}", False, key, "graph", bottleneck.vertex_id)
 
 
 def _as_clause(sentence: str) -> str:

@@ -40,20 +40,20 @@ def growing_lag(points: Sequence[Point], now_ms: int) -> str | None:
 
 def _rise(points: Sequence[Point], series: str, now_ms: int) -> tuple[float, float, float] | None:
     """First, last and growth per minute, if it has risen from the first third to the second and on to the last."""
-    known = [
+    samples = [
         (each.at_ms, value)
         for each in points
         if now_ms - each.at_ms <= _WINDOW_MS and not math.isnan(value := each.value(series))
     ]
-    if len(known) < 6 or known[-1][0] - known[0][0] < _LEAST_MS or now_ms - known[-1][0] > _STALE_MS:
+    if len(samples) < 6 or samples[-1][0] - samples[0][0] < _LEAST_MS or now_ms - samples[-1][0] > _STALE_MS:
         return None
-    third = len(known) // 3
-    parts = known[:third], known[third:-third], known[-third:]
+    third = len(samples) // 3
+    parts = samples[:third], samples[third:-third], samples[-third:]
     low, middle, high = (fmean(value for _, value in part) for part in parts)
     if not low < middle < high:
         return None
     minutes = (fmean(at for at, _ in parts[2]) - fmean(at for at, _ in parts[0])) / _MINUTE_MS
-    return known[0][1], known[-1][1], (high - low) / minutes
+    return samples[0][1], samples[-1][1], (high - low) / minutes
 
 
 def _count(number: float) -> str:

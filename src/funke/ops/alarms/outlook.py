@@ -14,7 +14,7 @@ from funke.ops.rest.job_directory import KnownJob
 
 __all__ = ["Outlook", "Sentence", "outlooks", "sentence_of"]
 
-# A failure that nobody has taken care of for so long does not call any more.
+# A failed job of the service is no longer an alarm after this time.
 _FADING_MS = 3_600_000
 _MOST_NAMED = 5
 _LASTS_MS = 5_000
@@ -27,7 +27,7 @@ class Outlook:
     view: JobView
     run_id: str
     point: Point
-    # Whether the service runs its program, or somebody at a command line.
+    # Whether the service runs its program; else a command line does.
     is_service_run: bool
     alarm: Alarm | None
     acknowledged_ms: int | None
@@ -52,10 +52,10 @@ class Sentence:
 
 def outlooks(cluster: Cluster, now_ms: int) -> list[Outlook]:
     """All jobs, the oldest first."""
-    known = cluster.jobs.all()
-    last_start = {job.seen.name: job.seen.started_ms for job in known}
-    found = []
-    for job in known:
+    jobs = cluster.jobs.all()
+    last_start = {job.seen.name: job.seen.started_ms for job in jobs}
+    outlooks_of_jobs = []
+    for job in jobs:
         view = job.seen
         is_service_run = cluster.is_service_run(job.record.run_id)
         alarm = _alarm_of(job, cluster, now_ms)
@@ -65,24 +65,26 @@ def outlooks(cluster: Cluster, now_ms: int) -> list[Outlook]:
         seen_ms = None
         if alarm is not None:
             seen_ms = cluster.acknowledgements.time_of(view.job_id, alarm, now_ms)
-        found.append(Outlook(view, job.record.run_id, _point_of(job), is_service_run, alarm, seen_ms, is_faded))
-    return found
+        outlooks_of_jobs.append(
+            Outlook(view, job.record.run_id, _point_of(job), is_service_run, alarm, seen_ms, is_faded)
+        )
+    return outlooks_of_jobs
 
 
 def _point_of(job: KnownJob) -> Point:
     """Once for each view: several pages ask every second."""
     if "point" not in job.kept:
         job.kept["point"] = point_of(job.seen)
-    found: Point = job.kept["point"]
-    return found
+    point: Point = job.kept["point"]
+    return point
 
 
 def _alarm_of(job: KnownJob, cluster: Cluster, now_ms: int) -> Alarm | None:
     """Found anew with a new view, and after some seconds."""
     if not _may_alarm(job.seen):
         return None
-    known: tuple[int, Alarm | None] = job.kept.get("alarm", (-_LASTS_MS, None))
-    at_ms, alarm = known
+    kept_alarm: tuple[int, Alarm | None] = job.kept.get("alarm", (-_LASTS_MS, None))
+    at_ms, alarm = kept_alarm
     if not 0 <= now_ms - at_ms < _LASTS_MS:
         alarm = find_alarm(job.seen, cluster.history.of(job.job_id), now_ms)
         job.kept["alarm"] = (now_ms, alarm)
@@ -93,20 +95,20 @@ def _may_alarm(view: JobView) -> bool:
     return view.status is JobStatus.FAILED or not view.status.is_globally_terminal_state()
 
 
-def sentence_of(found: Sequence[Outlook]) -> Sentence:
-    """What runs, how many need somebody, and the worst of them with its cause."""
-    if not found:
+def sentence_of(outlooks_of_jobs: Sequence[Outlook]) -> Sentence:
+    """How many jobs run, how many need attention, and the worst of them with its cause."""
+    if not outlooks_of_jobs:
         return Sentence("none", "No job has run here yet.")
-    running = sum(1 for each in found if not each.view.status.is_globally_terminal_state())
+    running = sum(1 for each in outlooks_of_jobs if not each.view.status.is_globally_terminal_state())
     runs = f"{_jobs(running)} {'runs' if running == 1 else 'run'}" if running else "No job runs"
-    calling = sorted((each for each in found if each.needs_someone), key=_urgency)
+    calling = sorted((each for each in outlooks_of_jobs if each.needs_someone), key=_urgency)
     if not calling:
-        seen = sum(1 for each in found if each.acknowledged_ms is not None and not each.is_faded)
+        seen = sum(1 for each in outlooks_of_jobs if each.acknowledged_ms is not None and not each.is_faded)
         rest = f"nothing new needs you; {_jobs(seen)} {'has' if seen == 1 else 'have'} an alarm you have seen"
         text = rest if seen else "nothing needs you"
         if running:
             return Sentence("warn" if seen else "good", f"{runs}, {text}.")
-        return Sentence("none", f"{runs}; {_jobs(len(found))} ended.")
+        return Sentence("none", f"{runs}; {_jobs(len(outlooks_of_jobs))} ended.")
     worst, others = calling[0], [each.view.name for each in calling[1:]]
     level = "bad" if any(each.alarm is not None and each.alarm.is_bad for each in calling) else "warn"
     assert worst.alarm is not None

@@ -132,7 +132,7 @@ class _Collected(argparse.Action):
         values: Any,
         option_string: str | None = None,
     ) -> None:
-        namespace.given = [*namespace.given, (self, option_string, values)]
+        namespace.program_options = [*namespace.program_options, (self, option_string, values)]
 
 
 class _ProgramParser(CommandParser):
@@ -155,7 +155,7 @@ class _ProgramParser(CommandParser):
         """Adds an option; `value` is the name of what it takes."""
         # A value that is missing is left to us, whose message is shorter.
         further: dict[str, Any] = {"nargs": 0} if value is None else {"nargs": "?", "metavar": value}
-        self.add_argument(*names, dest="given", action=_Collected, setter=setter, help=help, **further)
+        self.add_argument(*names, dest="program_options", action=_Collected, setter=setter, help=help, **further)
 
 
 def _new_parser(command: str) -> _ProgramParser:
@@ -195,7 +195,7 @@ def _new_parser(command: str) -> _ProgramParser:
     take(_json, "one JSON document and nothing else, for scripts", "--json")
     _take_unsupported(parser)
     parser.add_argument("program", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
-    parser.set_defaults(given=[])
+    parser.set_defaults(program_options=[])
     return parser
 
 
@@ -221,27 +221,27 @@ def parse_program_call(arguments: Sequence[str], command: str = "run") -> Progra
     >>> parse_program_call(["-p", "4", "-Dpipeline.name=orders", "job.py", "--input", "in.csv"]).options
     {'parallelism.default': '4', 'pipeline.name': 'orders'}
     """
-    given, unknown = _new_parser(command).parse_known_args(arguments)
+    namespace, unknown = _new_parser(command).parse_known_args(arguments)
     if not unknown:
-        return _to_call(given)
+        return _to_call(namespace)
     # `-py job.py` names the program; options of this command may follow it, as in `flink run`, until an unknown one.
     end = list(arguments).index(unknown[0])
     call = _to_call(_new_parser(command).parse_args(arguments[:end]))
     if not call.has_program:
         name = unknown[0].partition("=")[0]
-        known = [each for action in _new_parser(command)._actions for each in action.option_strings]
-        hint = did_you_mean(name, known) or "; see `funke --help`"
+        names = [each for action in _new_parser(command)._actions for each in action.option_strings]
+        hint = did_you_mean(name, names) or "; see `funke --help`"
         raise ConfigurationError(f"there is no option {name}{hint}")
     return replace(call, arguments=tuple(arguments[end:]))
 
 
-def _to_call(given: argparse.Namespace) -> ProgramCall:
+def _to_call(namespace: argparse.Namespace) -> ProgramCall:
     call = ProgramCall()
-    for action, name, value in given.given:
+    for action, name, value in namespace.program_options:
         if value is None:
             raise ConfigurationError(f"option {name} needs a value")
         call = action.setter(call, value)
-    following = given.program[1:] if given.program[:1] == ["--"] else given.program
+    following = namespace.program[1:] if namespace.program[:1] == ["--"] else namespace.program
     if not call.has_program and following:
         call = replace(call, file=following[0])
         following = following[1:]

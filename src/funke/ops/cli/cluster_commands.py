@@ -23,39 +23,39 @@ def start_cluster(arguments: list[str]) -> None:
     """Start the service in the background."""
     parser = new_parser("start-cluster", "starts the service: it runs programs, and serves REST")
     parser.add_argument("--standby", action="store_true", help="wait, and take over when the service is gone")
-    given = parser.parse_args(arguments)
-    folder = ServiceFolder(home_folder(settings_with(given.properties)))
+    options = parser.parse_args(arguments)
+    folder = ServiceFolder(home_folder(settings_with(options.properties)))
     folder.await_owner()
-    known = folder.address()
-    if known is not None and not given.standby:
-        raise ConfigurationError(f"the service runs already: process {known.pid}, {known.url}")
+    address = folder.address()
+    if address is not None and not options.standby:
+        raise ConfigurationError(f"the service runs already: process {address.pid}, {address.url}")
     with waiting("starting the service"):
-        started = start_service(folder, given.properties, given.standby)
+        started = start_service(folder, options.properties, options.standby)
     if started is None:
-        say(given, f"A standby waits for the service of {folder.home}.")
-        finish(given, home=folder.home, is_standby=True)
+        say(options, f"A standby waits for the service of {folder.home}.")
+        finish(options, home=folder.home, is_standby=True)
         return
     link = ServiceClient(folder).dashboard_url()
-    say(given, f"Starting cluster. Process {started.pid}, {started.url}")
-    say(given, f"Jobs and logs are kept in {folder.home}. To run a program: funke run -d program.py")
+    say(options, f"Starting cluster. Process {started.pid}, {started.url}")
+    say(options, f"Jobs and logs are kept in {folder.home}. To run a program: funke run -d program.py")
     if link != started.url:
-        say(given, f"The dashboard, for one browser within ten minutes: {link}")
-        say(given, "Later, or for another browser: funke dashboard")
-    finish(given, pid=started.pid, url=started.url, home=folder.home, dashboard=link)
+        say(options, f"The dashboard, for one browser within ten minutes: {link}")
+        say(options, "Later, or for another browser: funke dashboard")
+    finish(options, pid=started.pid, url=started.url, home=folder.home, dashboard=link)
 
 
 def open_dashboard(arguments: list[str]) -> None:
     """Open the dashboard of the service in a browser, and print the link that lets one in."""
     parser = new_parser("dashboard", "opens the dashboard in a browser; the link that it prints works once")
     parser.add_argument("--no-browser", action="store_true", help="print the link only")
-    given = parser.parse_args(arguments)
-    folder = ServiceFolder(home_folder(settings_with(given.properties)))
+    options = parser.parse_args(arguments)
+    folder = ServiceFolder(home_folder(settings_with(options.properties)))
     link = ServiceClient(folder).dashboard_url()
-    if not (given.no_browser or given.json) and _has_screen() and _opened(folder, link):
-        say(given, "Opened in a browser. A link for another one: funke dashboard --no-browser")
+    if not (options.no_browser or options.json) and _has_screen() and _opened(folder, link):
+        say(options, "Opened in a browser. A link for another one: funke dashboard --no-browser")
         return
-    say(given, link)
-    finish(given, dashboard=link)
+    say(options, link)
+    finish(options, dashboard=link)
 
 
 def _has_screen() -> bool:
@@ -74,14 +74,14 @@ def stop_cluster(arguments: list[str]) -> None:
     """End the service, and its jobs."""
     parser = new_parser("stop-cluster", "ends the service and cancels its jobs")
     parser.add_argument("--keep-jobs", action="store_true", help="let jobs go on; the next service finds them")
-    given = parser.parse_args(arguments)
-    client = ServiceClient(ServiceFolder(home_folder(settings_with(given.properties))))
+    options = parser.parse_args(arguments)
+    client = ServiceClient(ServiceFolder(home_folder(settings_with(options.properties))))
     address = client.require()
-    say(given, f"Stopping cluster (process {address.pid}).")
+    say(options, f"Stopping cluster (process {address.pid}).")
     with waiting("stopping the service"):
-        client.stop(given.keep_jobs)
-    say(given, "Stopped.")
-    finish(given, pid=address.pid, has_stopped=True)
+        client.stop(options.keep_jobs)
+    say(options, "Stopped.")
+    finish(options, pid=address.pid, has_stopped=True)
 
 
 def run_in_service(call: ProgramCall) -> None:

@@ -29,16 +29,16 @@ def show_completion(arguments: list[str]) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _HELP
     parser.add_argument("shell", choices=["bash", "zsh", "fish"])
-    given = parser.parse_args(arguments)
-    script = completion_script(given.shell)
-    say(given, script)
-    finish(given, shell=given.shell, script=script)
+    options = parser.parse_args(arguments)
+    script = completion_script(options.shell)
+    say(options, script)
+    finish(options, shell=options.shell, script=script)
 
 
 def completion_script(shell: str) -> str:
     """The script for a shell."""
-    found = {name: options_of(name) for name in _commands()}
-    return {"bash": _bash, "zsh": _zsh, "fish": _fish}[shell](found)
+    by_command = {name: options_of(name) for name in _commands()}
+    return {"bash": _bash, "zsh": _zsh, "fish": _fish}[shell](by_command)
 
 
 def _commands() -> list[str]:
@@ -59,17 +59,17 @@ def actions_of(command: str) -> list[argparse.Action]:
 
     if command in ("run", "run-application", "info"):
         return program_options(command)
-    with asking_for_options() as found:
+    with asking_for_options() as actions:
         command_of(command)([])
-    return found
+    return actions
 
 
 def _cases(options: dict[str, list[str]], text: Callable[[str, Sequence[str]], str]) -> str:
-    return "\n".join(text(name, found) for name, found in sorted(options.items()))
+    return "\n".join(text(name, names) for name, names in sorted(options.items()))
 
 
 def _bash(options: dict[str, list[str]]) -> str:
-    cases = _cases(options, lambda name, found: f'    {name}) options="{" ".join(found)}" ;;')
+    cases = _cases(options, lambda name, names: f'    {name}) options="{" ".join(names)}" ;;')
     return f"""\
 # Completion of funke for bash.
 _funke() {{
@@ -91,7 +91,7 @@ complete -o filenames -F _funke funke"""
 
 
 def _zsh(options: dict[str, list[str]]) -> str:
-    cases = _cases(options, lambda name, found: f"    {name}) options=({' '.join(found)}) ;;")
+    cases = _cases(options, lambda name, names: f"    {name}) options=({' '.join(names)}) ;;")
     return f"""\
 #compdef funke
 # Completion of funke for zsh.
@@ -120,8 +120,8 @@ def _fish(options: dict[str, list[str]]) -> str:
     lines = ["# Completion of funke for fish."]
     lines.append(f"complete -c funke -n __fish_use_subcommand -f -a '{' '.join(sorted(options))} --help --version'")
     lines.append(f'complete -c funke -n "__fish_seen_subcommand_from {" ".join(_OF_JOBS)}" -f -a "({_IDS})"')
-    for name, found in sorted(options.items()):
-        for option in found:
+    for name, names in sorted(options.items()):
+        for option in names:
             # fish has names of one letter, long ones, and those of one dash that are long.
             kind = "l" if option.startswith("--") else "s" if len(option) == 2 else "o"
             lines.append(f'complete -c funke -n "__fish_seen_subcommand_from {name}" -{kind} {option.lstrip("-")}')

@@ -19,24 +19,24 @@ def show_docs(arguments: list[str]) -> None:
     """Serves the pages on loopback until it is interrupted: browsers do not search in pages that are plain files."""
     parser = new_parser("docs", "shows the documentation in a browser; it needs no network")
     parser.add_argument("--path", action="store_true", help="print the folder of the pages and end")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     if not (SITE / "index.html").exists():
         raise ConfigurationError(
             "this installation has no documentation: it was installed from a clone; run `make docs` there first"
         )
-    if given.path:
-        say(given, str(SITE))
-        finish(given, path=str(SITE))
+    if options.path:
+        say(options, str(SITE))
+        finish(options, path=str(SITE))
         return
     with site_server(SITE) as server:
         url = f"http://127.0.0.1:{server.server_port}/"
-        say(given, f"The documentation is at {url}; end with Ctrl-C.")
-        finish(given, url=url)
+        say(options, f"The documentation is at {url}; end with Ctrl-C.")
+        finish(options, url=url)
         webbrowser.open(url)
         try:
             server.serve_forever()
         except KeyboardInterrupt:
-            say(given, "")
+            say(options, "")
 
 
 class _Pages(SimpleHTTPRequestHandler):

@@ -46,19 +46,19 @@ class Finding:
 def examine(arguments: list[str]) -> None:
     """Print what was found; an error when something is not as it should be."""
     parser = new_parser("doctor", "looks whether all that jobs need is there")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     with waiting("looking"):
-        found = findings(settings_with(given.properties))
-    if given.json:
-        print_json([asdict(each) for each in found])
+        results = findings(settings_with(options.properties))
+    if options.json:
+        print_json([asdict(each) for each in results])
     elif is_looked_at():
         show_table(
-            "", ("", "what", "found"), (("ok" if each.is_well else "FAIL", each.what, each.found) for each in found)
+            "", ("", "what", "found"), (("ok" if each.is_well else "FAIL", each.what, each.found) for each in results)
         )
     else:
-        for each in found:
+        for each in results:
             print(f"{'ok  ' if each.is_well else 'FAIL'}  {each.what:<8} {each.found}")
-    if not all(each.is_well for each in found):
+    if not all(each.is_well for each in results):
         raise ConfigurationError("not everything is as it should be")
 
 
@@ -74,13 +74,13 @@ def findings(settings: Settings) -> list[Finding]:
         "clock": lambda: _clock(home_folder(settings)),
         "host": _host,
     }
-    found = []
+    results = []
     for what, look in looks.items():
         try:
-            found.append(Finding(what, *look()))
+            results.append(Finding(what, *look()))
         except (OSError, ConfigurationError, subprocess.SubprocessError) as error:
-            found.append(Finding(what, False, str(error)))
-    return found
+            results.append(Finding(what, False, str(error)))
+    return results
 
 
 def _python() -> tuple[bool, str]:
@@ -107,9 +107,9 @@ def _spark() -> tuple[bool, str]:
 
 
 def _port(settings: Settings) -> tuple[bool, str]:
-    known = ServiceFolder(home_folder(settings)).address()
-    if known is not None:
-        return True, f"the service runs at {known.url} (process {known.pid})"
+    address = ServiceFolder(home_folder(settings)).address()
+    if address is not None:
+        return True, f"the service runs at {address.url} (process {address.pid})"
     port, host = settings.get(rest_options.REST_PORT), settings.get(rest_options.REST_BIND_ADDRESS)
     with socket.socket() as trial:
         trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -36,11 +36,11 @@ def job_parser(command: str, description: str) -> CommandParser:
     return parser
 
 
-def home_of(given: Namespace) -> str:
+def home_of(options: Namespace) -> str:
     """Where job records are kept, by the configuration file, the environment and `-D` options."""
-    home = home_folder(settings_with(given.properties))
-    if given.jobmanager is not None:
-        ServiceClient(ServiceFolder(home)).require(given.jobmanager)
+    home = home_folder(settings_with(options.properties))
+    if options.jobmanager is not None:
+        ServiceClient(ServiceFolder(home)).require(options.jobmanager)
     return home
 
 
@@ -50,14 +50,14 @@ def list_jobs(arguments: list[str]) -> None:
     parser.add_argument("-r", "--running", action="store_true", help="only jobs that run")
     parser.add_argument("-s", "--scheduled", action="store_true", help="only jobs that have not begun to run")
     parser.add_argument("-a", "--all", action="store_true", help="also jobs that have ended")
-    given = parser.parse_args(arguments)
-    found = _by_kind(home_of(given))
-    kinds = _kinds_asked_for(given)
-    if given.json:
-        print_json([_to_entry(kind, *job) for kind in kinds for job in found[kind]])
+    options = parser.parse_args(arguments)
+    by_kind = _by_kind(home_of(options))
+    kinds = _kinds_asked_for(options)
+    if options.json:
+        print_json([_to_entry(kind, *job) for kind in kinds for job in by_kind[kind]])
         return
     for kind in kinds:
-        _print_jobs(kind, found[kind])
+        _print_jobs(kind, by_kind[kind])
 
 
 class _Kind(Enum):
@@ -69,10 +69,10 @@ class _Kind(Enum):
     ENDED = ("Terminated Jobs", "No terminated jobs.")
 
 
-def _kinds_asked_for(given: Namespace) -> list[_Kind]:
-    if not (given.running or given.scheduled):
-        return [_Kind.RUNNING, _Kind.SCHEDULED, _Kind.LOST, *([_Kind.ENDED] if given.all else [])]
-    asked = {_Kind.RUNNING: given.running, _Kind.SCHEDULED: given.scheduled, _Kind.ENDED: given.all}
+def _kinds_asked_for(options: Namespace) -> list[_Kind]:
+    if not (options.running or options.scheduled):
+        return [_Kind.RUNNING, _Kind.SCHEDULED, _Kind.LOST, *([_Kind.ENDED] if options.all else [])]
+    asked = {_Kind.RUNNING: options.running, _Kind.SCHEDULED: options.scheduled, _Kind.ENDED: options.all}
     return [kind for kind, is_asked in asked.items() if is_asked]
 
 
@@ -92,13 +92,13 @@ _Listed = list[tuple[JobRecord, JobState]]
 
 
 def _by_kind(home: str) -> dict[_Kind, _Listed]:
-    found: dict[_Kind, _Listed] = {kind: [] for kind in _Kind}
+    by_kind: dict[_Kind, _Listed] = {kind: [] for kind in _Kind}
     records = list(read_records(home))
     await_owners(records)
     for record in records:
         state, owner = record.observed_state(), record.owner()
-        found[_kind_of(state, owner is not None and owner.is_alive)].append((record, state))
-    return found
+        by_kind[_kind_of(state, owner is not None and owner.is_alive)].append((record, state))
+    return by_kind
 
 
 def _kind_of(state: JobState, is_driven: bool) -> _Kind:
@@ -133,13 +133,13 @@ def show_status(arguments: list[str]) -> None:
     """Print what is known about a job."""
     parser = job_parser("status", "shows how a job stands")
     parser.add_argument("job_id")
-    given = parser.parse_args(arguments)
-    record = find_job(home_of(given), given.job_id)
+    options = parser.parse_args(arguments)
+    record = find_job(home_of(options), options.job_id)
     await_owners([record])
     state, owner = record.observed_state(), record.owner()
     is_running = owner is not None and owner.is_alive and not state.status.is_globally_terminal_state()
     view, error = _view_of(record, is_running)
-    if given.json:
+    if options.json:
         print_json(view)
         return
     print(f"Job: {view.job_id} : {view.name}")
@@ -194,10 +194,13 @@ def _show_parts(view: JobView, error: FunkeError | None) -> None:
         print(f"Diagnosis: {held_up.sentence}")
     if view.waiting_for:
         print(f"Waits for: {view.waiting_for}")
-    found = view.checkpoints
-    print(f"Checkpoints: {found.completed} completed, {found.failed} failed, {found.in_progress} in progress")
-    if found.last_failure:
-        print(f"Last failed checkpoint: {found.last_failure}")
+    checkpoints = view.checkpoints
+    print(
+        f"Checkpoints: {checkpoints.completed} completed, {checkpoints.failed} failed, "
+        f"{checkpoints.in_progress} in progress"
+    )
+    if checkpoints.last_failure:
+        print(f"Last failed checkpoint: {checkpoints.last_failure}")
 
 
 def _pressure_line(pressure: PressureView) -> str:
@@ -214,17 +217,17 @@ def cancel_job(arguments: list[str]) -> None:
         *("-s", "--withSavepoint"), nargs="?", const="", metavar="folder", help="with a savepoint; better: funke stop"
     )
     parser.add_argument("job_id", nargs="?")
-    given = parser.parse_args(arguments)
-    if given.job_id is None and given.withSavepoint:  # `cancel -s <job id>`, as Flink reads it
-        given.job_id, given.withSavepoint = given.withSavepoint, ""
-    if given.job_id is None:
+    options = parser.parse_args(arguments)
+    if options.job_id is None and options.withSavepoint:  # `cancel -s <job id>`, as Flink reads it
+        options.job_id, options.withSavepoint = options.withSavepoint, ""
+    if options.job_id is None:
         parser.error("name the job")
-    record = find_job(home_of(given), given.job_id)
-    say(given, f"Cancelling job {record.job_id}{'' if given.withSavepoint is None else ' with a savepoint'}.")
+    record = find_job(home_of(options), options.job_id)
+    say(options, f"Cancelling job {record.job_id}{'' if options.withSavepoint is None else ' with a savepoint'}.")
     with waiting("cancelling"):
-        path = _cancelled(commanded(record), given.withSavepoint)
-    say(given, f"Cancelled job {record.job_id}.{'' if path is None else f' Savepoint stored in {path}.'}")
-    finish(given, id=record.job_id, status="CANCELED", **({} if path is None else {"path": path}))
+        path = _cancelled(commanded(record), options.withSavepoint)
+    say(options, f"Cancelled job {record.job_id}.{'' if path is None else f' Savepoint stored in {path}.'}")
+    finish(options, id=record.job_id, status="CANCELED", **({} if path is None else {"path": path}))
 
 
 def _cancelled(job: Job, folder: str | None) -> str | None:

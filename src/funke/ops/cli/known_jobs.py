@@ -10,10 +10,10 @@ __all__ = ["find_job"]
 
 def find_job(home: str, job_id: str) -> JobRecord:
     """The job with this id; the first characters of it are enough if they fit only one."""
-    wanted = job_id.lower().replace("-", "")
-    found = [record for record in read_records(home) if record.job_id.startswith(wanted)]
-    if len(found) == 1:
-        return found[0]
-    if not found:
+    prefix = job_id.lower().replace("-", "")
+    records = [record for record in read_records(home) if record.job_id.startswith(prefix)]
+    if len(records) == 1:
+        return records[0]
+    if not records:
         raise ConfigurationError(f"no job '{job_id}' is known in {home}; `funke list -a` shows all jobs")
-    raise ConfigurationError(f"'{job_id}' fits {len(found)} jobs: " + ", ".join(record.job_id for record in found))
+    raise ConfigurationError(f"'{job_id}' fits {len(records)} jobs: " + ", ".join(record.job_id for record in records))

@@ -36,13 +36,13 @@ def show_logs(arguments: list[str]) -> None:
     parser.add_argument("--level", metavar="LEVEL", help="from which level on its functions log from now on, and end")
     parser.add_argument("--logger", metavar="NAME", help="with --level: that of one logger and those below it only")
     parser.add_argument("job_id")
-    given = parser.parse_args(arguments)
-    home = home_of(given)
-    record = find_job(home, given.job_id)
-    if given.level is not None:
-        _change_level(given, record)
+    command_line = parser.parse_args(arguments)
+    home = home_of(command_line)
+    record = find_job(home, command_line.job_id)
+    if command_line.level is not None:
+        _change_level(command_line, record)
         return
-    if given.logger is not None:
+    if command_line.logger is not None:
         parser.error("--logger goes with --level")
     path = ServiceFolder(home).of(f"logs/{record.run_id}.log")
     try:
@@ -54,29 +54,32 @@ def show_logs(arguments: list[str]) -> None:
     with file:
         for number in reversed(range(1, _MOST_ROTATED)):
             with contextlib.suppress(FileNotFoundError), open(rotated_path(path, number), "rb") as earlier:
-                _copy(earlier, _write_json if given.json else sys.stdout.write)
-        write = _write_json if given.json else sys.stdout.write
+                _copy(earlier, _write_json if command_line.json else sys.stdout.write)
+        write = _write_json if command_line.json else sys.stdout.write
         _copy(file, write)
-        while given.follow and _is_running(record):
+        while command_line.follow and _is_running(record):
             time.sleep(_LOOK_S)
             if os.fstat(file.fileno()).st_size < file.tell():
                 file.seek(0)  # it was rotated
             _copy(file, write)
 
 
-def _change_level(given: Namespace, record: JobRecord) -> None:
+def _change_level(command_line: Namespace, record: JobRecord) -> None:
     """The other levels stay as they are."""
     job = commanded(record)
     configured = Settings(job.view().configuration)
     default, overrides = configured.get(options.PYTHON_LOG_LEVEL), configured.get(options.PYTHON_LOG_LEVELS)
-    if given.logger is None:
-        default = given.level
+    if command_line.logger is None:
+        default = command_line.level
     else:
-        overrides = {**overrides, given.logger: given.level}
+        overrides = {**overrides, command_line.logger: command_line.level}
     job.set_log_levels(default, overrides)
-    what = f"The logger {given.logger}" if given.logger is not None else "Functions"
-    say(given, f"{what} of job {record.job_id} log{'s' * (given.logger is not None)} from {given.level} on.")
-    finish(given, id=record.job_id, default=default, overrides=overrides)
+    what = f"The logger {command_line.logger}" if command_line.logger is not None else "Functions"
+    say(
+        command_line,
+        f"{what} of job {record.job_id} log{'s' * (command_line.logger is not None)} from {command_line.level} on.",
+    )
+    finish(command_line, id=record.job_id, default=default, overrides=overrides)
 
 
 def _copy(file: BinaryIO, write: Callable[[str], object]) -> None:

@@ -115,37 +115,41 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
-def _main(given: list[str]) -> int:
-    if not given or given[0] in ("-h", "--help", "help"):
+def _main(arguments: list[str]) -> int:
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
         from funke.ops.cli.terminal import show_help
 
         show_help(HELP)
-        return 0 if given else 2
-    if given[0] in ("-v", "-V", "--version", "version"):
+        return 0 if arguments else 2
+    if arguments[0] in ("-v", "-V", "--version", "version"):
         print(f"funke {__version__}")
         return 0
-    if given[0] == "sql":
-        return reporting(lambda: _sql(given[1:]))
-    if given[0] in _JOB_COMMANDS:
-        return reporting(lambda: _job_command(given[0])(given[1:]))
+    if arguments[0] == "sql":
+        return reporting(lambda: _sql(arguments[1:]))
+    if arguments[0] in _JOB_COMMANDS:
+        return reporting(lambda: _job_command(arguments[0])(arguments[1:]))
     commands: dict[str, Callable[[ProgramCall], None]] = {
-        "run": _run_with(given[1:]),
+        "run": _run_with(arguments[1:]),
         # In the service, which is where the program's main part runs.
-        "run-application": _run_with(["-d", *given[1:]]),
+        "run-application": _run_with(["-d", *arguments[1:]]),
         "info": _info,
     }
-    if given[0] not in commands:
-        meant = did_you_mean(given[0], (*COMMANDS, "help", "version"))
-        hint = f"; to run it: funke run {given[0]}" if given[0].endswith(".py") else meant or "; see `funke --help`"
-        return reporting(lambda: _reject(f"there is no command '{given[0]}'{hint}"))
-    options = ["-d", *given[1:]] if given[0] == "run-application" else given[1:]
-    return reporting(lambda: commands[given[0]](_program_call(given[0], options)))
+    if arguments[0] not in commands:
+        meant = did_you_mean(arguments[0], (*COMMANDS, "help", "version"))
+        hint = (
+            f"; to run it: funke run {arguments[0]}"
+            if arguments[0].endswith(".py")
+            else meant or "; see `funke --help`"
+        )
+        return reporting(lambda: _reject(f"there is no command '{arguments[0]}'{hint}"))
+    options = ["-d", *arguments[1:]] if arguments[0] == "run-application" else arguments[1:]
+    return reporting(lambda: commands[arguments[0]](_program_call(arguments[0], options)))
 
 
 def main_of_module(arguments: Sequence[str]) -> int:
     """Run `python -m funke`, where the command may be left out."""
-    known = (*COMMANDS, "help", "version", "-h", "--help", "--version")
-    is_command = not arguments or arguments[0] in known
+    names = (*COMMANDS, "help", "version", "-h", "--help", "--version")
+    is_command = not arguments or arguments[0] in names
     return main(arguments if is_command else ["run", *arguments])
 
 

@@ -43,29 +43,29 @@ _DRIVER_PARTS = (
 def show_memory(arguments: list[str]) -> None:
     """Print what follows from the sizes that the configuration names."""
     parser = new_parser("memory", "shows Flink's memory model for the configuration")
-    given = parser.parse_args(arguments)
-    settings = settings_with(given.properties)
-    if given.json:
+    command_line = parser.parse_args(arguments)
+    settings = settings_with(command_line.properties)
+    if command_line.json:
         print_json(_to_json(settings))
         return
     print("\n".join(memory_lines(settings)))
 
 
 def _to_json(settings: Settings) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    models: dict[str, Any] = {}
     for name, derive in (("taskmanager", worker_memory), ("jobmanager", driver_memory)):
         try:
             memory: WorkerMemory | DriverMemory = derive(settings)
         except MemoryModelError as error:
-            found[name] = {"error": str(error)}
+            models[name] = {"error": str(error)}
             continue
-        found[name] = {
+        models[name] = {
             **asdict(memory),
             "total_flink": memory.total_flink,
             "total_process": memory.total_process,
             "jvm_arguments": memory.jvm_arguments(),
         }
-    return found
+    return models
 
 
 def memory_lines(settings: Settings) -> list[str]:

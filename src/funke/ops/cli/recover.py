@@ -36,25 +36,25 @@ def recover(arguments: list[str]) -> None:
         help="what to do when the newest checkpoint or the record is damaged; see funke.recovery.on-damage",
     )
     parser.add_argument("job_id", nargs="?")
-    given = parser.parse_args(arguments)
-    if (given.all or given.watch) == (given.job_id is not None):
+    options = parser.parse_args(arguments)
+    if (options.all or options.watch) == (options.job_id is not None):
         raise ConfigurationError("name a job, or give --all; `funke list` shows jobs without a driver")
-    home = home_of(given)
-    if given.watch:
-        watch(home, threading.Event(), given.properties, given.on_damage)
+    home = home_of(options)
+    if options.watch:
+        watch(home, threading.Event(), options.properties, options.on_damage)
         return
-    if given.all:
+    if options.all:
         records = [records[0] for records in interrupted_runs(home).values()]
     else:
-        records = [_interrupted(home, find_job(home, given.job_id))]
+        records = [_interrupted(home, find_job(home, options.job_id))]
     # Before: a program prints what it likes.
-    finish(given, recovering=[{"id": each.job_id, "name": each.name} for each in records])
+    finish(options, recovering=[{"id": each.job_id, "name": each.name} for each in records])
     if not records:
-        say(given, "No jobs to recover.")
-    elif given.all:
-        _run_all(records, given.properties, given.on_damage)
+        say(options, "No jobs to recover.")
+    elif options.all:
+        _run_all(records, options.properties, options.on_damage)
     else:
-        _become(records[0], given.properties, given.on_damage)
+        _become(records[0], options.properties, options.on_damage)
 
 
 def _interrupted(home: str, record: JobRecord) -> JobRecord:
@@ -70,10 +70,10 @@ def _interrupted(home: str, record: JobRecord) -> JobRecord:
 def _become(record: JobRecord, properties: list[str], on_damage: str | None) -> None:
     """Turns this process into the program's: signals and the exit code are those of the job."""
     command, folder, variables = recovery_command(record, properties, on_damage)
-    shown, hidden = hidden_options(command)
+    visible, hidden = hidden_options(command)
     _announce(record)
     os.chdir(folder)
-    os.execvpe(shown[0], shown, {**os.environ, **hidden, **variables})
+    os.execvpe(visible[0], visible, {**os.environ, **hidden, **variables})
 
 
 def _run_all(records: list[JobRecord], properties: list[str], on_damage: str | None) -> None:
@@ -98,8 +98,8 @@ def watch(home: str, stopped: threading.Event, properties: Sequence[str] = (), o
 def _start(record: JobRecord, properties: Sequence[str], on_damage: str | None) -> subprocess.Popen[bytes]:
     command, folder, variables = recovery_command(record, properties, on_damage)
     _announce(record)
-    shown, hidden = hidden_options(command)
-    return subprocess.Popen(shown, cwd=folder, env={**os.environ, **hidden, **variables})
+    visible, hidden = hidden_options(command)
+    return subprocess.Popen(visible, cwd=folder, env={**os.environ, **hidden, **variables})
 
 
 def _announce(record: JobRecord) -> None:

@@ -26,13 +26,13 @@ def take_savepoint(arguments: list[str]) -> None:
     parser.add_argument("-d", "--dispose", metavar="path", help="remove this savepoint")
     parser.add_argument("job_id", nargs="?")
     parser.add_argument("folder", nargs="?")
-    given = parser.parse_args(arguments)
-    if given.dispose is not None:
-        _dispose(given)
+    options = parser.parse_args(arguments)
+    if options.dispose is not None:
+        _dispose(options)
         return
-    if given.job_id is None:
+    if options.job_id is None:
         parser.error("name the job, or with -d a savepoint to remove")
-    _save(given, whole_path(given.folder), "go on", "Triggering savepoint for job {}.")
+    _save(options, whole_path(options.folder), "go on", "Triggering savepoint for job {}.")
 
 
 def stop_job(arguments: list[str]) -> None:
@@ -41,9 +41,9 @@ def stop_job(arguments: list[str]) -> None:
     parser.add_argument("-p", "--savepointPath", metavar="folder", help="folder for the savepoint")
     parser.add_argument("-d", "--drain", action="store_true", help="let all timers fire before the savepoint")
     parser.add_argument("job_id")
-    given = parser.parse_args(arguments)
-    afterwards: Afterwards = "drain and stop" if given.drain else "stop"
-    _save(given, whole_path(given.savepointPath), afterwards, 'Suspending job "{}" with a CANONICAL savepoint.')
+    options = parser.parse_args(arguments)
+    afterwards: Afterwards = "drain and stop" if options.drain else "stop"
+    _save(options, whole_path(options.savepointPath), afterwards, 'Suspending job "{}" with a CANONICAL savepoint.')
 
 
 def take_checkpoint(arguments: list[str]) -> None:
@@ -51,14 +51,14 @@ def take_checkpoint(arguments: list[str]) -> None:
     parser = job_parser("checkpoint", "takes a checkpoint of a running job now")
     parser.add_argument("-full", "--full", action="store_true", help="one that shares no files with others")
     parser.add_argument("job_id")
-    given = parser.parse_args(arguments)
-    record = find_job(home_of(given), given.job_id)
-    say(given, f"Triggering checkpoint for job {record.job_id}.")
+    options = parser.parse_args(arguments)
+    record = find_job(home_of(options), options.job_id)
+    say(options, f"Triggering checkpoint for job {record.job_id}.")
     with waiting("writing the checkpoint"):
-        number = commanded(record).checkpoint(given.full).result()
-    kind = "FULL" if given.full else "CONFIGURED"
-    say(given, f"Checkpoint({kind}) {number} for job {record.job_id} completed.")
-    finish(given, id=record.job_id, checkpoint=number)
+        number = commanded(record).checkpoint(options.full).result()
+    kind = "FULL" if options.full else "CONFIGURED"
+    say(options, f"Checkpoint({kind}) {number} for job {record.job_id} completed.")
+    finish(options, id=record.job_id, checkpoint=number)
 
 
 def _savepoint_parser(command: str, description: str) -> CommandParser:
@@ -68,30 +68,30 @@ def _savepoint_parser(command: str, description: str) -> CommandParser:
     return parser
 
 
-def _save(given: Namespace, folder: str | None, afterwards: Afterwards, text: str) -> None:
-    if given.type != "canonical":
+def _save(options: Namespace, folder: str | None, afterwards: Afterwards, text: str) -> None:
+    if options.type != "canonical":
         raise UnsupportedFeatureError("savepoints in native format", "savepoints move between state backends")
-    record = find_job(home_of(given), given.job_id)
-    say(given, text.format(record.job_id))
+    record = find_job(home_of(options), options.job_id)
+    say(options, text.format(record.job_id))
     asked = commanded(record).savepoint(folder, afterwards)
-    if given.detached and not _is_answered(asked):
-        say(given, f"It goes on in the background; `funke status {record.job_id}` shows when it is complete.")
-        finish(given, id=record.job_id, path=None)
+    if options.detached and not _is_answered(asked):
+        say(options, f"It goes on in the background; `funke status {record.job_id}` shows when it is complete.")
+        finish(options, id=record.job_id, path=None)
         return
     with waiting("writing the savepoint"):
         path = asked.result()
-    say(given, f"Savepoint completed. Path: {path}")
+    say(options, f"Savepoint completed. Path: {path}")
     if afterwards == "go on":
-        say(given, f"To start from it: funke run -s {path} program.py")
-    finish(given, id=record.job_id, path=path)
+        say(options, f"To start from it: funke run -s {path} program.py")
+    finish(options, id=record.job_id, path=path)
 
 
 def _is_answered(asked: Future[_T]) -> bool:
     return bool(wait([asked], _BEGUN_S).done)
 
 
-def _dispose(given: Namespace) -> None:
-    say(given, f"Disposing savepoint '{given.dispose}'.")
-    dispose_checkpoint(whole_path(given.dispose) or "")
-    say(given, f"Savepoint '{given.dispose}' disposed.")
-    finish(given, path=given.dispose, is_removed=True)
+def _dispose(options: Namespace) -> None:
+    say(options, f"Disposing savepoint '{options.dispose}'.")
+    dispose_checkpoint(whole_path(options.dispose) or "")
+    say(options, f"Savepoint '{options.dispose}' disposed.")
+    finish(options, path=options.dispose, is_removed=True)

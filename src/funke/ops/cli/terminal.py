@@ -50,11 +50,11 @@ class _OptionsAreKnown(Exception):
 @contextlib.contextmanager
 def asking_for_options() -> Iterator[list[argparse.Action]]:
     """A command that is called in this block does nothing but tell its options."""
-    found: list[argparse.Action] = []
-    CommandParser.asked = found
+    actions: list[argparse.Action] = []
+    CommandParser.asked = actions
     try:
         with contextlib.suppress(_OptionsAreKnown):
-            yield found
+            yield actions
     finally:
         CommandParser.asked = None
 
@@ -62,7 +62,7 @@ def asking_for_options() -> Iterator[list[argparse.Action]]:
 class CommandParser(argparse.ArgumentParser):
     """Shows its help in colours, and tells which option may be meant by one that there is not."""
 
-    # Filled instead of parsing, while somebody asks.
+    # While it is set, options are collected here and nothing is parsed.
     asked: list[argparse.Action] | None = None
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
@@ -74,9 +74,9 @@ class CommandParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Reject a command line."""
-        known = [each for action in self._actions for each in action.option_strings]
+        options = [each for action in self._actions for each in action.option_strings]
         unknown = message.removeprefix("unrecognized arguments: ").split()[:1] if "unrecognized" in message else []
-        super().error(message + "".join(did_you_mean(each.partition("=")[0], known) for each in unknown))
+        super().error(message + "".join(did_you_mean(each.partition("=")[0], options) for each in unknown))
 
     def print_help(self, file: Any = None) -> None:
         """Write what the command takes."""
@@ -104,15 +104,15 @@ def print_json(content: Any) -> None:
     print(json.dumps(to_json(content), indent=2))
 
 
-def say(given: argparse.Namespace, text: str) -> None:
+def say(options: argparse.Namespace, text: str) -> None:
     """Print a line for people, which scripts that want JSON do not get."""
-    if not given.json:
+    if not options.json:
         print(text, flush=True)
 
 
-def finish(given: argparse.Namespace, **content: Any) -> None:
+def finish(options: argparse.Namespace, **content: Any) -> None:
     """What a command has done, for scripts that want JSON."""
-    if given.json:
+    if options.json:
         print_json(content)
 
 
@@ -124,10 +124,10 @@ def show_help(text: str) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    shown = Text(text)
+    styled = Text(text)
     for pattern, style in _HELP_STYLES.items():
-        shown.highlight_regex(f"(?m){pattern}", style)
-    Console().print(shown, end="", soft_wrap=True)
+        styled.highlight_regex(f"(?m){pattern}", style)
+    Console().print(styled, end="", soft_wrap=True)
 
 
 def show_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

@@ -32,12 +32,12 @@ def show_top(arguments: list[str]) -> None:
     """Draw the table until the user presses q, or interrupts."""
     parser = job_parser("top", "shows running jobs and how busy their operators are")
     parser.add_argument("--once", action="store_true", help="draw it once, for scripts")
-    given = parser.parse_args(arguments)
-    directory, console = JobDirectory(home_of(given)), Console()
-    if given.json:
+    options = parser.parse_args(arguments)
+    directory, console = JobDirectory(home_of(options)), Console()
+    if options.json:
         print_json([job.view() for job in _running(directory)])
         return
-    if given.once:
+    if options.once:
         console.print(top_table(directory))
         return
     with (
@@ -88,8 +88,14 @@ def top_table(directory: JobDirectory) -> Group:
         table.add_row(_name((view.name, "bold"), f" {view.job_id[:8]}"), view.status.name, str(view.parallelism))
         for vertex in view.vertices:
             table.add_row(*_vertex_row(view, vertex))
-        found = find_bottleneck(view)
-        text = found.sentence if found is not None else f"waits for {view.waiting_for}" if view.waiting_for else ""
+        bottleneck = find_bottleneck(view)
+        text = (
+            bottleneck.sentence
+            if bottleneck is not None
+            else f"waits for {view.waiting_for}"
+            if view.waiting_for
+            else ""
+        )
         if text:
             said.append(Text(f"{view.name}: {text}", style="yellow"))
     if not running:

@@ -92,10 +92,10 @@ async def _file(request: Request) -> Response:
 
 
 def _answer(request: Request, name: str) -> Response:
-    found = read_static(name)
-    if found is None:
+    static_file = read_static(name)
+    if static_file is None:
         return Response(b"There is no such file", 404, media_type="text/plain")
-    content, media_type = found
+    content, media_type = static_file
     tag = f'"{hashlib.sha256(content).hexdigest()[:16]}"'
     # Asked for again after an update, and not sent again before.
     headers = {"etag": tag, "cache-control": "no-cache"}
@@ -107,8 +107,8 @@ def _answer(request: Request, name: str) -> Response:
 async def _offers(request: Request) -> Response:
     """The paths that the pages ask for only where they are served."""
     paths = [each.path for each in request.app.routes if isinstance(each, Route)]
-    found = [path.removeprefix("/v1") for path in paths if path.startswith("/v1/")]
-    offered = [path for path in found if path.startswith("/funke") or path.endswith("/flamegraph")]
+    targets = [path.removeprefix("/v1") for path in paths if path.startswith("/v1/")]
+    offered = [path for path in targets if path.startswith("/funke") or path.endswith("/flamegraph")]
     mounted = [each.path for each in request.app.routes if isinstance(each, Mount)]
     return _json(200, {"paths": [*offered, *mounted]})
 
@@ -118,17 +118,17 @@ def _log_part(logs: LogFolder, request: Request) -> Response:
     name, text = request.path_params["name"], request.query_params.get("offset", "0")
     if not text.removeprefix("-").isdecimal() or not text.isascii() or len(text) > 18:
         return _json(400, {"errors": [f"'offset' must be a whole number, got '{text[:100]}'"]})
-    wanted = next((each for each in logs.files() if each.name == name), None)
-    if wanted is None:
+    log = next((each for each in logs.files() if each.name == name), None)
+    if log is None:
         return _json(404, {"errors": ["There is no such log file; /jobmanager/logs lists those that there are"]})
-    offset = int(text) if int(text) >= 0 else max(0, wanted.size + int(text))
+    offset = int(text) if int(text) >= 0 else max(0, log.size + int(text))
     # A file that is shorter than it was has begun anew.
-    start = 0 if offset > wanted.size else offset
-    with open(os.open(wanted.path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
+    start = 0 if offset > log.size else offset
+    with open(os.open(log.path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
         file.seek(start)
         content = file.read(_MOST_LOG_BYTES)
-    reported = {"name": name, "offset": start, "next": start + len(content), "size": wanted.size}
-    return _json(200, {**reported, "text": content.decode("utf-8", "replace")})
+    part = {"name": name, "offset": start, "next": start + len(content), "size": log.size}
+    return _json(200, {**part, "text": content.decode("utf-8", "replace")})
 
 
 class _Watchers:
@@ -156,12 +156,12 @@ class _Watchers:
             sent: dict[str, bytes] = {}
             direct = {path: answer for path in paths if (answer := self._direct(path)) is not None}
             while not await request.is_disconnected():
-                found = await run_in_threadpool(_all, direct)
+                answers = await run_in_threadpool(_all, direct)
                 for path in paths:
                     if path not in direct:
-                        found[path] = await _get(request, path)
-                events = [_event(path, *each) for path, each in found.items() if sent.get(path) != each[1]]
-                sent = {path: body for path, (_, body) in found.items()}
+                        answers[path] = await _get(request, path)
+                events = [_event(path, *each) for path, each in answers.items() if sent.get(path) != each[1]]
+                sent = {path: body for path, (_, body) in answers.items()}
                 # Together, so that a page draws itself once: drawing takes more of a processor than all of this.
                 yield b"".join([*events, b"event: beat\ndata: %d\n\n" % int(time.time() * 1000)])
                 await asyncio.sleep(_BEAT_S)

@@ -51,20 +51,20 @@ class Gateway:
     def _start(self) -> None:
         if self._process is not None and self._process.poll() is None:
             return
-        ready, reported = os.pipe()
+        ready, ready_writer = os.pipe()
         with (
             open(ready, "rb") as answer,
-            open(reported, "wb") as other,
+            open(ready_writer, "wb") as other,
             open(self._folder.of("logs/gateway.log"), "ab") as log,
         ):
             process = subprocess.Popen(
-                [sys.executable, "-m", "funke.ops.gateway.process", str(reported)],
+                [sys.executable, "-m", "funke.ops.gateway.process", str(ready_writer)],
                 cwd=self._folder.path,
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
-                pass_fds=(reported,),
+                pass_fds=(ready_writer,),
             )
             other.close()
             self._configure(process)
@@ -77,10 +77,10 @@ class Gateway:
 
     def _configure(self, process: subprocess.Popen[bytes]) -> None:
         assert process.stdin is not None
-        given = {"socket": self._socket, "settings": self._settings.to_text_dict(), "options": self._options}
+        configuration = {"socket": self._socket, "settings": self._settings.to_text_dict(), "options": self._options}
         # Not on the command line, which every user can read. The pipe stays open as long as this process lives.
         with contextlib.suppress(OSError):  # it has ended: it will not say that it is ready
-            process.stdin.write(json.dumps(given).encode() + b"\n")
+            process.stdin.write(json.dumps(configuration).encode() + b"\n")
             process.stdin.flush()
 
     def close(self) -> None:

@@ -111,7 +111,7 @@ class Operation:
         self._put(_End(error))
 
     def _put(self, row: Row | _End) -> bool:
-        """Hands a row over as soon as there is room; False when nobody wants it any more."""
+        """Hands a row over as soon as there is room; False when the operation was closed or cancelled."""
         while not self.status.is_over:
             with contextlib.suppress(queue.Full):
                 self._rows.put(row, timeout=_WAIT_S)

@@ -31,21 +31,21 @@ _SHORTEST_PAUSE_S = 0.1
 def main() -> int:
     """Serve sessions until the service at the other end of the pipe is gone, or none has been there for long."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    given: dict[str, Any] = json.loads(sys.stdin.readline() or "{}")
-    put_command_line_options(given["options"])
+    configuration: dict[str, Any] = json.loads(sys.stdin.readline() or "{}")
+    put_command_line_options(configuration["options"])
     ProgressLine.is_wanted = False
-    settings = Settings(given["settings"])
+    settings = Settings(configuration["settings"])
     sessions = Sessions(
         settings.get(options.GATEWAY_MOST_SESSIONS),
         settings.get(options.GATEWAY_IDLE_TIMEOUT).to_millis(),
         # What writes goes on when its session, and this process, have ended.
         {"execution.target": "remote"},
     )
-    control = ControlServer(given["socket"], commands_of(sessions), {"configure": CONFIGURE_S}, LONGEST_COMMAND)
+    control = ControlServer(configuration["socket"], commands_of(sessions), {"configure": CONFIGURE_S}, LONGEST_COMMAND)
     is_over = threading.Event()
     threading.Thread(target=_await_end, args=(is_over,), daemon=True).start()
-    with open(int(sys.argv[1]), "wb") as reported:
-        reported.write(b"r")
+    with open(int(sys.argv[1]), "wb") as ready_pipe:
+        ready_pipe.write(b"r")
     pause_s = max(_SHORTEST_PAUSE_S, settings.get(options.GATEWAY_CHECK_INTERVAL).to_millis() / 1000)
     while not is_over.wait(pause_s):
         empty_s = sessions.close_idle()

@@ -77,10 +77,10 @@ class _Session:
         return operation
 
     def operation(self, handle: str) -> Operation:
-        found = self._operations.get(handle)
-        if found is None:
+        own = self._operations.get(handle)
+        if own is None:
             raise StateError(f"Can not find the submitted operation in the OperationManager with the {handle}.")
-        return found
+        return own
 
     def close_operation(self, handle: str) -> None:
         operation = self.operation(handle)
@@ -154,11 +154,11 @@ class Sessions:
         session.close()
 
     def _session(self, handle: str) -> _Session:
-        found = self._sessions.get(handle)
-        if found is None:
+        session = self._sessions.get(handle)
+        if session is None:
             raise _unknown(handle)
-        found.touch()
-        return found
+        session.touch()
+        return session
 
     def touch(self, handle: str) -> None:
         """Say that a session is in use."""
@@ -193,9 +193,9 @@ class Sessions:
 
     def cancel(self, handle: str, operation: str) -> str:
         """Cancel an operation; returns its status."""
-        found = self._session(handle).operation(operation)
-        found.end(OperationStatus.CANCELED)
-        return found.status.value
+        running = self._session(handle).operation(operation)
+        running.end(OperationStatus.CANCELED)
+        return running.status.value
 
     def close_operation(self, handle: str, operation: str) -> str:
         """Close an operation; returns its status."""

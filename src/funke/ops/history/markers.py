@@ -25,8 +25,8 @@ class Marker:
 
 def markers_of(view: JobView, points: Sequence[Point]) -> list[Marker]:
     """In the order of time."""
-    found = [*_statuses(view), *_checkpoints(view, points)]
-    return sorted(found, key=lambda each: each.at_ms)
+    markers = [*_statuses(view), *_checkpoints(view, points)]
+    return sorted(markers, key=lambda each: each.at_ms)
 
 
 def _statuses(view: JobView) -> Iterator[Marker]:
@@ -54,11 +54,11 @@ def _began(view: JobView, has_failed: bool) -> str:
 
 def _checkpoints(view: JobView, points: Sequence[Point]) -> Iterator[Marker]:
     """The view knows when the last ten were complete; of earlier ones it is known between which points."""
-    reported = [each for each in view.checkpoints.history if each.status in ("COMPLETED", "FAILED")]
-    for each in reported:
+    ended = [each for each in view.checkpoints.history if each.status in ("COMPLETED", "FAILED")]
+    for each in ended:
         kind = each.kind if each.status == "COMPLETED" else "failed checkpoint"
         yield Marker(each.triggered_ms + round(each.duration_ms), kind, f"{kind} {each.id}")
-    first_ms = min((each.triggered_ms for each in reported), default=0)
+    first_ms = min((each.triggered_ms for each in ended), default=0)
     for before, after in itertools.pairwise(points):
         if after.value("checkpoints") > before.value("checkpoints") and after.at_ms < first_ms:
             yield Marker(after.at_ms, "checkpoint", "checkpoint")

@@ -53,7 +53,7 @@ class MetricHistory:
             points = self._points.get(job_id)
             return tuple(points if points is not None else self._read(job_id))
 
-    def forget(self, running: Collection[str], known: Collection[str]) -> None:
+    def forget(self, running: Collection[str], job_ids: Collection[str]) -> None:
         """Keeps in memory what runs, and on disk what is known."""
         with self._lock:
             self._points = {job: points for job, points in self._points.items() if job in running}
@@ -61,8 +61,8 @@ class MetricHistory:
             if self._folder is None or not os.path.isdir(self._folder):
                 return
             for name in os.listdir(self._folder):
-                found = _NAME.fullmatch(name)
-                if found is not None and found["job"] not in known:
+                match = _NAME.fullmatch(name)
+                if match is not None and match["job"] not in job_ids:
                     with contextlib.suppress(OSError):
                         os.unlink(os.path.join(self._folder, name))
 

@@ -45,9 +45,9 @@ def point_of(view: JobView) -> Point:
     tasks = [_tasks(view, vertex) for vertex in view.vertices]
     pressures = [vertex.pressure for vertex in view.vertices if vertex.pressure is not None and is_running]
     last = view.checkpoints.last_completed
-    found = {
+    values = {
         "records-in": _read_per_second(view, sources) if is_running else 0.0,
-        "records-out": _taken(view, sinks) if is_running else 0.0,
+        "records-out": _received_by_sinks(view, sinks) if is_running else 0.0,
         "busy": max((each.busy for each in pressures), default=math.nan),
         "backpressured": max((each.ratio for each in pressures), default=math.nan),
         "lag": event_time_lag_ms(view),
@@ -58,7 +58,7 @@ def point_of(view: JobView) -> Point:
         "restarts": float(view.restarts),
         "checkpoints": float(view.checkpoints.completed),
     }
-    return Point(view.seen_ms, tuple(found[name] for name in SERIES))
+    return Point(view.seen_ms, tuple(values[name] for name in SERIES))
 
 
 _Tasks = Mapping[int, Mapping[str, Any]]
@@ -73,11 +73,11 @@ def _values(tasks: _Tasks, name: str) -> Iterable[float]:
 
 
 def _total(values: Iterable[float]) -> float:
-    found = list(values)
-    return sum(found) if found else math.nan
+    numbers = list(values)
+    return sum(numbers) if numbers else math.nan
 
 
-def _taken(view: JobView, sinks: Iterable[VertexView]) -> float:
+def _received_by_sinks(view: JobView, sinks: Iterable[VertexView]) -> float:
     return _total(each for vertex in sinks for each in _values(_tasks(view, vertex), "numRecordsInPerSecond"))
 
 

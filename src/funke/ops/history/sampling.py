@@ -26,9 +26,9 @@ def sample(cluster: Cluster, now_ms: int) -> None:
         cluster.history.add(job.job_id, point_of(job.seen))
     # Alarms that were acknowledged count as there, also while no page is open.
     outlooks(cluster, now_ms)
-    known = {job.job_id for job in jobs}
-    cluster.history.forget({job.job_id for job in running}, known)
-    cluster.acknowledgements.forget(known)
+    job_ids = {job.job_id for job in jobs}
+    cluster.history.forget({job.job_id for job in running}, job_ids)
+    cluster.acknowledgements.forget(job_ids)
 
 
 def start_sampling(cluster: Cluster) -> Callable[[], None]:

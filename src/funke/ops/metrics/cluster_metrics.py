@@ -47,7 +47,7 @@ def _resident_bytes() -> int:
 
 def process_metrics(view: JobView, host: str) -> dict[str, Any]:
     """Of a job's slots on one host together."""
-    found: dict[str, Any] = {}
+    totals: dict[str, Any] = {}
     held: dict[int | None, int] = {}
     for vertex in view.vertices:
         for subtask in vertex.subtasks:
@@ -58,7 +58,7 @@ def process_metrics(view: JobView, host: str) -> dict[str, Any]:
             held[subtask.slot] = metrics.get("slotMemoryUsed", held.get(subtask.slot, 0))
             for name in _PER_SECOND:
                 if name in metrics:
-                    found[name] = found.get(name, 0) + metrics[name]
+                    totals[name] = totals.get(name, 0) + metrics[name]
     if any(held.values()):
-        found[USED_MEMORY] = sum(held.values())
-    return {**found, "slots": len(held)}
+        totals[USED_MEMORY] = sum(held.values())
+    return {**totals, "slots": len(held)}

@@ -28,15 +28,15 @@ _LEFT_OUT = ("watermark", "records_read", "epochs", "epoch_ms_median")
 
 def metrics_of_task(view: JobView, vertex: VertexView, subtask: int) -> dict[str, Any]:
     """What is known of a subtask as a whole."""
-    found = dict(view.metrics.tasks.get(vertex.id, {}).get(subtask, {}))
+    metrics = dict(view.metrics.tasks.get(vertex.id, {}).get(subtask, {}))
     head = _of_operator(view, vertex.operators[0], subtask)
-    found.update({name: head[name] for name in (*_IN, *_HEAD) if name in head})
+    metrics.update({name: head[name] for name in (*_IN, *_HEAD) if name in head})
     tails = _tails(view, vertex)
     for name in _OUT:
         sent = [own[name] for operator in tails if name in (own := _of_operator(view, operator, subtask))]
         if sent:
-            found[name] = sum(sent)
-    return {name: found[name] for name in sorted(found)}
+            metrics[name] = sum(sent)
+    return {name: metrics[name] for name in sorted(metrics)}
 
 
 def _tails(view: JobView, vertex: VertexView) -> list[OperatorView]:
@@ -50,9 +50,9 @@ def metrics_of_operators(
 ) -> Iterator[tuple[OperatorView, dict[str, Any]]]:
     """What is known of each operator of a subtask, those that functions keep for themselves included."""
     for operator in vertex.operators:
-        found = plain_metrics(_of_operator(view, operator, subtask))
-        if found:
-            yield operator, found
+        metrics = plain_metrics(_of_operator(view, operator, subtask))
+        if metrics:
+            yield operator, metrics
 
 
 def _of_operator(view: JobView, operator: OperatorView, subtask: int) -> dict[str, Any]:
@@ -65,14 +65,14 @@ def plain_metrics(metrics: Mapping[str, Any]) -> dict[str, Any]:
     >>> plain_metrics({"a": 1, "m": {"count": 2, "rate": 0.5}})
     {'a': 1, 'm': 0.5, 'm_count': 2}
     """
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, value in metrics.items():
         if not isinstance(value, Mapping):
-            found[name] = value
+            values[name] = value
             continue
         for part, each in value.items():
-            found[name if part == "rate" else f"{name}_{part}"] = each
-    return {name: found[name] for name in sorted(found) if found[name] is not None}
+            values[name if part == "rate" else f"{name}_{part}"] = each
+    return {name: values[name] for name in sorted(values) if values[name] is not None}
 
 
 def metrics_of_job(view: JobView) -> dict[str, Any]:

@@ -58,7 +58,7 @@ class OtelSender:
                 if number:
                     point = {"timeUnixNano": str(now_ns), "attributes": attributes, **number}
                     points.setdefault(f"flink.{scope}.{name}", []).append(point)
-        gauges = [{"name": name, "gauge": {"dataPoints": found}} for name, found in points.items()]
+        gauges = [{"name": name, "gauge": {"dataPoints": data_points}} for name, data_points in points.items()]
         scoped = {"scope": {"name": "org.apache.flink.metrics"}, "metrics": gauges}
         return {"resourceMetrics": [{"resource": {"attributes": self._resource}, "scopeMetrics": [scoped]}]}
 

@@ -22,9 +22,9 @@ def _now_ms() -> int:
 
 
 def overview(call: Call) -> Any:
-    found = outlooks(call.cluster, _now_ms())
-    sentence = sentence_of(found)
-    return {"level": sentence.level, "sentence": sentence.text, "jobs": [_entry(each) for each in found]}
+    outlooks_of_jobs = outlooks(call.cluster, _now_ms())
+    sentence = sentence_of(outlooks_of_jobs)
+    return {"level": sentence.level, "sentence": sentence.text, "jobs": [_entry(each) for each in outlooks_of_jobs]}
 
 
 def _entry(outlook: Outlook) -> dict[str, Any]:
@@ -34,18 +34,18 @@ def _entry(outlook: Outlook) -> dict[str, Any]:
         "jid": view.job_id,
         "log": f"{outlook.run_id}.log" if outlook.is_service_run else None,
         "origin": "service" if outlook.is_service_run else "command line",
-        "records-per-second": _known(point.value("records-in")),
-        "lag": _known(point.value("lag")),
-        "pending": _known(point.value("pending")),
-        "busy": _known(point.value("busy")),
-        "backpressured": _known(point.value("backpressured")),
+        "records-per-second": _number_or_none(point.value("records-in")),
+        "lag": _number_or_none(point.value("lag")),
+        "pending": _number_or_none(point.value("pending")),
+        "busy": _number_or_none(point.value("busy")),
+        "backpressured": _number_or_none(point.value("backpressured")),
         "last-checkpoint": None if last is None else last.triggered_ms + round(last.duration_ms),
         "failures": max(view.failures, len(view.exceptions)),
         "alarm": _alarm(outlook),
     }
 
 
-def _known(value: float) -> float | None:
+def _number_or_none(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
@@ -67,13 +67,13 @@ def _alarm(outlook: Outlook) -> dict[str, Any] | None:
 
 def acknowledge(call: Call) -> Any:
     job_id = call.job.job_id
-    found = next(each for each in outlooks(call.cluster, _now_ms()) if each.view.job_id == job_id)
+    outlook = next(each for each in outlooks(call.cluster, _now_ms()) if each.view.job_id == job_id)
     if not call.body_boolean("acknowledged", True):
         call.cluster.acknowledgements.withdraw(job_id)
-    elif found.alarm is None:
+    elif outlook.alarm is None:
         raise RestError(409, f"Job {job_id} has no alarm to acknowledge")
     else:
-        call.cluster.acknowledgements.acknowledge(job_id, found.alarm, _now_ms())
+        call.cluster.acknowledgements.acknowledge(job_id, outlook.alarm, _now_ms())
     return {}
 
 
@@ -87,7 +87,7 @@ def history(call: Call) -> Any:
         "interval": INTERVAL_MS,
         "kept": HOUR_MS,
         "times": [each.at_ms for each in points],
-        "series": {name: [_known(each.value(name)) for each in points] for name in SERIES},
+        "series": {name: [_number_or_none(each.value(name)) for each in points] for name in SERIES},
         "markers": [
             {"at": each.at_ms, "kind": each.kind, "text": each.text}
             for each in markers_of(view, points)

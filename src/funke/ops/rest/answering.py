@@ -64,9 +64,9 @@ class DirectAnswers:
         """What answers a path of the interface, each time anew; None when there is no such path."""
         target, _, query = path.partition("?")
         for pattern, route in self._routes:
-            found = pattern.match(target)
-            if found is not None:
-                call = Call(self._cluster, found.groupdict(), dict(parse_qsl(query, keep_blank_values=True)))
+            match = pattern.match(target)
+            if match is not None:
+                call = Call(self._cluster, match.groupdict(), dict(parse_qsl(query, keep_blank_values=True)))
                 return partial(_safely, route, call)
         return None
 

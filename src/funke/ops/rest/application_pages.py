@@ -18,10 +18,10 @@ __all__ = ["ROUTES"]
 
 def _applications(call: Call) -> dict[str, list[KnownJob]]:
     """The jobs of each run of a program, oldest first."""
-    found: dict[str, list[KnownJob]] = {}
+    by_run: dict[str, list[KnownJob]] = {}
     for job in call.cluster.jobs.all():
-        found.setdefault(job.record.run_id, []).append(job)
-    return found
+        by_run.setdefault(job.record.run_id, []).append(job)
+    return by_run
 
 
 def _jobs_of(call: Call) -> list[KnownJob]:
@@ -33,8 +33,8 @@ def _jobs_of(call: Call) -> list[KnownJob]:
 
 
 def applications(call: Call) -> Any:
-    found = _applications(call).items()
-    return {"applications": [_entry(run_id, [job.seen for job in jobs]) for run_id, jobs in found]}
+    by_run = _applications(call).items()
+    return {"applications": [_entry(run_id, [job.seen for job in jobs]) for run_id, jobs in by_run]}
 
 
 def application(call: Call) -> Any:
@@ -74,9 +74,9 @@ def cancel(call: Call) -> Any:
 
 
 def exceptions(call: Call) -> Any:
-    found = [(view, each) for view in (job.view() for job in _jobs_of(call)) for each in view.exceptions]
-    found.sort(key=lambda each: each[1].timestamp_ms, reverse=True)
-    entries = [{**exception_entry(view, each), "jobId": view.job_id} for view, each in found]
+    failures = [(view, each) for view in (job.view() for job in _jobs_of(call)) for each in view.exceptions]
+    failures.sort(key=lambda each: each[1].timestamp_ms, reverse=True)
+    entries = [{**exception_entry(view, each), "jobId": view.job_id} for view, each in failures]
     return {"exceptionHistory": {"entries": entries, "truncated": False}}
 
 

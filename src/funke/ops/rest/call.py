@@ -48,10 +48,10 @@ class Call:
     def job(self) -> KnownJob:
         """The job that the path names."""
         job_id = self.path["jobid"]
-        found = self.cluster.jobs.find(job_id)
-        if found is None:
+        known_job = self.cluster.jobs.find(job_id)
+        if known_job is None:
             raise RestError(404, f"Job {job_id} not found")
-        return found
+        return known_job
 
     def query_list(self, name: str) -> list[str]:
         """The values of a parameter, with commas between."""

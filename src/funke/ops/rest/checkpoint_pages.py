@@ -23,24 +23,24 @@ _NO_LIMIT = 9_223_372_036_854_775_807
 
 def checkpoints(call: Call) -> Any:
     view = call.job.view()
-    known = view.checkpoints
-    completed = [each for each in known.history if each.status == "COMPLETED"]
+    statistics = view.checkpoints
+    completed = [each for each in statistics.history if each.status == "COMPLETED"]
     return {
         "counts": {
-            "restored": known.restored,
-            "total": known.completed + known.failed + known.in_progress,
-            "in_progress": known.in_progress,
-            "completed": known.completed,
-            "failed": known.failed,
+            "restored": statistics.restored,
+            "total": statistics.completed + statistics.failed + statistics.in_progress,
+            "in_progress": statistics.in_progress,
+            "completed": statistics.completed,
+            "failed": statistics.failed,
         },
         "summary": _summary(completed),
         "latest": {
-            "completed": _entry(view, known.last_checkpoint),
-            "savepoint": _entry(view, known.last_savepoint),
-            "failed": _entry(view, known.last_failed),
-            "restored": _restored(known.last_restored),
+            "completed": _entry(view, statistics.last_checkpoint),
+            "savepoint": _entry(view, statistics.last_savepoint),
+            "failed": _entry(view, statistics.last_failed),
+            "restored": _restored(statistics.last_restored),
         },
-        "history": [_entry(view, each) for each in reversed(known.history)],
+        "history": [_entry(view, each) for each in reversed(statistics.history)],
     }
 
 
@@ -106,19 +106,19 @@ def _restored(checkpoint: CheckpointView | None) -> dict[str, Any] | None:
 
 def details(call: Call) -> Any:
     view = call.job.view()
-    found = _find(view, call.path_integer("checkpointid"))
-    entry = _entry(view, found) or {}
-    entry["tasks"] = {vertex_id(vertex): _task_entry(vertex, found) for vertex in view.vertices}
+    checkpoint = _find(view, call.path_integer("checkpointid"))
+    entry = _entry(view, checkpoint) or {}
+    entry["tasks"] = {vertex_id(vertex): _task_entry(vertex, checkpoint) for vertex in view.vertices}
     return entry
 
 
 def _find(view: JobView, number: int) -> CheckpointView:
-    known = view.checkpoints
-    latest = (known.last_checkpoint, known.last_savepoint, known.last_failed)
-    found = next((each for each in (*known.history, *latest) if each is not None and each.id == number), None)
-    if found is None:
+    statistics = view.checkpoints
+    latest = (statistics.last_checkpoint, statistics.last_savepoint, statistics.last_failed)
+    checkpoint = next((each for each in (*statistics.history, *latest) if each is not None and each.id == number), None)
+    if checkpoint is None:
         raise RestError(404, f"Could not find checkpoint {number} of job {view.job_id}; the last ones are kept")
-    return found
+    return checkpoint
 
 
 def _slots_of(vertex: VertexView, checkpoint: CheckpointView) -> list[tuple[int, SlotSnapshotView]]:
@@ -147,12 +147,12 @@ def _task_entry(vertex: VertexView, checkpoint: CheckpointView) -> dict[str, Any
 
 def subtask_details(call: Call) -> Any:
     view = call.job.view()
-    found = _find(view, call.path_integer("checkpointid"))
+    checkpoint = _find(view, call.path_integer("checkpointid"))
     vertex = find_vertex(view, call.path["vertexid"])
-    written = _slots_of(vertex, found)
-    subtasks = [_subtask_entry(found, vertex, subtask, each) for subtask, each in written]
+    written = _slots_of(vertex, checkpoint)
+    subtasks = [_subtask_entry(checkpoint, vertex, subtask, each) for subtask, each in written]
     return {
-        **_task_entry(vertex, found),
+        **_task_entry(vertex, checkpoint),
         "summary": {
             "checkpointed_size": statistics_of([each.size for _, each in written]),
             "state_size": statistics_of([each.size for _, each in written]),

@@ -164,11 +164,11 @@ def _workers(call: Call) -> Iterator[_Worker]:
 
 
 def _worker_of(call: Call) -> _Worker:
-    wanted = call.path["taskmanagerid"]
-    found = next((each for each in _workers(call) if each.id == wanted), None)
-    if found is None:
-        raise RestError(404, f"Task manager {wanted[:200]} not found")
-    return found
+    worker_id = call.path["taskmanagerid"]
+    worker = next((each for each in _workers(call) if each.id == worker_id), None)
+    if worker is None:
+        raise RestError(404, f"Task manager {worker_id[:200]} not found")
+    return worker
 
 
 def task_managers(call: Call) -> Any:
@@ -176,11 +176,11 @@ def task_managers(call: Call) -> Any:
 
 
 def task_manager(call: Call) -> Any:
-    found = _worker_of(call)
+    worker = _worker_of(call)
     return {
-        **_worker_entry(found),
-        "allocatedSlots": [{"jobId": found.view.job_id, "resource": ANY_RESOURCE} for _ in range(found.slots)],
-        "metrics": _memory_metrics(found),
+        **_worker_entry(worker),
+        "allocatedSlots": [{"jobId": worker.view.job_id, "resource": ANY_RESOURCE} for _ in range(worker.slots)],
+        "metrics": _memory_metrics(worker),
     }
 
 
@@ -307,9 +307,12 @@ def task_manager_thread_dump(call: Call) -> Any:
     worker = _worker_of(call)
     job = call.cluster.jobs.find(worker.view.job_id)
     own = {each.slot for vertex in worker.view.vertices for each in vertex.subtasks if each.host == worker.host}
-    found = job.commanded().thread_stacks() if job is not None else {}
+    stacks_by_slot = job.commanded().thread_stacks() if job is not None else {}
     return _thread_infos(
-        (f"slot {slot}: {each.name}", each) for slot, stacks in sorted(found.items()) if slot in own for each in stacks
+        (f"slot {slot}: {each.name}", each)
+        for slot, stacks in sorted(stacks_by_slot.items())
+        if slot in own
+        for each in stacks
     )
 
 

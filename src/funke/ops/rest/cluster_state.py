@@ -51,19 +51,19 @@ class LogFolder:
         with os.scandir(self.folder) as entries:
             for entry in sorted(entries, key=lambda each: each.name):
                 if entry.name.endswith((".log", ".out")) and entry.is_file(follow_symlinks=False):
-                    found = entry.stat(follow_symlinks=False)
-                    yield LogFile(entry.name, entry.path, found.st_size, int(found.st_mtime * 1000))
+                    status = entry.stat(follow_symlinks=False)
+                    yield LogFile(entry.name, entry.path, status.st_size, int(status.st_mtime * 1000))
 
     def read(self, name: str) -> bytes | None:
         """The end of a file; None when there is no such file."""
-        wanted = next((each for each in self.files() if each.name == name), None)
-        if wanted is None:
+        log = next((each for each in self.files() if each.name == name), None)
+        if log is None:
             return None
-        descriptor = os.open(wanted.path, os.O_RDONLY | os.O_NOFOLLOW)
+        descriptor = os.open(log.path, os.O_RDONLY | os.O_NOFOLLOW)
         with open(descriptor, "rb") as file:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 return None
-            file.seek(max(0, wanted.size - _MOST_LOG_BYTES))
+            file.seek(max(0, log.size - _MOST_LOG_BYTES))
             return file.read(_MOST_LOG_BYTES)
 
 

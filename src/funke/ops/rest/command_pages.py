@@ -43,13 +43,13 @@ def _begin(call: Call, kind: str, job_id: str, action: Callable[[], Any]) -> Ans
 
 
 def _outcome(call: Call, kind: str, job_id: str, to_operation: Callable[[Any], dict[str, Any]]) -> Any:
-    found = call.cluster.operations.outcome(kind, job_id, call.path["triggerid"])
-    if found is None:
+    future = call.cluster.operations.outcome(kind, job_id, call.path["triggerid"])
+    if future is None:
         raise RestError(404, f"There is no operation {call.path['triggerid'][:100]} of this kind")
-    if not found.done():
+    if not future.done():
         return {"status": {"id": "IN_PROGRESS"}, "operation": None}
-    error = found.exception()
-    operation = to_operation(found.result()) if error is None else {"failure-cause": _cause(error)}
+    error = future.exception()
+    operation = to_operation(future.result()) if error is None else {"failure-cause": _cause(error)}
     return {"status": {"id": "COMPLETED"}, "operation": operation}
 
 
@@ -148,12 +148,12 @@ def _is_incremental(job: KnownJob) -> bool:
 
 
 def checkpoint_status(call: Call) -> Any:
-    found = _outcome(call, "checkpoint", call.path["jobid"], lambda number: {"checkpointId": number})
-    operation = found["operation"]
+    status = _outcome(call, "checkpoint", call.path["jobid"], lambda number: {"checkpointId": number})
+    operation = status["operation"]
     # Flink's word for it, of checkpoints alone.
     if operation is not None and "failure-cause" in operation:
-        found["operation"] = {"checkpointId": None, "failureCause": operation["failure-cause"]}
-    return found
+        status["operation"] = {"checkpointId": None, "failureCause": operation["failure-cause"]}
+    return status
 
 
 def dispose(call: Call) -> Any:

@@ -15,27 +15,29 @@ __all__ = ["ROUTES"]
 def state(call: Call) -> Any:
     # Nothing is known before a checkpoint is complete; one of an earlier version does not tell names.
     view = call.job.view()
-    known = view.checkpoints
-    last = known.last_completed
+    statistics = view.checkpoints
+    last = statistics.last_completed
     return {
         "checkpoint": last.id if last is not None else None,
         "at": last.triggered_ms if last is not None else None,
-        "operators": _operators(view) if last is not None and (known.states or not last.full_size) else None,
-        "history": _sizes(known),
+        "operators": _operators(view) if last is not None and (statistics.states or not last.full_size) else None,
+        "history": _sizes(statistics),
     }
 
 
 def _operators(view: JobView) -> list[dict[str, Any]]:
     names = {operator.id: operator.name for vertex in view.vertices for operator in vertex.operators}
-    found: dict[str, list[dict[str, Any]]] = {}
+    by_operator: dict[str, list[dict[str, Any]]] = {}
     for each in view.checkpoints.states:
         entry = {"name": each.name, "kind": each.kind, "entries": each.entries, "bytes": each.bytes}
-        found.setdefault(each.operator_id, []).append(entry)
-    return [{"operator": each, "name": names.get(each, each), "states": states} for each, states in found.items()]
+        by_operator.setdefault(each.operator_id, []).append(entry)
+    return [{"operator": each, "name": names.get(each, each), "states": states} for each, states in by_operator.items()]
 
 
-def _sizes(known: CheckpointsView) -> list[dict[str, int]]:
-    return [{"at": each.triggered_ms, "bytes": each.full_size} for each in known.history if each.status == "COMPLETED"]
+def _sizes(statistics: CheckpointsView) -> list[dict[str, int]]:
+    return [
+        {"at": each.triggered_ms, "bytes": each.full_size} for each in statistics.history if each.status == "COMPLETED"
+    ]
 
 
 def sql(call: Call) -> Any:
@@ -54,8 +56,8 @@ def options(call: Call) -> Any:
                 "meaning": each.description,
                 "no-effect": each.no_effect,
             }
-            for section, found in option_sections()
-            for each in found
+            for section, section_options in option_sections()
+            for each in section_options
         ]
     }
 

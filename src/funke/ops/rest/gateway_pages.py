@@ -32,8 +32,8 @@ def _ask(call: Call, command: str, **arguments: Any) -> Any:
         return gateway.ask(command, **arguments)
     except FunkeError as error:
         # As Flink's gateway says it: clients look for the text.
-        reported = f"<Exception on server side:\n{error}\nEnd of exception on server side>"
-        raise RestError(500, "Internal server error.", reported) from error
+        server_text = f"<Exception on server side:\n{error}\nEnd of exception on server side>"
+        raise RestError(500, "Internal server error.", server_text) from error
 
 
 def _text_of(call: Call, name: str) -> str:
@@ -106,8 +106,8 @@ def complete(call: Call) -> Any:
     text, position = _text_of(call, "statement"), call.body.get("position")
     if not isinstance(position, int) or isinstance(position, bool):
         raise RestError(400, "'position' must be a whole number")
-    found = _ask(call, "complete", handle=_session(call), text=text, position=position)
-    return {"candidates": found}
+    candidates = _ask(call, "complete", handle=_session(call), text=text, position=position)
+    return {"candidates": candidates}
 
 
 def status(call: Call) -> Any:

@@ -94,9 +94,9 @@ class Guard:
     def _is_known(self, headers: dict[str, str]) -> bool:
         if self._access.token is None or self._key is None:
             return True
-        kind, _, shown = headers.get("authorization", "").partition(" ")
+        kind, _, credentials = headers.get("authorization", "").partition(" ")
         if kind.lower() in ("bearer", "basic"):
-            token = shown.strip() if kind.lower() == "bearer" else _password(shown)
+            token = credentials.strip() if kind.lower() == "bearer" else _password(credentials)
             return hmac.compare_digest(token.encode(), self._access.token.encode())
         return self._key.is_shown(headers.get("cookie", ""), headers.get(PAGE_HEADER, ""))
 

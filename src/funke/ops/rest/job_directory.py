@@ -87,12 +87,14 @@ class JobDirectory:
         folder = join_path(self.home, "jobs")
         names = store_of(folder).folders(folder)
         with self._lock:
-            known = {name: each.job for name in names if (each := self._looks.get(name)) is not None and each.is_final}
-        found = {name: job for name in names if (job := known.get(name) or self._look(name)) is not None}
+            final_jobs = {
+                name: each.job for name in names if (each := self._looks.get(name)) is not None and each.is_final
+            }
+        jobs = {name: job for name in names if (job := final_jobs.get(name) or self._look(name)) is not None}
         with self._lock:
-            self._looks = {name: each for name, each in self._looks.items() if name in found}
-            self._live = {name: each for name, each in self._live.items() if name in found}
-        return sorted(found.values(), key=lambda job: (job.record.started_ms, job.record.ordinal))
+            self._looks = {name: each for name, each in self._looks.items() if name in jobs}
+            self._live = {name: each for name, each in self._live.items() if name in jobs}
+        return sorted(jobs.values(), key=lambda job: (job.record.started_ms, job.record.ordinal))
 
     def find(self, job_id: str) -> KnownJob | None:
         """The job with an id."""
@@ -106,12 +108,12 @@ class JobDirectory:
         if before is not None and before.is_final:
             return before.job if _is_there(folder) else None
         try:
-            found = _read(folder, before, self)
+            look = _read(folder, before, self)
         except (OSError, FunkeError, ValueError, KeyError, TypeError):
             return None
         with self._lock:
-            self._looks[name] = found
-        return found.job
+            self._looks[name] = look
+        return look.job
 
     def live_view(self, job: KnownJob) -> JobView:
         """The view of a job's driver, at most half a second old."""

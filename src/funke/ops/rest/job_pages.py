@@ -57,10 +57,10 @@ def overview(call: Call) -> Any:
 
 
 def _row(job: KnownJob) -> dict[str, Any]:
-    found: dict[str, Any] = job.kept.get("overview") or _overview_of(job.seen, job.tasks)
+    row: dict[str, Any] = job.kept.get("overview") or _overview_of(job.seen, job.tasks)
     if job.seen.status.is_globally_terminal_state():
-        job.kept["overview"] = found
-    return found
+        job.kept["overview"] = row
+    return row
 
 
 def _overview_of(view: JobView, tasks: Counter[ExecutionState]) -> dict[str, Any]:
@@ -118,18 +118,18 @@ def details(call: Call) -> Any:
 
 
 def _bottleneck(view: JobView) -> dict[str, Any] | None:
-    found = find_bottleneck(view)
-    if found is None:
+    bottleneck = find_bottleneck(view)
+    if bottleneck is None:
         return None
-    vertex = next(each for each in view.vertices if each.id == found.vertex_id)
+    vertex = next(each for each in view.vertices if each.id == bottleneck.vertex_id)
     return {
         "vertex": vertex_id(vertex),
-        "sentence": found.sentence,
-        "user-line": found.user_line,
-        "skew": found.skew,
-        "key": found.key,
-        "key-share": found.key_share,
-        "is-held": found.is_held,
+        "sentence": bottleneck.sentence,
+        "user-line": bottleneck.user_line,
+        "skew": bottleneck.skew,
+        "key": bottleneck.key,
+        "key-share": bottleneck.key_share,
+        "is-held": bottleneck.is_held,
     }
 
 
@@ -238,11 +238,11 @@ def _parameters(configuration: Mapping[str, str]) -> dict[str, str]:
 def exceptions(call: Call) -> Any:
     view = call.job.view()
     most = call.query_integer("maxExceptions", _MOST_EXCEPTIONS, 1)
-    found = view.exceptions[:most]
+    failures = view.exceptions[:most]
     return {
         "exceptionHistory": {
-            "entries": [exception_entry(view, each) for each in found],
-            "truncated": max(view.failures, len(view.exceptions)) > len(found),
+            "entries": [exception_entry(view, each) for each in failures],
+            "truncated": max(view.failures, len(view.exceptions)) > len(failures),
         }
     }
 

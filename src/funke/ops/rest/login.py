@@ -108,5 +108,5 @@ class LoginLinks:
     def redeem(self, code: str) -> bool:
         """Whether a code lets in; from now on it does not."""
         with self._lock:
-            known = next((each for each in self._ends if hmac.compare_digest(each.encode(), code.encode())), None)
-            return known is not None and self._ends.pop(known) > self._clock()
+            match = next((each for each in self._ends if hmac.compare_digest(each.encode(), code.encode())), None)
+            return match is not None and self._ends.pop(match) > self._clock()

@@ -32,10 +32,10 @@ _AGGREGATES = ("min", "max", "avg", "sum", "skew")
 
 def values(call: Call, metrics: Mapping[str, Any]) -> list[dict[str, str]]:
     """The metrics that a request asks for; only their names when it names none."""
-    wanted = call.query_list("get")
-    if not wanted:
+    names = call.query_list("get")
+    if not names:
         return [{"id": name} for name in metrics]
-    return [{"id": name, "value": _text(metrics[name])} for name in wanted if name in metrics]
+    return [{"id": name, "value": _text(metrics[name])} for name in names if name in metrics]
 
 
 def _text(value: Any) -> str:
@@ -44,19 +44,19 @@ def _text(value: Any) -> str:
 
 def aggregated(call: Call, each: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The numbers that a request asks for, over several owners of the same metrics."""
-    wanted, which = call.query_list("get"), call.query_list("agg") or list(_AGGREGATES)
+    names, which = call.query_list("get"), call.query_list("agg") or list(_AGGREGATES)
     unknown = [name for name in which if name not in _AGGREGATES]
     if unknown:
         raise RestError(400, f"unknown aggregation '{unknown[0][:100]}'; expected one of {', '.join(_AGGREGATES)}")
     owners = list(each)
-    if not wanted:
+    if not names:
         return [{"id": name} for name in sorted({name for metrics in owners for name in metrics})]
-    found = []
-    for name in wanted:
+    entries = []
+    for name in names:
         numbers = [float(metrics[name]) for metrics in owners if isinstance(metrics.get(name), (int, float))]
         if numbers:
-            found.append({"id": name, **{key: value for key, value in _aggregates(numbers).items() if key in which}})
-    return found
+            entries.append({"id": name, **{key: value for key, value in _aggregates(numbers).items() if key in which}})
+    return entries
 
 
 def _aggregates(numbers: list[float]) -> dict[str, float]:
@@ -107,13 +107,13 @@ def of_subtasks(call: Call) -> Any:
 
 def _numbers(parts: list[str], parallelism: int) -> set[int]:
     """Subtasks as `1,3,5-9`; all of them when nothing is named."""
-    found: set[int] = set()
+    numbers: set[int] = set()
     for part in parts:
         first, _, last = part.partition("-")
         if not (first.isdecimal() and (last or first).isdecimal() and len(part) < 24):
             raise RestError(400, f"'{part[:100]}' names no subtasks; write 0,2,5-7")
-        found.update(range(int(first), min(int(last or first), parallelism - 1) + 1))
-    return found or set(range(parallelism))
+        numbers.update(range(int(first), min(int(last or first), parallelism - 1) + 1))
+    return numbers or set(range(parallelism))
 
 
 def none_of_job_manager(call: Call) -> Any:

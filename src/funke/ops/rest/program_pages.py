@@ -114,35 +114,35 @@ def run(call: Call) -> Any:
 
 def run_application(call: Call) -> Any:
     job_id = run(call)["jobid"]
-    found = call.cluster.jobs.find(job_id)
-    return Answer({"applicationid": found.record.run_id if found is not None else job_id}, 202)
+    job = call.cluster.jobs.find(job_id)
+    return Answer({"applicationid": job.record.run_id if job is not None else job_id}, 202)
 
 
 def _options(call: Call) -> list[str]:
-    given: list[str] = []
+    arguments: list[str] = []
     parallelism = call.body.get("parallelism")
     if parallelism is not None:
         if isinstance(parallelism, bool) or not isinstance(parallelism, int) or parallelism < 1:
             raise RestError(400, "'parallelism' must be a whole number of at least 1")
-        given += ["-p", str(parallelism)]
+        arguments += ["-p", str(parallelism)]
     savepoint = call.body_text("savepointPath")
     if savepoint:
-        given += ["-s", savepoint]
+        arguments += ["-s", savepoint]
     if call.body_boolean("allowNonRestoredState"):
-        given.append("-n")
+        arguments.append("-n")
     mode = call.body_text("claimMode") or call.body_text("restoreMode")
     if mode is not None:
         if mode not in _CLAIM_MODES:
             raise RestError(400, f"'claimMode' must be one of {', '.join(_CLAIM_MODES)}")
-        given += ["-claimMode", mode]
+        arguments += ["-claimMode", mode]
     configuration = call.body.get("flinkConfiguration") or {}
     if not isinstance(configuration, dict):
         raise RestError(400, "'flinkConfiguration' must be an object")
     for key, value in configuration.items():
         if not _KEY.fullmatch(key) or not isinstance(value, (str, int, float, bool)):
             raise RestError(400, f"'flinkConfiguration' must hold texts by key, got '{key[:100]}'")
-        given.append(f"-D{key}={str(value).lower() if isinstance(value, bool) else value}")
-    return given
+        arguments.append(f"-D{key}={str(value).lower() if isinstance(value, bool) else value}")
+    return arguments
 
 
 def _program(call: Call, path: str) -> list[str]:
@@ -169,14 +169,14 @@ def plan(call: Call) -> Any:
 
 def _with_query(call: Call) -> Call:
     """Flink takes these from the query as well; what the body says wins."""
-    given: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     if "entry-class" in call.query:
-        given["entryClass"] = call.query["entry-class"]
+        fields["entryClass"] = call.query["entry-class"]
     if "programArg" in call.query:
-        given["programArgsList"] = call.query_list("programArg")
+        fields["programArgsList"] = call.query_list("programArg")
     if "parallelism" in call.query:
-        given["parallelism"] = call.query_integer("parallelism", 1, 1)
-    return replace(call, body={**given, **call.body})
+        fields["parallelism"] = call.query_integer("parallelism", 1, 1)
+    return replace(call, body={**fields, **call.body})
 
 
 _RUN = {

@@ -91,18 +91,18 @@ class RescaleHistory:
         try:
             yield record
         except BaseException as error:
-            self._put(_ended(record.known, failure=str(error) or type(error).__name__))
+            self._put(_ended(record.rescale, failure=str(error) or type(error).__name__))
             raise
-        self._put(_ended(record.known))
+        self._put(_ended(record.rescale))
 
     def of(self, job_id: str) -> list[Rescale]:
         """Of a job, of those that it was before and those that it has become: the newest first."""
-        known, found = self._all(), {job_id}
+        rescales, job_ids = self._all(), {job_id}
         while True:
-            further = {name for each in known if found & _jobs(each) for name in _jobs(each)}
-            if further <= found:
-                return [each for each in known if _jobs(each) & found]
-            found |= further
+            further = {name for each in rescales if job_ids & _jobs(each) for name in _jobs(each)}
+            if further <= job_ids:
+                return [each for each in rescales if _jobs(each) & job_ids]
+            job_ids |= further
 
     def forget(self, job_ids: Collection[str]) -> None:
         """Forgets what tells of none of the jobs that are still known."""
@@ -112,11 +112,11 @@ class RescaleHistory:
 
     def _all(self) -> list[Rescale]:
         names = os.listdir(self._folder) if os.path.isdir(self._folder) else []
-        found = []
+        rescales = []
         for name in filter(_NAME.fullmatch, names):
             with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-                found.append(from_json(Rescale, read_json(os.path.join(self._folder, name))))
-        return sorted(found, key=lambda each: each.phases[0].since_ms, reverse=True)
+                rescales.append(from_json(Rescale, read_json(os.path.join(self._folder, name))))
+        return sorted(rescales, key=lambda each: each.phases[0].since_ms, reverse=True)
 
     def _put(self, rescale: Rescale) -> None:
         if self.kept <= 0:
@@ -142,17 +142,17 @@ class RecordedRescale:
     """One that is under way."""
 
     _history: RescaleHistory
-    known: Rescale
+    rescale: Rescale
 
     def has_stopped(self) -> None:
         """The job has ended with its savepoint; the next one is started."""
-        phases = (*_ended(self.known).phases, RescalePhase(STARTING, _now()))
-        self.known = replace(self.known, phases=phases)
-        self._history._put(self.known)
+        phases = (*_ended(self.rescale).phases, RescalePhase(STARTING, _now()))
+        self.rescale = replace(self.rescale, phases=phases)
+        self._history._put(self.rescale)
 
     def goes_on_as(self, job_id: str) -> None:
         """There is a job that goes on."""
-        self.known = replace(self.known, successor=job_id)
+        self.rescale = replace(self.rescale, successor=job_id)
 
 
 def _now() -> int:

@@ -22,11 +22,11 @@ _STATES = ("COMPLETED", "FAILED", "IGNORED")
 
 
 def overview(call: Call) -> Any:
-    found = _history(call)
+    rescales = _history(call)
     return {
-        "rescalesCounts": _counts(found),
+        "rescalesCounts": _counts(rescales),
         "latest": {
-            state.lower(): _brief(next((each for each in found if _state(each) == state), None)) for state in _STATES
+            state.lower(): _brief(next((each for each in rescales if _state(each) == state), None)) for state in _STATES
         },
     }
 
@@ -36,27 +36,29 @@ def history(call: Call) -> Any:
 
 
 def summary(call: Call) -> Any:
-    found = _history(call)
+    rescales = _history(call)
     return {
-        "rescalesCounts": _counts(found),
-        "rescalesDurationStatsInMillis": _durations(each for each in found if _state(each) is not None),
+        "rescalesCounts": _counts(rescales),
+        "rescalesDurationStatsInMillis": _durations(each for each in rescales if _state(each) is not None),
         **{
-            f"{state.lower()}RescalesDurationStatsInMillis": _durations(each for each in found if _state(each) == state)
+            f"{state.lower()}RescalesDurationStatsInMillis": _durations(
+                each for each in rescales if _state(each) == state
+            )
             for state in _STATES
         },
     }
 
 
 def details(call: Call) -> Any:
-    wanted = call.path["rescaleuuid"]
-    found = next((each for each in _history(call) if each.rescale_id == wanted), None)
-    if found is None:
-        raise RestError(404, f"There is no rescale {wanted[:100]} of job {call.path['jobid']}")
+    rescale_id = call.path["rescaleuuid"]
+    rescale = next((each for each in _history(call) if each.rescale_id == rescale_id), None)
+    if rescale is None:
+        raise RestError(404, f"There is no rescale {rescale_id[:100]} of job {call.path['jobid']}")
     return {
-        **_entry(found),
-        "vertices": _vertices(call, found),
-        "slots": _slots(call, found),
-        "schedulerStates": _spans(found),
+        **_entry(rescale),
+        "vertices": _vertices(call, rescale),
+        "slots": _slots(call, rescale),
+        "schedulerStates": _spans(rescale),
     }
 
 
@@ -98,8 +100,8 @@ def _state(rescale: Rescale) -> str | None:
     return "FAILED" if rescale.has_failed else "COMPLETED"
 
 
-def _counts(found: list[Rescale]) -> dict[str, int]:
-    states = [_state(each) for each in found]
+def _counts(rescales: list[Rescale]) -> dict[str, int]:
+    states = [_state(each) for each in rescales]
     return {
         "ignored": states.count("IGNORED"),
         "inProgress": states.count(None),
@@ -108,8 +110,8 @@ def _counts(found: list[Rescale]) -> dict[str, int]:
     }
 
 
-def _durations(found: Iterable[Rescale]) -> dict[str, Any]:
-    return statistics_of([each.ended_ms - each.phases[0].since_ms for each in found if each.ended_ms is not None])
+def _durations(rescales: Iterable[Rescale]) -> dict[str, Any]:
+    return statistics_of([each.ended_ms - each.phases[0].since_ms for each in rescales if each.ended_ms is not None])
 
 
 def _brief(rescale: Rescale | None) -> dict[str, Any] | None:
@@ -165,16 +167,16 @@ def _slots(call: Call, rescale: Rescale) -> dict[str, Any]:
     return {group: _group(group, vertices, after, rescale.parallelism) for group, vertices in groups.items()}
 
 
-def _group(group: str, vertices: list[ScaledVertex], after: dict[str, int], wanted: int) -> dict[str, Any]:
-    known = [after[each.id] for each in vertices if each.id in after]
+def _group(group: str, vertices: list[ScaledVertex], after: dict[str, int], desired: int) -> dict[str, Any]:
+    parallelisms = [after[each.id] for each in vertices if each.id in after]
     return {
         "slotSharingGroupId": group,
         "slotSharingGroupName": group,
         "requestResourceProfile": None,
-        "desiredSlots": max(known, default=wanted),
-        "minimalRequiredSlots": max(known, default=wanted),
+        "desiredSlots": max(parallelisms, default=desired),
+        "minimalRequiredSlots": max(parallelisms, default=desired),
         "preRescaleSlots": max(each.parallelism for each in vertices),
-        "postRescaleSlots": max(known, default=None),
+        "postRescaleSlots": max(parallelisms, default=None),
         "acquiredResourceProfile": None,
     }
 

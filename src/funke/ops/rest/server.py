@@ -187,14 +187,14 @@ def _bound(settings: RestSettings) -> socket.socket:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     wrong: OSError | None = None
     for port in settings.ports:
-        found = socket.socket(family, socket.SOCK_STREAM)
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener = socket.socket(family, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            found.bind((settings.host, port))
-            found.listen(128)
-            return found
+            listener.bind((settings.host, port))
+            listener.listen(128)
+            return listener
         except OSError as error:
-            found.close()
+            listener.close()
             wrong = error
     ports = f"{settings.ports[0]}" if len(settings.ports) == 1 else f"{settings.ports[0]} to {settings.ports[-1]}"
     reason = wrong.strerror if wrong is not None else "no port is named"

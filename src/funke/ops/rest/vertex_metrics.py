@@ -60,20 +60,20 @@ def vertex_id(vertex: VertexView) -> str:
     return vertex.operators[0].id
 
 
-def find_vertex(view: JobView, wanted: str) -> VertexView:
+def find_vertex(view: JobView, wanted_id: str) -> VertexView:
     """The vertex that a path names."""
-    found = next((each for each in view.vertices if vertex_id(each) == wanted), None)
-    if found is None:
-        raise RestError(404, f"Vertex {wanted[:100]} not found in job {view.job_id}")
-    return found
+    vertex = next((each for each in view.vertices if vertex_id(each) == wanted_id), None)
+    if vertex is None:
+        raise RestError(404, f"Vertex {wanted_id[:100]} not found in job {view.job_id}")
+    return vertex
 
 
 def find_subtask(vertex: VertexView, number: int) -> SubtaskView:
     """The subtask that a path names."""
-    found = next((each for each in vertex.subtasks if each.subtask == number), None)
-    if found is None:
+    subtask = next((each for each in vertex.subtasks if each.subtask == number), None)
+    if subtask is None:
         raise RestError(404, f"Vertex {vertex_id(vertex)} has no subtask {number}")
-    return found
+    return subtask
 
 
 def subtask_times(view: JobView, subtask: SubtaskView) -> tuple[int, int, int]:
@@ -124,7 +124,7 @@ def summed_metrics(view: JobView, vertex: VertexView) -> dict[str, Any]:
 
 def metrics_of(view: JobView, vertex: VertexView, subtask: int) -> dict[str, Any]:
     """All metrics of a subtask: its own by name, those of operators with the operator's name before."""
-    found = metrics_of_task(view, vertex, subtask)
+    metrics_by_name = metrics_of_task(view, vertex, subtask)
     for operator, metrics in metrics_of_operators(view, vertex, subtask):
-        found.update({f"{metric_part(operator.name)}.{name}": value for name, value in metrics.items()})
-    return found
+        metrics_by_name.update({f"{metric_part(operator.name)}.{name}": value for name, value in metrics.items()})
+    return metrics_by_name

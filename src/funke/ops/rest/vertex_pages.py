@@ -35,18 +35,18 @@ _ROWS_OF_INPUT, _BYTES_OF_INPUT = "numRowsInMemoryOfInput", "stateBytesOfInput"
 _STATES = ("CREATED", "SCHEDULED", "DEPLOYING", "INITIALIZING", "RUNNING")
 
 
-def _found(call: Call) -> tuple[JobView, VertexView]:
+def _job_and_vertex(call: Call) -> tuple[JobView, VertexView]:
     view = call.job.view()
     return view, find_vertex(view, call.path["vertexid"])
 
 
 def vertex(call: Call) -> Any:
-    view, found = _found(call)
+    view, vertex_view = _job_and_vertex(call)
     return {
-        "id": vertex_id(found),
-        "name": found.name,
-        "parallelism": found.parallelism,
-        "maxParallelism": found.max_parallelism,
+        "id": vertex_id(vertex_view),
+        "name": vertex_view.name,
+        "parallelism": vertex_view.parallelism,
+        "maxParallelism": vertex_view.max_parallelism,
         "now": int(time.time() * 1000),
         "operators": [
             {
@@ -56,10 +56,10 @@ def vertex(call: Call) -> Any:
                 "user-line": each.user_line,
                 "state-of-inputs": _state_of_inputs(view, each),
             }
-            for each in found.operators
+            for each in vertex_view.operators
         ],
-        "subtasks": [_subtask_entry(view, found, each) for each in found.subtasks],
-        "aggregated": {"metrics": summed_metrics(view, found), "status-duration": {}},
+        "subtasks": [_subtask_entry(view, vertex_view, each) for each in vertex_view.subtasks],
+        "aggregated": {"metrics": summed_metrics(view, vertex_view), "status-duration": {}},
     }
 
 
@@ -114,27 +114,27 @@ def _time_in_states(view: JobView, subtask: SubtaskView) -> dict[str, int]:
 
 
 def subtask(call: Call) -> Any:
-    view, found = _found(call)
-    return _subtask_entry(view, found, find_subtask(found, call.path_integer("subtaskindex")))
+    view, vertex_view = _job_and_vertex(call)
+    return _subtask_entry(view, vertex_view, find_subtask(vertex_view, call.path_integer("subtaskindex")))
 
 
 def attempt(call: Call) -> Any:
-    view, found = _found(call)
-    current = find_subtask(found, call.path_integer("subtaskindex"))
+    view, vertex_view = _job_and_vertex(call)
+    current = find_subtask(vertex_view, call.path_integer("subtaskindex"))
     number = call.path_integer("attempt")
     if number == current.attempt:
-        return _subtask_entry(view, found, current)
-    for each in found.prior:
+        return _subtask_entry(view, vertex_view, current)
+    for each in vertex_view.prior:
         if (each.subtask, each.attempt) == (current.subtask, number):
-            return _subtask_entry(view, found, each, is_prior=True)
+            return _subtask_entry(view, vertex_view, each, is_prior=True)
     raise RestError(404, f"Attempt {number} of subtask {current.subtask} is not known")
 
 
 def subtask_timestamps(call: Call) -> Any:
-    view, found = _found(call)
+    view, vertex_view = _job_and_vertex(call)
     return {
-        "id": vertex_id(found),
-        "name": found.name,
+        "id": vertex_id(vertex_view),
+        "name": vertex_view.name,
         "now": int(time.time() * 1000),
         "subtasks": [
             {
@@ -143,19 +143,19 @@ def subtask_timestamps(call: Call) -> Any:
                 "duration": subtask_times(view, each)[2],
                 "timestamps": {state.name: each.entered_ms.get(state, 0) for state in ExecutionState},
             }
-            for each in found.subtasks
+            for each in vertex_view.subtasks
         ],
     }
 
 
 def by_task_manager(call: Call) -> Any:
-    view, found = _found(call)
-    hosts = sorted({each.host for each in found.subtasks if each.host is not None})
+    view, vertex_view = _job_and_vertex(call)
+    hosts = sorted({each.host for each in vertex_view.subtasks if each.host is not None})
     return {
-        "id": vertex_id(found),
-        "name": found.name,
+        "id": vertex_id(vertex_view),
+        "name": vertex_view.name,
         "now": int(time.time() * 1000),
-        "taskmanagers": [_on_host(view, found, host) for host in hosts],
+        "taskmanagers": [_on_host(view, vertex_view, host) for host in hosts],
     }
 
 
@@ -177,8 +177,8 @@ def _on_host(view: JobView, vertex: VertexView, host: str) -> dict[str, Any]:
 
 
 def backpressure(call: Call) -> Any:
-    view, found = _found(call)
-    measured = [(each, each.pressure) for each in found.subtasks if each.pressure is not None]
+    view, vertex_view = _job_and_vertex(call)
+    measured = [(each, each.pressure) for each in vertex_view.subtasks if each.pressure is not None]
     worst = max((pressure.ratio for _, pressure in measured), default=0.0)
     return {
         # Flink's word for metrics that are not there (yet).
@@ -205,38 +205,38 @@ def backpressure(call: Call) -> Any:
 
 
 def flamegraph(call: Call) -> Any:
-    _, found = _found(call)
+    _, vertex_view = _job_and_vertex(call)
     kind = call.query.get("type", "FULL").upper()
     if kind not in KINDS:
         raise RestError(400, f"'type' must be one of {', '.join(KINDS)}, got '{kind[:100]}'")
     subtask = None
     if "subtaskindex" in call.query:
-        subtask = find_subtask(found, call.query_integer("subtaskindex", 0)).subtask
+        subtask = find_subtask(vertex_view, call.query_integer("subtaskindex", 0)).subtask
     job = call.job
     graph = WAITING if job.is_driven else TERMINATED
     with contextlib.suppress(FunkeError):  # its driver is gone, or silent for the moment
-        graph = job.commanded().flame_graph(found.id, kind, subtask)
+        graph = job.commanded().flame_graph(vertex_view.id, kind, subtask)
     return {"endTimestamp": graph.end_timestamp, "data": graph.data}
 
 
 def watermarks(call: Call) -> Any:
-    view, found = _found(call)
-    known = ((each.subtask, metrics_of_task(view, found, each.subtask)) for each in found.subtasks)
+    view, vertex_view = _job_and_vertex(call)
+    task_metrics = ((each.subtask, metrics_of_task(view, vertex_view, each.subtask)) for each in vertex_view.subtasks)
     return [
         {"id": f"{number}.currentInputWatermark", "value": str(metrics["currentInputWatermark"])}
-        for number, metrics in known
+        for number, metrics in task_metrics
         if metrics.get("currentInputWatermark", MIN_WATERMARK) > MIN_WATERMARK
     ]
 
 
 def accumulators(call: Call) -> Any:
-    _, found = _found(call)
-    return {"id": vertex_id(found), "user-accumulators": []}
+    _, vertex_view = _job_and_vertex(call)
+    return {"id": vertex_id(vertex_view), "user-accumulators": []}
 
 
 def subtask_accumulators(call: Call) -> Any:
-    _, found = _found(call)
-    return {"id": vertex_id(found), "parallelism": found.parallelism, "subtasks": []}
+    _, vertex_view = _job_and_vertex(call)
+    return {"id": vertex_id(vertex_view), "parallelism": vertex_view.parallelism, "subtasks": []}
 
 
 def attempt_accumulators(call: Call) -> Any:

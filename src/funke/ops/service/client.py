@@ -34,14 +34,15 @@ class ServiceClient:
 
     def require(self, at: str | None = None) -> ServiceAddress:
         """Where it is; ConfigurationError when it does not run, or not at `at` (`localhost:8081`)."""
-        found = self.folder.address()
-        if found is None:
+        address = self.folder.address()
+        if address is None:
             raise ConfigurationError("no service runs for this folder of jobs; `funke start-cluster` starts one")
-        if at is not None and _host_and_port(at) != _host_and_port(found.url):
+        if at is not None and _host_and_port(at) != _host_and_port(address.url):
             raise ConfigurationError(
-                f"the service of this folder of jobs is at {found.url}, not at {at}; -Dfunke.home names another folder"
+                f"the service of this folder of jobs is at {address.url}, not at {at}; "
+                "-Dfunke.home names another folder"
             )
-        return found
+        return address
 
     def submit(self, arguments: Sequence[str], working_folder: str) -> str:
         """Hands over a program; returns the id of its run."""
@@ -51,21 +52,21 @@ class ServiceClient:
     def wait_for_job(self, run_id: str) -> str:
         """The id of the run's first job; what the program has printed, as an error, when it ends without one."""
         while True:
-            found = self._ask("run", run_id=run_id)
-            if found["jobs"]:
-                return str(found["jobs"][0])
-            if not found["is_alive"]:
-                raise JobExecutionError(f"the program ended without a job\n{found['log']}".rstrip())
+            answer = self._ask("run", run_id=run_id)
+            if answer["jobs"]:
+                return str(answer["jobs"][0])
+            if not answer["is_alive"]:
+                raise JobExecutionError(f"the program ended without a job\n{answer['log']}".rstrip())
             time.sleep(_LOOK_S)
 
     def wait_for_end(self, run_id: str) -> None:
         """Waits until the program has ended; JobExecutionError when it has not ended well."""
         pause_s = _LOOK_S
         while True:
-            found = self._ask("run", run_id=run_id)
-            if not found["is_alive"] and (found["exit_code"] is not None):
-                if found["exit_code"] != 0:
-                    raise JobExecutionError(f"the program has failed\n{found['log']}".rstrip())
+            answer = self._ask("run", run_id=run_id)
+            if not answer["is_alive"] and (answer["exit_code"] is not None):
+                if answer["exit_code"] != 0:
+                    raise JobExecutionError(f"the program has failed\n{answer['log']}".rstrip())
                 return
             time.sleep(pause_s)
             # The interval grows: each poll takes the service's time.
@@ -120,9 +121,9 @@ def start_service(folder: ServiceFolder, properties: Sequence[str], is_standby: 
         return None
     end = time.monotonic() + _START_S
     while time.monotonic() < end:
-        found = folder.address()
-        if found is not None and found.pid == child.pid:
-            return found
+        address = folder.address()
+        if address is not None and address.pid == child.pid:
+            return address
         if child.poll() is not None:
             raise StateError(f"the service has not started\n{_text_from(path, began)}".rstrip())
         time.sleep(_LOOK_S)

@@ -217,19 +217,21 @@ class Dispatcher:
                 # Files in this folder have no other owner: they are removed when the job does not need them any more.
                 **({} if has_folder else {options.STATE_CLAIM_MODE.key: "CLAIM"}),
             }
-            wanted = {options.PARALLELISM.key: str(parallelism)}
+            new_parallelism = {options.PARALLELISM.key: str(parallelism)}
             try:
-                record.goes_on_as(self._start_from(job.record, replace(call, options={**changed, **wanted}), python))
+                record.goes_on_as(
+                    self._start_from(job.record, replace(call, options={**changed, **new_parallelism}), python)
+                )
             except _NotEndedError:
                 raise
             except FunkeError as error:
                 record.goes_on_as(self._go_back(job.record, replace(call, options=changed), python, path, error))
                 raise JobExecutionError(
-                    f"no job runs with a parallelism of {parallelism}: {error}; job {record.known.successor} continues "
-                    "with the previous parallelism"
+                    f"no job runs with a parallelism of {parallelism}: {error}; job {record.rescale.successor} "
+                    "continues with the previous parallelism"
                 ) from error
-            assert record.known.successor is not None
-            return record.known.successor
+            assert record.rescale.successor is not None
+            return record.rescale.successor
 
     def _require_room(self, view: JobView, parallelism: int) -> None:
         """Before the job is stopped: what must fail afterwards is rejected."""
@@ -321,13 +323,13 @@ class Dispatcher:
 
     def _lost(self) -> dict[str, JobRecord]:
         """Jobs of the service's programs that had not ended when their driver did, one for each program."""
-        found: dict[str, JobRecord] = {}
+        records: dict[str, JobRecord] = {}
         for job in self.jobs.all():
             if not job.is_driven and not job.seen.status.is_globally_terminal_state():
                 run_id = job.record.run_id
                 if self.runs.find(run_id) is not None and not self.runs.is_alive(run_id):
-                    found.setdefault(run_id, job.record)
-        return found
+                    records.setdefault(run_id, job.record)
+        return records
 
     def _recover(self, run_id: str, record: JobRecord) -> None:
         run = self.runs.find(run_id)
@@ -355,8 +357,8 @@ class Dispatcher:
         """Programs whose jobs are forgotten, and that have ended, are forgotten as well."""
         jobs = self.jobs.all()
         self.rescales.forget({job.job_id for job in jobs})
-        known = {job.record.run_id for job in jobs}
-        over = [run for run in self.runs.all() if run.ended_ms is not None and run.run_id not in known]
+        run_ids = {job.record.run_id for job in jobs}
+        over = [run for run in self.runs.all() if run.ended_ms is not None and run.run_id not in run_ids]
         kept = max(0, self.settings.get(rest_options.MOST_ENDED_JOBS))
         self.runs.forget([run.run_id for run in over[: max(0, len(over) - kept)]])
 
@@ -375,10 +377,10 @@ class Dispatcher:
             self._idle = None
         if not self._is_cancelling:
             return
-        known = {run.run_id for run in self.runs.all()}
+        run_ids = {run.run_id for run in self.runs.all()}
         end = time.monotonic() + _CANCEL_S
         while time.monotonic() < end:
-            running = [job for job in self.jobs.all() if job.record.run_id in known and job.is_driven]
+            running = [job for job in self.jobs.all() if job.record.run_id in run_ids and job.is_driven]
             left = [job for job in running if not job.seen.status.is_globally_terminal_state()]
             if not left:
                 return

@@ -29,10 +29,10 @@ def main() -> int:
     """Serves until the program at the other end of the pipe is gone."""
     # Ctrl-C is for the program; what follows from it is seen when the pipe ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    given = json.loads(sys.stdin.readline() or "{}")
-    settings = Settings(given.get("settings", {}))
+    configuration = json.loads(sys.stdin.readline() or "{}")
+    settings = Settings(configuration.get("settings", {}))
     home_folder(settings)  # where records are in a store of another machine, its settings are needed
-    home = ServiceFolder(given["home"])
+    home = ServiceFolder(configuration["home"])
     cluster = Cluster(JobDirectory(home.home), settings.to_text_dict())
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     logging.getLogger("uvicorn").setLevel(logging.WARNING)

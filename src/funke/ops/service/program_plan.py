@@ -39,9 +39,9 @@ def plan_of_program(arguments: Sequence[str], working_folder: str, limit_s: floa
 def _run(arguments: Sequence[str], working_folder: str, limit_s: float, plan: IO[bytes], log: IO[bytes]) -> int | None:
     """Runs `main` in a process; its exit code, None if it did not come to an end."""
     command = [sys.executable, "-m", "funke.ops.service.program_plan", str(plan.fileno()), *arguments]
-    shown, hidden = hidden_options(command)
+    visible, hidden = hidden_options(command)
     child = subprocess.Popen(
-        shown,
+        visible,
         cwd=working_folder,
         env={**os.environ, **hidden},
         stdin=subprocess.DEVNULL,

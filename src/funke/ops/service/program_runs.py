@@ -109,9 +109,9 @@ class ProgramRuns:
             # The lock goes with the open file to the process, and ends with it.
             _lock(alive, run_id)
             self._guard()
-            shown, hidden = hidden_options(command)
+            visible, hidden = hidden_options(command)
             return subprocess.Popen(
-                shown,
+                visible,
                 cwd=folder,
                 env={**os.environ, **hidden, RUN_VARIABLE: run_id},
                 stdin=subprocess.DEVNULL,

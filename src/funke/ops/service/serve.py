@@ -47,15 +47,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="funke service", allow_abbrev=False)
     parser.add_argument("-D", dest="properties", action="append", default=[], metavar="key=value")
     parser.add_argument("--standby", action="store_true")
-    given = parser.parse_args(arguments)
+    command_line = parser.parse_args(arguments)
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(log_formatter("text"))
     logging.basicConfig(level=logging.INFO, handlers=[handler])
     try:
-        settings = settings_with(given.properties)
+        settings = settings_with(command_line.properties)
         settings.update(Settings(take_hidden_options()))
         handler.setFormatter(log_formatter(settings.get(options.LOG_FORMAT)))
-        serve(settings, given.standby)
+        serve(settings, command_line.standby)
     except FunkeError as error:
         _LOG.error("%s", error)
         return 1
@@ -89,7 +89,7 @@ def _serve(settings: Settings, listening: RestSettings, folder: ServiceFolder, l
     jobs = JobDirectory(folder.home)
     dispatcher = Dispatcher(folder, settings, jobs, lease.check)
     gateway = Gateway(folder, settings, dispatcher.job_options())
-    # Statements read and write files: without a token they are as much as programs that anybody may send.
+    # Statements read and write files: without a token, a client that sends them could as well send programs.
     is_open = listening.access.token is None and not dispatcher.is_upload_allowed
     cluster = Cluster(
         jobs,

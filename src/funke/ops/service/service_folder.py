@@ -98,8 +98,8 @@ class ServiceFolder:
             owner = current_owner(self.stored, LEASE_TIMEOUT_S)
             if owner is None or not owner.is_alive:
                 return None
-            found = from_json(ServiceAddress, read_json(join_path(self.stored, "service.json")))
-            return found if (found.pid, found.host) == (owner.pid, owner.host) else None
+            address = from_json(ServiceAddress, read_json(join_path(self.stored, "service.json")))
+            return address if (address.pid, address.host) == (owner.pid, owner.host) else None
         return None
 
 

@@ -58,7 +58,7 @@ class IdleDriver:
     # The command to run, with secrets; kept in case the process died before it read it.
     command: tuple[str, ...] = field(default=(), repr=False)
     # What it has said so far.
-    reported: bytes = b""
+    received: bytes = b""
 
     @property
     def is_usable(self) -> bool:
@@ -77,17 +77,17 @@ class IdleDriver:
 
     def is_ready(self) -> bool:
         """Whether it has done all that it can do without a program."""
-        return _READY in self._reported()
+        return _READY in self._received()
 
     def has_heard(self) -> bool:
         """Whether it has begun with its program; asked once, when its process has ended."""
         with self.line:
-            return _HEARD in self._reported()
+            return _HEARD in self._received()
 
-    def _reported(self) -> bytes:
+    def _received(self) -> bytes:
         with contextlib.suppress(OSError):  # nothing new
-            self.reported += self.line.recv(16, socket.MSG_DONTWAIT)
-        return self.reported
+            self.received += self.line.recv(16, socket.MSG_DONTWAIT)
+        return self.received
 
     def end(self) -> None:
         """Ends a process that has no program."""

@@ -41,19 +41,19 @@ class Suggestion:
 
 def completions(t_env: TableEnvironment, text: str, position: int) -> list[str]:
     """The texts of the suggestions alone."""
-    _, found = suggestions(t_env, text, max(0, min(position, len(text))))
-    return [each.text for each in found]
+    _, matches = suggestions(t_env, text, max(0, min(position, len(text))))
+    return [each.text for each in matches]
 
 
 def suggestions(t_env: TableEnvironment, text: str, position: int) -> tuple[str, list[Suggestion]]:
     """The word at a place and what it may become."""
     location = location_of(text, position)
     word = location.word.lower()
-    found: dict[str, Suggestion] = {}
+    matches: dict[str, Suggestion] = {}
     for each in _all_at(t_env, location):
         if each.text.strip("'`").lower().startswith(word) and each.text != location.word:
-            found.setdefault(each.text, each)
-    return location.word, list(found.values())[:_MOST]
+            matches.setdefault(each.text, each)
+    return location.word, list(matches.values())[:_MOST]
 
 
 def _all_at(t_env: TableEnvironment, location: TextLocation) -> Iterator[Suggestion]:

@@ -22,12 +22,12 @@ def job_name_of(statement: syntax.Statement) -> str | None:
     """
     if isinstance(statement, syntax.Insert):
         verb = "OVERWRITE" if statement.is_overwrite else "INTO"
-        return _cut(f"INSERT {verb} {'.'.join(statement.path)}: {_query_text(statement.written)}")
+        return _shortened(f"INSERT {verb} {'.'.join(statement.path)}: {_query_text(statement.written)}")
     if isinstance(statement, syntax.StatementSet):
         targets = dict.fromkeys(".".join(each.path) for each in statement.inserts)
-        return _cut(f"STATEMENT SET: INSERT INTO {', '.join(targets)}")
+        return _shortened(f"STATEMENT SET: INSERT INTO {', '.join(targets)}")
     if isinstance(statement, syntax.QueryStatement):
-        return _cut(_one_line(statement.written))
+        return _shortened(_one_line(statement.written))
     return None
 
 
@@ -50,5 +50,5 @@ def _one_line(text: str) -> str:
     return "".join(parts)
 
 
-def _cut(text: str) -> str:
+def _shortened(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

@@ -69,18 +69,18 @@ class SessionJobs:
     def _view(self, job_id: str) -> JobView:
         if job_id in self._own:
             return self._own[job_id].view()
-        found = self._directory().find(job_id)
-        if found is None:
+        job = self._directory().find(job_id)
+        if job is None:
             raise _unknown(job_id)
-        return found.view()
+        return job.view()
 
     def _commanded(self, job_id: str) -> Job:
         if job_id in self._own:
             return self._own[job_id]
-        found = self._directory().find(job_id)
-        if found is None:
+        job = self._directory().find(job_id)
+        if job is None:
             raise _unknown(job_id)
-        return found.commanded()
+        return job.commanded()
 
     def _stop(self, statement: syntax.StopJob) -> Outcome:
         if statement.is_drained and not statement.has_savepoint:

@@ -44,7 +44,9 @@ class SessionProgram:
         self._t_env = t_env
         self._statements: list[str] = []
         # What every environment begins with, on this machine.
-        self._given = TableEnvironment.create(EnvironmentSettings.new_instance().build()).get_config().to_map()
+        self._default_settings = (
+            TableEnvironment.create(EnvironmentSettings.new_instance().build()).get_config().to_map()
+        )
 
     def note(self, statement: syntax.Statement) -> None:
         """Remember a statement that was run."""
@@ -101,7 +103,7 @@ class SessionProgram:
         return {
             key: value
             for key, value in self._t_env.get_config().to_map().items()
-            if self._given.get(key) != value and not key.startswith(_OF_THE_SESSION)
+            if self._default_settings.get(key) != value and not key.startswith(_OF_THE_SESSION)
         }
 
 
@@ -110,7 +112,7 @@ def _quoted(text: str) -> str:
 
 
 def _written(folder: ServiceFolder, text: str) -> str:
-    """The path of a file with a program; it may have passwords, so nobody else can read it."""
+    """The path of a file with a program; only this user can read it, since it may hold passwords."""
     folder.open()
     statements = folder.of("statements")
     open_private_folder(statements)

@@ -63,11 +63,11 @@ def _state_at(text: str, position: int) -> tuple[Kind, int]:
     """What a position is in, and where that begins."""
     index = 0
     while index < position:
-        found = next((each for each in _OPENING if text.startswith(each[0], index)), None)
-        if found is None:
+        delimiters = next((each for each in _OPENING if text.startswith(each[0], index)), None)
+        if delimiters is None:
             index += 1
             continue
-        opening, kind, closing = found
+        opening, kind, closing = delimiters
         end = text.find(closing, index + len(opening))
         if end < 0 or end + len(closing) > position:
             # A comment of one line ends before its line end.

@@ -57,9 +57,9 @@ def run_on_yarn(call: ProgramCall) -> None:
     for line in process.stdout:
         if not _JAVA_TRACE.match(line):
             last.append(line)
-        if found := _SUBMITTED.search(line):
-            hint = f"; `yarn logs -applicationId {found[1]}` shows what it has printed"
-            print(f"Program has been submitted as {found[1]}", flush=True)
+        if match := _SUBMITTED.search(line):
+            hint = f"; `yarn logs -applicationId {match[1]}` shows what it has printed"
+            print(f"Program has been submitted as {match[1]}", flush=True)
     if process.wait() != 0:
         raise JobExecutionError(f"the program has failed{hint}\n{''.join(last)}".rstrip())
     print("Program has been handed to YARN" if call.is_detached else "Program execution finished")
@@ -78,8 +78,8 @@ class Submission:
         self._ship_named_files(folder)
         file = self._shipped(call.file) if call.file is not None else None
         home = self._shared_home()
-        given = self.settings.to_text_dict()
-        application = Application(secrets.token_hex(8), file, call.module, call.arguments, given, home)
+        settings = self.settings.to_text_dict()
+        application = Application(secrets.token_hex(8), file, call.module, call.arguments, settings, home)
         path = os.path.join(folder, FILE)
         _write(path, application.to_text())
         self.files[FILE] = path
@@ -93,21 +93,21 @@ class Submission:
         ]
 
     def _spark_settings(self, call: ProgramCall, home: SharedPath | None, package: str) -> dict[str, str]:
-        found = {key: value for key, value in self.settings.to_text_dict().items() if key.startswith("spark.")}
+        settings = {key: value for key, value in self.settings.to_text_dict().items() if key.startswith("spark.")}
         shipped = [f"{path}#{name}" for name, path in self.files.items()]
-        _add(found, _FILES, ",", *shipped)
+        _add(settings, _FILES, ",", *shipped)
         # Unpacked: a driver that runs from a zip file would have nothing to ship to its slots.
-        _add(found, "spark.yarn.dist.archives", ",", f"{package}#{_PACKAGE}")
-        _add(found, "spark.yarn.appMasterEnv.PYTHONPATH", os.pathsep, f"{{{{PWD}}}}/{_PACKAGE}")
-        found.setdefault("spark.app.name", self.settings.raw("pipeline.name") or call.file or str(call.module))
-        found.setdefault(_PYTHON, sys.executable)
-        found.setdefault(_WAITS, str(not call.is_detached).lower())
-        if home is None and not is_uri(home_folder(self.settings)) and int(found.setdefault(_ATTEMPTS, "1")) > 1:
+        _add(settings, "spark.yarn.dist.archives", ",", f"{package}#{_PACKAGE}")
+        _add(settings, "spark.yarn.appMasterEnv.PYTHONPATH", os.pathsep, f"{{{{PWD}}}}/{_PACKAGE}")
+        settings.setdefault("spark.app.name", self.settings.raw("pipeline.name") or call.file or str(call.module))
+        settings.setdefault(_PYTHON, sys.executable)
+        settings.setdefault(_WAITS, str(not call.is_detached).lower())
+        if home is None and not is_uri(home_folder(self.settings)) and int(settings.setdefault(_ATTEMPTS, "1")) > 1:
             raise ConfigurationError(
-                f"{_ATTEMPTS}={found[_ATTEMPTS]} needs job records that every node sees: another attempt continues the "
-                "jobs of the one before; set high-availability.storageDir to a shared folder, to HDFS or to S3"
+                f"{_ATTEMPTS}={settings[_ATTEMPTS]} needs job records that every node sees: another attempt continues "
+                "the jobs of the one before; set high-availability.storageDir to a shared folder, to HDFS or to S3"
             )
-        return found
+        return settings
 
     def _shared_home(self) -> SharedPath | None:
         """The folder of job records with a probe, if one was named and is in a file system of this machine."""
@@ -134,9 +134,9 @@ class Submission:
         self._rename("pipeline.jars", ";", self._shipped)
 
     def _rename(self, key: str, separator: str, rename: Callable[[str], str]) -> None:
-        given = str(self.settings.raw(key) or "")
-        if given:
-            paths = filter(None, (part.strip() for part in given.split(separator)))
+        text = str(self.settings.raw(key) or "")
+        if text:
+            paths = filter(None, (part.strip() for part in text.split(separator)))
             self.settings.set_raw(key, separator.join(rename(path) for path in paths))
 
     def _shipped_archive(self, text: str) -> str:
@@ -194,8 +194,8 @@ def _properties_text(settings: dict[str, str]) -> str:
 
 
 def _spark_home() -> str:
-    found = importlib.util.find_spec("pyspark")
-    home = os.environ.get("SPARK_HOME") or os.path.dirname(str(found.origin if found is not None else ""))
+    spec = importlib.util.find_spec("pyspark")
+    home = os.environ.get("SPARK_HOME") or os.path.dirname(str(spec.origin if spec is not None else ""))
     if not os.path.isfile(os.path.join(home, "bin", "spark-submit")):
         raise ConfigurationError(f"there is no spark-submit in '{home}'; set SPARK_HOME")
     return home

@@ -301,8 +301,8 @@ class CatalogDescriptor:
 
 
 def _definition(schema: TableSchema | Schema) -> objects.SchemaDefinition:
-    given = _required(schema, "schema")
-    return given._definition if isinstance(given, Schema) else given._to_schema()._definition
+    required = _required(schema, "schema")
+    return required._definition if isinstance(required, Schema) else required._to_schema()._definition
 
 
 def _required(value: Any, what: str) -> Any:

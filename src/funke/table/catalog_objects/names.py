@@ -19,8 +19,8 @@ class ObjectPath:
     """
 
     def __init__(self, database_name: str | None = None, object_name: str | None = None) -> None:
-        self._database_name = _given(database_name, "databaseName")
-        self._object_name = _given(object_name, "objectName")
+        self._database_name = _required_name(database_name, "databaseName")
+        self._object_name = _required_name(object_name, "objectName")
 
     def get_database_name(self) -> str:
         """Return the name of the database."""
@@ -65,7 +65,7 @@ class ObjectPath:
     @staticmethod
     def from_string(full_name: str) -> ObjectPath:
         """Return the path that `database.name` names."""
-        parts = _given(full_name, "fullName").split(".")
+        parts = _required_name(full_name, "fullName").split(".")
         if len(parts) != 2:
             raise ConfigurationError(at_user_line(f"Cannot get split '{full_name}' to get databaseName and objectName"))
         return ObjectPath(*parts)
@@ -144,7 +144,7 @@ class CatalogPartitionSpec:
         return hash(frozenset(self._spec.items()))
 
 
-def _given(name: str | None, what: str) -> str:
+def _required_name(name: str | None, what: str) -> str:
     if not name or name.isspace():
         raise ConfigurationError(at_user_line(f"{what} cannot be null or empty"))
     return name

@@ -38,9 +38,9 @@ class BatchTableEnvironment(TableEnvironment):
             env = StreamExecutionEnvironment.get_execution_environment(settings.get_configuration())
             return BatchTableEnvironment(env, settings)._with(table_config)
         execution_environment._env.configure(settings.get_configuration())
-        made = BatchTableEnvironment(execution_environment._env, settings)._with(table_config)
-        execution_environment._table_environments.append(made)
-        return made
+        environment = BatchTableEnvironment(execution_environment._env, settings)._with(table_config)
+        execution_environment._table_environments.append(environment)
+        return environment
 
     def _with(self, table_config: TableConfig | None) -> BatchTableEnvironment:
         if table_config is not None:

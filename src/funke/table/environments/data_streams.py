@@ -113,14 +113,18 @@ def _typed(
     session: TableSession, builder: GraphBuilder, stream: StreamRef, relation: Relation, type_info: TypeInformation
 ) -> StreamRef:
     """The elements that a type describes: rows with its names, tuples, or the only value."""
-    wanted = value_type_of(type_info)
-    assert wanted is not None
-    is_row = isinstance(wanted, RowTypeInfo)
-    types = wanted.get_field_types() if isinstance(wanted, (RowTypeInfo, TupleTypeInfo)) else [wanted]
-    names = wanted.get_field_names() if isinstance(wanted, RowTypeInfo) else [f"f{each}" for each in range(len(types))]
+    value_type = value_type_of(type_info)
+    assert value_type is not None
+    is_row = isinstance(value_type, RowTypeInfo)
+    types = value_type.get_field_types() if isinstance(value_type, (RowTypeInfo, TupleTypeInfo)) else [value_type]
+    names = (
+        value_type.get_field_names()
+        if isinstance(value_type, RowTypeInfo)
+        else [f"f{each}" for each in range(len(types))]
+    )
     sink = [ColumnDefinition(name, data_type_of(each)) for name, each in zip(names, types) if each is not None]
     cast_rows(session, relation, resolved(SchemaDefinition(tuple(sink)), session.binder()).persisted, "null")
-    convert = _as_row if is_row else _as_tuple if isinstance(wanted, TupleTypeInfo) else _only_value
+    convert = _as_row if is_row else _as_tuple if isinstance(value_type, TupleTypeInfo) else _only_value
     operation, name = BuiltInMap(convert), "SinkConversion"
     return builder.add(operation, [stream], name=name, type_info=type_info, parallelism=OF_INPUT)
 

@@ -52,8 +52,8 @@ class PlannedInserts:
                 declared = CatalogTable(columns, declared.options, declared.partition_keys, declared.comment)
             return plan_rows(self._session, None, declared, table._relation, is_overwrite=overwrite)
         identifier = self._session.catalogs.qualify(parse_path(target))
-        found = self._session.catalogs.get(identifier)
-        if isinstance(found, CatalogView):
+        catalog_table = self._session.catalogs.get(identifier)
+        if isinstance(catalog_table, CatalogView):
             raise ValidationException(f"the view {identifier} cannot be written to")
-        plan = plan_rows(self._session, identifier, found, table._relation, is_overwrite=overwrite)
+        plan = plan_rows(self._session, identifier, catalog_table, table._relation, is_overwrite=overwrite)
         return replace(plan, query=table._query, is_overwrite=overwrite)

@@ -82,8 +82,8 @@ class RegisteredObjects:
 
     def get_catalog(self, catalog_name: str) -> Catalog | None:
         """Return a catalog; None if there is none."""
-        found = self._session.catalogs.get_catalog(catalog_name)
-        return None if found is None else Catalog(found)
+        catalog = self._session.catalogs.get_catalog(catalog_name)
+        return None if catalog is None else Catalog(catalog)
 
     def load_module(self, module_name: str, module: Module) -> None:
         """Add a module, behind those that are there."""
@@ -183,13 +183,17 @@ def _decorated(function: Any) -> UserDefinedFunctionWrapper:
         return function
     # PyFlink wraps aggregates; a class that names its types needs no decorator.
     if isinstance(function, TableAggregateFunction):
-        made = udtaf(function, result_type=function.get_result_type(), accumulator_type=function.get_accumulator_type())
+        wrapper = udtaf(
+            function, result_type=function.get_result_type(), accumulator_type=function.get_accumulator_type()
+        )
     elif isinstance(function, AggregateFunction):
-        made = udaf(function, result_type=function.get_result_type(), accumulator_type=function.get_accumulator_type())
+        wrapper = udaf(
+            function, result_type=function.get_result_type(), accumulator_type=function.get_accumulator_type()
+        )
     else:
         raise TypeError(
             "a table function is made by udf(), udtf(), udaf() or udtaf(), which say its types; "
             f"got {type(function).__name__}"
         )
-    assert isinstance(made, UserDefinedFunctionWrapper)
-    return made
+    assert isinstance(wrapper, UserDefinedFunctionWrapper)
+    return wrapper

@@ -72,7 +72,7 @@ class RegisteredTables:
 
     def from_path(self, path: str) -> Table:
         """Return a table or view of the catalog."""
-        return self._found(parse_path(path))
+        return self._registered(parse_path(path))
 
     def from_descriptor(self, descriptor: TableDescriptor) -> Table:
         """Return a table that has no name."""
@@ -86,11 +86,11 @@ class RegisteredTables:
         query = Select((Star(),), TableRef(path))
         return Table(relation, self._environment(), self._session.declared(table), query)
 
-    def _found(self, path: tuple[str, ...]) -> Table:
+    def _registered(self, path: tuple[str, ...]) -> Table:
         relation = self._session.find_table(path)
         if relation is None:
             missing = self._session.missing_part(path)
-            hint = did_you_mean(missing.name, missing.known, begin=" Did")
+            hint = did_you_mean(missing.name, missing.names, begin=" Did")
             raise ValidationException(f"Table {format_path(path)} was not found.{hint}")
         identifier = self._session.catalogs.qualify(path)
         named = TableRef((identifier.catalog, identifier.database, identifier.name))

@@ -45,16 +45,16 @@ class StreamTableEnvironment(TableEnvironment):
         """
         if isinstance(environment_settings, TableConfig):
             table_config, environment_settings = environment_settings, None
-        made = StreamTableEnvironment._made(
+        environment = StreamTableEnvironment._of_arguments(
             stream_execution_environment, environment_settings or old_environment_settings
         )
         if table_config is not None:
             note_old_name("a TableConfig in create()")
-            made.get_config().add_configuration(table_config.get_configuration())
-        return made
+            environment.get_config().add_configuration(table_config.get_configuration())
+        return environment
 
     @staticmethod
-    def _made(
+    def _of_arguments(
         stream_execution_environment: StreamExecutionEnvironment | None,
         environment_settings: EnvironmentSettings | None,
     ) -> StreamTableEnvironment:

@@ -78,8 +78,8 @@ def inserting_graph(
     """The graph of the job that writes rows to tables."""
     with env._builder.temporary_nodes():
         sinks = attach_inserts(env._builder, plans, reuse)
-        given = job_name or env._settings.get(options.JOB_NAME)
-        name = given or f"insert-into_{','.join(plan.name for plan in plans)}"
+        own_name = job_name or env._settings.get(options.JOB_NAME)
+        name = own_name or f"insert-into_{','.join(plan.name for plan in plans)}"
         return env._graph_of({sink.id for sink in sinks}, name)
 
 
@@ -117,15 +117,15 @@ def _rows_and_sink(builder: GraphBuilder, plan: InsertPlan) -> tuple[StreamRef, 
     return rows, plan.sink.with_frame(frame)
 
 
-def _spread(rows: StreamRef, plan: InsertPlan, given: int) -> StreamRef:
+def _spread(rows: StreamRef, plan: InsertPlan, parallelism: int) -> StreamRef:
     """Rows for the subtasks that write: those of a key stay together if these are others than have made them."""
-    subtasks = plan.sink.parallelism or given
-    is_same, has_changes = subtasks == given, as_node(plan.relation).changelog() != INSERTS
+    subtasks = plan.sink.parallelism or parallelism
+    is_same, has_changes = subtasks == parallelism, as_node(plan.relation).changelog() != INSERTS
     if not is_same and has_changes and not plan.primary_key:
         raise TableException(
             f"The sink for table '{plan.name}' has a configured parallelism of {plan.sink.parallelism}, while the "
-            f"input parallelism is {given}. Since the configured parallelism is different from the input's parallelism "
-            "and the changelog mode is not insert-only, a primary key is required but could not be found."
+            f"input parallelism is {parallelism}. Since the configured parallelism is different from the input's "
+            "parallelism and the changelog mode is not insert-only, a primary key is required but could not be found."
         )
     if not plan.primary_key or not _is_by_key(plan, is_same, subtasks):
         return rows

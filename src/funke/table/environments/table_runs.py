@@ -85,8 +85,10 @@ class TableRuns(ExplainedTables, PlannedInserts):
         self._warn_of_growth([each.relation for each in planned])
         job = start_inserting(self._env, planned, self._reuse, job_name)
         names = [plan.name for plan in plans]
-        shown = tuple(f"{name}_{index}" if names.count(name) > 1 else name for index, name in enumerate(names, 1))
-        result = TableResult(InsertCounts(shown, job))
+        column_names = tuple(
+            f"{name}_{index}" if names.count(name) > 1 else name for index, name in enumerate(names, 1)
+        )
+        result = TableResult(InsertCounts(column_names, job))
         if self._config.get("table.dml-sync", "false").lower() == "true":
             result.wait()
         return result

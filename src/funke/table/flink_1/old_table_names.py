@@ -53,10 +53,10 @@ class BufferedInserts:
 
     def take(self, with_held: bool) -> tuple[InsertPlan, ...]:
         """Return the inserts and forget them; pipelines that the program holds only if it says so."""
-        taken = [plan for plan, pipeline in self._plans if with_held or pipeline() is None]
-        for plan in taken:
+        plans = [plan for plan, pipeline in self._plans if with_held or pipeline() is None]
+        for plan in plans:
             self.remove(plan)
-        return tuple(taken)
+        return tuple(plans)
 
 
 class OldTableNames(TableRuns):
@@ -69,7 +69,7 @@ class OldTableNames(TableRuns):
         def create_temporary_view(self, view_path: str, table_or_data_stream: Any) -> None: ...
         def create_temporary_table(self, path: str, descriptor: TableDescriptor) -> None: ...
         def from_descriptor(self, descriptor: TableDescriptor) -> Table: ...
-        def _found(self, path: tuple[str, ...]) -> Table: ...
+        def _registered(self, path: tuple[str, ...]) -> Table: ...
 
     def register_table(self, name: str, table: Table) -> None:
         """Give a table a name."""
@@ -79,7 +79,7 @@ class OldTableNames(TableRuns):
     def scan(self, *table_path: str) -> Table:
         """Return a table or view of the catalog."""
         note_old_name("scan()")
-        return self._found(table_path)
+        return self._registered(table_path)
 
     def register_table_source(self, name: str, table_source: TableSource) -> None:
         """Give a source a name."""

@@ -33,14 +33,14 @@ def expressions_of(
 
     `is_user_function` knows the functions whose names go before those of built-in ones.
     """
-    found: list[syntax.Expression] = []
+    expressions: list[syntax.Expression] = []
     for value in values:
         if isinstance(value, str):
             note_old_name("expressions as texts")
-            found += map(to_syntax, _Parser(value, is_user_function).expression_list())
+            expressions += map(to_syntax, _Parser(value, is_user_function).expression_list())
         else:
-            found.append(to_syntax(value))
-    return tuple(found)
+            expressions.append(to_syntax(value))
+    return tuple(expressions)
 
 
 def expression_of(value: Any, is_user_function: IsFunction = lambda name: False) -> syntax.Expression:
@@ -126,7 +126,7 @@ _POINT_UNITS = {unit.name.lower(): unit for unit in TimePointUnit}
 def _built_ins() -> dict[str, str]:
     """Functions by the names that expressions have for them, in small letters: `regexpExtract`, `isNull`, `plus`."""
     by_name = {name.lower().replace("_", ""): name.lower() for name in built_in_names()}
-    by_definition = {shown.lower(): name for name, shown in DEFINITION_NAMES.items()}
+    by_definition = {definition_name.lower(): name for name, definition_name in DEFINITION_NAMES.items()}
     return {**by_name, **by_definition, "uppercase": "upper", "lowercase": "lower", "minusprefix": "-"}
 
 
@@ -152,14 +152,14 @@ class _Parser:
     # Rules
 
     def expression_list(self) -> list[Expression[Any]]:
-        found = self._separated(self._expression)
+        expressions = self._separated(self._expression)
         self._require_end()
-        return found
+        return expressions
 
     def single_expression(self) -> Expression[Any]:
-        found = self._expression()
+        expression = self._expression()
         self._require_end()
-        return found
+        return expression
 
     def _expression(self) -> Expression[Any]:
         if self._at_range():
@@ -424,16 +424,16 @@ class _Parser:
         if self._accept_empty():
             return []
         start = self._token
-        found = self._in_parentheses(lambda: self._separated(self._expression))
-        if count not in (None, len(found)):
+        arguments = self._in_parentheses(lambda: self._separated(self._expression))
+        if count not in (None, len(arguments)):
             self._fail(start, f"{count} arguments")
-        return found
+        return arguments
 
     def _separated(self, rule: Callable[[], T]) -> list[T]:
-        found = [rule()]
+        parts = [rule()]
         while self._accept(","):
-            found.append(rule())
-        return found
+            parts.append(rule())
+        return parts
 
     def _in_parentheses(self, rule: Callable[[], T]) -> T:
         self._expect("(")
@@ -494,8 +494,8 @@ class _Parser:
         return [*tokens, _Token("end", "", end)]
 
     def _fail(self, token: _Token, expected: str) -> NoReturn:
-        found = f"'{token.text}'" if token.text else "the end"
-        message = f"Could not parse expression at column {token.start + 1}: expected {expected}, found {found}"
+        token_text = f"'{token.text}'" if token.text else "the end"
+        message = f"Could not parse expression at column {token.start + 1}: expected {expected}, found {token_text}"
         raise ValidationException(at_user_line(f"{message}\n{self._text}\n{' ' * token.start}^"))
 
 

@@ -42,14 +42,14 @@ def declared_schema_of(table: ResolvedTable) -> ResolvedSchema:
 
 def _column_of(column: ResolvedColumn) -> catalog.Column:
     definition = column.definition
-    made: catalog.Column
+    described: catalog.Column
     if definition.expression is not None:
-        made = catalog.Column.computed(column.name, _expression(definition.expression, column.type))
+        described = catalog.Column.computed(column.name, _expression(definition.expression, column.type))
     elif definition.is_metadata:
-        made = catalog.Column.metadata(column.name, column.type, definition.metadata_key, definition.is_virtual)
+        described = catalog.Column.metadata(column.name, column.type, definition.metadata_key, definition.is_virtual)
     else:
-        made = catalog.Column.physical(column.name, column.type)
-    changed: catalog.Column = made._changed(_time=column.time, _comment=definition.comment)
+        described = catalog.Column.physical(column.name, column.type)
+    changed: catalog.Column = described._changed(_time=column.time, _comment=definition.comment)
     return changed
 
 

@@ -32,29 +32,29 @@ class CdcRun:
             cloudpickle.loads(cloudpickle.dumps(self.source.create_reader())) for _ in range(self.parallelism)
         ]
         # By subtask: [split, records, generator].
-        self.given = [[] for _ in range(self.parallelism)]
+        self.assigned_reads = [[] for _ in range(self.parallelism)]
         for split, records in unfinished:
             self._give(split, records)
 
     def _give(self, split, records=0):
         subtask = 0 if split.id == "changes" else self.chance.randrange(self.parallelism)
-        self.given[subtask].append([split, records, None])
+        self.assigned_reads[subtask].append([split, records, None])
 
     def step(self):
         """A subtask reads a record, or finds that there is none yet."""
         for split in self.enumerator.poll(10_000):
             self._give(cloudpickle.loads(cloudpickle.dumps(split)))
-        busy = [subtask for subtask in range(self.parallelism) if self.given[subtask]]
+        busy = [subtask for subtask in range(self.parallelism) if self.assigned_reads[subtask]]
         if not busy:
             return
         subtask = self.chance.choice(busy)
-        reading = self.given[subtask][0]
+        reading = self.assigned_reads[subtask][0]
         if reading[2] is None:
             reading[2] = self._reading(self.readers[subtask], reading)
         try:
             next(reading[2])
         except StopIteration as end:
-            self.given[subtask].pop(0)
+            self.assigned_reads[subtask].pop(0)
             self.enumerator.report(ReadOutcome(reading[0], reading[1], end.value))
 
     def _reading(self, reader, reading):
@@ -67,9 +67,9 @@ class CdcRun:
                 batch, _ = next(batches)
             except StopIteration as end:
                 return end.value
-            known = min(skip, len(batch))
-            skip -= known
-            for record in batch[known:]:
+            skipped = min(skip, len(batch))
+            skip -= skipped
+            for record in batch[skipped:]:
                 reading[1] += 1
                 self._take(record)
                 yield
@@ -85,8 +85,8 @@ class CdcRun:
         state = self.enumerator.snapshot()
         unfinished = [
             self._left(reader, split, records)
-            for reader, given in zip(self.readers, self.given)
-            for split, records, _ in given
+            for reader, assigned in zip(self.readers, self.assigned_reads)
+            for split, records, _ in assigned
         ]
         if is_completed:
             self._saved = cloudpickle.loads(cloudpickle.dumps((state, unfinished, len(self.changes))))

@@ -58,17 +58,17 @@ def while_a_writer_works(writer, start, rows, is_upsert=False):
     writer.join()
     assert writer.failure is None, writer.failure
 
-    def reported():
+    def current_rows():
         return run.upserted() if is_upsert else run.table()
 
     def is_done():
         if chance.random() < 0.02:
             run.checkpoint()
-        return reported() == rows()
+        return current_rows() == rows()
 
     run.run_until(is_done)
     run.checkpoint()
     run.kill()
     for _ in range(30):
         run.step()
-    assert reported() == rows()
+    assert current_rows() == rows()

@@ -59,17 +59,17 @@ def test_any_cut_yields_exactly_the_lines(tmp_path: Path, text: str, cuts: list[
     path = write(tmp_path / "a.txt", text)
     size = path.stat().st_size
     bounds = [0, *sorted(min(cut, size) for cut in cuts), size]
-    found = [line for start, end in pairwise(bounds) for line in read_range(path, start, end)]
-    assert found == lines_of(text)
+    results = [line for start, end in pairwise(bounds) for line in read_range(path, start, end)]
+    assert results == lines_of(text)
 
 
 def test_every_single_cut_of_a_file_with_long_lines(tmp_path: Path) -> None:
     chooser = random.Random(7)
     text = "".join("x" * chooser.randrange(9000) + chooser.choice(["\n", "\r\n", "\r"]) for _ in range(5))
     path = write(tmp_path / "a.txt", text)
-    wanted = lines_of(text)
+    expected = lines_of(text)
     for cut in range(0, len(text), 13):
-        assert read_range(path, 0, cut) + read_range(path, cut, len(text)) == wanted
+        assert read_range(path, 0, cut) + read_range(path, cut, len(text)) == expected
 
 
 def test_large_files_come_in_batches_of_whole_lines(tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ def test_a_hidden_file_that_is_named_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "wanted"),
+    ("pattern", "expected"),
     [
         ("*.txt", ["a1.txt", "a2.txt"]),
         ("a?.csv", ["a1.csv"]),
@@ -172,10 +172,10 @@ def test_a_hidden_file_that_is_named_is_read(tmp_path: Path) -> None:
         ("?", ["x/b.txt", "x/z/b.txt", "y/b.txt"]),
     ],
 )
-def test_patterns(tmp_path: Path, pattern: str, wanted: list[str]) -> None:
+def test_patterns(tmp_path: Path, pattern: str, expected: list[str]) -> None:
     for name in ("a1.txt", "a2.txt", "a1.csv", "x/b.txt", "y/b.txt", "x/z/b.txt", "_x/b.txt", "x/.b.txt"):
         write(tmp_path / name, name)
-    assert drain(FileSource([f"{tmp_path}/{pattern}"], LINES)) == wanted
+    assert drain(FileSource([f"{tmp_path}/{pattern}"], LINES)) == expected
 
 
 def test_a_name_that_looks_like_a_pattern_is_a_name(tmp_path: Path) -> None:
@@ -248,11 +248,11 @@ def test_a_big_file_is_read_by_several_subtasks_over_several_epochs(tmp_path: Pa
     path = write(tmp_path / "big.txt", "\n".join(lines))
     source = FileSource([str(path)], LINES)
     enumerator = source.create_enumerator(parallelism=4)
-    found = []
+    results = []
     while not enumerator.is_finished:
-        found.append(run_epoch(source, enumerator, 40_000))
-    sizes = [len(epoch) for epoch in found]
-    assert [line for epoch in found for line in epoch] == lines
+        results.append(run_epoch(source, enumerator, 40_000))
+    sizes = [len(epoch) for epoch in results]
+    assert [line for epoch in results for line in epoch] == lines
     # The first guess is 100 bytes for each record of 10 bytes; then the source knows better.
     assert sizes[0] > 200_000
     assert all(20_000 < size < 60_000 for size in sizes[1:])

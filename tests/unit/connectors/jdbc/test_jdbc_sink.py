@@ -46,9 +46,9 @@ class Sqlite:
 
     def rows(self, query):
         connection = sqlite3.connect(self.path)
-        found = connection.execute(query).fetchall()
+        rows = connection.execute(query).fetchall()
         connection.close()
-        return found
+        return rows
 
 
 class Postgres:
@@ -67,10 +67,10 @@ class Postgres:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database(request, tmp_path):
-    found = Sqlite(tmp_path) if request.param == "sqlite" else Postgres(request.getfixturevalue("postgres"))
-    found.run("drop table if exists people", "drop table if exists funke_commits")
-    found.run("create table people (id bigint primary key, name text)")
-    return found
+    result = Sqlite(tmp_path) if request.param == "sqlite" else Postgres(request.getfixturevalue("postgres"))
+    result.run("drop table if exists people", "drop table if exists funke_commits")
+    result.run("create table people (id bigint primary key, name text)")
+    return result
 
 
 def engine_sink(sink):

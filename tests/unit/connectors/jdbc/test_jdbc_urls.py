@@ -50,7 +50,7 @@ def test_options_win() -> None:
     ],
 )
 def test_errors_do_not_tell_the_password(url: str) -> None:
-    with pytest.raises(Exception) as found:
+    with pytest.raises(Exception) as caught:
         database_of(url)
-    assert "hush" not in str(found.value) or "a/hush" in url
-    assert isinstance(found.value, ConfigurationError) or "JDBC for oracle" in str(found.value)
+    assert "hush" not in str(caught.value) or "a/hush" in url
+    assert isinstance(caught.value, ConfigurationError) or "JDBC for oracle" in str(caught.value)

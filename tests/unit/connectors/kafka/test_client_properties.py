@@ -11,7 +11,7 @@ LOGIN = "org.apache.kafka.common.security"
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("arguments", "expected"),
     [
         ({"fetch.max.wait.ms": "7"}, {"fetch.wait.max.ms": "7"}),
         ({"buffer.memory": "2048"}, {"queue.buffering.max.kbytes": "2"}),
@@ -39,8 +39,8 @@ LOGIN = "org.apache.kafka.common.security"
         ),
     ],
 )
-def test_names_are_translated(given: dict[str, str], expected: dict[str, str]) -> None:
-    assert ClientProperties.of(given)._native() == expected
+def test_names_are_translated(arguments: dict[str, str], expected: dict[str, str]) -> None:
+    assert ClientProperties.of(arguments)._native() == expected
 
 
 def test_defaults_are_those_of_the_java_client() -> None:
@@ -51,7 +51,7 @@ def test_defaults_are_those_of_the_java_client() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("arguments", "said"),
     [
         ({"sasl.jaas.config": "com.acme.Login required;"}, "login module 'com.acme.Login', which is Java code"),
         ({"ssl.truststore.location": "/a.jks"}, "JKS store, which only Java can read"),
@@ -59,9 +59,9 @@ def test_defaults_are_those_of_the_java_client() -> None:
         ({"partitioner.class": "a.B"}, "Java class a.B"),
     ],
 )
-def test_what_only_java_can_do_is_rejected(given: dict[str, str], said: str) -> None:
+def test_what_only_java_can_do_is_rejected(arguments: dict[str, str], said: str) -> None:
     with pytest.raises(ConfigurationError, match=said):
-        ClientProperties.of(given).consumer()
+        ClientProperties.of(arguments).consumer()
 
 
 def test_secrets_do_not_show() -> None:

@@ -104,8 +104,8 @@ def stop_when(condition: Callable[[StreamCoordinator], bool]) -> Callable[[Strea
 def test_a_bounded_source_reads_all_partitions_and_ends(env: StreamExecutionEnvironment, kafka: KafkaBroker) -> None:
     topic = new_topic(kafka, 3)
     kafka.produce(topic, [str(number) for number in range(3_000)])
-    found = read(env, source_of(kafka, topic).set_bounded(LATEST))
-    assert sorted(map(int, found)) == list(range(3_000))
+    records = read(env, source_of(kafka, topic).set_bounded(LATEST))
+    assert sorted(map(int, records)) == list(range(3_000))
 
 
 def test_topics_by_pattern_and_partitions_by_number(env: StreamExecutionEnvironment, kafka: KafkaBroker) -> None:
@@ -140,8 +140,8 @@ def test_where_reading_starts_and_stops(
 ) -> None:
     topic = new_topic(kafka)
     kafka.produce(topic, [(None, str(number), 1_000 + number * 1_000) for number in range(10)])
-    found = read(env, source_of(kafka, topic).set_starting_offsets(starting).set_bounded(stopping))
-    assert "".join(found) == expected
+    records = read(env, source_of(kafka, topic).set_starting_offsets(starting).set_bounded(stopping))
+    assert "".join(records) == expected
 
 
 def test_offsets_by_number_and_what_is_said_of_partitions_without_one(
@@ -150,9 +150,9 @@ def test_offsets_by_number_and_what_is_said_of_partitions_without_one(
     topic = new_topic(kafka, 2)
     for partition in range(2):
         kafka.produce(topic, [f"{partition}{number}" for number in range(3)], partition)
-    given = KafkaOffsetsInitializer.offsets({KafkaTopicPartition(topic, 0): 2})
-    found = read(env, source_of(kafka, topic).set_starting_offsets(given).set_bounded(LATEST))
-    assert sorted(found) == ["02", "10", "11", "12"]
+    settings = KafkaOffsetsInitializer.offsets({KafkaTopicPartition(topic, 0): 2})
+    records = read(env, source_of(kafka, topic).set_starting_offsets(settings).set_bounded(LATEST))
+    assert sorted(records) == ["02", "10", "11", "12"]
 
 
 def test_transactions_that_were_aborted_are_read_only_when_uncommitted_records_are_wanted(
@@ -183,8 +183,8 @@ class Whole(KafkaRecordDeserializer):
 def test_records_with_key_headers_and_timestamp(env: StreamExecutionEnvironment, kafka: KafkaBroker) -> None:
     topic = new_topic(kafka)
     kafka.produce(topic, [("k", "v", 5_000, [("h", b"1")]), (None, None, 6_000)])
-    found = read(env, source_of(kafka, topic).set_deserializer(Whole()).set_bounded(LATEST))
-    assert found == [(0, 0, 5_000, b"k", b"v", (("h", b"1"),)), (0, 1, 6_000, None, None, ())]
+    records = read(env, source_of(kafka, topic).set_deserializer(Whole()).set_bounded(LATEST))
+    assert records == [(0, 0, 5_000, b"k", b"v", (("h", b"1"),)), (0, 1, 6_000, None, None, ())]
 
 
 def test_a_malformed_record_is_named(env: StreamExecutionEnvironment, kafka: KafkaBroker) -> None:
@@ -209,8 +209,8 @@ def test_malformed_records_are_left_out_and_counted(env: StreamExecutionEnvironm
     stream_of(env, builder).sink_to(CollectSink("out"))
 
     def are_counted(coordinator: StreamCoordinator) -> bool:
-        found = [each for report in coordinator.statistics.subtasks.values() for each in report.metrics.values()]
-        return coordinator.statistics.records_read == 2 and any(each.get("numRecordsInErrors") == 1 for each in found)
+        results = [each for report in coordinator.statistics.subtasks.values() for each in report.metrics.values()]
+        return coordinator.statistics.records_read == 2 and any(each.get("numRecordsInErrors") == 1 for each in results)
 
     with pytest.raises(JobExecutionError, match="cancelled"):
         run(env, on_start=stop_when(are_counted))
@@ -292,9 +292,9 @@ def test_a_job_goes_on_from_any_checkpoint(env: StreamExecutionEnvironment, kafk
         on_start=lambda coordinator: _checkpoint_coordinators.append(coordinator._checkpoint_coordinator),
     )
     assert sorted(map(int, first.collected)) == list(range(count))
-    made = [each for each in first.checkpoint_coordinator.store.completed if each.kind == "checkpoint"]
-    assert len(made) > 2
-    middle = made[len(made) // 2]
+    checkpoints = [each for each in first.checkpoint_coordinator.store.completed if each.kind == "checkpoint"]
+    assert len(checkpoints) > 2
+    middle = checkpoints[len(checkpoints) // 2]
     rest = run(env, start=middle).collected
     _checkpoint_coordinators.clear()
     # What the checkpoint does not hold, each once, and nothing else.
@@ -486,13 +486,13 @@ def test_errors_are_one_sentence(env: StreamExecutionEnvironment, kafka: KafkaBr
     said = failure(guarded(PASSWORD))
     assert f"does not permit the user to use topic '{topic}'" in said
     assert PASSWORD not in said
-    for password, reported in (
+    for password, message in (
         (f"not {PASSWORD}", "rejects the user name or password"),
         (PASSWORD, "transactional id 'own'"),
     ):
         properties = ClientProperties.of({**guarded(password).properties, "bootstrap.servers": kafka.guarded_servers})
         sink: Any = sink_to(kafka, topic, DeliveryGuarantee.EXACTLY_ONCE).engine_sink
-        with pytest.raises(SinkError, match=reported) as rejected:
+        with pytest.raises(SinkError, match=message) as rejected:
             TransactionalProducer(replace(sink, properties=properties), "own")
         assert PASSWORD not in str(rejected.value)
     silent = source_of(kafka, topic).set_bootstrap_servers("127.0.0.1:1").set_property("request.timeout.ms", "500")
@@ -500,16 +500,16 @@ def test_errors_are_one_sentence(env: StreamExecutionEnvironment, kafka: KafkaBr
 
 
 @pytest.mark.parametrize(
-    ("is_there", "reported"),
+    ("is_there", "message"),
     [
         (True, "has not taken a record for topic 'nowhere' in time .*: it does not exist"),
         (False, "cannot be reached at"),
     ],
 )
-def test_records_that_nobody_takes_are_reported(kafka: KafkaBroker, is_there: bool, reported: str) -> None:
+def test_records_that_nobody_takes_are_reported(kafka: KafkaBroker, is_there: bool, message: str) -> None:
     servers = kafka.bootstrap_servers if is_there else "127.0.0.1:1"
-    given = {"bootstrap.servers": servers, "delivery.timeout.ms": "1500", "request.timeout.ms": "1000"}
-    producer = RecordProducer(ClientProperties.of(given))
+    settings = {"bootstrap.servers": servers, "delivery.timeout.ms": "1500", "request.timeout.ms": "1000"}
+    producer = RecordProducer(ClientProperties.of(settings))
     producer.send(OutputRecords("nowhere", [b"x"]))
-    with pytest.raises(SinkError, match=reported):
+    with pytest.raises(SinkError, match=message):
         producer.flush()

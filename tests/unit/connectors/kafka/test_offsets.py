@@ -28,9 +28,13 @@ class Group:
         partition = TopicPartition("t", 0, 7)
         error = self.errors[self.asked]
         self.asked += 1
-        found = type("Index", (), {"topic": "t", "partition": 0, "offset": 7, "metadata": "", "error": error})
+        partition_answer = type(
+            "Index", (), {"topic": "t", "partition": 0, "offset": 7, "metadata": "", "error": error}
+        )
         answer: Future[Any] = Future()
-        answer.set_result(ConsumerGroupTopicPartitions("g", [partition]) if error is None else _Answer([found]))
+        answer.set_result(
+            ConsumerGroupTopicPartitions("g", [partition]) if error is None else _Answer([partition_answer])
+        )
         return {"g": answer}
 
 
@@ -41,9 +45,9 @@ class _Answer:
 
 def asker(monkeypatch: pytest.MonkeyPatch, error: int) -> OffsetsAsker:
     monkeypatch.setattr(offsets, "_PAUSE_S", 0.0)
-    made = OffsetsAsker(ClientProperties.of({"bootstrap.servers": "host:1"}))
-    made._admin = Group(error)
-    return made
+    offsets_asker = OffsetsAsker(ClientProperties.of({"bootstrap.servers": "host:1"}))
+    offsets_asker._admin = Group(error)
+    return offsets_asker
 
 
 def test_a_transaction_that_is_being_committed_is_awaited(monkeypatch: pytest.MonkeyPatch) -> None:

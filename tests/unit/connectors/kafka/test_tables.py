@@ -40,7 +40,7 @@ def new_topic(kafka: KafkaBroker, partitions: int = 1) -> str:
 
 
 def table(kafka: KafkaBroker, topic: str, primary_key: tuple[str, ...] = (), **options: str) -> TableContext:
-    given = {
+    settings = {
         "connector": "upsert-kafka" if primary_key else "kafka",
         "topic": topic,
         "properties.bootstrap.servers": kafka.bootstrap_servers,
@@ -48,8 +48,8 @@ def table(kafka: KafkaBroker, topic: str, primary_key: tuple[str, ...] = (), **o
         **{key.replace("__", "-").replace("_", "."): value for key, value in options.items()},
     }
     if not primary_key:
-        given = {"scan.startup.mode": "earliest-offset", **given}
-    return TableContext(Identifier("c", "d", "t"), COLUMNS, given, primary_key=primary_key)
+        settings = {"scan.startup.mode": "earliest-offset", **settings}
+    return TableContext(Identifier("c", "d", "t"), COLUMNS, settings, primary_key=primary_key)
 
 
 def rows_of(context: TableContext, metadata: list[tuple[str, str]] | None = None) -> list[Any]:
@@ -83,14 +83,14 @@ def test_json_values_become_rows_with_metadata(kafka: KafkaBroker) -> None:
             (None, json.dumps({"id": 2, "amount": 6}), 8_000),
         ],
     )
-    found = rows_of(
+    rows = rows_of(
         table(kafka, topic, format="json"),
         [("partition", "p"), ("offset", "o"), ("timestamp", "t"), ("headers", "hs"), ("topic", "from")],
     )
-    assert [tuple(row)[:5] for row in found] == [(1, "a", 5, 0, 0), (2, None, 6, 0, 1)]
-    times = [row[5] for row in found]
+    assert [tuple(row)[:5] for row in rows] == [(1, "a", 5, 0, 0), (2, None, 6, 0, 1)]
+    times = [row[5] for row in rows]
     assert [each if isinstance(each, int) else each.timestamp() for each in times] in ([7.0, 8.0], [7_000, 8_000])
-    assert [row[6] for row in found] == [{"h": b"x"}, {}] and found[0][7] == topic
+    assert [row[6] for row in rows] == [{"h": b"x"}, {}] and rows[0][7] == topic
 
 
 def test_csv_and_raw_values(kafka: KafkaBroker) -> None:
@@ -124,11 +124,13 @@ def test_keys_of_raw_values_of_avro_metadata_and_a_partitioner_of_the_program(ka
     at = datetime(2020, 1, 2, 3, 4, 5, 678000, UTC)
     rows = [Row(1, "a", 5, at, {"h": b"x"}), Row(2, None, 6, None, None), Row(3, "c", None, at, {})]
     write(context, rows, ("timestamp", "headers"), extra)
-    found = sorted(kafka.records(topic, 3), key=lambda message: message.key())
-    assert [message.key() for message in found] == [bytes([0, 0, 0, 0, 0, 0, 0, number]) for number in (1, 2, 3)]
-    assert [message.partition() for message in found] == [1, 0, 1]
-    assert found[0].timestamp()[1] == found[2].timestamp()[1] == int(at.timestamp() * 1000) < found[1].timestamp()[1]
-    assert [message.headers() for message in found] == [[("h", b"x")], None, None]
+    results = sorted(kafka.records(topic, 3), key=lambda message: message.key())
+    assert [message.key() for message in results] == [bytes([0, 0, 0, 0, 0, 0, 0, number]) for number in (1, 2, 3)]
+    assert [message.partition() for message in results] == [1, 0, 1]
+    assert (
+        results[0].timestamp()[1] == results[2].timestamp()[1] == int(at.timestamp() * 1000) < results[1].timestamp()[1]
+    )
+    assert [message.headers() for message in results] == [[("h", b"x")], None, None]
     assert sorted(tuple(row) for row in rows_of(context)) == [(1, "a", 5), (2, None, 6), (3, "c", None)]
 
 
@@ -173,8 +175,8 @@ def test_where_tables_begin_and_end(kafka: KafkaBroker, options: dict[str, str],
     for number in (0, 1):
         rows = [(None, json.dumps({"id": 10 * number + index}), 1_000 + 1_000 * index) for index in range(3)]
         kafka.produce(topic, rows, number)
-    found = rows_of(table(kafka, topic, format="json", **{f"scan_{key}": text for key, text in options.items()}))
-    assert sorted(row[0] for row in found) == expected
+    result_rows = rows_of(table(kafka, topic, format="json", **{f"scan_{key}": text for key, text in options.items()}))
+    assert sorted(row[0] for row in result_rows) == expected
 
 
 def test_a_group_that_has_been_nowhere(kafka: KafkaBroker) -> None:
@@ -215,8 +217,8 @@ def test_upserts_become_changes_and_changes_upserts(kafka: KafkaBroker) -> None:
     changes[3].set_row_kind(RowKind.DELETE)
     write(context, changes)
     assert [message.value() for message in kafka.records(topic, 4)][3] is None
-    found = [(row.get_row_kind().name, *row) for row in rows_of(context)]
-    assert found == [
+    rows = [(row.get_row_kind().name, *row) for row in rows_of(context)]
+    assert rows == [
         ("INSERT", 1, "a", 5),
         ("INSERT", 2, "b", 6),
         ("UPDATE_BEFORE", 1, "a", 5),
@@ -232,8 +234,8 @@ def test_changes_of_debezium_keep_their_kinds(kafka: KafkaBroker) -> None:
         topic,
         [json.dumps(each) for each in ({"after": before, "op": "c"}, {"before": before, "after": after, "op": "u"})],
     )
-    found = [(row.get_row_kind().name, row[2]) for row in rows_of(table(kafka, topic, format="debezium-json"))]
-    assert found == [("INSERT", 5), ("UPDATE_BEFORE", 5), ("UPDATE_AFTER", 6)]
+    rows = [(row.get_row_kind().name, row[2]) for row in rows_of(table(kafka, topic, format="debezium-json"))]
+    assert rows == [("INSERT", 5), ("UPDATE_BEFORE", 5), ("UPDATE_AFTER", 6)]
 
 
 def test_what_changes_tell_beside_their_rows(kafka: KafkaBroker) -> None:
@@ -243,11 +245,11 @@ def test_what_changes_tell_beside_their_rows(kafka: KafkaBroker) -> None:
     changes = [{"after": before, "op": "c", "source": source, "ts_ms": 8_000}]
     changes.append({"before": before, "after": after, "op": "u"})
     kafka.produce(topic, [json.dumps(each) for each in changes])
-    wanted = ["offset", "value.source.table", "value.source.timestamp", "value.ingestion-timestamp"]
+    expected = ["offset", "value.source.table", "value.source.timestamp", "value.ingestion-timestamp"]
     context = table(kafka, topic, value_format="debezium-json")
-    found = rows_of(context, [(key, f"c{index}") for index, key in enumerate(wanted)])
-    times = [[each and each.timestamp() for each in row[5:]] for row in found]
-    assert [tuple(row)[2:5] for row in found] == [(5, 0, "items"), (5, 1, None), (6, 1, None)]
+    rows = rows_of(context, [(key, f"c{index}") for index, key in enumerate(expected)])
+    times = [[each and each.timestamp() for each in row[5:]] for row in rows]
+    assert [tuple(row)[2:5] for row in rows] == [(5, 0, "items"), (5, 1, None), (6, 1, None)]
     assert times == [[7.0, 8.0], [None, None], [None, None]]
     assert "value.source.table" not in create_table_source(table(kafka, topic, format="json")).metadata
 
@@ -281,11 +283,11 @@ def test_of_rows_that_are_held_back_the_last_of_each_key_is_written(kafka: Kafka
     writer.write(rows[3:], None)
     assert writer.next_wakeup_ms() is None
     writer.prepare_commit()
-    found = [
+    results = [
         (message.key()[-1], message.value() and json.loads(message.value())["name"])
         for message in kafka.records(topic, 3, 2)
     ]
-    assert found == [(2, None), (1, "c")]
+    assert results == [(2, None), (1, "c")]
     writer.write(rows[:1], None)
     writer.on_processing_time(3_600_000)
     writer.prepare_commit()
@@ -345,5 +347,5 @@ def test_rows_know_their_messages_when_others_are_left_out(kafka: KafkaBroker) -
     change = {"before": {"id": 1, "amount": 5}, "after": {"id": 1, "amount": 6}, "op": "u"}
     kafka.produce(topic, [json.dumps(change), "{nonsense"])
     options = {"format": "debezium-json", "debezium__json_ignore__parse__errors": "true"}
-    found = rows_of(table(kafka, topic, **options), [("offset", "o")])
-    assert [(row[2], row[3]) for row in found] == [(5, 0), (6, 0)]
+    rows = rows_of(table(kafka, topic, **options), [("offset", "o")])
+    assert [(row[2], row[3]) for row in rows] == [(5, 0), (6, 0)]

@@ -41,10 +41,10 @@ class Hanging:
 def producer(monkeypatch: pytest.MonkeyPatch) -> TransactionalProducer:
     for name, value in {"_MARK_S": 0.02, "_GRACE_S": 0.02, "_ASK_S": 0.01}.items():
         monkeypatch.setattr(transactions, name, value)
-    made = TransactionalProducer.__new__(TransactionalProducer)
-    made.id, made._failure, made._has_lost_brokers = "t-1", None, False
-    made._properties = ClientProperties.of({"bootstrap.servers": "host:1"})
-    return made
+    new_producer = TransactionalProducer.__new__(TransactionalProducer)
+    new_producer.id, new_producer._failure, new_producer._has_lost_brokers = "t-1", None, False
+    new_producer._properties = ClientProperties.of({"bootstrap.servers": "host:1"})
+    return new_producer
 
 
 def test_a_marker_that_is_never_put_fails_the_attempt(producer: TransactionalProducer) -> None:
@@ -121,8 +121,8 @@ class Marked:
         """As it does."""
 
     def take_loss(self) -> bool:
-        found, self.has_lost = self.has_lost, False
-        return found
+        has_lost, self.has_lost = self.has_lost, False
+        return has_lost
 
     def mark(self, partition: Partition, number: int, group: str) -> None:
         self.groups.append(group)
@@ -136,11 +136,11 @@ class Strings(RecordWriter):
 def test_after_brokers_were_lost_markers_go_into_another_group(monkeypatch: pytest.MonkeyPatch) -> None:
     producers: list[Marked] = []
 
-    def made(sink: KafkaSink, name: str) -> Marked:
+    def create_marked(sink: KafkaSink, name: str) -> Marked:
         producers.append(Marked(name))
         return producers[-1]
 
-    monkeypatch.setattr(transactions, "TransactionalProducer", made)
+    monkeypatch.setattr(transactions, "TransactionalProducer", create_marked)
     monkeypatch.setattr(transactions, "_group_metadata", lambda sink, group: group)
     sink = KafkaSink(ClientProperties.of({}), Strings(), "exactly-once", "mine")
     writer = TransactionWriter(sink, SinkHarness().context())

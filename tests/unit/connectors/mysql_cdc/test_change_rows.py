@@ -94,58 +94,58 @@ def expected_of(kind, table, rows, visible):
 
 @settings(max_examples=60)
 @given(transactions, st.booleans(), st.integers(1, 9))
-def test_rows_of_blocks(made, has_seam, cut):
+def test_rows_of_blocks(environment, has_seam, cut):
     # The first part of one table was read at the position 20, the rest at 30; the other is new.
     chunks = [
         FinishedChunk(Chunk(TABLES[0], 5, None, 1), "l.1:30"),
         FinishedChunk(Chunk(TABLES[0], None, 5, 0), "l.1:20"),
     ]
-    reported = (("table_name", "t"),)
+    metadata = (("table_name", "t"),)
     rows = ChangeRows(
-        MySqlCdcSettings(MySqlDatabase(), "d", ".*", FIELDS, 1, metadata=reported, start_time_ms=5000), TABLES, Asked()
+        MySqlCdcSettings(MySqlDatabase(), "d", ".*", FIELDS, 1, metadata=metadata, start_time_ms=5000), TABLES, Asked()
     )
     rows.meet(Seam(chunks, LogPosition.from_text) if has_seam else None)
     expected, batches, count = [], [], 0
-    for index, events in made:
-        for kind, is_b, is_second, found in events:
+    for index, events in environment:
+        for kind, is_b, is_second, row in events:
             table, number = TABLES[is_b], 7 + is_b
             rows.relate(described(number, table))
 
             def visible(key, index=index, is_b=is_b):
                 return has_seam and not is_b and index < (30 if key >= 5 else 20)
 
-            images = [each for pair in found for each in {"I": pair[1:], "D": pair[:1], "U": pair}[kind]]
+            images = [each for pair in row for each in {"I": pair[1:], "D": pair[:1], "U": pair}[kind]]
             time_s = 4 if index == 7 else 5  # one transaction is older than wanted
             rows.add(changed(kind, number, table, images, is_second, index, time_s), LogPosition("l.1", index))
             if index != 7:
-                expected += expected_of(kind, table, found, visible)
+                expected += expected_of(kind, table, row, visible)
             count += 1
             if count % cut == 0:
                 batches.append(rows.take())
     batches.append(rows.take())
     signs = ["+I", "-U", "+U", "-D"]
-    got = []
+    actual = []
     for batch in filter(None, batches):
-        got += [(signs[kind], *each.values()) for kind, each in zip(batch.kinds.tolist(), batch.data.to_pylist())]
-    assert got == expected
+        actual += [(signs[kind], *each.values()) for kind, each in zip(batch.kinds.tolist(), batch.data.to_pylist())]
+    assert actual == expected
 
 
 def test_a_record_is_full_by_what_it_holds_alone(monkeypatch):
     monkeypatch.setattr(ChangeRows, "max_bytes", 60)
     rows = ChangeRows(MySqlCdcSettings(MySqlDatabase(), "d", ".*", FIELDS, 1), TABLES, Asked())
     rows.relate(described(7, TABLES[0]))
-    found, expected, size = [], [], 0
+    results, expected, size = [], [], 0
     for number in range(20):
-        made = changed("I", 7, TABLES[0], [(number, "x" * number)], False, number, 0)
-        rows.add(made, made.start)
+        changes_of_row = changed("I", 7, TABLES[0], [(number, "x" * number)], False, number, 0)
+        rows.add(changes_of_row, changes_of_row.start)
         # One of another table, which does not count.
-        rows.add(changed("I", 99, TABLES[1], [(number, "x")], False, number, 0), made.start)
-        size += len(made.body)
+        rows.add(changed("I", 99, TABLES[1], [(number, "x")], False, number, 0), changes_of_row.start)
+        size += len(changes_of_row.body)
         expected += [number] if size >= 60 else []
         size = 0 if size >= 60 else size
         if rows.is_full:
-            found.append(rows.take().data.column(0)[-1].as_py())
-    assert found == expected and len(found) > 5
+            results.append(rows.take().data.column(0)[-1].as_py())
+    assert results == expected and len(results) > 5
 
 
 def test_json_as_mysql_stores_it():

@@ -38,8 +38,8 @@ class Shop:
     def settings(self, fields=FIELDS, user=USER, password=PASSWORD, **changes):
         where = {"host": "127.0.0.1", "port": self.server.port, "ssl_disabled": True}
         database = MySqlDatabase({**where, "user": user, "password": password})
-        made = {"table_pattern": "items", "server_id": next(_numbers) + 9000, "chunk_rows": 7, **changes}
-        return MySqlCdcSettings(database, self.name, fields=fields, **made)
+        created = {"table_pattern": "items", "server_id": next(_numbers) + 9000, "chunk_rows": 7, **changes}
+        return MySqlCdcSettings(database, self.name, fields=fields, **created)
 
     def start(self, fields=FIELDS, parallelism=2, seed=0, **changes):
         source = MySqlCdcSource(self.settings(fields, **changes))
@@ -89,9 +89,9 @@ _numbers = iter(range(1000))
 
 @pytest.fixture
 def shop(mariadb):
-    made = Shop(mariadb, f"shop{next(_numbers)}")
-    yield made
-    made.close()
+    created = Shop(mariadb, f"shop{next(_numbers)}")
+    yield created
+    created.close()
 
 
 def settle(run, shop):
@@ -220,7 +220,7 @@ KINDS = {
 def make_kinds(shop):
     columns = ", ".join(f"`{name}` {kind}" for name, (kind, *_) in KINDS.items())
     shop.run(f"create table kinds (id int primary key, {columns})")
-    fields = [("id", DataTypes.INT()), *((name, wanted) for name, (_, _, wanted, _) in KINDS.items())]
+    fields = [("id", DataTypes.INT()), *((name, expected) for name, (_, _, expected, _) in KINDS.items())]
     return tuple(RowField(*each) for each in fields)
 
 
@@ -236,9 +236,9 @@ def test_values_of_many_types(shop, metadata):
     run.run_until(lambda: len(run.changes) == 4)
     shop.server.run("set global binlog_row_metadata = NO_LOG")
     rows = {row[0]: dict(zip(KINDS, row[1:])) for _, row in run.changes}
-    wanted = {name: value for name, (*_, value) in KINDS.items()}
-    assert rows[1] == wanted
-    assert rows[3] == wanted
+    expected = {name: value for name, (*_, value) in KINDS.items()}
+    assert rows[1] == expected
+    assert rows[3] == expected
     assert set(rows[2].values()) == set(rows[4].values()) == {None}
 
 
@@ -272,8 +272,8 @@ def test_tables_of_all_sorts(shop):
     for name in names:
         shop.run(f"insert into {name} (id, name) values (2, 'b')", f"update {name} set name = 'c' where id = 1")
     run.run_until(lambda: len(run.changes) == 16)
-    wanted = [("+I", (2, "b")), ("-U", (1, "a")), ("+U", (1, "c"))]
-    assert run.changes == [("+I", (1, "a"))] * 4 + wanted * 4
+    expected = [("+I", (2, "b")), ("-U", (1, "a")), ("+U", (1, "c"))]
+    assert run.changes == [("+I", (1, "a"))] * 4 + expected * 4
 
 
 @pytest.mark.parametrize(
@@ -417,8 +417,8 @@ def test_several_tables_with_their_comments(shop):
         "insert into items values (1, 'a')",
         "insert into items2 values ('b', 1)",
     )
-    reported = (("table_name", "t"), ("op_ts", "at"), ("database_name", "d"), ("row_kind", "k"))
-    run = shop.start(table_pattern="items.*", metadata=reported)
+    metadata = (("table_name", "t"), ("op_ts", "at"), ("database_name", "d"), ("row_kind", "k"))
+    run = shop.start(table_pattern="items.*", metadata=metadata)
     run.run_until(lambda: len(run.changes) == 2)
     began = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
     assert sorted(run.changes) == [
@@ -497,9 +497,9 @@ def test_where_to_start(shop):
         "timestamp": (shop.start(start_mode="timestamp", start_time_ms=int(threshold) * 1000), [3]),
         "earlier": (shop.start(start_mode="timestamp", start_time_ms=before_ms - 2000), None),
     }
-    for run, found in runs.values():
+    for run, each in runs.values():
         run.run_until(lambda run=run: (3, "c") in [row for _, row in run.changes])
-        assert found is None or [row[0] for _, row in run.changes] == found
+        assert each is None or [row[0] for _, row in run.changes] == each
     with pytest.raises(SourceError, match=r"does not reach back to 'scan.startup.timestamp-millis' = '5'"):
         shop.start(start_mode="timestamp", start_time_ms=5)
 
@@ -604,8 +604,8 @@ def test_readers_with_the_same_number_are_reported(shop):
 
 
 def test_what_cannot_work_is_rejected(shop):
-    def rejected(reported, **changes):
-        with pytest.raises(SourceError, match=reported):
+    def rejected(message, **changes):
+        with pytest.raises(SourceError, match=message):
             MySqlCdcSource(shop.settings(**changes)).create_enumerator(1)
 
     rejected("no table of the server matches", table_pattern="none")

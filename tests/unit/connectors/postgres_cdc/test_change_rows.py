@@ -73,9 +73,9 @@ change = st.tuples(
 transactions = st.lists(st.tuples(st.integers(1, 40), st.lists(change, max_size=6)), max_size=6)
 
 
-def expected_of(found, is_upsert, visible):
+def expected_of(actual, is_upsert, visible):
     """What one change gives, looked at by itself."""
-    kind, relation, key, other, name, old_name, is_unchanged = found
+    kind, relation, key, other, name, old_name, is_unchanged = actual
     if relation.id == 9:
         return []
     old, new = (key, old_name), (other, old_name if is_unchanged else name)
@@ -95,55 +95,55 @@ def expected_of(found, is_upsert, visible):
 
 @settings(max_examples=50)
 @given(transactions, st.booleans(), st.booleans(), st.integers(1, 9))
-def test_rows_of_blocks(made, is_upsert, has_seam, cut):
+def test_rows_of_blocks(environment, is_upsert, has_seam, cut):
     # The first part of one table was read when transactions up to 20 were over, the rest up to 30; the other is new.
     chunks = [
         FinishedChunk(Chunk(TABLES[0], 5, None, 1), "30:30:"),
         FinishedChunk(Chunk(TABLES[0], None, 5, 0), "20:20:"),
     ]
     database = PostgresDatabase({"dbname": "d"})
-    reported = (("table_name", "t"),)
+    metadata = (("table_name", "t"),)
     rows = ChangeRows(
-        PostgresCdcSettings(database, "s", ".*", FIELDS, "s", is_upsert=is_upsert, metadata=reported), TABLES, Asked()
+        PostgresCdcSettings(database, "s", ".*", FIELDS, "s", is_upsert=is_upsert, metadata=metadata), TABLES, Asked()
     )
     rows.meet(Seam(chunks, Visibility.from_text) if has_seam else None)
     for each in RELATIONS:
         rows.relate(each)
     expected, batches, count = [], [], 0
-    for number, changes in made:
+    for number, changes in environment:
         rows.begin(Begin(0, 0, number))
 
         def visible(relation, key, number=number):
             return has_seam and relation.id == 7 and number < (30 if key >= 5 else 20)
 
-        for found in changes:
-            kind, relation, key, other, name, old_name, is_unchanged = found
+        for change in changes:
+            kind, relation, key, other, name, old_name, is_unchanged = change
             old = row_of(relation, key, old_name) if kind != "I" else None
             hidden = is_unchanged and kind == "U" and old_name is not None
             new = row_of(relation, other, UNCHANGED if hidden else name) if kind != "D" else None
             rows.add([message(kind, relation, old, new)])
-            expected += expected_of((*found[:6], hidden), is_upsert, visible)
+            expected += expected_of((*change[:6], hidden), is_upsert, visible)
             count += 1
             if count % cut == 0:
                 batches.append(rows.take())
     batches.append(rows.take())
-    got = []
+    actual = []
     for batch in filter(None, batches):
         kinds = [0] * len(batch) if batch.kinds is None else batch.kinds.tolist()
-        got += [(kind, *row.values()) for kind, row in zip(kinds, batch.data.to_pylist())]
-    assert got == expected
+        actual += [(kind, *row.values()) for kind, row in zip(kinds, batch.data.to_pylist())]
+    assert actual == expected
 
 
 def test_values_that_the_log_does_not_hold_are_asked_for():
-    made = PostgresCdcSettings(PostgresDatabase({}), "s", ".*", FIELDS, "s", is_upsert=True)
-    rows = ChangeRows(made, TABLES, Asked())
+    created = PostgresCdcSettings(PostgresDatabase({}), "s", ".*", FIELDS, "s", is_upsert=True)
+    rows = ChangeRows(created, TABLES, Asked())
     rows.relate(RELATIONS[0])
     rows.begin(Begin(0, 0, 1))
     rows.add([message("U", RELATIONS[0], None, ["4", UNCHANGED])])
     rows.add([message("U", RELATIONS[0], ["4", None], ["5", UNCHANGED], b"K")])
-    found = rows.take()
-    assert found.kinds.tolist() == [2, 3, 2]
-    assert [tuple(row.values()) for row in found.data.to_pylist()] == [(4, "now 4"), (4, None), (5, "now 5")]
+    result = rows.take()
+    assert result.kinds.tolist() == [2, 3, 2]
+    assert [tuple(row.values()) for row in result.data.to_pylist()] == [(4, "now 4"), (4, None), (5, "now 5")]
 
 
 def test_a_record_is_full_at_the_same_message_however_messages_come(monkeypatch):
@@ -155,19 +155,19 @@ def test_a_record_is_full_at_the_same_message_however_messages_come(monkeypatch)
         rows = ChangeRows(PostgresCdcSettings(PostgresDatabase({}), "s", ".*", FIELDS, "s"), TABLES, Asked())
         rows.relate(RELATIONS[0])
         rows.begin(Begin(0, 0, 1))
-        found, at = [], 0
+        results, at = [], 0
         while at < len(messages):
             at += rows.add(messages[at : at + step])
             if rows.is_full:
-                found.append(len(rows.take()))
-        cuts.append(found)
+                results.append(len(rows.take()))
+        cuts.append(results)
     assert cuts[0] == cuts[1] == cuts[2]
     assert sum(cuts[0]) > 30 and max(cuts[0]) == 4 and min(cuts[0]) < 4
 
 
 def test_a_table_that_gets_another_column_in_the_middle():
-    made = PostgresCdcSettings(PostgresDatabase({}), "s", ".*", FIELDS, "s")
-    rows = ChangeRows(made, TABLES, Asked())
+    created = PostgresCdcSettings(PostgresDatabase({}), "s", ".*", FIELDS, "s")
+    rows = ChangeRows(created, TABLES, Asked())
     rows.relate(RELATIONS[0])
     rows.begin(Begin(0, 0, 1))
     rows.add([message("I", RELATIONS[0], None, ["1", "a"])])

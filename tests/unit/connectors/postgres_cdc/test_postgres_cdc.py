@@ -35,8 +35,8 @@ class Database:
 
     def source(self, fields=FIELDS, **changes):
         database = database_of(self.server.jdbc_url, USER, PASSWORD)
-        made = {"table_pattern": "items", "slot": self.name, "publication": self.name, "chunk_rows": 7, **changes}
-        return PostgresCdcSource(PostgresCdcSettings(database, self.name, fields=fields, **made))
+        created = {"table_pattern": "items", "slot": self.name, "publication": self.name, "chunk_rows": 7, **changes}
+        return PostgresCdcSource(PostgresCdcSettings(database, self.name, fields=fields, **created))
 
     def start(self, fields=FIELDS, parallelism=2, seed=0, **changes):
         self.runs.append(CdcRun(self.source(fields, **changes), parallelism, seed))
@@ -58,7 +58,7 @@ class Database:
 
     def rows(self, table="items"):
         rows = self.server.rows(f"select * from {self.name}.{table}")
-        return sorted((tuple(map(_reported, row)) for row in rows), key=repr)
+        return sorted((tuple(map(_as_read, row)) for row in rows), key=repr)
 
     def close(self):
         for each in self.runs:
@@ -78,7 +78,7 @@ class Database:
             connection.execute(f"drop schema {self.name} cascade")
 
 
-def _reported(value):
+def _as_read(value):
     """A value as the source tells it."""
     if isinstance(value, datetime.datetime):
         return value.astimezone(datetime.UTC)
@@ -90,9 +90,9 @@ _numbers = iter(range(1000))
 
 @pytest.fixture
 def shop(postgres):
-    made = Database(postgres, f"shop{next(_numbers)}")
-    yield made
-    made.close()
+    created = Database(postgres, f"shop{next(_numbers)}")
+    yield created
+    created.close()
 
 
 @pytest.fixture
@@ -343,8 +343,8 @@ def test_several_tables_with_their_comments(full):
         "insert into items values (1, 'a')",
         "insert into items2 values ('b', 1)",
     )
-    reported = (("table_name", "t"), ("op_ts", "at"), ("database_name", "d"), ("schema_name", "s"), ("row_kind", "k"))
-    run = full.start(table_pattern="items.*", metadata=reported)
+    metadata = (("table_name", "t"), ("op_ts", "at"), ("database_name", "d"), ("schema_name", "s"), ("row_kind", "k"))
+    run = full.start(table_pattern="items.*", metadata=metadata)
     run.run_until(lambda: len(run.changes) == 2)
     began = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
     assert sorted(run.changes) == [
@@ -371,15 +371,15 @@ def test_a_truncated_table_is_an_error_unless_it_may_be_ignored(full):
     other.run_until(lambda: ("+I", (2, "b")) in other.changes)
 
 
-@pytest.mark.parametrize(("mode", "found"), [("latest-offset", [3]), ("committed-offset", [2, 3])])
-def test_where_to_start(full, mode, found):
+@pytest.mark.parametrize(("mode", "actual"), [("latest-offset", [3]), ("committed-offset", [2, 3])])
+def test_where_to_start(full, mode, actual):
     first = full.start(start_mode="latest-offset")
     first.close()
     full.run("insert into items values (2, 'b')")
     run = full.start(start_mode=mode)
     full.run("insert into items values (3, 'c')")
-    run.run_until(lambda: len(run.changes) == len(found))
-    assert [row[0] for _, row in run.changes] == found
+    run.run_until(lambda: len(run.changes) == len(actual))
+    assert [row[0] for _, row in run.changes] == actual
 
 
 def test_tables_alone(full):
@@ -429,12 +429,12 @@ def test_what_cannot_work_is_rejected(shop):
 
 
 def test_what_the_user_may_not_do_is_reported(shop):
-    def rejected(reported, **changes):
+    def rejected(message, **changes):
         database = database_of(shop.server.jdbc_url, shop.name, "weak")
         settings = PostgresCdcSettings(
             database, shop.name, "items", FIELDS, shop.name, shop.name, is_upsert=True, **changes
         )
-        with pytest.raises(SourceError, match=reported):
+        with pytest.raises(SourceError, match=message):
             PostgresCdcSource(settings).create_enumerator(1)
 
     shop.run(f"create role {shop.name} login password 'weak'")

@@ -32,8 +32,8 @@ def test_files_are_written_read_listed_and_removed(monkeypatch: pytest.MonkeyPat
     with system.open_input_file(f"{folder}/a") as file:
         assert file.read() == b"hello"
     system.move(f"{folder}/a", f"{folder}/b")
-    [found] = system.get_file_info(fs.FileSelector(folder))
-    assert (found.path, found.type, found.size) == (f"{folder}/b", fs.FileType.File, 5)
+    [info] = system.get_file_info(fs.FileSelector(folder))
+    assert (info.path, info.type, info.size) == (f"{folder}/b", fs.FileType.File, 5)
     assert system.get_file_info(f"{folder}/a").type == fs.FileType.NotFound
     with pytest.raises(FileNotFoundError):
         system.open_input_file(f"{folder}/a")

@@ -54,10 +54,10 @@ def test_both_spellings_give_the_same_client(settings: dict[str, str]) -> None:
 
 
 def test_a_bucket_may_have_settings_of_its_own() -> None:
-    found = access_of(SPARK, {"spark.hadoop.fs.s3a.bucket.mine.access.key": "c", "s3.path.style.access": "false"})
-    assert file_systems._s3_settings("mine", found)["access_key"] == "c"
-    assert file_systems._s3_settings("other", found)["access_key"] == "a"
-    assert file_systems._s3_settings("other", found)["force_virtual_addressing"]
+    result = access_of(SPARK, {"spark.hadoop.fs.s3a.bucket.mine.access.key": "c", "s3.path.style.access": "false"})
+    assert file_systems._s3_settings("mine", result)["access_key"] == "c"
+    assert file_systems._s3_settings("other", result)["access_key"] == "a"
+    assert file_systems._s3_settings("other", result)["force_virtual_addressing"]
 
 
 @pytest.mark.parametrize("scheme", ["s3", "s3a", "s3n"])
@@ -75,8 +75,8 @@ def test_uris_of_azure() -> None:
 
 
 def test_secrets_are_not_shown() -> None:
-    found = access_of(SPARK)
-    assert "b" not in repr(found).partition("(")[2] and found.get("fs.s3a.secret.key") == "b"
+    result = access_of(SPARK)
+    assert "b" not in repr(result).partition("(")[2] and result.get("fs.s3a.secret.key") == "b"
     assert [key for key in {**SPARK, **FLINK} if is_secret(key)] == ["spark.hadoop.fs.s3a.secret.key", "s3.secret-key"]
 
 

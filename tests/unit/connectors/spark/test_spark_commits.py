@@ -101,11 +101,11 @@ def write_files(units, path):
 
 def table_values(folder):
     names = [name for name in os.listdir(folder) if name[0] not in "._"] if os.path.exists(folder) else []
-    found = []
+    results = []
     for name in names:
         with open(os.path.join(folder, name)) as file:
-            found.append(int(file.read()))
-    return sorted(found)
+            results.append(int(file.read()))
+    return sorted(results)
 
 
 class TableCommitter(Committer):
@@ -302,8 +302,8 @@ class DeltaFrame:
     def save(self, path):
         app, version = self.settings["txnAppId"], int(self.settings["txnVersion"])
         if version > DeltaFrame.log.get(app, (-1, []))[0]:
-            known = DeltaFrame.log.get(app, (-1, []))[1]
-            DeltaFrame.log[app] = (version, known + values_of(self.table))
+            values_before = DeltaFrame.log.get(app, (-1, []))[1]
+            DeltaFrame.log[app] = (version, values_before + values_of(self.table))
 
 
 class DeltaSpark:

@@ -108,7 +108,7 @@ class Frame:
 
 
 @pytest.mark.parametrize(
-    ("form", "mode", "wanted"),
+    ("form", "mode", "expected"),
     [
         ("parquet", "append", "lazy"),
         ("parquet", "ignore", "lazy"),
@@ -119,8 +119,10 @@ class Frame:
         ("delta", "overwrite", "lazy"),
     ],
 )
-def test_rows_are_computed_before_anything_is_touched_unless_a_write_is_all_or_nothing(form, mode, wanted, monkeypatch):
+def test_rows_are_computed_before_anything_is_touched_unless_a_write_is_all_or_nothing(
+    form, mode, expected, monkeypatch
+):
     written = []
     monkeypatch.setattr(SparkSink, "_write_frame", lambda sink, frame: written.append(frame.name))
     SparkSink(format=form, path="x", mode=mode, rows=lambda spark: Frame()).write_rows(FakeSpark())
-    assert written == [wanted]
+    assert written == [expected]

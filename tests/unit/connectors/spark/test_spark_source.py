@@ -68,8 +68,8 @@ def test_the_type_of_a_spark_schema() -> None:
 
     schema = StructType().add("id", LongType()).add("at", TimestampType()).add("tags", ArrayType(StringType()))
     produced = SparkBatchSource.produced_type_for(schema)
-    wanted = [Types.LONG(), Types.INSTANT(), Types.BASIC_ARRAY(Types.STRING())]
-    assert produced == Types.ROW_NAMED(["id", "at", "tags"], wanted)
+    expected = [Types.LONG(), Types.INSTANT(), Types.BASIC_ARRAY(Types.STRING())]
+    assert produced == Types.ROW_NAMED(["id", "at", "tags"], expected)
 
 
 class Frame:

@@ -34,7 +34,7 @@ def test_a_source_is_what_its_builder_was_given() -> None:
     source = builder.set_properties({"fetch.min.bytes": "5"}).build().engine_source
     assert source.subscription == Subscription(topics=("a", "b"))
     assert source.starting == Offsets("earliest") and source.stopping is None and not source.is_bounded
-    assert source.properties.given == {
+    assert source.properties.settings == {
         "bootstrap.servers": "host:9092",
         "group.id": "g",
         "client.id.prefix": "c",
@@ -51,8 +51,8 @@ def test_offsets() -> None:
     assert make.timestamp(5).to_offsets() == Offsets("timestamp", "latest", 5)
     assert make.committed_offsets(strategy.LATEST).to_offsets() == Offsets("committed", "latest")
     assert make.committed_offsets().to_offsets() == Offsets("committed", "none")
-    given = {kafka.KafkaTopicPartition("t", 1): 7}
-    assert make.offsets(given).to_offsets() == Offsets("offsets", "earliest", numbers={Partition("t", 1): 7})
+    settings = {kafka.KafkaTopicPartition("t", 1): 7}
+    assert make.offsets(settings).to_offsets() == Offsets("offsets", "earliest", numbers={Partition("t", 1): 7})
 
 
 @pytest.mark.parametrize(

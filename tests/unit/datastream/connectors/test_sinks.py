@@ -172,12 +172,12 @@ def test_the_non_splittable_enumerator_reads_each_file_in_one_piece(tmp_path):
         builder = FileSource.for_record_stream_format(StreamFormat.text_line_format(), str(tmp_path))
         builder.set_split_assigner(FileSplitAssignerProvider.locality_aware_split_assigner())
         source = builder.set_file_enumerator(enumerator).build().engine_source
-        splits, found = source.create_enumerator(4), []
+        splits, results = source.create_enumerator(4), []
         while not splits.is_finished:
-            found += splits.poll(2_000)
-        lines = [line for split in found for values, _ in source.create_reader().read(split) for line in values]
+            results += splits.poll(2_000)
+        lines = [line for split in results for values, _ in source.create_reader().read(split) for line in values]
         assert (len(lines), lines[-1]) == (50_000, "line 049999")
-        return len(found)
+        return len(results)
 
     assert count_splits(FileEnumeratorProvider.default_splittable_file_enumerator()) > 1
     assert count_splits(FileEnumeratorProvider.default_non_splittable_file_enumerator()) == 1

@@ -72,7 +72,7 @@ def price_schema(data_type: DataType) -> CsvSchema:
 
 
 @pytest.mark.parametrize(
-    ("data_type", "wanted"),
+    ("data_type", "expected"),
     [
         (DataTypes.SMALLINT(), Types.SHORT()),
         (DataTypes.CHAR(3), Types.STRING()),
@@ -83,8 +83,8 @@ def price_schema(data_type: DataType) -> CsvSchema:
         (DataTypes.ROW([DataTypes.FIELD("a", DataTypes.INT())]), Types.ROW_NAMED(["a"], [Types.INT()])),
     ],
 )
-def test_stream_types_of_data_types(data_type: DataType, wanted: Any) -> None:
-    assert to_type_info(data_type) == wanted
+def test_stream_types_of_data_types(data_type: DataType, expected: Any) -> None:
+    assert to_type_info(data_type) == expected
 
 
 def test_a_type_that_streams_do_not_have() -> None:
@@ -125,10 +125,10 @@ def test_timestamps_with_a_zone_are_datetimes_of_the_zone(
     write(path, ParquetBulkWriters.for_row_type(row_type), [Row(since_epoch), Row(noon), Row(None)])
     reading: Any = ParquetColumnarRowInputFormat(row_type, is_utc_timestamp=is_utc)
 
-    wanted = datetime.datetime(1970, 2, 3, hour, 5, 6, 700000, in_shanghai)
+    expected = datetime.datetime(1970, 2, 3, hour, 5, 6, 700000, in_shanghai)
     rows = drain(FileSource([str(path)], reading.engine_format))
 
-    assert rows == [Row(t=wanted), Row(t=wanted), Row(t=None)]
+    assert rows == [Row(t=expected), Row(t=expected), Row(t=None)]
     assert rows[0]["t"].utcoffset() == datetime.timedelta(hours=8)
 
 

@@ -37,10 +37,10 @@ def test_records_come_back(tmp_path: Path, kind: str) -> None:
     schema, records = schema_of(kind), records_of(kind)
     file = written(AvroBulkFormat(schema), tmp_path / "a.avro", records)
 
-    found = read(AvroFileFormat(schema), file)
+    elements = read(AvroFileFormat(schema), file)
 
-    assert found == records
-    assert [type(each["value"]) for each in found] == [type(each["value"]) for each in records]
+    assert elements == records
+    assert [type(each["value"]) for each in elements] == [type(each["value"]) for each in records]
     with (tmp_path / "a.avro").open("rb") as stream:
         assert json.loads(fastavro.reader(stream).metadata["avro.schema"]) == json.loads(schema)
 
@@ -55,9 +55,9 @@ def test_ranges_read_every_record_once(tmp_path_factory: pytest.TempPathFactory,
     reading = AvroFileFormat(json.dumps(NUMBERS))
     edges = [0, *sorted(min(cut, file.size) for cut in cuts), file.size]
 
-    found = [each for start, end in pairwise(edges) for each in read(reading, file, start, end)]
+    results = [each for start, end in pairwise(edges) for each in read(reading, file, start, end)]
 
-    assert found == MANY
+    assert results == MANY
 
 
 def test_a_large_file_is_read_in_several_ranges(tmp_path: Path) -> None:

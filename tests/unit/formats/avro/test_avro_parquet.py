@@ -25,10 +25,10 @@ def test_records_come_back(tmp_path: Path, kind: str) -> None:
     schema, records = schema_of(kind), records_of(kind)
     file = written(AvroParquetBulkFormat(schema), tmp_path / "a.parquet", records)
 
-    found = read(AvroParquetFormat(schema), file)
+    elements = read(AvroParquetFormat(schema), file)
 
-    assert found == records
-    assert [type(each["value"]) for each in found] == [type(each["value"]) for each in records]
+    assert elements == records
+    assert [type(each["value"]) for each in elements] == [type(each["value"]) for each in records]
 
 
 def test_columns_are_those_of_parquet_avro(tmp_path: Path) -> None:
@@ -39,10 +39,10 @@ def test_columns_are_those_of_parquet_avro(tmp_path: Path) -> None:
         [{"id": 1, "u": "x", "d": KINDS["date"][1][0]}],
     )
 
-    found = pq.read_schema(tmp_path / "a.parquet")
+    schema_of_file = pq.read_schema(tmp_path / "a.parquet")
 
-    assert json.loads(found.metadata[b"parquet.avro.schema"]) == schema
-    assert found.remove_metadata() == pa.schema(
+    assert json.loads(schema_of_file.metadata[b"parquet.avro.schema"]) == schema
+    assert schema_of_file.remove_metadata() == pa.schema(
         [
             pa.field("id", pa.int64(), nullable=False),
             pa.field("u", pa.struct([("member0", pa.int32()), ("member1", pa.string())])),

@@ -76,10 +76,10 @@ def test_the_bytes_are_those_of_avro() -> None:
     parsed = json.loads(SCHEMA)
     message = AvroRowSerializationSchema(avro_schema_string=SCHEMA).serialize(ROW)
 
-    found: Any = fastavro.schemaless_reader(io.BytesIO(message), parsed, None)
+    result: Any = fastavro.schemaless_reader(io.BytesIO(message), parsed, None)
 
-    assert found["when"] == TIMESTAMP.replace(tzinfo=UTC)
-    assert (found["id"], found["inner"], found["counts"]) == (
+    assert result["when"] == TIMESTAMP.replace(tzinfo=UTC)
+    assert (result["id"], result["inner"], result["counts"]) == (
         7,
         {"int": 4, "double": 0.5},
         {"a": {"int": 3, "double": 0.5}},
@@ -153,5 +153,5 @@ def test_the_type_of_records() -> None:
 
     assert type_info == pickle.loads(pickle.dumps(type_info)) == AvroInputFormat("/x", schema).get_produced_type()
     assert type_info != GenericRecordAvroTypeInfo(AvroSchema("int"))
-    shown = to_text({"a": [1, None], "b": b"\xff", "c": TIMESTAMP, "d": Decimal("1.5"), "e": "ä"}, type_info)
-    assert shown == '{"a": [1, null], "b": "ÿ", "c": "2020-01-02T03:04:05.678000", "d": "1.5", "e": "ä"}'
+    text = to_text({"a": [1, None], "b": b"\xff", "c": TIMESTAMP, "d": Decimal("1.5"), "e": "ä"}, type_info)
+    assert text == '{"a": [1, null], "b": "ÿ", "c": "2020-01-02T03:04:05.678000", "d": "1.5", "e": "ä"}'

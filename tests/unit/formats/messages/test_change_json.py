@@ -34,12 +34,12 @@ def decoder(name, fields=FIELDS, **options):
     return find_file_format(name).create_decoder(fields, OptionValues(strings))
 
 
-def decoded(made, *messages):
+def decoded(environment, *messages):
     strings = [each if each is None or isinstance(each, bytes) else json.dumps(each).encode() for each in messages]
-    found = made.decode(strings)
-    kinds = np.zeros(len(found.data), int) if found.kinds is None else found.kinds
-    rows = [tuple(None if each is None else str(each) for each in row.values()) for row in found.data.to_pylist()]
-    return [(SIGNS[kind], *row, int(origin)) for kind, row, origin in zip(kinds, rows, found.origins)]
+    result = environment.decode(strings)
+    kinds = np.zeros(len(result.data), int) if result.kinds is None else result.kinds
+    rows = [tuple(None if each is None else str(each) for each in row.values()) for row in result.data.to_pylist()]
+    return [(SIGNS[kind], *row, int(origin)) for kind, row, origin in zip(kinds, rows, result.origins)]
 
 
 def row(number, name="a", price=1.5):
@@ -69,8 +69,8 @@ def test_debezium():
 
 
 def test_columns_are_chosen():
-    made = decoder("debezium-json").selecting([2, 0])
-    assert decoded(made, {"before": None, "after": row(1), "op": "c"}) == [("+I", "1.50", "1", 0)]
+    codec = decoder("debezium-json").selecting([2, 0])
+    assert decoded(codec, {"before": None, "after": row(1), "op": "c"}) == [("+I", "1.50", "1", 0)]
 
 
 def test_values_that_arrow_does_not_take_are_read_one_by_one():
@@ -80,22 +80,22 @@ def test_values_that_arrow_does_not_take_are_read_one_by_one():
 
 
 def test_debezium_without_the_row_before():
-    made = decoder("debezium-json")
+    codec = decoder("debezium-json")
     with pytest.raises(ValueError, match="REPLICA IDENTITY to FULL level"):
-        decoded(made, {"before": None, "after": row(1), "op": "u"})
+        decoded(codec, {"before": None, "after": row(1), "op": "u"})
     with pytest.raises(ValueError, match=r"Unknown kind of change. The Debezium JSON message is"):
-        decoded(made, {"before": None, "after": row(1), "op": "x"})
+        decoded(codec, {"before": None, "after": row(1), "op": "x"})
     with pytest.raises(ValueError, match="Corrupt Debezium JSON message"):
-        decoded(made, b"{not json")
+        decoded(codec, b"{not json")
 
 
 @pytest.mark.parametrize("name", ["debezium-json", "canal-json", "maxwell-json", "ogg-json"])
 def test_messages_that_cannot_be_read_are_left_out(name):
-    made = decoder(name, ignore_parse_errors="true")
+    codec = decoder(name, ignore_parse_errors="true")
     encoder = find_file_format(name).create_encoder(FIELDS, OptionValues({}))
     data = pa.RecordBatch.from_pylist([{"id": 1, "name": "a", "price": None}], schema=_schema())
     (good,) = encoder.encode(data, None)
-    assert decoded(made, b"{not json", b'{"op": "x"}', good, b"5") == [("+I", "1", "a", None, 2)]
+    assert decoded(codec, b"{not json", b'{"op": "x"}', good, b"5") == [("+I", "1", "a", None, 2)]
 
 
 def _schema():
@@ -122,12 +122,12 @@ def test_canal():
 
 
 def test_canal_of_some_tables():
-    made = decoder("canal-json", database__include="shop.*", table__include="items|goods")
+    codec = decoder("canal-json", database__include="shop.*", table__include="items|goods")
     messages = [
         {"data": [row(number)], "type": "INSERT", "database": database, "table": table}
         for number, (database, table) in enumerate([("shop1", "items"), ("other", "items"), ("shop", "items2")])
     ]
-    assert decoded(made, *messages) == [("+I", "0", "a", "1.50", 0)]
+    assert decoded(codec, *messages) == [("+I", "0", "a", "1.50", 0)]
     with pytest.raises(ValidationException, match="is not a pattern"):
         decoder("canal-json", table__include="(")
 
@@ -177,10 +177,10 @@ WRITTEN = {
 
 @pytest.mark.parametrize("name", WRITTEN)
 def test_changes_are_written_as_flink_writes_them(name):
-    made = find_file_format(name).create_encoder(FIELDS, OptionValues({}))
+    codec = find_file_format(name).create_encoder(FIELDS, OptionValues({}))
     data = pa.RecordBatch.from_pylist([{"id": 1, "name": "a", "price": Decimal("1.50")}] * 4, schema=_schema())
     comes, goes = WRITTEN[name]
-    assert [each.decode() for each in made.encode(data, np.arange(4, dtype=np.int8))] == [comes, goes, comes, goes]
+    assert [each.decode() for each in codec.encode(data, np.arange(4, dtype=np.int8))] == [comes, goes, comes, goes]
     assert decoded(decoder(name), comes.encode(), goes.encode()) == [
         ("+I", "1", "a", "1.50", 0),
         ("-D", "1", "a", "1.50", 1),
@@ -189,9 +189,9 @@ def test_changes_are_written_as_flink_writes_them(name):
 
 def test_nulls_are_left_out_if_wanted():
     options = OptionValues({"encode.ignore-null-fields": "true"})
-    made = find_file_format("debezium-json").create_encoder(FIELDS, options)
+    codec = find_file_format("debezium-json").create_encoder(FIELDS, options)
     data = pa.RecordBatch.from_pylist([{"id": 1, "name": None, "price": None}], schema=_schema())
-    assert made.encode(data, None) == [b'{"after":{"id":1},"op":"c"}']
+    assert codec.encode(data, None) == [b'{"after":{"id":1},"op":"c"}']
 
 
 def test_debezium_with_a_schema_is_not_written():
@@ -206,14 +206,14 @@ def test_files_of_changes(tmp_path):
     )
     sink, (context, _) = sink_of(text), created(text)
     assert sink.accepted_kinds(frozenset(RowKind)) == frozenset(RowKind)
-    made = sink.create_sink(context.columns)
-    reported = WriterContext("job", 0, 1, 0, row_type_of(context.columns), lambda: 0, print)
-    writer = made.create_writer(reported)
+    new_sink = sink.create_sink(context.columns)
+    writer_context = WriterContext("job", 0, 1, 0, row_type_of(context.columns), lambda: 0, print)
+    writer = new_sink.create_writer(writer_context)
     columns = [pa.array([1, 2, 1], pa.int32()), pa.array(["a", "b", "a"]), pa.array(["x", "y", "x"])]
     data = pa.RecordBatch.from_arrays(columns, names=["id", "name", "kind"])
     writer.write_columns(ColumnBatch(data, None, np.array([0, 0, 3], np.int8)))
     writer.flush(True)
-    made.create_committer().commit(writer.prepare_commit())
+    new_sink.create_committer().commit(writer.prepare_commit())
     writer.close()
     (path,) = (tmp_path / "kind=x").iterdir()
     assert path.read_text().splitlines() == [
@@ -222,8 +222,8 @@ def test_files_of_changes(tmp_path):
     ]
     source = source_of(text)
     assert source.kinds == frozenset(RowKind) and source.with_limit(1) is None
-    found = [(str(each.get_row_kind()), *each) for each in drain(source.with_columns([2, 0]).create_source())]
-    assert sorted(found) == [("+I", "x", 1), ("+I", "y", 2), ("-D", "x", 1)]
+    results = [(str(each.get_row_kind()), *each) for each in drain(source.with_columns([2, 0]).create_source())]
+    assert sorted(results) == [("+I", "x", 1), ("+I", "y", 2), ("-D", "x", 1)]
 
 
 def test_what_was_before_is_found_whatever_else_has_its_name():
@@ -234,9 +234,9 @@ def test_what_was_before_is_found_whatever_else_has_its_name():
     )
     before, after = {"id": 1, "old": None, "note": 'the "old": {"id": 9}'}, {"id": 1, "old": "x", "note": "y"}
     for name, old in (("maxwell-json", {"old": None}), ("maxwell-json", {"note": before["note"]})):
-        found = decoded(decoder(name, fields), {"data": after, "old": old, "type": "update"})
+        result = decoded(decoder(name, fields), {"data": after, "old": old, "type": "update"})
         expected = tuple(None if each is None else str(each) for each in {**after, **old}.values())
-        assert found == [("-U", *expected, 0), ("+U", "1", "x", "y", 0)]
+        assert result == [("-U", *expected, 0), ("+U", "1", "x", "y", 0)]
     message = {"old": [{"note": before["note"]}], "data": [after], "type": "UPDATE"}
     assert decoded(decoder("canal-json", fields), message)[0] == ("-U", "1", "x", before["note"], 0)
 
@@ -321,16 +321,19 @@ def test_what_was_before_is_found_whatever_else_has_its_name():
     ],
 )
 def test_what_is_reported_beside_rows(name, message, expected):
-    made = decoder(name)
-    assert list(made.metadata) == list(expected)
-    reported = made.with_metadata(list(expected))
-    assert decoded(reported, message) == [("+I", "1", "a", "1.50", *expected.values(), 0)]
+    codec = decoder(name)
+    assert list(codec.metadata) == list(expected)
+    with_all = codec.with_metadata(list(expected))
+    assert decoded(with_all, message) == [("+I", "1", "a", "1.50", *expected.values(), 0)]
     # In another order, and only some.
     some = list(expected)[::-2]
-    assert decoded(made.with_metadata(some), message)[0][4:-1] == tuple(expected[key] for key in some)
+    assert decoded(codec.with_metadata(some), message)[0][4:-1] == tuple(expected[key] for key in some)
 
 
 def test_what_is_reported_beside_rows_with_a_schema():
-    message = {"schema": {"type": "struct"}, "payload": {"after": row(1), "op": "c", "source": {"table": "items"}}}
-    reported = decoder("debezium-json", schema_include="true").with_metadata(["source.table", "schema"])
-    assert decoded(reported, message) == [("+I", "1", "a", "1.50", "items", '{"type":"struct"}', 0)]
+    message = {
+        "schema": {"type": "struct"},
+        "payload": {"after": row(1), "op": "c", "source": {"table": "items"}},
+    }
+    message_decoder = decoder("debezium-json", schema_include="true").with_metadata(["source.table", "schema"])
+    assert decoded(message_decoder, message) == [("+I", "1", "a", "1.50", "items", '{"type":"struct"}', 0)]

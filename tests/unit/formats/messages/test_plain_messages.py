@@ -48,17 +48,17 @@ def data(rows=ROWS, fields=FIELDS):
 
 def both(name, fields=FIELDS, **options):
     strings = {key.replace("__", ".").replace("_", "-"): text for key, text in options.items()}
-    found = find_file_format(name)
-    return found.create_decoder(fields, OptionValues(strings)), found.create_encoder(fields, OptionValues(strings))
+    factory = find_file_format(name)
+    return factory.create_decoder(fields, OptionValues(strings)), factory.create_encoder(fields, OptionValues(strings))
 
 
 @pytest.mark.parametrize(("name", "options"), [("json", {}), ("csv", {"null_literal": "-"}), ("avro", {})])
 def test_there_and_back(name, options):
     decoder, encoder = both(name, **options)
     first, second = encoder.encode(data(), None)
-    found = decoder.decode([None, first, b"", second])
-    assert found.data.to_pylist() == ROWS
-    assert (found.kinds, found.origins.tolist()) == (None, [1, 3])
+    results = decoder.decode([None, first, b"", second])
+    assert results.data.to_pylist() == ROWS
+    assert (results.kinds, results.origins.tolist()) == (None, [1, 3])
     narrow = decoder.selecting([2]).decode([first])
     assert narrow.data.to_pylist() == [{"price": Decimal("1.50")}]
     assert len(decoder.decode([]).data) == 0
@@ -163,16 +163,16 @@ def test_records_of_avro_from_columns_are_those_from_rows(rows):
     decoder, encoder = both("avro", MANY)
     batch = data(rows, MANY)
     expected = _encoded(MANY, fastavro.parse_schema(avro_schema(MANY)), batch, b"")
-    found = encoder.encode(batch, None)
-    assert found == expected
-    assert decoder.decode(found).data.to_pylist() == batch.to_pylist()
+    encoded = encoder.encode(batch, None)
+    assert encoded == expected
+    assert decoder.decode(encoded).data.to_pylist() == batch.to_pylist()
 
 
 def test_a_message_of_json_may_hold_several_rows_and_line_breaks():
     decoder, _ = both("json", FIELDS[:2])
-    found = decoder.decode([b'{"id":\n 1}', b'[{"id": 2}, {"id": 3, "name": "x"}]'])
-    assert found.data.column("id").to_pylist() == [1, 2, 3]
-    assert found.origins.tolist() == [0, 1, 1]
+    results = decoder.decode([b'{"id":\n 1}', b'[{"id": 2}, {"id": 3, "name": "x"}]'])
+    assert results.data.column("id").to_pylist() == [1, 2, 3]
+    assert results.origins.tolist() == [0, 1, 1]
 
 
 def test_bad_messages_of_json_are_reported_or_left_out():
@@ -185,9 +185,9 @@ def test_bad_messages_of_json_are_reported_or_left_out():
 
 def test_raw_messages():
     decoder, encoder = both("raw", (RowField("x", DataTypes.STRING()),))
-    found = decoder.decode([b"a\nb", None, "ä".encode()])
-    assert found.data.column("x").to_pylist() == ["a\nb", None, "ä"]
-    assert encoder.encode(found.data, None) == [b"a\nb", None, "ä".encode()]
+    results = decoder.decode([b"a\nb", None, "ä".encode()])
+    assert results.data.column("x").to_pylist() == ["a\nb", None, "ä"]
+    assert encoder.encode(results.data, None) == [b"a\nb", None, "ä".encode()]
 
 
 @pytest.mark.parametrize(
@@ -242,8 +242,8 @@ class Registry(BaseHTTPRequestHandler):
         self._answer(200, {"id": self.schemas.index(schema)})
 
     def _answer(self, code, body):
-        wanted = f"Basic {base64.b64encode(b'me:hush').decode()}"
-        if self.headers["Authorization"] != wanted:
+        expected = f"Basic {base64.b64encode(b'me:hush').decode()}"
+        if self.headers["Authorization"] != expected:
             code, body = 401, {"message": "Unauthorized"}
         text = json.dumps(body).encode()
         self.send_response(code)

@@ -87,7 +87,7 @@ def test_strings_become_columns(
 
 
 @pytest.mark.parametrize(
-    ("types", "text", "reported"),
+    ("types", "text", "message"),
     [
         (STRINGS, "1,x\n,y\n", 'column f0: For input string: ""'),
         (STRINGS, "x1,a\n", 'column f0: For input string: "x1"'),
@@ -104,8 +104,8 @@ def test_strings_become_columns(
         (STRINGS, b"1,x\xffy\n", "utf-8"),
     ],
 )
-def test_strings_that_are_rejected(tmp_path: Path, types: list[DataType], text: str | bytes, reported: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(reported)):
+def test_strings_that_are_rejected(tmp_path: Path, types: list[DataType], text: str | bytes, message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
         read(tmp_path, types, text)
 
 

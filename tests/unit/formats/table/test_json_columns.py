@@ -64,7 +64,7 @@ def test_lines_become_columns(
 
 
 @pytest.mark.parametrize(
-    ("settings", "text", "reported"),
+    ("settings", "text", "message"),
     [
         ({}, '{"a":"x"}\n', "Fail to deserialize at field: a."),
         ({}, "no json\n", "Failed to deserialize JSON 'no json'."),
@@ -72,8 +72,8 @@ def test_lines_become_columns(
         ({}, '{"a":3000000000}\n', "Fail to deserialize at field: a."),
     ],
 )
-def test_lines_that_are_rejected(tmp_path: Path, settings: dict[str, Any], text: str, reported: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(reported)):
+def test_lines_that_are_rejected(tmp_path: Path, settings: dict[str, Any], text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
         read(tmp_path, [INT], text, **settings)
 
 

@@ -82,9 +82,9 @@ def test_exceptions_that_led_to_the_users_are_shown() -> None:
 
 def test_the_error_shows_by_ids_where_it_happened() -> None:
     error = to_error(replace(to_failure(failing(through_the_engine=False)), slot=4))
-    for found in (error, pickle.loads(pickle.dumps(error))):
-        assert (found.operator_id, found.vertex_id, found.subtask, found.slot) == ("a1", 3, 1, 4)
-        assert str(found) == str(error)
+    for each in (error, pickle.loads(pickle.dumps(error))):
+        assert (each.operator_id, each.vertex_id, each.subtask, each.slot) == ("a1", 3, 1, 4)
+        assert str(each) == str(error)
 
 
 def test_a_failure_travels() -> None:

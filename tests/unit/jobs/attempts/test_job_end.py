@@ -43,9 +43,9 @@ class Disk:
 
 @pytest.fixture
 def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
-    made = Disk(job_record._write_json)
-    monkeypatch.setattr(job_record, "_write_json", made.write)
-    return made
+    full_disk = Disk(job_record._write_json)
+    monkeypatch.setattr(job_record, "_write_json", full_disk.write)
+    return full_disk
 
 
 @pytest.fixture

@@ -42,12 +42,12 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> FakeTime:
 
 
 def sizes(sizer: SliceSizer, clock: FakeTime, count: int, seconds_per_record: float) -> list[int]:
-    found = []
+    results = []
     for values, timestamps in sizer.slices(list(range(count)), list(range(count))):
         assert timestamps == values
-        found.append(len(values))
+        results.append(len(values))
         clock.now += seconds_per_record * len(values)
-    return found
+    return results
 
 
 def test_slices_of_quick_functions_grow_to_whole_batches(clock: FakeTime) -> None:

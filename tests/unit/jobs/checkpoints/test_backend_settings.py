@@ -42,8 +42,8 @@ def rocksdb(**options: str) -> RocksDBSettings:
     ],
 )
 def test_backends_of_flink_1_keep_state_in_memory(backend: str, limit: int | None) -> None:
-    found = choice(state_backend=backend, state_checkpoints_dir="/checkpoints")
-    assert (found.name, found.max_state_bytes, found.is_asynchronous) == ("hashmap", limit, True)
+    result = choice(state_backend=backend, state_checkpoints_dir="/checkpoints")
+    assert (result.name, result.max_state_bytes, result.is_asynchronous) == ("hashmap", limit, True)
 
 
 def test_the_storage_in_memory_limits_any_backend() -> None:
@@ -84,7 +84,7 @@ def test_without_managed_memory_only_state_in_memory_works() -> None:
 
 
 def test_options_are_passed_on_by_name() -> None:
-    found = rocksdb(
+    backend = rocksdb(
         thread_num="3",
         writebuffer_size="2 mb",
         compression_per_level="NO_COMPRESSION;snappy_compression",
@@ -95,16 +95,16 @@ def test_options_are_passed_on_by_name() -> None:
         write__batch__size="1 mb",
         predefined__options="FLASH_SSD_OPTIMIZED",
     )
-    assert dict(found.tuning) == {
+    assert dict(backend.tuning) == {
         "thread.num": 3,
         "writebuffer.size": 2 * MIB,
         "compression.per.level": ("NO_COMPRESSION", "SNAPPY_COMPRESSION"),
     }
-    assert found.has_timers_in_memory
-    assert found.cached_timers == 100_000, "twice as many as by default"
-    assert not found.holds_indexes
-    assert not found.has_partitioned_filters
-    assert (found.write_batch_bytes, found.predefined_options) == (MIB, "FLASH_SSD_OPTIMIZED")
+    assert backend.has_timers_in_memory
+    assert backend.cached_timers == 100_000, "twice as many as by default"
+    assert not backend.holds_indexes
+    assert not backend.has_partitioned_filters
+    assert (backend.write_batch_bytes, backend.predefined_options) == (MIB, "FLASH_SSD_OPTIMIZED")
 
 
 @pytest.mark.parametrize(
@@ -154,9 +154,9 @@ class Threads(ConfigurableRocksDBOptionsFactory):
 def test_an_options_factory_reads_the_configuration_and_travels(factory: Any) -> None:
     settings = {"state.backend": "rocksdb", "my.threads": "7", "state.backend.rocksdb.options-factory": factory}
     packed = with_packed_factory(Settings(settings))
-    found = backend_choice(Settings(packed.to_text_dict())).rocksdb.options_factory
-    assert found is not None
-    assert pickle.loads(found).threads == 7
+    by_key = backend_choice(Settings(packed.to_text_dict())).rocksdb.options_factory
+    assert by_key is not None
+    assert pickle.loads(by_key).threads == 7
     assert with_packed_factory(packed) == packed, "what a job record holds is used as it is"
 
 

@@ -25,14 +25,14 @@ def content_of(folder: Path) -> list[Any]:
     savepoint = open_savepoint(str(folder))
     verify_files(savepoint.checkpoint)
     verify_content(savepoint.checkpoint)
-    found: list[Any] = [savepoint.checkpoint.sources, savepoint.checkpoint.committables]
+    results: list[Any] = [savepoint.checkpoint.sources, savepoint.checkpoint.committables]
     for handle in savepoint.snapshots:
         with open_snapshot(handle.path, handle.inline) as reader:
-            found.append(
+            results.append(
                 (handle.operator_ids, handle.subtask, [reader.key_groups(each) for each in reader.operator_ids])
             )
-            found.append([reader._read_frame(entry.offset)[0] for entry in reader._entries])
-    return found
+            results.append([reader._read_frame(entry.offset)[0] for entry in reader._entries])
+    return results
 
 
 def _flipped(content: bytes, chance: random.Random) -> bytes:
@@ -68,10 +68,10 @@ def test_a_changed_file_is_rejected_or_harmless(tmp_path: Path, name: str) -> No
     for number in range(PER_FILE):
         path.write_bytes(CHANGES[number % len(CHANGES)](original, chance))
         try:
-            found = content_of(folder)
+            content = content_of(folder)
         except FunkeError:
             continue
-        assert found == expected, f"change {number} of {name} was not noticed"
+        assert content == expected, f"change {number} of {name} was not noticed"
     path.unlink()
     with pytest.raises(FunkeError):
         content_of(folder)

@@ -161,8 +161,8 @@ def test_it_is_complete_when_every_slot_has_acknowledged(tmp_path: Path, clock: 
     assert (begun.status, round(begun.duration_ms), [each.slot for each in begun.slots]) == ("IN_PROGRESS", 20_200, [0])
     job.acknowledge(command, [1])
     # Who was late is seen by when it answered.
-    (made,) = job.checkpoint_coordinator.statistics.history
-    assert [(each.slot, round(each.answered_ms)) for each in made.slots] == [(0, 200), (1, 20_200)]
+    (checkpoints,) = job.checkpoint_coordinator.statistics.history
+    assert [(each.slot, round(each.answered_ms)) for each in checkpoints.slots] == [(0, 200), (1, 20_200)]
     assert (
         job.checkpoint_coordinator.under_way() == ()
         and kept(tmp_path) == ["job-1/chk-1"]
@@ -170,9 +170,11 @@ def test_it_is_complete_when_every_slot_has_acknowledged(tmp_path: Path, clock: 
     )
     assert job.checkpoint_coordinator.take_notifications() == CheckpointNotifications(completed=(1,))
     assert job.checkpoint_coordinator.take_notifications() == CheckpointNotifications(), "slots are told once"
-    found = read_checkpoint(command.folder)
-    assert [handle.path for handle in found.snapshots] == ["1-0-0", "1-1-0"] and found.sources == {"source": b"5"}
-    assert decode(found.committables["sink"]) == ["a"] and found.epoch == 1
+    checkpoint = read_checkpoint(command.folder)
+    assert [handle.path for handle in checkpoint.snapshots] == ["1-0-0", "1-1-0"] and checkpoint.sources == {
+        "source": b"5"
+    }
+    assert decode(checkpoint.committables["sink"]) == ["a"] and checkpoint.epoch == 1
 
 
 def test_a_slot_that_cannot_write_fails_the_job_unless_that_is_tolerated(tmp_path: Path, clock: MovedClock) -> None:

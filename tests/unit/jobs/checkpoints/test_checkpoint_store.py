@@ -34,20 +34,22 @@ def written(folder: Path, number: int, shared: tuple[str, ...] = ()) -> Checkpoi
     native = (("counter", tuple(NativeFile(f"../shared/{name}", name, 3) for name in shared)),) if shared else ()
     handle = SnapshotHandle(("counter",), 0, 1, "1-0-0", 5, native)
     entry = OperatorEntry("counter", "count", 1, 128, True)
-    made = Checkpoint("job", number, number, snapshots=(handle,), sources={"s": b"1"}, operators={"counter": entry})
-    return write_checkpoint(str(path), made)
+    checkpoint = Checkpoint(
+        "job", number, number, snapshots=(handle,), sources={"s": b"1"}, operators={"counter": entry}
+    )
+    return write_checkpoint(str(path), checkpoint)
 
 
 def test_metadata_says_what_it_was_given(tmp_path: Path) -> None:
-    found = written(tmp_path, 3, ("000012.sst",))
-    assert found.checkpoint_id == 3 and found.operators["counter"].has_user_uid
-    assert found.stateful_ids() == {"counter", "s"} and found.state_size == 5 + 3
-    (handle,) = found.located()
+    checkpoint = written(tmp_path, 3, ("000012.sst",))
+    assert checkpoint.checkpoint_id == 3 and checkpoint.operators["counter"].has_user_uid
+    assert checkpoint.stateful_ids() == {"counter", "s"} and checkpoint.state_size == 5 + 3
+    (handle,) = checkpoint.located()
     assert [path for path, _ in handle.files()] == [
         str(tmp_path / "chk-3" / "1-0-0"),
         str(tmp_path / "shared" / "000012.sst"),
     ]
-    assert read_checkpoint(str(tmp_path / "chk-3" / "_metadata")) == found
+    assert read_checkpoint(str(tmp_path / "chk-3" / "_metadata")) == checkpoint
 
 
 def test_metadata_has_the_version_of_the_hash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,14 +153,14 @@ def test_content_is_read_before_somebody_acts_on_it(tmp_path: Path, damaged: str
     (tmp_path / "shared" / "a").write_bytes(b"sst")
     native = (("counter", (NativeFile("../shared/a", "a", 3, zlib.crc32(b"sst")),)),)
     handle = SnapshotHandle(("counter",), 0, 1, "1-0-0", size, native)
-    made = write_checkpoint(str(folder), Checkpoint("job", 1, 1, snapshots=(handle,)))
-    verify_content(made)
+    taken_checkpoints = write_checkpoint(str(folder), Checkpoint("job", 1, 1, snapshots=(handle,)))
+    verify_content(taken_checkpoints)
     path = folder / damaged
     content = path.read_bytes()
     path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-    verify_files(made)
+    verify_files(taken_checkpoints)
     with pytest.raises(StateError, match="damaged"):
-        verify_content(made)
+        verify_content(taken_checkpoints)
 
 
 def test_a_job_never_starts_anew_because_its_checkpoints_are_damaged(tmp_path: Path) -> None:

@@ -54,10 +54,10 @@ def uids(before: tuple[str, ...], after: tuple[str, ...], is_unclaimed_allowed: 
     """Under which uid, that is of which query of before, each of the queries finds its state."""
     checkpoint = saved(program(*before)[1])
     matched = matched_graph(program(*after)[1], program(*after)[0], checkpoint, is_unclaimed_allowed)
-    found = aggregations(matched)
-    assert [each.operator_id for each in found] == [operator_id_of_uid(each.uid or "") for each in found]
+    result = aggregations(matched)
+    assert [each.operator_id for each in result] == [operator_id_of_uid(each.uid or "") for each in result]
     state_moves(checkpoint, operator_entries(matched))
-    return [(each.uid or "").removeprefix("GroupAggregate ") for each in found]
+    return [(each.uid or "").removeprefix("GroupAggregate ") for each in result]
 
 
 def test_queries_in_another_order() -> None:
@@ -183,8 +183,8 @@ def of_table_function(function: TableAggregateFunction, argument: str) -> JobGra
     t_env = StreamTableEnvironment.create(env)
     table = t_env.from_data_stream(env.from_collection([], TYPE))
     types = {"result_type": DataTypes.ROW([DataTypes.FIELD("x", DataTypes.BIGINT())])}
-    made = udtaf(function, accumulator_type=DataTypes.ARRAY(DataTypes.BIGINT()), **types)
-    grouped = table.group_by(col("k")).flat_aggregate(made(col(argument)).alias("x")).select(col("k"), col("x"))
+    new_function = udtaf(function, accumulator_type=DataTypes.ARRAY(DataTypes.BIGINT()), **types)
+    grouped = table.group_by(col("k")).flat_aggregate(new_function(col(argument)).alias("x")).select(col("k"), col("x"))
     t_env.to_changelog_stream(grouped).print()
     return to_job_graph(env._pending_graph(None))
 

@@ -38,8 +38,8 @@ def settings(**values: str) -> JobSettings:
     return JobSettings("count", {"execution.checkpointing.interval": "1 s", **values})
 
 
-def submit(run: ProgramRun, given: JobSettings | None = None) -> OwnedRecord:
-    admitted = run.admit(given or settings())
+def submit(run: ProgramRun, arguments: JobSettings | None = None) -> OwnedRecord:
+    admitted = run.admit(arguments or settings())
     assert isinstance(admitted, JobSettings) and admitted.record is not None
     return admitted.record
 

@@ -43,7 +43,7 @@ class TestFolder(StoreCases):
         os.kill(owner.process.pid, signal.SIGSTOP)
         ahead = time.time() + 3600
         os.utime(os.path.join(folder, "attempt-0"), (ahead, ahead))
-        while (found := current_owner(folder, SHORT_S)) is not None and found.is_alive:
+        while (owner_now := current_owner(folder, SHORT_S)) is not None and owner_now.is_alive:
             pass
         lease = Lease.acquire(folder, SHORT_S)
         assert lease.attempt == 1

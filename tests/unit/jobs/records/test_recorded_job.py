@@ -36,9 +36,9 @@ VIEW = JobView(
 @pytest.fixture
 def owned(tmp_path: Path) -> Iterator[OwnedRecord]:
     record = JobRecord(str(tmp_path / "j"), "j", "job", "r", 0, ("python",), str(tmp_path), {"b": "1"}, 1_000)
-    taken = OwnedRecord.create(record)
-    yield taken
-    taken.release()
+    part = OwnedRecord.create(record)
+    yield part
+    part.release()
 
 
 class OwnJob:

@@ -18,7 +18,7 @@ from tests.unit.graph.sample_graphs import GraphBuilder
 
 class Remembering(SplitEnumerator):
     def __init__(self) -> None:
-        self.reported: list[ReadOutcome] = []
+        self.read_outcomes: list[ReadOutcome] = []
 
     def poll(self, max_records: int) -> list[Split]:
         raise ZeroDivisionError("no splits today")
@@ -26,7 +26,7 @@ class Remembering(SplitEnumerator):
     is_finished = False  # type: ignore[assignment]
 
     def report(self, outcome: ReadOutcome) -> None:
-        self.reported.append(outcome)
+        self.read_outcomes.append(outcome)
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def test_the_enumerator_hears_of_its_own_splits(coordinator: SourceCoordinator) 
     split = Split("a", ["the", "payload"])
     coordinator.commands([split])
     accept(coordinator, 0, read("a", 2, "end"))
-    assert coordinator.enumerator.reported == [ReadOutcome(split, 2, "end")]  # type: ignore[attr-defined]
+    assert coordinator.enumerator.read_outcomes == [ReadOutcome(split, 2, "end")]  # type: ignore[attr-defined]
     assert coordinator.records == 2
     assert not coordinator.has_unfinished
 
@@ -109,16 +109,16 @@ def test_what_an_epoch_leaves_stays_with_its_subtask(coordinator: SourceCoordina
     assert ids(coordinator, []) == [[], []]
     accept(coordinator, 0, read("c", 9), read("e", 1))
     assert not coordinator.has_unfinished
-    reported: Any = coordinator.enumerator.reported  # type: ignore[attr-defined]
-    assert [outcome.split.id for outcome in reported] == ["a", "b", "d", "f", "c", "e"]
+    outcomes: Any = coordinator.enumerator.read_outcomes  # type: ignore[attr-defined]
+    assert [outcome.split.id for outcome in outcomes] == ["a", "b", "d", "f", "c", "e"]
 
 
 def test_two_pieces_of_one_split_that_are_cut(coordinator: SourceCoordinator) -> None:
     coordinator.commands([Split("a", 1, False), Split("a", 2, False)])
     accept(coordinator, 0, left=(3, 0))
     accept(coordinator, 0, read("a", 5), read("a", 6))
-    reported: Any = coordinator.enumerator.reported  # type: ignore[attr-defined]
-    assert [(outcome.split.payload, outcome.records) for outcome in reported] == [(1, 5), (2, 6)]
+    outcomes: Any = coordinator.enumerator.read_outcomes  # type: ignore[attr-defined]
+    assert [(outcome.split.payload, outcome.records) for outcome in outcomes] == [(1, 5), (2, 6)]
 
 
 def test_the_watermark_is_the_lowest_of_the_subtasks_that_are_not_idle(coordinator: SourceCoordinator) -> None:

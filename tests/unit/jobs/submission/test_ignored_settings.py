@@ -119,7 +119,7 @@ def test_every_option_of_the_service_is_read_or_says_that_it_has_no_effect() -> 
 
 
 def test_flinks_own_keys_have_an_effect_or_are_named(capsys: pytest.CaptureFixture[str]) -> None:
-    known = {
+    keys_with_effect = {
         key
         for option in all_options()
         if not option.no_effect and not option.key.startswith("taskmanager.memory.")
@@ -128,7 +128,7 @@ def test_flinks_own_keys_have_an_effect_or_are_named(capsys: pytest.CaptureFixtu
     keys = [line for line in FLINK_KEYS.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
     of_queries = [key for key in keys if key in READ_BY_KEY or key.startswith(READ_BY_QUERIES)]
     of_others = [*of_queries, *(key for key in keys if access_of({key: "x"}).hadoop)]
-    without_effect = [key for key in keys if key not in known and key not in of_others]
+    without_effect = [key for key in keys if key not in keys_with_effect and key not in of_others]
     assert len(without_effect) > 890
     unheard = [key for key in without_effect if [line.split()[1] for line in warnings({key: "77"}, capsys)] != [key]]
     assert not unheard

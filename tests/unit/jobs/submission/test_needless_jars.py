@@ -17,9 +17,9 @@ def test_jars_of_kafka_are_not_needed(capsys: pytest.CaptureFixture[str]) -> Non
         "file:///opt/my-kafka-functions.jar",
     ]
     assert without_needless(jars) == ("file:///opt/my-kafka-functions.jar",)
-    reported = capsys.readouterr().err.splitlines()
-    assert len(reported) == 3
-    assert reported[0] == (
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 3
+    assert lines[0] == (
         "note: flink-sql-connector-kafka-3.0.0-1.17.jar is not needed: Kafka is read and written without Java"
     )
 

@@ -19,7 +19,7 @@ def test_defaults_are_flinks() -> None:
 
 
 def test_every_key_counts() -> None:
-    found = network_settings(
+    match = network_settings(
         Settings(
             {
                 f"{DEBLOAT}enabled": "true",
@@ -35,7 +35,7 @@ def test_every_key_counts() -> None:
             }
         )
     )
-    assert found == NetworkSettings(
+    assert match == NetworkSettings(
         16 << 10, 2, 8, DebloatSettings(0.5, 1.0, 5, 0.1, 16 << 10, 1 << 10), 2.0, total_buffers=4096
     )
 

@@ -13,26 +13,31 @@ START = "warning: Spark's session was there before the job and keeps its setting
 
 
 def said(
-    wanted: dict[str, str],
+    expected: dict[str, str],
     of_session: dict[str, str],
     capsys: pytest.CaptureFixture[str],
     of_starter: dict[str, str] | None = None,
 ) -> str:
-    warn_of_other_session(Settings(wanted), of_session, of_starter)
+    warn_of_other_session(Settings(expected), of_session, of_starter)
     return capsys.readouterr().err
 
 
 def test_settings_of_spark_that_come_too_late_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     of_session = {"spark.master": "local[2]", "spark.app.name": "other", "spark.ui.enabled": "false"}
-    wanted = {"spark.master": "local[2]", "spark.hadoop.fs.s3a.endpoint": "x", "spark.executor.memory": "1g", "a": "b"}
-    assert said({**wanted, "spark.app.name": "mine"}, of_session, capsys) == (
+    expected = {
+        "spark.master": "local[2]",
+        "spark.hadoop.fs.s3a.endpoint": "x",
+        "spark.executor.memory": "1g",
+        "a": "b",
+    }
+    assert said({**expected, "spark.app.name": "mine"}, of_session, capsys) == (
         f"{START}spark.app.name is 'other', the job asks for 'mine'; "
         "spark.executor.memory is not set, the job asks for '1g'\n"
     )
 
 
 @pytest.mark.parametrize(
-    ("key", "found", "wanted"),
+    ("key", "actual", "expected"),
     [
         ("spark.executor.cores", "12", "1"),
         ("spark.executor.cores", "1", "12"),
@@ -43,12 +48,16 @@ def test_settings_of_spark_that_come_too_late_are_named(capsys: pytest.CaptureFi
         ("spark.driver.extraJavaOptions", "-Dmine=12", "-Dmine=1"),
     ],
 )
-def test_what_only_looks_alike_differs(key: str, found: str, wanted: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert said({key: wanted}, {key: found}, capsys) == f"{START}{key} is '{found}', the job asks for '{wanted}'\n"
+def test_what_only_looks_alike_differs(
+    key: str, actual: str, expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert (
+        said({key: expected}, {key: actual}, capsys) == f"{START}{key} is '{actual}', the job asks for '{expected}'\n"
+    )
 
 
 @pytest.mark.parametrize(
-    ("key", "found", "wanted"),
+    ("key", "actual", "expected"),
     [
         ("spark.jars", "file:///a.jar,file:/b.jar", "/a.jar,/b.jar"),
         ("spark.files", f"file://{os.getcwd()}/table.csv", "table.csv"),
@@ -58,9 +67,9 @@ def test_what_only_looks_alike_differs(key: str, found: str, wanted: str, capsys
     ],
 )
 def test_what_spark_writes_in_its_own_way_is_the_same(
-    key: str, found: str, wanted: str, capsys: pytest.CaptureFixture[str]
+    key: str, actual: str, expected: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert not said({key: wanted}, {key: found}, capsys)
+    assert not said({key: expected}, {key: actual}, capsys)
 
 
 def test_what_another_job_has_asked_for_is_named_too(capsys: pytest.CaptureFixture[str]) -> None:

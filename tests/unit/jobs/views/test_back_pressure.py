@@ -26,7 +26,7 @@ def test_levels(ratio: float, status: PressureStatus) -> None:
 
 
 @pytest.mark.parametrize(
-    ("in_usage", "out_usage", "busy", "found"),
+    ("in_usage", "out_usage", "busy", "actual"),
     [
         # input, output, busy
         (0.0, 0.0, 0.0, "fine"),
@@ -40,8 +40,8 @@ def test_levels(ratio: float, status: PressureStatus) -> None:
         (0.0, 0.0, 0.95, "probably the root"),
     ],
 )
-def test_what_buffers_tell(in_usage: float, out_usage: float, busy: float, found: str) -> None:
-    assert diagnose(in_usage, out_usage, busy).value == found
+def test_what_buffers_tell(in_usage: float, out_usage: float, busy: float, actual: str) -> None:
+    assert diagnose(in_usage, out_usage, busy).value == actual
 
 
 def task(pressed_ms: float, busy_ms: float, in_usage: float = 0.0, out_usage: float = 0.0) -> dict[str, Any]:
@@ -92,11 +92,11 @@ def test_a_status_is_shown_as_long_as_the_configuration_says() -> None:
     gauge = PressureGauge(Settings({"web.backpressure.refresh-interval": "10000"}), lambda: now)
     newest = PressureGauge(Settings(), lambda: now)
 
-    def shown(gauge: PressureGauge, pressed_ms: float) -> PressureStatus:
+    def status_after(gauge: PressureGauge, pressed_ms: float) -> PressureStatus:
         return gauge.look({1: {0: task(pressed_ms, 0)}})[1][0].status
 
-    assert (shown(gauge, 0), shown(newest, 0)) == (OK, OK)
+    assert (status_after(gauge, 0), status_after(newest, 0)) == (OK, OK)
     now = 9.0
-    assert (shown(gauge, 300), shown(newest, 300)) == (OK, LOW)
+    assert (status_after(gauge, 300), status_after(newest, 300)) == (OK, LOW)
     now = 10.0
-    assert (shown(gauge, 900), shown(newest, 900)) == (HIGH, HIGH)
+    assert (status_after(gauge, 900), status_after(newest, 900)) == (HIGH, HIGH)

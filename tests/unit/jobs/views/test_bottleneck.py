@@ -44,66 +44,72 @@ def test_nobody_waits() -> None:
 
 def test_a_slow_function_and_its_line() -> None:
     tasks = {2: {0: {"busyTimeMsPerSecond": 970.0, "busiestLine": "job.py:12 in slow", "busiestLineShare": 0.93}}}
-    found = find_bottleneck(view(SOURCE, vertex(2, "enrich", ROOT), metrics=MetricsView(tasks=tasks)))
-    assert found is not None and (found.vertex_id, found.user_line, found.skew) == (2, "job.py:12 in slow", None)
-    assert found.sentence == (
+    bottleneck = find_bottleneck(view(SOURCE, vertex(2, "enrich", ROOT), metrics=MetricsView(tasks=tasks)))
+    assert bottleneck is not None and (bottleneck.vertex_id, bottleneck.user_line, bottleneck.skew) == (
+        2,
+        "job.py:12 in slow",
+        None,
+    )
+    assert bottleneck.sentence == (
         '"enrich" is the bottleneck: busy 97%, "Source: orders" waits. 93% of its time it is at job.py:12 in slow.'
     )
 
 
 def test_only_the_root_is_named_and_not_those_that_it_presses() -> None:
     middle = vertex(2, "Map", pressure(0.3, 0.7, Diagnosis.PRESSED))
-    found = find_bottleneck(view(SOURCE, middle, vertex(3, "enrich", ROOT), vertex(4, "Sink: out", pressure(0.01))))
-    assert found is not None and found.vertex_id == 3
-    assert '"Source: orders", "Map" wait.' in found.sentence
+    bottleneck = find_bottleneck(
+        view(SOURCE, middle, vertex(3, "enrich", ROOT), vertex(4, "Sink: out", pressure(0.01)))
+    )
+    assert bottleneck is not None and bottleneck.vertex_id == 3
+    assert '"Source: orders", "Map" wait.' in bottleneck.sentence
 
 
 def test_a_skewed_key() -> None:
     operators = {"2": {0: {"numRecordsIn": 900, "numRecordsInPerSecond": 90.0}, 1: {"numRecordsIn": 100}}}
     operators["2"][1]["numRecordsInPerSecond"] = 10.0
     skewed = vertex(2, "count", ROOT, pressure(0.1))
-    found = find_bottleneck(view(SOURCE, skewed, metrics=MetricsView(operators=operators)))
-    assert found is not None and found.skew == 0.9
-    assert "busy 10% to 97%" in found.sentence
-    assert "One of its 2 subtasks has 90% of the records: its keys are skewed." in found.sentence
+    bottleneck = find_bottleneck(view(SOURCE, skewed, metrics=MetricsView(operators=operators)))
+    assert bottleneck is not None and bottleneck.skew == 0.9
+    assert "busy 10% to 97%" in bottleneck.sentence
+    assert "One of its 2 subtasks has 90% of the records: its keys are skewed." in bottleneck.sentence
     even = {"2": {0: {"numRecordsIn": 50}, 1: {"numRecordsIn": 50}}}
-    found = find_bottleneck(view(SOURCE, skewed, metrics=MetricsView(operators=even)))
-    assert found is not None and found.skew is None
+    bottleneck = find_bottleneck(view(SOURCE, skewed, metrics=MetricsView(operators=even)))
+    assert bottleneck is not None and bottleneck.skew is None
     # The other subtask is busy as well: records only come in bursts.
     both_busy = vertex(2, "count", ROOT, ROOT)
-    found = find_bottleneck(view(SOURCE, both_busy, metrics=MetricsView(operators=operators)))
-    assert found is not None and found.skew is None
+    bottleneck = find_bottleneck(view(SOURCE, both_busy, metrics=MetricsView(operators=operators)))
+    assert bottleneck is not None and bottleneck.skew is None
 
 
 def test_a_skewed_key_that_only_the_senders_know() -> None:
     operators = {"1": {0: {"numRecordsOut": 300}, 1: {"numRecordsOut": 100}}, "2": {0: {"numRecordsIn": 400}}}
-    reported = {
+    hottest = {
         "to.2.hottestKey": "'EU'",
         "to.2.hottestKeyShare": 0.8,
         "to.3.hottestKey": "7",
         "to.3.hottestKeyShare": 1.0,
     }
-    metrics = MetricsView(operators=operators, tasks={1: {0: reported, 1: {}}})
+    metrics = MetricsView(operators=operators, tasks={1: {0: hottest, 1: {}}})
     source = vertex(1, "Source: orders", PRESSED, PRESSED)
-    found = find_bottleneck(view(source, vertex(2, "enrich", ROOT), metrics=metrics))
-    assert found is not None and found.key == "'EU'" and found.key_share == 0.6
-    assert "60% of its records have the key 'EU'." in found.sentence
+    bottleneck = find_bottleneck(view(source, vertex(2, "enrich", ROOT), metrics=metrics))
+    assert bottleneck is not None and bottleneck.key == "'EU'" and bottleneck.key_share == 0.6
+    assert "60% of its records have the key 'EU'." in bottleneck.sentence
     # A share that every key might have is no news.
-    seldom = replace(metrics, tasks={1: {0: {**reported, "to.2.hottestKeyShare": 0.2}}})
-    found = find_bottleneck(view(source, vertex(2, "enrich", ROOT), metrics=seldom))
-    assert found is not None and found.key is None
+    seldom = replace(metrics, tasks={1: {0: {**hottest, "to.2.hottestKeyShare": 0.2}}})
+    bottleneck = find_bottleneck(view(source, vertex(2, "enrich", ROOT), metrics=seldom))
+    assert bottleneck is not None and bottleneck.key is None
 
 
 def test_a_sink_that_waits() -> None:
     sink = vertex(2, "Sink: pg", replace(pressure(0.2, 0.0, Diagnosis.ROOT), in_usage=1.0))
-    found = find_bottleneck(view(SOURCE, sink))
-    assert found is not None and found.sentence.endswith("It waits for what it writes to.")
+    bottleneck = find_bottleneck(view(SOURCE, sink))
+    assert bottleneck is not None and bottleneck.sentence.endswith("It waits for what it writes to.")
 
 
-def in_slots(found: VertexView, *slots: int) -> VertexView:
+def in_slots(actual: VertexView, *slots: int) -> VertexView:
     """The vertex whose subtasks stand in slots."""
-    placed = tuple(replace(each, slot=slot) for each, slot in zip(found.subtasks, slots, strict=True))
-    return replace(found, subtasks=placed)
+    placed = tuple(replace(each, slot=slot) for each, slot in zip(actual.subtasks, slots, strict=True))
+    return replace(actual, subtasks=placed)
 
 
 def test_one_that_waits_for_its_turn_is_not_the_bottleneck() -> None:
@@ -112,8 +118,8 @@ def test_one_that_waits_for_its_turn_is_not_the_bottleneck() -> None:
     waiting = replace(pressure(0.0, 0.0, Diagnosis.ROOT), in_usage=1.0)
     enrich = in_slots(vertex(2, "enrich", waiting, waiting), 0, 1)
     sink = in_slots(vertex(3, "Sink: pg", ROOT, ROOT), 0, 1)
-    found = find_bottleneck(view(source, enrich, sink))
-    assert found is not None and found.sentence == (
+    bottleneck = find_bottleneck(view(source, enrich, sink))
+    assert bottleneck is not None and bottleneck.sentence == (
         '"Sink: pg" is the bottleneck: busy 97%, "Source: orders" waits. It waits for what it writes to.'
     )
 
@@ -122,14 +128,14 @@ def test_in_one_slot_nobody_is_pressed() -> None:
     """A block that stays in its slot is processed before the next one is made."""
     source, enrich = vertex(1, "Source: orders", pressure(0.02)), vertex(2, "enrich", pressure(0.01))
     sink = vertex(3, "Sink: pg", ROOT)
-    found = find_bottleneck(view(*(in_slots(each, 0) for each in (source, enrich, sink))))
-    assert found is not None and found.vertex_id == 3
-    assert '"Sink: pg" is the bottleneck: busy 97%, the others of its slot wait for their turn.' in found.sentence
+    bottleneck = find_bottleneck(view(*(in_slots(each, 0) for each in (source, enrich, sink))))
+    assert bottleneck is not None and bottleneck.vertex_id == 3
+    assert '"Sink: pg" is the bottleneck: busy 97%, the others of its slot wait for their turn.' in bottleneck.sentence
     # A single chain.
     operators = (OperatorView("1", "Source: orders"), OperatorView("2", "Sink: pg"))
     chain = replace(in_slots(vertex(1, "Source: orders -> Sink: pg", ROOT), 0), operators=operators)
-    found = find_bottleneck(view(chain))
-    assert found is not None and found.sentence == '"Source: orders -> Sink: pg" is the bottleneck: busy 97%.'
+    bottleneck = find_bottleneck(view(chain))
+    assert bottleneck is not None and bottleneck.sentence == '"Source: orders -> Sink: pg" is the bottleneck: busy 97%.'
 
 
 def test_a_slot_whose_time_is_shared_has_no_bottleneck() -> None:
@@ -147,23 +153,25 @@ def test_bursts_are_no_skew() -> None:
         {"numRecordsIn": 500, "numRecordsInPerSecond": 2},
     ]
     metrics = MetricsView(operators={"2": dict(enumerate(statistics))})
-    found = find_bottleneck(view(SOURCE, vertex(2, "count", ROOT, pressure(0.1)), metrics=metrics))
-    assert found is not None and found.skew is None
+    bottleneck = find_bottleneck(view(SOURCE, vertex(2, "count", ROOT, pressure(0.1)), metrics=metrics))
+    assert bottleneck is not None and bottleneck.skew is None
 
 
 def test_rows_without_keys_are_not_skewed_by_keys() -> None:
     operators = {"2": {0: {"numRecordsIn": 900}, 1: {"numRecordsIn": 100}}}
     seen = view(SOURCE, vertex(2, "count", ROOT, pressure(0.1)), metrics=MetricsView(operators=operators))
-    assert (found := find_bottleneck(seen)) is not None and found.skew == 0.9
+    assert (bottleneck := find_bottleneck(seen)) is not None and bottleneck.skew == 0.9
     spread = replace(seen, edges=tuple(replace(each, partitioner="REBALANCE") for each in seen.edges))
-    assert (found := find_bottleneck(spread)) is not None and found.skew is None
+    assert (bottleneck := find_bottleneck(spread)) is not None and bottleneck.skew is None
 
 
 def test_windows_that_no_watermark_reaches() -> None:
     """Everything else is fine."""
     fine = vertex(1, "Source: orders", pressure(0.1)), vertex(2, "WindowAggregate", pressure(0.1))
     metrics = MetricsView(operators={"2": {0: {}, 1: {WATERMARK_MISSING: 1}}})
-    found = find_bottleneck(view(*fine, metrics=metrics))
-    assert found is not None and found.vertex_id == 2
-    assert found.sentence.startswith('The windows of "WindowAggregate" cannot fire: records come, but no watermark.')
+    bottleneck = find_bottleneck(view(*fine, metrics=metrics))
+    assert bottleneck is not None and bottleneck.vertex_id == 2
+    assert bottleneck.sentence.startswith(
+        'The windows of "WindowAggregate" cannot fire: records come, but no watermark.'
+    )
     assert find_bottleneck(view(*fine)) is None

@@ -56,15 +56,15 @@ def test_a_graph_of_all_subtasks_and_of_one() -> None:
     graphs = slots.graphs()
     assert graphs.look(7, "FULL").end_timestamp == -3
     slots.answer(graphs)
-    found = graphs.look(7, "FULL")
-    assert found.end_timestamp > 0 and found.data is not None
-    assert (found.data["name"], found.data["value"]) == ("map", 19)
-    assert [(each["name"], each["value"]) for each in found.data["children"]] == [
+    graph = graphs.look(7, "FULL")
+    assert graph.end_timestamp > 0 and graph.data is not None
+    assert (graph.data["name"], graph.data["value"]) == ("map", 19)
+    assert [(each["name"], each["value"]) for each in graph.data["children"]] == [
         ("process map.py", 11),
         (WAITING, 5),
         ("waits: its slot works for others", 3),
     ]
-    assert found.data["children"][0]["children"][0] == {"name": "slow job.py:3", "value": 10, "children": []}
+    assert graph.data["children"][0]["children"][0] == {"name": "slow job.py:3", "value": 10, "children": []}
     computing, waiting = graphs.look(7, "ON_CPU").data, graphs.look(7, "OFF_CPU", 0).data
     assert computing is not None and computing["value"] == 10
     assert waiting is not None and waiting["value"] == 4

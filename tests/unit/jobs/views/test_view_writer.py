@@ -71,8 +71,8 @@ def test_a_full_disk_is_reported_once_and_survived(capsys: pytest.CaptureFixture
     assert wait_until(lambda: len(tried) > 3)
     is_full.clear()
     writer.close()
-    reported = "warning: the job's view cannot be written down: [Errno 28] No space left on device\n"
-    assert capsys.readouterr().err == reported
+    message = "warning: the job's view cannot be written down: [Errno 28] No space left on device\n"
+    assert capsys.readouterr().err == message
 
 
 def test_a_writer_that_never_started_writes_the_end() -> None:

@@ -255,8 +255,10 @@ def test_elements_in_flight_are_made_anew_from_a_snapshot(is_ordered: bool) -> N
     restored.process(3, 3)
     again.let_go(1, 2, 3)
     restored.end_input()
-    found = restored.timed_outputs()
-    assert (found if is_ordered else sorted(found)) == ([(1, 1), (2, 2), (3, 3)] if is_ordered else [(1, 1), (3, 3)])
+    outputs = restored.timed_outputs()
+    assert (outputs if is_ordered else sorted(outputs)) == (
+        [(1, 1), (2, 2), (3, 3)] if is_ordered else [(1, 1), (3, 3)]
+    )
     restored.close()
 
 

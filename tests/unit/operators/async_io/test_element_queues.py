@@ -35,13 +35,15 @@ def complete(queue: ElementQueue, requests: dict[str, Request], signs: str) -> s
     for sign in signs:
         requests[sign].results = [sign]
         queue.complete(requests[sign])
-    return taken(queue)
+    return text_of_queue(queue)
 
 
-def taken(queue: ElementQueue) -> str:
-    found = [item.value if isinstance(item, Request) else str(getattr(item, "watermark", "s")) for item in queue.ready]
+def text_of_queue(queue: ElementQueue) -> str:
+    results = [
+        item.value if isinstance(item, Request) else str(getattr(item, "watermark", "s")) for item in queue.ready
+    ]
     queue.ready.clear()
-    return "".join(found)
+    return "".join(results)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +99,7 @@ def test_what_is_not_ready_counts_against_the_capacity(queue: ElementQueue) -> N
 def test_a_change_of_idleness_is_a_barrier_too(queue: ElementQueue) -> None:
     requests = feed(queue, "a")
     queue.add(HeldStatus(True))
-    assert taken(queue) == ""
+    assert text_of_queue(queue) == ""
     assert complete(queue, requests, "a") == "as"
 
 

@@ -170,8 +170,8 @@ class TestTimeout:
     @pytest.mark.parametrize("ordered", [True, False])
     def test_its_result_replaces_the_answer(self, ordered: bool) -> None:
         function = StuckWithDefault()
-        found = run(function, [1, 2], timeout_ms=20, ordered=ordered)
-        assert found == [("no answer for 1", 10), ("no answer for 2", 20)]
+        results = run(function, [1, 2], timeout_ms=20, ordered=ordered)
+        assert results == [("no answer for 1", 10), ("no answer for 2", 20)]
         assert (function.timeouts, function.ended) == ([1, 2], [1, 2])
 
     def test_it_may_come_in_a_later_epoch(self) -> None:
@@ -267,7 +267,7 @@ class TestRetry:
         retry = AsyncRetryStrategy.exponential_backoff(5, 10, 30, 2.0, empty_result_predicate, None)
         run(function, [1], retry=retry)
         delays = [after - before for before, after in zip(function.attempts, function.attempts[1:])]
-        assert all(delay >= wanted for delay, wanted in zip(delays, [0.009, 0.019, 0.029], strict=True))
+        assert all(delay >= expected for delay, expected in zip(delays, [0.009, 0.019, 0.029], strict=True))
 
     def test_elements_that_are_repeated_at_the_same_time_have_delays_of_their_own(self) -> None:
         retry: AsyncRetryStrategy[Any] = AsyncRetryStrategy.exponential_backoff(

@@ -280,8 +280,8 @@ def test_a_key_goes_to_one_subtask_after_a_change_of_parallelism() -> None:
         OperatorHarness(joined(-5, 5), restored=[harness.snapshot()], parallelism=2, subtask=subtask)
         for subtask in (0, 1)
     ]
-    found = [kept(half).get("left", {}) for half in halves]
-    assert sorted([*found[0], *found[1]]) == list("abcdefgh")
+    results = [kept(half).get("left", {}) for half in halves]
+    assert sorted([*results[0], *results[1]]) == list("abcdefgh")
     for half in halves:
         half.watermark(15)
         assert kept(half) == {}
@@ -384,9 +384,7 @@ def test_any_stream_gives_the_pairs_of_flinks_rules(steps: list[Any], lower: int
                 watermark = time
                 harness.watermark(time)
                 # Flink's timers: the side's own upper bound, or 0 if that is negative, after the timestamp.
-                arrived = [
-                    found for found in arrived if found[2] + max(upper if found[0] == 0 else -lower, 0) > watermark
-                ]
+                arrived = [each for each in arrived if each[2] + max(upper if each[0] == 0 else -lower, 0) > watermark]
             continue
         value = f"{key}{number}"
         harness.process(value, time, side)

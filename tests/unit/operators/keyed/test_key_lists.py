@@ -105,5 +105,5 @@ def test_imports_of_the_file_and_where_a_function_stands_make_no_difference() ->
     def nested() -> Any:
         return lambda payment: payment["card"]
 
-    found = [field_of_key(each) for each in (plain, nested(), lambda payment: payment[1], lambda payment: payment)]
-    assert found == ["card", "card", 1, None]
+    results = [field_of_key(each) for each in (plain, nested(), lambda payment: payment[1], lambda payment: payment)]
+    assert results == ["card", "card", 1, None]

@@ -296,14 +296,14 @@ def test_a_restart_may_change_the_parallelism(parallelism: int) -> None:
     harness = OperatorHarness(Process(Buffering(), first))
     harness.process_batch([(key, 1) for key in keys], [1] * 40)
     snapshot = harness.snapshot()
-    found = []
+    results = []
     for subtask in range(parallelism):
         part = OperatorHarness(
             Process(Buffering(), first), parallelism=parallelism, subtask=subtask, restored=[snapshot]
         )
         part.end_input()
-        found += part.outputs()
-    assert sorted(found) == sorted((key, [1]) for key in keys)
+        results += part.outputs()
+    assert sorted(results) == sorted((key, [1]) for key in keys)
 
 
 @pytest.mark.parametrize("has_timestamps", [True, False])

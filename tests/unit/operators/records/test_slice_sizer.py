@@ -31,21 +31,21 @@ class Clocks:
 
 @pytest.fixture
 def clocks(monkeypatch: pytest.MonkeyPatch) -> Clocks:
-    found = Clocks()
-    monkeypatch.setattr(slice_sizer, "time", found)
-    monkeypatch.setattr(slice_sizer, "_waits", lambda: found.waits)
-    return found
+    sizes = Clocks()
+    monkeypatch.setattr(slice_sizer, "time", sizes)
+    monkeypatch.setattr(slice_sizer, "_waits", lambda: sizes.waits)
+    return sizes
 
 
 def lengths(sizer: SliceSizer, clocks: Clocks, wall: float, cpu: float, waits: int = 0, fixed: float = 0) -> list[int]:
     """The lengths of the slices of 5 000 rows of which each takes so long, and each slice `fixed` beside."""
-    found = []
+    results = []
     for batch in sizer.column_slices(BATCH):
-        found.append(len(batch))
+        results.append(len(batch))
         clocks.wall += wall * len(batch) + fixed
         clocks.cpu += cpu * len(batch) + fixed
         clocks.waits += waits
-    return found
+    return results
 
 
 def test_a_function_that_waits_gets_few_records_at_a_time(clocks: Clocks) -> None:
@@ -62,17 +62,17 @@ def test_a_slow_function_in_columns_gets_one_record_at_a_time(clocks: Clocks) ->
 
 @pytest.mark.parametrize("fixed", [0.005, 0.05, 0.5, 3.0])
 def test_calls_for_many_columns_take_as_long_for_one_row_as_for_many(clocks: Clocks, fixed: float) -> None:
-    found = lengths(SliceSizer(), clocks, wall=1e-5, cpu=1e-5, fixed=fixed)
-    assert len(found) <= 8
-    assert max(found) > 1000
+    sizes = lengths(SliceSizer(), clocks, wall=1e-5, cpu=1e-5, fixed=fixed)
+    assert len(sizes) <= 8
+    assert max(sizes) > 1000
 
 
 def test_rows_of_wide_tables_take_most_of_the_time(clocks: Clocks) -> None:
     sizer = SliceSizer()
     lengths(sizer, clocks, wall=1e-3, cpu=1e-3, fixed=0.1)
-    found = lengths(sizer, clocks, wall=1e-3, cpu=1e-3, fixed=0.1)
-    assert 3 * len(found) * 0.1 < 5000 * 1e-3
-    assert max(found) * 1e-3 <= 1
+    sizes = lengths(sizer, clocks, wall=1e-3, cpu=1e-3, fixed=0.1)
+    assert 3 * len(sizes) * 0.1 < 5000 * 1e-3
+    assert max(sizes) * 1e-3 <= 1
 
 
 def test_a_thread_that_others_keep_from_running_is_not_slow(clocks: Clocks) -> None:
@@ -81,19 +81,19 @@ def test_a_thread_that_others_keep_from_running_is_not_slow(clocks: Clocks) -> N
 
 def test_what_others_do_between_two_slices_does_not_count(clocks: Clocks) -> None:
     sizer = SliceSizer()
-    found = []
+    results = []
     for batch in sizer.column_slices(BATCH):
-        found.append(len(batch))
+        results.append(len(batch))
         sizer.done()
         clocks.wall += 1
         clocks.cpu += 1
-    assert max(found) > 1000
+    assert max(results) > 1000
 
 
 def test_records_for_somebody_slow_come_in_short_slices(clocks: Clocks) -> None:
     sizer = SliceSizer()
-    found = []
+    results = []
     for values, _ in sizer.slices(list(range(500)), None):
-        found.append(len(values))
+        results.append(len(values))
         clocks.wall += 0.2
-    assert set(found) == {1}
+    assert set(results) == {1}

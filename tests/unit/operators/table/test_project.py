@@ -106,8 +106,8 @@ def test_rows_for_which_the_condition_is_false_or_null_are_dropped_with_all_that
 
 @pytest.mark.parametrize(("condition", "rows"), [(Literal(True), 3), (Literal(False), 0), (Literal(None), 0)], ids=str)
 def test_a_condition_that_looks_at_no_column(condition: Expression, rows: int) -> None:
-    found = run(ProjectColumns((("a", A),), condition), ColumnBatch(pa.record_batch({"a": [1, 2, 3]})))
-    assert sum(map(len, found)) == rows
+    results = run(ProjectColumns((("a", A),), condition), ColumnBatch(pa.record_batch({"a": [1, 2, 3]})))
+    assert sum(map(len, results)) == rows
 
 
 def test_a_projection_may_read_no_column_at_all() -> None:
@@ -131,10 +131,10 @@ def test_the_same_rows_as_in_python(rows: list[tuple[int | None, int | None]]) -
     data = pa.record_batch(
         {"a": pa.array([a for a, _ in rows], pa.int64()), "b": pa.array([b for _, b in rows], pa.int64())}
     )
-    found = run(ProjectColumns((("a", A), ("sum", Arithmetic("+", A, B))), condition), ColumnBatch(data))
+    projected = run(ProjectColumns((("a", A), ("sum", Arithmetic("+", A, B))), condition), ColumnBatch(data))
     kept = [(a, b) for a, b in rows if b is None or (a is not None and a > 0 and a != b)]
     expected = [{"a": a, "sum": None if a is None or b is None else a + b} for a, b in kept]
-    assert [row for batch in found for row in batch.data.to_pylist()] == expected
+    assert [row for batch in projected for row in batch.data.to_pylist()] == expected
 
 
 def test_watermarks_pass_and_records_are_counted() -> None:
@@ -149,9 +149,9 @@ def test_watermarks_pass_and_records_are_counted() -> None:
 def test_the_type_of_what_comes_out() -> None:
     row_type = Types.ROW_NAMED(["a", "b", "at"], [Types.INT(), Types.STRING(), Types.INSTANT()])
     operation = ProjectColumns((("at", Column("at")), ("more", Arithmetic("+", A, Literal(1))), ("is", IsNull(B))))
-    found = projected_type(operation, row_type)
-    assert found.get_field_names() == ["at", "more", "is"]
-    assert found.get_field_types() == [Types.INSTANT(), Types.LONG(), Types.BOOLEAN()]
+    projected = projected_type(operation, row_type)
+    assert projected.get_field_names() == ["at", "more", "is"]
+    assert projected.get_field_types() == [Types.INSTANT(), Types.LONG(), Types.BOOLEAN()]
 
 
 def test_the_columns_that_an_expression_reads() -> None:

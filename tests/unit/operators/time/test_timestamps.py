@@ -299,8 +299,8 @@ class Splits:
         self.marks.process_batch([(time,) for time in times], None)
 
     def watermarks(self) -> list[int]:
-        found, self.recorder.elements = self.recorder.elements, []
-        return [element.timestamp for element in found if isinstance(element, Watermark)]
+        outputs, self.recorder.elements = self.recorder.elements, []
+        return [element.timestamp for element in outputs if isinstance(element, Watermark)]
 
 
 def test_the_slowest_split_holds_the_watermark_back() -> None:

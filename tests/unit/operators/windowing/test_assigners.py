@@ -43,8 +43,8 @@ class GapIsTheElement(SessionWindowTimeGapExtractor):
 
 def assigned(assigner: WindowAssigner[Any, Any], timestamp: int | None, element: Any = None, now: int = 0) -> list[Any]:
     context = RecordingContext(processing_time=now)
-    found = assigner.assign_windows(element, timestamp, context)  # type: ignore[arg-type]
-    return [(window.start, window.end) for window in found]
+    windows = assigner.assign_windows(element, timestamp, context)  # type: ignore[arg-type]
+    return [(window.start, window.end) for window in windows]
 
 
 def test_tumbling_windows() -> None:
@@ -85,10 +85,10 @@ def test_an_element_between_sliding_windows_gets_none() -> None:
 @given(st.integers(-1000, 1000), st.integers(1, 60), st.integers(1, 20), st.data())
 def test_sliding_windows_are_all_that_contain_the_element(timestamp: int, size: int, slide: int, data: Any) -> None:
     offset = data.draw(st.integers(-slide + 1, slide - 1))
-    found = assigned(SlidingEventTimeWindows(size, slide, offset), timestamp)
+    windows = assigned(SlidingEventTimeWindows(size, slide, offset), timestamp)
 
     starts = [start for start in range(timestamp - size - slide, timestamp + 1) if (start - offset) % slide == 0]
-    assert sorted(found) == [(start, start + size) for start in starts if start <= timestamp < start + size]
+    assert sorted(windows) == [(start, start + size) for start in starts if start <= timestamp < start + size]
 
 
 def test_sliding_windows_by_processing_time() -> None:

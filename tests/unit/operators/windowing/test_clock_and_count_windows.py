@@ -106,10 +106,10 @@ def in_any_order_at_one_time(results: list[Any]) -> list[Any]:
 @given(batches=BATCHES)
 def test_processing_time_windows(assigner: WindowAssigner[Any, Any], way: dict[str, Any], batches: Batches) -> None:
     general, fast = window(assigner, SlowClockTrigger(), **way), window(assigner, **way)
-    wanted = in_any_order_at_one_time(run([general], batches, WindowOperator))
-    assert in_any_order_at_one_time(run([fast], batches, FAST_CLOCK)) == wanted
+    expected = in_any_order_at_one_time(run([general], batches, WindowOperator))
+    assert in_any_order_at_one_time(run([fast], batches, FAST_CLOCK)) == expected
     mixed = run([fast, general], batches, WindowOperator)
-    assert in_any_order_at_one_time(mixed) == wanted, "a restart may change the operator"
+    assert in_any_order_at_one_time(mixed) == expected, "a restart may change the operator"
 
 
 @pytest.mark.parametrize(("assigner", "size"), COUNT_ASSIGNERS, ids=repr)
@@ -118,9 +118,9 @@ def test_processing_time_windows(assigner: WindowAssigner[Any, Any], way: dict[s
 @given(batches=BATCHES)
 def test_count_windows(assigner: WindowAssigner[Any, Any], size: int, way: dict[str, Any], batches: Batches) -> None:
     general, fast = window(assigner, SlowCountTrigger(size), **way), window(assigner, **way)
-    wanted = run([general], batches, WindowOperator)
-    assert run([fast], batches, CountWindowOperator) == wanted
-    assert run([fast, general], batches, WindowOperator) == wanted, "a restart may change the operator"
+    expected = run([general], batches, WindowOperator)
+    assert run([fast], batches, CountWindowOperator) == expected
+    assert run([fast, general], batches, WindowOperator) == expected, "a restart may change the operator"
 
 
 def test_which_operator_runs_what() -> None:

@@ -64,13 +64,15 @@ def test_tumbling(trigger: Any) -> None:
 @both
 def test_sliding(trigger: Any) -> None:
     ten_by_five = SlidingEventTimeWindows.of(Time.seconds(10), Time.seconds(5))
-    wanted = [(-5000, 5000, [0]), (0, 10_000, [0, 1]), (5000, 15_000, [1])]
-    assert windows_of(ten_by_five, [1000, 7000], trigger) == wanted
-    assert windows_by_clock(SlidingProcessingTimeWindows.of(Time.seconds(10), Time.seconds(5)), [1000, 7000]) == wanted
+    expected = [(-5000, 5000, [0]), (0, 10_000, [0, 1]), (5000, 15_000, [1])]
+    assert windows_of(ten_by_five, [1000, 7000], trigger) == expected
+    assert (
+        windows_by_clock(SlidingProcessingTimeWindows.of(Time.seconds(10), Time.seconds(5)), [1000, 7000]) == expected
+    )
     for offset, first_end in ((Time.minutes(-30), 20 * HOUR + 30 * MINUTE), (Time.hours(-8), 21 * HOUR)):
-        found = windows_by_clock(SlidingProcessingTimeWindows.of(Time.hours(12), Time.hours(1), offset), [20 * HOUR])
-        assert len(found) == 12
-        assert found[0] == (first_end - 12 * HOUR, first_end, [0])
+        results = windows_by_clock(SlidingProcessingTimeWindows.of(Time.hours(12), Time.hours(1), offset), [20 * HOUR])
+        assert len(results) == 12
+        assert results[0] == (first_end - 12 * HOUR, first_end, [0])
 
 
 class GapInElement(SessionWindowTimeGapExtractor):
@@ -81,26 +83,26 @@ class GapInElement(SessionWindowTimeGapExtractor):
 @both
 def test_sessions(trigger: Any) -> None:
     ten = EventTimeSessionWindows.with_gap(Time.minutes(10))
-    wanted = [(0, 19 * MINUTE, [0, 1]), (30 * MINUTE, 40 * MINUTE, [2])]
+    expected = [(0, 19 * MINUTE, [0, 1]), (30 * MINUTE, 40 * MINUTE, [2])]
     times = [0, 9 * MINUTE, 30 * MINUTE]
-    assert windows_of(ten, times, trigger) == wanted
-    assert windows_by_clock(ProcessingTimeSessionWindows.with_gap(Time.minutes(10)), times) == wanted
+    assert windows_of(ten, times, trigger) == expected
+    assert windows_by_clock(ProcessingTimeSessionWindows.with_gap(Time.minutes(10)), times) == expected
 
 
 def test_sessions_with_a_gap_that_the_element_says() -> None:
     elements = [("a", 10), ("a", 1), ("a", 5)]
     times = [0, 5 * MINUTE, 20 * MINUTE]
-    wanted = [(0, 10 * MINUTE, [1, 10]), (20 * MINUTE, 25 * MINUTE, [5])]
+    expected = [(0, 10 * MINUTE, [1, 10]), (20 * MINUTE, 25 * MINUTE, [5])]
     extractor = GapInElement()
     for assigner in (
         ProcessingTimeSessionWindows.with_dynamic_gap(extractor),
         DynamicProcessingTimeSessionWindows.with_dynamic_gap(extractor),
     ):
-        assert windows_by_clock(assigner, times, elements) == wanted
+        assert windows_by_clock(assigner, times, elements) == expected
     harness = OperatorHarness(window(EventTimeSessionWindows.with_dynamic_gap(extractor), window_function=Describe()))
     harness.process_batch(elements, times)
     harness.end_input()
-    assert [result[1:] for result in harness.outputs()] == wanted
+    assert [result[1:] for result in harness.outputs()] == expected
 
 
 def test_the_global_window_holds_all_elements_of_a_key() -> None:

@@ -117,17 +117,17 @@ def test_an_evictor_of_ones_own() -> None:
 
 
 def test_reduce_and_aggregate_combine_what_is_left() -> None:
-    for combine, wanted in (({"reduce": add}, ("a", 5)), ({"aggregate": SumAndCount()}, (5, 2))):
+    for combine, expected in (({"reduce": add}, ("a", 5)), ({"aggregate": SumAndCount()}, (5, 2))):
         harness = OperatorHarness(window(TEN, evictor=CountEvictor.of(2), **combine))
         harness.process_batch([("a", 1), ("a", 2), ("a", 3)], [1, 2, 3])
         harness.end_input()
-        assert harness.outputs() == [wanted]
+        assert harness.outputs() == [expected]
 
 
 def test_nothing_left() -> None:
     """The function is called with no elements; there is nothing to reduce; an accumulator of nothing has a result."""
     nothing = CountEvictor.of(0)
-    for settings, wanted in (
+    for settings, expected in (
         ({"window_function": Numbers()}, [("a", [])]),
         ({"reduce": add}, []),
         ({"aggregate": SumAndCount(), "window_function": Elements()}, [("a", 0, [(0, 0)])]),
@@ -135,7 +135,7 @@ def test_nothing_left() -> None:
         harness = OperatorHarness(window(TEN, evictor=nothing, **settings))  # type: ignore[arg-type]
         harness.process(("a", 1), 1)
         harness.end_input()
-        assert harness.outputs() == wanted
+        assert harness.outputs() == expected
 
 
 def test_evictors_compose_with_purging_sessions_and_lateness() -> None:

@@ -82,9 +82,9 @@ def test_fast_and_general_operator_agree(
 ) -> None:
     common = {**way, "allowed_lateness_ms": lateness, "late_tag": LATE}
     general, fast = window(assigner, SameAsDefault(), **common), window(assigner, **common)
-    wanted = run([general], steps)
-    assert run([fast], steps) == wanted
-    assert run([fast, general], steps) == wanted, "a restart may change the operator"
+    expected = run([general], steps)
+    assert run([fast], steps) == expected
+    assert run([fast, general], steps) == expected, "a restart may change the operator"
 
 
 def test_which_operator_runs_what() -> None:

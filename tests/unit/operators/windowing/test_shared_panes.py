@@ -100,12 +100,12 @@ def test_the_operator_finds_out_by_itself_and_results_are_the_same(function: Any
         return harness.operator, sorted(harness.timed_outputs(), key=str)
 
     records = [("ab"[number % 2], number) for number in range(40)]
-    one_by_one, wanted = run([[record] for record in records])
-    operator, found = run([records[start : start + 8] for start in range(0, 40, 8)])
+    one_by_one, expected = run([[record] for record in records])
+    operator, results = run([records[start : start + 8] for start in range(0, 40, 8)])
     assert isinstance(operator, SlidingWindowOperator)
     assert isinstance(one_by_one, SlidingWindowOperator)
     assert (one_by_one._is_sharing, operator._is_sharing) == (None, is_shared)
-    assert found == wanted
+    assert results == expected
 
 
 def test_a_function_with_clear_is_called_for_every_key() -> None:

@@ -115,15 +115,17 @@ def test_a_slide_longer_than_the_size_leaves_elements_out(trigger: Any) -> None:
 
 @both
 @pytest.mark.parametrize(
-    ("combine", "wanted"),
+    ("combine", "expected"),
     [({"reduce": add}, [("a", 3)]), ({"aggregate": SumAndCount()}, [(3, 2)])],
     ids=["reduce", "aggregate"],
 )
-def test_a_function_after_reduce_or_aggregate_sees_exactly_one_element(trigger: Any, combine: Any, wanted: Any) -> None:
+def test_a_function_after_reduce_or_aggregate_sees_exactly_one_element(
+    trigger: Any, combine: Any, expected: Any
+) -> None:
     harness = OperatorHarness(window(TEN, trigger, window_function=Elements(), **combine))
     harness.process_batch([("a", 1), ("a", 2)], [1, 2])
     harness.end_input()
-    assert harness.timed_outputs() == [(("a", 0, wanted), 9)]
+    assert harness.timed_outputs() == [(("a", 0, expected), 9)]
 
 
 @both

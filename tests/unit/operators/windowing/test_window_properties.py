@@ -142,11 +142,11 @@ def test_combined_elements(name: str, combine: dict[str, Any], trigger: Any, lat
     model = Model(case.windows_of, case.is_merging, lateness)
     results, late = run(operation, model, steps)
     is_reduce = "reduce" in combine
-    wanted = [
+    expected = [
         (time, key, sum(numbers)) if is_reduce else (time, sum(numbers), len(numbers))
         for time, key, _, _, numbers in model.results
     ]
-    assert sorted(results) == sorted(wanted)
+    assert sorted(results) == sorted(expected)
     assert late == model.late
 
 
@@ -160,11 +160,11 @@ def test_panes_that_windows_share(name: str, combine: dict[str, Any], steps: Any
     model = Model(case.windows_of, False, 0)
     results, late = run(operation, model, steps, is_sharing=True)
     is_reduce = "reduce" in combine
-    wanted = [
+    expected = [
         (time, key, sum(numbers)) if is_reduce else (time, sum(numbers), len(numbers))
         for time, key, _, _, numbers in model.results
     ]
-    assert sorted(results) == sorted(wanted)
+    assert sorted(results) == sorted(expected)
     assert late == model.late
 
 

@@ -83,5 +83,5 @@ def test_as_in_streaming_without_watermarks(name: str, trigger: Any, records: An
     for value in sorted(records, key=lambda value: value[1]):
         model.record(value, value[1])
     model.advance((1 << 63) - 1)
-    found = results(window(case.assigner, trigger, window_function=Describe()), records)
-    assert sorted((time, *value) for value, time in found) == sorted(model.results)
+    result = results(window(case.assigner, trigger, window_function=Describe()), records)
+    assert sorted((time, *value) for value, time in result) == sorted(model.results)

@@ -93,20 +93,20 @@ def elements_of(seed: int) -> list[tuple[list[Any], list[int], int]]:
 
 def run(operation: Window, backend: str, seed: int, restarts: bool, is_native: bool = False) -> list[str]:
     harness = OperatorHarness(operation, backend=choice_of(backend))
-    found: list[Any] = []
+    results: list[Any] = []
     for values, times, watermark in elements_of(seed):
         harness.process_batch(values, times)
         harness.watermark(watermark)
         harness.end_epoch()
-        found += harness.timed_outputs()
+        results += harness.timed_outputs()
         if restarts:
             restart = restarted_natively if is_native else restarted
             harness = restart(harness, operation, backend)
             harness.watermark(watermark)
     harness.end_input()
-    found += harness.timed_outputs()
+    results += harness.timed_outputs()
     harness.close()
-    return sorted(map(repr, found))
+    return sorted(map(repr, results))
 
 
 def restarted(harness: OperatorHarness, operation: Window, backend: str) -> OperatorHarness:
@@ -167,7 +167,7 @@ def test_a_snapshot_moves_between_backends_and_parallelisms(name: str) -> None:
         for values, times, watermark in batches[:5]:
             first.process_batch(values, times)
             first.watermark(watermark)
-        found, snapshot = first.timed_outputs(), first.snapshot()
+        outputs, snapshot = first.timed_outputs(), first.snapshot()
         first.close()
         second = [
             OperatorHarness(
@@ -184,10 +184,10 @@ def test_a_snapshot_moves_between_backends_and_parallelisms(name: str) -> None:
                 harness.watermark(watermark)
         for harness in second:
             harness.end_input()
-            found += harness.timed_outputs()
+            outputs += harness.timed_outputs()
             harness.close()
         # One record at a time, a late window fires for each of them as in a batch.
-        assert sorted(map(repr, found)) == expected
+        assert sorted(map(repr, outputs)) == expected
 
 
 def owner_of(key: Any) -> int:

@@ -45,8 +45,8 @@ def points(series: str, values: list[float], step_ms: int = 10_000) -> list[Poin
 
 
 def text(view: JobView, seen: list[Point] | None = None) -> str:
-    found = find_alarm(view, seen or [], NOW)
-    return "" if found is None else found.text
+    alarm = find_alarm(view, seen or [], NOW)
+    return "" if alarm is None else alarm.text
 
 
 def test_a_healthy_job_has_none() -> None:
@@ -55,7 +55,7 @@ def test_a_healthy_job_has_none() -> None:
 
 
 @pytest.mark.parametrize(
-    ("view", "wanted"),
+    ("view", "expected"),
     [
         (
             calm(status=JobStatus.FAILED, ended_ms=NOW - 5 * MINUTE, exceptions=(failure(5 * MINUTE),)),
@@ -86,8 +86,8 @@ def test_a_healthy_job_has_none() -> None:
         ),
     ],
 )
-def test_what_is_wrong(view: JobView, wanted: str) -> None:
-    assert text(view) == wanted
+def test_what_is_wrong(view: JobView, expected: str) -> None:
+    assert text(view) == expected
 
 
 def test_a_job_that_has_just_been_restarted_has_time_for_its_checkpoint() -> None:
@@ -118,7 +118,7 @@ def test_a_growing_lag_is_reported_with_its_cause() -> None:
 
 
 @pytest.mark.parametrize(
-    ("series", "values", "wanted"),
+    ("series", "values", "expected"),
     [
         ("lag", [2_000.0, 60_000.0] * 20, None),
         ("lag", [300_000.0] * 30, None),
@@ -132,8 +132,8 @@ def test_a_growing_lag_is_reported_with_its_cause() -> None:
         ("pending", [10.0 * number for number in range(60)], None),
     ],
 )
-def test_what_counts_as_growing(series: str, values: list[float], wanted: str | None) -> None:
-    assert growing_lag(points(series, values), NOW) == wanted
+def test_what_counts_as_growing(series: str, values: list[float], expected: str | None) -> None:
+    assert growing_lag(points(series, values), NOW) == expected
 
 
 def _alarm(key: str = "lag", kind: str = "lag") -> Alarm:

@@ -113,7 +113,7 @@ def test_where_a_program_runs(line: str, is_for_service: bool, is_detached: bool
 def test_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         parse_program_call(["-p", "2", "-h"], command)
-    shown = capsys.readouterr().out
+    output = capsys.readouterr().out
     assert ended.value.code == 0
-    assert shown.startswith(f"usage: funke {command} [options] program.py")
-    assert "-pyfs A,B, --pyFiles A,B" in shown
+    assert output.startswith(f"usage: funke {command} [options] program.py")
+    assert "-pyfs A,B, --pyFiles A,B" in output

@@ -103,8 +103,8 @@ def test_info_shows_the_graphs_and_runs_nothing(
     engine: FakeEngine, program: Callable[[str], str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["info", "-p", "2", program(PROGRAM)]) == 0
-    shown = capsys.readouterr().out
-    headings = [line for line in shown.splitlines() if line and not line.startswith(" ")]
+    output = capsys.readouterr().out
+    headings = [line for line in output.splitlines() if line and not line.startswith(" ")]
     assert headings[1:] == [
         "StreamGraph 'numbers' (streaming): 4 nodes",
         "JobGraph 'numbers': 3 vertices",
@@ -112,7 +112,7 @@ def test_info_shows_the_graphs_and_runs_nothing(
         "Plan (streaming): 3 levels, 2 slots",
         "Exchange pipelined: nothing stands against it",
     ]
-    assert "executed" not in shown and not engine.graphs
+    assert "executed" not in output and not engine.graphs
 
 
 def test_info_of_a_program_without_a_job(program: Callable[[str], str], capsys: pytest.CaptureFixture[str]) -> None:

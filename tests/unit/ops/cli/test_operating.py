@@ -104,8 +104,8 @@ def test_memory(capsys: pytest.CaptureFixture[str]) -> None:
     assert "  and fails when it has more than 432 mb\n" in out
     assert "the memory of the driver is unknown: set jobmanager.memory.flink.size" in out
     show_memory(["--json", "-Djobmanager.memory.process.size=1600m"])
-    found = json.loads(capsys.readouterr().out)
-    assert found["jobmanager"]["heap"] == 1 << 30 and "is unknown" in found["taskmanager"]["error"]
+    result = json.loads(capsys.readouterr().out)
+    assert result["jobmanager"]["heap"] == 1 << 30 and "is unknown" in result["taskmanager"]["error"]
 
 
 def test_doctor(capsys: pytest.CaptureFixture[str]) -> None:
@@ -113,10 +113,12 @@ def test_doctor(capsys: pytest.CaptureFixture[str]) -> None:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     examine(["--json", f"-Drest.port={port}"])
-    found = {each["what"]: each["is_well"] for each in json.loads(capsys.readouterr().out)}
-    assert set(found) == {"python", "java", "spark", "port", "storage", "disk", "clock", "host"} and all(found.values())
-    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(ConfigurationError, match="not everything"):
-        examine([f"-Drest.port={taken.getsockname()[1]}"])
+    results = {each["what"]: each["is_well"] for each in json.loads(capsys.readouterr().out)}
+    assert set(results) == {"python", "java", "spark", "port", "storage", "disk", "clock", "host"} and all(
+        results.values()
+    )
+    with socket.create_server(("127.0.0.1", 0)) as occupied, pytest.raises(ConfigurationError, match="not everything"):
+        examine([f"-Drest.port={occupied.getsockname()[1]}"])
     assert "FAIL  port " in capsys.readouterr().out
 
 

@@ -20,5 +20,5 @@ def test_it_says_nothing(arguments: list[str], tmp_path: Path) -> None:
     ) as child:
         assert child.stdout is not None and child.stderr is not None
         child.stdout.close()  # before a line is printed
-        reported = child.stderr.read()
-    assert (reported, child.returncode) == ("", 141)
+        output = child.stderr.read()
+    assert (output, child.returncode) == ("", 141)

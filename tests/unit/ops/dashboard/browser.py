@@ -59,17 +59,17 @@ class Browser:
             "const done = arguments[arguments.length - 1];"
             f"(async () => {{ {script} }})().then(done, (error) => done({{failed: String(error)}}))"
         )
-        found = self._driver.execute_async_script(body, *arguments)
-        assert not (isinstance(found, dict) and "failed" in found), found
-        return found
+        result = self._driver.execute_async_script(body, *arguments)
+        assert not (isinstance(result, dict) and "failed" in result), result
+        return result
 
     def wait(self, what: str, is_so: Callable[[], Any], limit_s: float = 30) -> Any:
         """Until something is so; what it is then."""
         until = time.monotonic() + limit_s
-        while not (found := is_so()):
+        while not (result := is_so()):
             assert time.monotonic() < until, f"waited for {what}; the page says: {self.text()[:2000]}"
             time.sleep(0.02)
-        return found
+        return result
 
     def text(self) -> str:
         return str(self.run("return document.body.innerText"))
@@ -109,10 +109,10 @@ class Browser:
         if not self.run("return Boolean(window.axe)"):
             self._driver.execute_script(AXE.read_text(encoding="utf-8"))
         options = {"resultTypes": ["violations"], **({"runOnly": list(rules)} if rules else {})}
-        found = self.run("return (await axe.run(document, arguments[0])).violations", options)
+        results = self.run("return (await axe.run(document, arguments[0])).violations", options)
         return [
             f"{each['id']}: {node['html'][:200]}\n  {node.get('failureSummary', '')}"
-            for each in found
+            for each in results
             if each["impact"] in ("serious", "critical")
             for node in each["nodes"][:3]
         ]

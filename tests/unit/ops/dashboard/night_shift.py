@@ -38,12 +38,12 @@ def night_jobs() -> list[JobView]:
 
 def night_history(jobs: list[JobView]) -> MetricHistory:
     """An hour of each: the lag began 28 minutes ago, the crash loop ten."""
-    found = MetricHistory()
+    result = MetricHistory()
     for view in jobs:
         now = point_of(view)
         for ago_ms in range(HOUR_MS, 0, -INTERVAL_MS):
-            found.add(view.job_id, _earlier(view.name, now, ago_ms))
-    return found
+            result.add(view.job_id, _earlier(view.name, now, ago_ms))
+    return result
 
 
 def _earlier(name: str, now: Point, ago_ms: int) -> Point:
@@ -62,7 +62,7 @@ def _recent() -> tuple[int, ...]:
 
 
 def _skewed() -> JobView:
-    found = job(
+    view = job(
         "fraud-scores",
         (
             Vertex(("Source: payments",), ((0.2, 0.75), (0.18, 0.78)), (40_000_000, 40_000_000), 60_000),
@@ -76,11 +76,11 @@ def _skewed() -> JobView:
         ),
         checkpoints=checkpoints(_recent(), 80 * MB),
     )
-    operators = found.metrics.operators[found.vertices[1].operators[0].id]
+    operators = view.metrics.operators[view.vertices[1].operators[0].id]
     for subtask, share in enumerate((0.72, 0.1, 0.09, 0.09)):
         operators[subtask]["numRecordsInPerSecond"] = 60_000 * share
-    found.metrics.tasks[1][0].update(hottestKey="'DE'", hottestKeyShare=0.9)
-    return found
+    view.metrics.tasks[1][0].update(hottestKey="'DE'", hottestKeyShare=0.9)
+    return view
 
 
 def _slow_sink() -> JobView:
@@ -115,7 +115,7 @@ def _crash_loop() -> JobView:
 
 
 def _growing_lag() -> JobView:
-    found = job(
+    view = job(
         "clicks",
         (
             Vertex(("Source: clicks",), ((0.98, 0.0),), (900_000_000,), 210_000),
@@ -123,10 +123,10 @@ def _growing_lag() -> JobView:
         ),
         checkpoints=checkpoints(_recent(), 96 * MB),
     )
-    for operator in found.vertices[1].operators:
-        for measured in found.metrics.operators[operator.id].values():
+    for operator in view.vertices[1].operators:
+        for measured in view.metrics.operators[operator.id].values():
             measured["currentInputWatermark"] = shown_jobs.NOW - 14 * MINUTE - 500
-    return found
+    return view
 
 
 def _healthy() -> JobView:

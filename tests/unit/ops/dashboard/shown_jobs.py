@@ -66,7 +66,7 @@ def _pressure(busy: float, back: float) -> PressureView:
 
 
 def job(
-    name: str, shown: tuple[Vertex, ...], status: JobStatus = JobStatus.RUNNING, age_ms: int = 3 * HOUR, **changes: Any
+    name: str, output: tuple[Vertex, ...], status: JobStatus = JobStatus.RUNNING, age_ms: int = 3 * HOUR, **changes: Any
 ) -> JobView:
     """A job of vertices."""
     begun = NOW - age_ms
@@ -81,7 +81,7 @@ def job(
     vertices: list[VertexView] = []
     tasks: dict[int, dict[int, dict[str, Any]]] = {}
     operators: dict[str, dict[int, dict[str, Any]]] = {}
-    for number, each in enumerate(shown):
+    for number, each in enumerate(output):
         chain = tuple(_operator(name, number, location, text) for location, text in enumerate(each.operators))
         subtasks = tuple(
             SubtaskView(i, 0, state, entered, i, f"worker-{1 + i % 2}", None if is_over else _pressure(*load))
@@ -118,13 +118,13 @@ def job(
                 }
                 for i in range(len(each.loads))
             }
-    for number, each in enumerate(shown):
+    for number, each in enumerate(output):
         if each.late:
             for i in range(len(each.loads)):
                 tasks[number][i]["numLateRecordsDropped"] = each.late // len(each.loads)
     edges = tuple(
         EdgeView(source, vertices[source].operators[-1].id, number, vertices[number].operators[0].id, each.ship)
-        for number, each in enumerate(shown)
+        for number, each in enumerate(output)
         for source in each.inputs
     )
     history = [StatusEntry(JobStatus.CREATED, begun), StatusEntry(JobStatus.RUNNING, begun + 2_600)]
@@ -137,8 +137,8 @@ def job(
         tuple(history),
         started_ms=begun,
         ended_ms=ended_ms,
-        parallelism=max((len(each.loads) for each in shown), default=1),
-        slots=max((len(each.loads) for each in shown), default=1),
+        parallelism=max((len(each.loads) for each in output), default=1),
+        slots=max((len(each.loads) for each in output), default=1),
         vertices=tuple(vertices),
         edges=edges,
         metrics=MetricsView({}, tasks, operators),
@@ -161,7 +161,7 @@ def job(
 
 def checkpoints(ages_ms: tuple[int, ...], size: int, failed: tuple[tuple[int, str], ...] = ()) -> CheckpointsView:
     """Checkpoints that were completed so long ago, and others that have failed."""
-    found = CheckpointsView()
+    view = CheckpointsView()
     first = 400
     for number, age in enumerate(ages_ms):
         at = size + number * size // 40
@@ -170,7 +170,7 @@ def checkpoints(ages_ms: tuple[int, ...], size: int, failed: tuple[tuple[int, st
         )
         kind = "savepoint" if number == 3 else "checkpoint"
         path = f"file:///var/funke/checkpoints/{kind}-{first + number}"
-        made = CheckpointView(
+        newest = CheckpointView(
             first + number,
             kind,
             "COMPLETED",
@@ -182,12 +182,12 @@ def checkpoints(ages_ms: tuple[int, ...], size: int, failed: tuple[tuple[int, st
             path,
             slots=slots,
         )
-        found = found.with_completed(made)
+        view = view.with_completed(newest)
     for number, (age, why) in enumerate(failed):
-        found = found.with_failed(
+        view = view.with_failed(
             CheckpointView(first + len(ages_ms) + number, "checkpoint", "FAILED", NOW - age, 600_000.0, failure=why)
         )
-    return found
+    return view
 
 
 _TRACE = """Traceback (most recent call last):
@@ -387,7 +387,7 @@ class ShownJob:
     """A job as the interface knows it, without a driver; notes what it is told."""
 
     seen: JobView
-    reported: list[tuple[str, Any]] = field(default_factory=list)
+    commands: list[tuple[str, Any]] = field(default_factory=list)
     is_driven: bool = True
     kept: dict[str, Any] = field(default_factory=dict, compare=False)
 
@@ -413,19 +413,19 @@ class ShownJob:
         return FlameGraph(NOW - HOUR, _FLAME) if self.seen.name == "orders" else WAITING
 
     def cancel(self) -> None:
-        self.reported.append(("cancel", None))
+        self.commands.append(("cancel", None))
 
     def thread_stacks(self) -> dict[int, tuple[ThreadStack, ...]]:
         return {0: (ThreadStack("MainThread", '  File "orders.py", line 35, in enrich\n'),)}
 
     def set_log_levels(self, default: str, overrides: dict[str, str]) -> None:
-        self.reported.append(("log levels", (default, overrides)))
+        self.commands.append(("log levels", (default, overrides)))
 
     def savepoint(self, folder: str | None, afterwards: str) -> Future[str]:
-        self.reported.append(("savepoint", (folder, afterwards)))
-        made: Future[str] = Future()
-        made.set_result(f"{folder or 'file:///var/funke/savepoints'}/savepoint-409")
-        return made
+        self.commands.append(("savepoint", (folder, afterwards)))
+        newest: Future[str] = Future()
+        newest.set_result(f"{folder or 'file:///var/funke/savepoints'}/savepoint-409")
+        return newest
 
 
 @dataclass(frozen=True)

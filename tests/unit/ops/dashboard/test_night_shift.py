@@ -26,21 +26,21 @@ def jobs() -> list[JobView]:
 
 @pytest.fixture(scope="module")
 def service(jobs: list[JobView], tmp_path_factory: pytest.TempPathFactory) -> Iterator[RecordedService]:
-    with recorded_service(tmp_path_factory.mktemp("night"), jobs, history=night_history(jobs)) as found:
-        yield found
+    with recorded_service(tmp_path_factory.mktemp("night"), jobs, history=night_history(jobs)) as started:
+        yield started
 
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with started_browser(tmp_path_factory.mktemp("profile")) as found:
-        yield found
+    with started_browser(tmp_path_factory.mktemp("profile")) as started:
+        yield started
 
 
 def test_the_answer_names_each_job_with_its_cause(service: RecordedService) -> None:
-    found = httpx.get(f"{service.url}/v1/funke/jobs/overview").json()
-    assert re.fullmatch(_FIRST, found["sentence"]), found["sentence"]
-    assert found["level"] == "bad"
-    strings = {each["jid"]: each["alarm"]["text"] if each["alarm"] else "" for each in found["jobs"]}
+    answer = httpx.get(f"{service.url}/v1/funke/jobs/overview").json()
+    assert re.fullmatch(_FIRST, answer["sentence"]), answer["sentence"]
+    assert answer["level"] == "bad"
+    strings = {each["jid"]: each["alarm"]["text"] if each["alarm"] else "" for each in answer["jobs"]}
     for name, cause in CAUSES.items():
         assert re.fullmatch(cause, strings[job_id(name)]), (name, strings[job_id(name)])
 
@@ -52,9 +52,9 @@ def test_the_page_shows_them(browser: Browser, service: RecordedService) -> None
         for theme in THEMES:
             browser.show(width, theme)
             browser.wait("the first line", lambda: re.fullmatch(_FIRST, browser.first_line()))
-            shown = browser.text()
+            page_text = browser.text()
             for cause in filter(None, CAUSES.values()):
-                assert re.search(cause, shown), cause
+                assert re.search(cause, page_text), cause
             browser.screenshot(SHOTS / f"night-{width}-{theme}.png")
             barriers += browser.accessibility()
             assert browser.run("return document.documentElement.scrollWidth") <= width
@@ -65,8 +65,8 @@ def test_the_page_shows_them(browser: Browser, service: RecordedService) -> None
 def test_when_it_began_and_that_it_was_seen(browser: Browser, service: RecordedService) -> None:
     browser.show(1440, "light")
     browser.go(f"jobs/{job_id('clicks')}/history")
-    wanted = r"It falls behind: 1\d min behind, more and more since about \d\d:\d\d:\d\d, when it was .+\."
-    browser.wait("since when", lambda: re.fullmatch(wanted, browser.first_line()))
+    expected = r"It falls behind: 1\d min behind, more and more since about \d\d:\d\d:\d\d, when it was .+\."
+    browser.wait("since when", lambda: re.fullmatch(expected, browser.first_line()))
     for width in WIDTHS:
         for theme in THEMES:
             browser.show(width, theme)

@@ -36,8 +36,8 @@ printed by the program
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with started_browser(tmp_path_factory.mktemp("profile")) as found:
-        yield found
+    with started_browser(tmp_path_factory.mktemp("profile")) as started:
+        yield started
 
 
 @pytest.fixture(scope="module")
@@ -50,9 +50,9 @@ def service(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Itera
     (folder / "service.log").write_text(_LOG * 12)
     (folder / "programs").mkdir(mode=0o700)
     (folder / "programs" / f"{'a' * 32}_orders.py").write_text("print(1)\n")
-    with recorded_service(folder, all_jobs()) as found:
-        browser.open(f"{found.url}/")
-        yield found
+    with recorded_service(folder, all_jobs()) as started:
+        browser.open(f"{started.url}/")
+        yield started
 
 
 def _of(name: str, page: str = "") -> str:
@@ -149,10 +149,10 @@ return [...low, ...beside].map((each) => each.innerText);
 
 @pytest.mark.parametrize("name", PAGES)
 def test_page(browser: Browser, service: RecordedService, name: str) -> None:
-    address, wanted = PAGES[name]
+    address, expected = PAGES[name]
     browser.show(1440, "light")
     browser.go(address)
-    browser.wait(f"'{wanted}'", lambda: re.fullmatch(wanted, browser.first_line()))
+    browser.wait(f"'{expected}'", lambda: re.fullmatch(expected, browser.first_line()))
     browser.wait("what the page shows", lambda: all(text in browser.text() for text in SHOWN.get(name, ())))
     browser.screenshot(SHOTS / f"{name}-1440-light.png")
     barriers = browser.accessibility()
@@ -171,10 +171,10 @@ def test_page(browser: Browser, service: RecordedService, name: str) -> None:
 
 @pytest.mark.parametrize("name", STATES)
 def test_state(browser: Browser, service: RecordedService, name: str) -> None:
-    address, wanted = STATES[name]
+    address, expected = STATES[name]
     browser.show(1440, "light")
     browser.go(address)
-    browser.wait(f"'{wanted}'", lambda: re.fullmatch(wanted, browser.first_line()))
+    browser.wait(f"'{expected}'", lambda: re.fullmatch(expected, browser.first_line()))
     browser.screenshot(SHOTS / f"{name}-1440-light.png")
     assert browser.console_errors() == []
 
@@ -210,13 +210,13 @@ def test_numbers_are_reported_as_people_do(browser: Browser, service: RecordedSe
     names = "behind, count, rate, bytes, percent, duration, ago, list, chainParts, withoutUpload"
     cases = ", ".join(expression for expression, _ in WORDS)
     script = f"const {{{names}}} = await import('/dashboard/words.js'); return [{cases}]"
-    assert browser.run(script) == [wanted for _, wanted in WORDS]
+    assert browser.run(script) == [expected for _, expected in WORDS]
 
 
 def test_a_chart_has_a_minute_at_least(browser: Browser, service: RecordedService) -> None:
     cases = "[spanOf([1000]), spanOf([1000, 1010]), spanOf([1000, 1100])]"
-    found = browser.run(f"const {{spanOf}} = await import('/dashboard/chart.js'); return {cases}")
-    assert found == [[940, 1000], [950, 1010], [1000, 1100]]
+    result = browser.run(f"const {{spanOf}} = await import('/dashboard/chart.js'); return {cases}")
+    assert result == [[940, 1000], [950, 1010], [1000, 1100]]
 
 
 def test_keys(browser: Browser, service: RecordedService) -> None:
@@ -241,7 +241,7 @@ def test_keys(browser: Browser, service: RecordedService) -> None:
 
 
 @pytest.mark.parametrize(
-    ("chosen", "shown"),
+    ("chosen", "text"),
     [
         ("level=WARN", [1, 2, 3, 4, 6]),
         ("task=enrich", [0, 1, 2, 3, 4]),
@@ -250,11 +250,11 @@ def test_keys(browser: Browser, service: RecordedService) -> None:
         ("part=3", []),
     ],
 )
-def test_lines_of_a_subtask(browser: Browser, service: RecordedService, chosen: str, shown: list[int]) -> None:
+def test_lines_of_a_subtask(browser: Browser, service: RecordedService, chosen: str, text: list[int]) -> None:
     browser.go(_of("orders", f"logs?{chosen}"))
-    wanted = [line for number, line in enumerate(_JOB_LOG.splitlines()) if number in shown]
+    expected = [line for number, line in enumerate(_JOB_LOG.splitlines()) if number in text]
     lines = "return [...document.querySelectorAll('.log span')].map((each) => each.innerText.trim()).filter(Boolean)"
-    browser.wait("the lines", lambda: browser.run(lines) == wanted)
+    browser.wait("the lines", lambda: browser.run(lines) == expected)
 
 
 def test_levels_are_changed(browser: Browser, service: RecordedService) -> None:
@@ -262,8 +262,8 @@ def test_levels_are_changed(browser: Browser, service: RecordedService) -> None:
     browser.wait("the levels", lambda: "Functions log from" in browser.text())
     change = "const found = document.querySelector('.levels select'); found.value = 'DEBUG';"
     browser.run(change + "found.dispatchEvent(new Event('change', {bubbles: true}))")
-    browser.wait("that it is told", lambda: ("log levels", ("DEBUG", {})) in _reported(service, "orders"))
-    service.jobs["orders"].reported.clear()
+    browser.wait("that it is told", lambda: ("log levels", ("DEBUG", {})) in _commands(service, "orders"))
+    service.jobs["orders"].commands.clear()
 
 
 def test_threads_are_shown(browser: Browser, service: RecordedService) -> None:
@@ -299,8 +299,8 @@ def test_the_theme_can_be_switched(browser: Browser, service: RecordedService) -
     browser.wait("the theme of the system", lambda: browser.run(paper) == light)
 
 
-def _reported(service: RecordedService, name: str) -> list[tuple[str, Any]]:
-    return service.jobs[name].reported
+def _commands(service: RecordedService, name: str) -> list[tuple[str, Any]]:
+    return service.jobs[name].commands
 
 
 def test_a_savepoint(browser: Browser, service: RecordedService) -> None:
@@ -314,7 +314,7 @@ def test_a_savepoint(browser: Browser, service: RecordedService) -> None:
     browser.click("dialog button", "Take savepoint")
     browser.wait("its path", lambda: "file:///var/funke/savepoints/savepoint-409" in browser.text())
     browser.click("dialog button", "Close")
-    assert _reported(service, "orders") == [("savepoint", (None, "go on"))]
+    assert _commands(service, "orders") == [("savepoint", (None, "go on"))]
     assert browser.console_errors() == []
 
 
@@ -329,7 +329,7 @@ def test_stop_and_cancel(browser: Browser, service: RecordedService) -> None:
     browser.click("dialog button", "Cancel job")
     browser.wait("the outcome", lambda: "is being cancelled" in browser.text())
     browser.click("dialog button", "Close")
-    assert _reported(service, "top-bids") == [("savepoint", (None, "stop")), ("cancel", None)]
+    assert _commands(service, "top-bids") == [("savepoint", (None, "stop")), ("cancel", None)]
 
 
 def test_a_program_is_run(browser: Browser, service: RecordedService) -> None:

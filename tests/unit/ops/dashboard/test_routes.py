@@ -47,7 +47,7 @@ def test_everything_together_is_small() -> None:
 
 
 def test_nothing_comes_from_elsewhere() -> None:
-    addresses = {found for path in OWN for found in re.findall(r"https?://[^\s\"'`)]+", path.read_text("utf-8"))}
+    addresses = {each for path in OWN for each in re.findall(r"https?://[^\s\"'`)]+", path.read_text("utf-8"))}
     assert addresses == set()
 
 
@@ -87,7 +87,7 @@ def test_what_is_offered(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize(
-    ("offset", "reported"),
+    ("offset", "message"),
     [
         ("", (0, 10, "0123456789")),
         ("?offset=4", (4, 10, "456789")),
@@ -98,9 +98,9 @@ def test_what_is_offered(client: TestClient) -> None:
         ("?offset=11", (0, 10, "0123456789")),
     ],
 )
-def test_a_part_of_a_log(client: TestClient, offset: str, reported: tuple[int, int, str]) -> None:
+def test_a_part_of_a_log(client: TestClient, offset: str, message: tuple[int, int, str]) -> None:
     part = client.get(f"/v1/funke/logs/service.log{offset}").json()
-    assert (part["offset"], part["next"], part["text"]) == reported
+    assert (part["offset"], part["next"], part["text"]) == message
     assert part["size"] == 10
 
 
@@ -147,9 +147,9 @@ class _Asked:
 
 async def _stream(app: Starlette, paths: list[str], beats: int) -> list[str]:
     watchers = pages._Watchers({"/direct": lambda: Answer(b'{"a": 1}', 200)}.get)
-    found = [event.decode() async for event in watchers._events(_Asked(app, beats), paths)]  # type: ignore[arg-type]
+    results = [event.decode() async for event in watchers._events(_Asked(app, beats), paths)]  # type: ignore[arg-type]
     assert watchers._open == 0
-    return found
+    return results
 
 
 def test_a_stream_shows_what_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,9 +158,9 @@ def test_a_stream_shows_what_changes(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert len(parts) == 3, "all of a beat at once: a page draws itself whenever something comes"
     events = "".join(parts).split("\n\n")
     beats = [event for event in events if event.startswith("event: beat\n")]
-    reported = [json.loads(event.removeprefix("data: ")) for event in events if event.startswith("data: {")]
+    answers = [json.loads(event.removeprefix("data: ")) for event in events if event.startswith("data: {")]
     assert len(beats) == 3
-    assert reported.pop(0) == {"path": "/direct", "status": 200, "body": {"a": 1}}
-    assert reported[0] == {"path": "/overview?a=1", "status": 200, "body": {"jobs": [], "asked": {"a": "1"}}}
-    assert [each["path"] for each in reported] == ["/overview?a=1", "/nothing"], "each once: nothing has changed"
-    assert (reported[1]["status"], reported[1]["body"]) == (404, "Not Found")
+    assert answers.pop(0) == {"path": "/direct", "status": 200, "body": {"a": 1}}
+    assert answers[0] == {"path": "/overview?a=1", "status": 200, "body": {"jobs": [], "asked": {"a": "1"}}}
+    assert [each["path"] for each in answers] == ["/overview?a=1", "/nothing"], "each once: nothing has changed"
+    assert (answers[1]["status"], answers[1]["body"]) == (404, "Not Found")

@@ -29,67 +29,67 @@ def sessions(clock: Clock, most: int = 2) -> Sessions:
     return Sessions(most, 1_000, {"execution.target": "remote"}, clock)
 
 
-def page_of(found: Sessions, handle: str, text: str) -> dict[str, Any]:
+def page_of(actual: Sessions, handle: str, text: str) -> dict[str, Any]:
     """The first page of what a statement gives."""
-    operation = found.execute(handle, text, {}, 0)
+    operation = actual.execute(handle, text, {}, 0)
     while True:
-        page = found.fetch(handle, operation, 0, False)
+        page = actual.fetch(handle, operation, 0, False)
         if page["kind"] != "NOT_READY":
-            assert found.status(handle, operation) == "FINISHED"
+            assert actual.status(handle, operation) == "FINISHED"
             return dict(json.loads(f"{{{page['content']}}}"))
         time.sleep(0.005)
 
 
 def test_there_are_not_more_than_allowed() -> None:
-    found = sessions(Clock())
-    first, _ = found.open({}), found.open({})
+    gateway_sessions = sessions(Clock())
+    first, _ = gateway_sessions.open({}), gateway_sessions.open({})
     with pytest.raises(StateError, match="the count of active sessions exceeds the max count: 2"):
-        found.open({})
-    found.close(first)
-    found.open({})
+        gateway_sessions.open({})
+    gateway_sessions.close(first)
+    gateway_sessions.open({})
     with pytest.raises(StateError, match=f"Session '{first}' does not exist"):
-        found.touch(first)
+        gateway_sessions.touch(first)
 
 
 def test_those_that_are_not_used_are_closed() -> None:
     clock = Clock()
-    found = sessions(clock)
-    idle, used = found.open({}), found.open({})
+    gateway_sessions = sessions(clock)
+    idle, used = gateway_sessions.open({}), gateway_sessions.open({})
     clock.now = 0.9
-    found.touch(used)
+    gateway_sessions.touch(used)
     clock.now = 1.5
-    assert found.close_idle() is None
-    found.touch(used)
+    assert gateway_sessions.close_idle() is None
+    gateway_sessions.touch(used)
     with pytest.raises(StateError, match="does not exist"):
-        found.touch(idle)
+        gateway_sessions.touch(idle)
     clock.now = 2.6
-    assert found.close_idle() == 0
+    assert gateway_sessions.close_idle() == 0
     clock.now = 10
-    assert found.close_idle() == pytest.approx(7.4)
+    assert gateway_sessions.close_idle() == pytest.approx(7.4)
 
 
 def test_a_session_has_its_own_tables_and_settings() -> None:
-    found = sessions(Clock())
-    one, other = found.open({"a.password": "x", "pipeline.name": "mine"}), found.open({})
-    settings = found.settings(one)
+    gateway_sessions = sessions(Clock())
+    one, other = gateway_sessions.open({"a.password": "x", "pipeline.name": "mine"}), gateway_sessions.open({})
+    settings = gateway_sessions.settings(one)
     assert (settings["a.password"], settings["pipeline.name"]) == ("******", "mine")
-    found.configure(one, "CREATE TABLE t (n INT) WITH ('connector' = 'blackhole')")
-    assert page_of(found, one, "SHOW TABLES")["results"]["data"] == [{"kind": "INSERT", "fields": ["t"]}]
-    assert page_of(found, other, "SHOW TABLES")["results"]["data"] == []
-    assert found.complete(one, "SELECT * FROM ", 14)[0] == "t"
-    done = page_of(found, one, "USE CATALOG default_catalog")
+    gateway_sessions.configure(one, "CREATE TABLE t (n INT) WITH ('connector' = 'blackhole')")
+    assert page_of(gateway_sessions, one, "SHOW TABLES")["results"]["data"] == [{"kind": "INSERT", "fields": ["t"]}]
+    assert page_of(gateway_sessions, other, "SHOW TABLES")["results"]["data"] == []
+    assert gateway_sessions.complete(one, "SELECT * FROM ", 14)[0] == "t"
+    done = page_of(gateway_sessions, one, "USE CATALOG default_catalog")
     assert (done["resultKind"], done["isQueryResult"]) == ("SUCCESS", False)
     with pytest.raises(FunkeError, match="Unsupported statement for configuring session"):
-        found.configure(one, "SHOW TABLES")
+        gateway_sessions.configure(one, "SHOW TABLES")
 
 
 @pytest.mark.parametrize("text", ["SELEC 1", "SHOW TABLES; SHOW TABLES", "SELECT * FROM nope"])
 def test_what_is_wrong_is_reported_with_the_result(text: str) -> None:
-    found = sessions(Clock())
-    handle = found.open({})
+    gateway_sessions = sessions(Clock())
+    handle = gateway_sessions.open({})
     with pytest.raises(FunkeError, match=r"SQL parse failed|Unsupported SQL statement|Object 'nope' not found"):
-        page_of(found, handle, text)
-    found.close(handle)
+        page_of(gateway_sessions, handle, text)
+    gateway_sessions.close(handle)
 
 
 def many_rows(count: int) -> SessionResult:
@@ -128,24 +128,24 @@ def test_a_closed_operation_gives_no_rows() -> None:
 
 
 def test_statements_run_in_the_order_in_which_they_came() -> None:
-    found = sessions(Clock())
-    handle = found.open({})
+    gateway = sessions(Clock())
+    handle = gateway.open({})
     for number in range(200):
-        found.execute(handle, f"SET 'pipeline.name' = 'job {number}'", {}, 0)
-    found.configure(handle, "SET 'last' = 'yes'")
-    settings = found.settings(handle)
+        gateway.execute(handle, f"SET 'pipeline.name' = 'job {number}'", {}, 0)
+    gateway.configure(handle, "SET 'last' = 'yes'")
+    settings = gateway.settings(handle)
     assert (settings["pipeline.name"], settings["last"]) == ("job 199", "yes")
 
 
 def test_settings_of_a_statement_count_for_it_alone() -> None:
-    found = sessions(Clock())
-    handle = found.open({"pipeline.name": "mine"})
-    operation = found.execute(handle, "SET", {"pipeline.name": "other", "parallelism.default": "3"}, 0)
-    while found.status(handle, operation) != "FINISHED":
+    gateway = sessions(Clock())
+    handle = gateway.open({"pipeline.name": "mine"})
+    operation = gateway.execute(handle, "SET", {"pipeline.name": "other", "parallelism.default": "3"}, 0)
+    while gateway.status(handle, operation) != "FINISHED":
         time.sleep(0.005)
-    rows = found.fetch(handle, operation, 0, False)["content"]
+    rows = gateway.fetch(handle, operation, 0, False)["content"]
     assert '["pipeline.name","other"]' in rows and '["parallelism.default","3"]' in rows
-    settings = found.settings(handle)
+    settings = gateway.settings(handle)
     assert settings["pipeline.name"] == "mine" and settings.get("parallelism.default") != "3"
 
 

@@ -55,9 +55,9 @@ def test_what_was_seen_before_is_left_out() -> None:
 def test_ended_jobs_leave_memory_and_unknown_ones_the_disk(tmp_path: Path) -> None:
     history = MetricHistory(str(tmp_path / "history"))
     history.add(JOB, _point(1))
-    history.forget(running=(), known=(JOB,))
+    history.forget(running=(), job_ids=(JOB,))
     assert history.of(JOB) == (_point(1),)
-    history.forget(running=(), known=())
+    history.forget(running=(), job_ids=())
     assert history.of(JOB) == ()
     assert os.listdir(tmp_path / "history") == []
 
@@ -70,10 +70,10 @@ def test_a_full_disk_costs_no_more_than_the_file(tmp_path: Path) -> None:
 
 
 def test_what_a_point_holds() -> None:
-    found = point_of(sample_view(JOB))
-    assert (found.at_ms, found.value("busy"), found.value("backpressured")) == (9_000, 0.95, 0.8)
-    assert (found.value("memory"), found.value("checkpoints"), found.value("state")) == (5_000, 2, 900)
-    assert math.isnan(found.value("pending"))
+    point = point_of(sample_view(JOB))
+    assert (point.at_ms, point.value("busy"), point.value("backpressured")) == (9_000, 0.95, 0.8)
+    assert (point.value("memory"), point.value("checkpoints"), point.value("state")) == (5_000, 2, 900)
+    assert math.isnan(point.value("pending"))
     down = point_of(sample_view(JOB, JobStatus.RESTARTING))
     assert down.value("records-in") == 0, "metrics of the attempt before tell nothing now"
     assert math.isnan(down.value("busy"))

@@ -71,11 +71,11 @@ def test_a_port_of_its_own_and_lines_in_the_log(tmp_path: Path, caplog: pytest.L
             assert len(closing) == 2
             url = next(record.args[1] for record in caplog.records if record.args and len(record.args) == 2)  # type: ignore[index]
             assert httpx.get(f"{url}/metrics").status_code == 401
-            shown = {"authorization": f"Bearer {read_token(str(tmp_path / 'home'))}"}
-            answer = httpx.get(f"{url}/metrics", headers=shown)
+            headers = {"authorization": f"Bearer {read_token(str(tmp_path / 'home'))}"}
+            answer = httpx.get(f"{url}/metrics", headers=headers)
             assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
             assert "flink_jobmanager_job_numRestarts" in answer.text
-            assert httpx.get(f"{url}/jobs", headers=shown).status_code == 404
+            assert httpx.get(f"{url}/jobs", headers=headers).status_code == 404
             end = time.monotonic() + 30
             while "Map -> Sink: out.0.numRecordsIn: 6" not in caplog.text:
                 assert time.monotonic() < end
@@ -128,12 +128,12 @@ def test_a_statsd_that_cannot_be(host: str, port: str) -> None:
 class Collector(BaseHTTPRequestHandler):
     """Takes what it is sent, and says no at first."""
 
-    taken: ClassVar[list[tuple[str, str | None, Any]]] = []
+    request_bodies: ClassVar[list[tuple[str, str | None, Any]]] = []
     answers: ClassVar[list[int]] = []
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        self.taken.append((self.path, self.headers["content-type"], body))
+        self.request_bodies.append((self.path, self.headers["content-type"], body))
         status = self.answers.pop(0) if self.answers else 200
         self.send_response(status)
         if status == 302:
@@ -157,7 +157,7 @@ def otel_properties(port: int) -> dict[str, str]:
 def test_opentelemetry(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     job = submit(str(tmp_path / "home"))
     cluster = Cluster(JobDirectory(str(tmp_path / "home")))
-    Collector.taken.clear()
+    Collector.request_bodies.clear()
     Collector.answers[:] = [503, 302]
     factory = "org.apache.flink.metrics.otel.OpenTelemetryMetricReporterFactory"
     with ThreadingHTTPServer(("127.0.0.1", 0), Collector) as server:
@@ -176,8 +176,8 @@ def test_opentelemetry(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None
     job.release()
     # Two that failed are told once; a collector cannot send metrics elsewhere.
     assert caplog.text.count("cannot be sent") == 1
-    assert {path for path, _, _ in Collector.taken} == {"/v1/metrics"}
-    _, kind, body = Collector.taken[-1]
+    assert {path for path, _, _ in Collector.request_bodies} == {"/v1/metrics"}
+    _, kind, body = Collector.request_bodies[-1]
     assert kind == "application/json"
     (resource,) = body["resourceMetrics"]
     assert {"key": "service.name", "value": {"stringValue": "orders-service"}} in resource["resource"]["attributes"]
@@ -214,12 +214,12 @@ def test_opentelemetry_over_grpc(caplog: pytest.LogCaptureFixture) -> None:
     grpc = pytest.importorskip("grpc")
     services = pytest.importorskip("opentelemetry.proto.collector.metrics.v1.metrics_service_pb2_grpc")
     messages = pytest.importorskip("opentelemetry.proto.collector.metrics.v1.metrics_service_pb2")
-    taken: list[Any] = []
+    requests: list[Any] = []
 
     class GrpcService(services.MetricsServiceServicer):  # type: ignore[misc,name-defined]
         def Export(self, request: Any, context: Any) -> Any:
-            taken.append(request)
-            if len(taken) == 1:
+            requests.append(request)
+            if len(requests) == 1:
                 context.abort(grpc.StatusCode.UNAVAILABLE, "not yet")
             return messages.ExportMetricsServiceResponse()
 
@@ -236,13 +236,13 @@ def test_opentelemetry_over_grpc(caplog: pytest.LogCaptureFixture) -> None:
             sender.send([("taskmanager.job.task", {"task_name": "Map"}, {"numRecordsIn": 6, "busy": 0.5, "line": "x"})])
     server.stop(None).wait()
     assert caplog.text.count("cannot be sent") == 1 and "not yet" in caplog.text and "are sent" in caplog.text
-    (resource,) = taken[-1].resource_metrics
+    (resource,) = requests[-1].resource_metrics
     assert {each.key: each.value.string_value for each in resource.resource.attributes}[
         "service.name"
     ] == "orders-service"
-    found = {each.name: each.gauge.data_points[0] for each in resource.scope_metrics[0].metrics}
-    assert found.keys() == {"flink.taskmanager.job.task.numRecordsIn", "flink.taskmanager.job.task.busy"}
-    point = found["flink.taskmanager.job.task.numRecordsIn"]
+    points = {each.name: each.gauge.data_points[0] for each in resource.scope_metrics[0].metrics}
+    assert points.keys() == {"flink.taskmanager.job.task.numRecordsIn", "flink.taskmanager.job.task.busy"}
+    point = points["flink.taskmanager.job.task.numRecordsIn"]
     assert point.as_int == 6 and point.time_unix_nano > 0
     assert {each.key: each.value.string_value for each in point.attributes}["task_name"] == "Map"
-    assert found["flink.taskmanager.job.task.busy"].as_double == 0.5
+    assert points["flink.taskmanager.job.task.busy"].as_double == 0.5

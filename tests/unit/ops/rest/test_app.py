@@ -136,11 +136,11 @@ def test_a_job_that_was_rescaled(client: TestClient, home: str, tmp_path: Path, 
     assert overview["latest"] == {"completed": completed, "failed": failed, "ignored": None}
     summed = client.get(f"/jobs/{job.job_id}/rescales/summary").json()
     assert summed["completedRescalesDurationStatsInMillis"]["max"] >= 0
-    found = client.get(f"/jobs/{job.job_id}/rescales/details/{completed['rescaleUuid']}").json()
-    assert [each["state"] for each in found["schedulerStates"]] == ["StopWithSavepoint", "CreatingExecutionGraph"]
-    vertex = found["vertices"][MAP]
+    answer = client.get(f"/jobs/{job.job_id}/rescales/details/{completed['rescaleUuid']}").json()
+    assert [each["state"] for each in answer["schedulerStates"]] == ["StopWithSavepoint", "CreatingExecutionGraph"]
+    vertex = answer["vertices"][MAP]
     assert (vertex["preRescaleParallelism"], vertex["postRescaleParallelism"]) == (2, 2)
-    assert found["slots"]["default"]["preRescaleSlots"] == 2
+    assert answer["slots"]["default"]["preRescaleSlots"] == 2
     failed = client.get(f"/jobs/{job.job_id}/rescales/details/{failed['rescaleUuid']}").json()
     assert failed["schedulerStates"][0]["stringifiedException"] == "no room"
     vertex = failed["vertices"][MAP]
@@ -187,8 +187,8 @@ def test_a_view_that_is_written_after_the_end_of_the_job_is_seen(client: TestCli
 def test_lists_of_jobs(client: TestClient, home: str, job: OwnedRecord) -> None:
     over = ended(home, JobStatus.FINISHED)
     broken = ended(home, JobStatus.FAILED)
-    found = client.get("/jobs").json()["jobs"]
-    assert [each["id"] for each in found] == [job.job_id, over.job_id, broken.job_id]
+    answer = client.get("/jobs").json()["jobs"]
+    assert [each["id"] for each in answer] == [job.job_id, over.job_id, broken.job_id]
     rows = {each["jid"]: each for each in client.get("/jobs/overview").json()["jobs"]}
     assert rows[job.job_id]["state"] == "RUNNING" and rows[job.job_id]["end-time"] == -1
     assert rows[job.job_id]["tasks"]["running"] == rows[job.job_id]["tasks"]["total"] == 3
@@ -202,17 +202,17 @@ def test_lists_of_jobs(client: TestClient, home: str, job: OwnedRecord) -> None:
 
 
 def test_a_job(client: TestClient, job: OwnedRecord) -> None:
-    found = client.get(f"/jobs/{job.job_id}").json()
-    source, doing = found["vertices"]
+    answer = client.get(f"/jobs/{job.job_id}").json()
+    source, doing = answer["vertices"]
     assert (source["id"], doing["id"], doing["status"]) == (SOURCE, MAP, "RUNNING")
     assert doing["metrics"]["read-records"] == 8 and doing["metrics"]["read-bytes"] == 50
     assert source["metrics"]["write-records"] == 10 and not source["metrics"]["read-bytes-complete"]
-    assert found["plan"]["nodes"][1]["inputs"] == [
+    assert answer["plan"]["nodes"][1]["inputs"] == [
         {"num": 0, "id": SOURCE, "ship_strategy": "HASH", "exchange": "pipelined_bounded"}
     ]
-    assert found["timestamps"]["RUNNING"] == 1_500 and found["application-id"] == job.record.run_id
-    assert found["bottleneck"]["vertex"] == MAP
-    assert found["bottleneck"]["sentence"].startswith(
+    assert answer["timestamps"]["RUNNING"] == 1_500 and answer["application-id"] == job.record.run_id
+    assert answer["bottleneck"]["vertex"] == MAP
+    assert answer["bottleneck"]["sentence"].startswith(
         '"Map -> Sink: out" is the bottleneck: busy 95%, "Source: orders"'
     )
     config = client.get(f"/jobs/{job.job_id}/config").json()
@@ -247,12 +247,12 @@ def test_an_ended_job_shows_its_result(client: TestClient, home: str) -> None:
 
 def test_checkpoints(client: TestClient, job: OwnedRecord) -> None:
     base = f"/jobs/{job.job_id}/checkpoints"
-    found = client.get(base).json()
-    assert found["counts"] == {"restored": 1, "total": 3, "in_progress": 0, "completed": 2, "failed": 1}
-    assert [each["id"] for each in found["history"]] == [5, 4, 3]
-    assert found["latest"]["completed"]["external_path"] == "/chk-4" and found["latest"]["savepoint"]["is_savepoint"]
-    assert found["latest"]["failed"]["failure_message"] == "too slow"
-    assert found["summary"]["end_to_end_duration"]["max"] == 130
+    answer = client.get(base).json()
+    assert answer["counts"] == {"restored": 1, "total": 3, "in_progress": 0, "completed": 2, "failed": 1}
+    assert [each["id"] for each in answer["history"]] == [5, 4, 3]
+    assert answer["latest"]["completed"]["external_path"] == "/chk-4" and answer["latest"]["savepoint"]["is_savepoint"]
+    assert answer["latest"]["failed"]["failure_message"] == "too slow"
+    assert answer["summary"]["end_to_end_duration"]["max"] == 130
     assert client.get(f"{base}/config").json()["interval"] == 1_000
     assert client.get(f"{base}/details/4").json()["tasks"][MAP]["checkpointed_size"] == 300
     (subtask,) = client.get(f"{base}/details/4/subtasks/{MAP}").json()["subtasks"]
@@ -268,9 +268,9 @@ def test_a_checkpoint_whose_barriers_have_overtaken_records(home: str, client: T
     aligned = AlignmentStatistics(2, 0, start_delay_ms=30.2, duration_ms=12.7, processed_bytes=55)
     (slot,) = latest.slots
     overtaking = replace(latest, is_unaligned=True, slots=(replace(slot, in_flight=77, alignments=(aligned,)),))
-    known = replace(seen.checkpoints, last_checkpoint=overtaking, history=(overtaking,))
+    statistics = replace(seen.checkpoints, last_checkpoint=overtaking, history=(overtaking,))
     configured = {**seen.configuration, "execution.checkpointing.unaligned": "true"}
-    with driven(job, replace(seen, checkpoints=known, configuration=configured), []):
+    with driven(job, replace(seen, checkpoints=statistics, configuration=configured), []):
         base = f"/jobs/{job.job_id}/checkpoints"
         (entry,) = client.get(base).json()["history"]
         assert (entry["checkpoint_type"], entry["persisted_data"]) == ("UNALIGNED_CHECKPOINT", 77)
@@ -313,10 +313,10 @@ def test_what_a_join_keeps_of_its_inputs(client: TestClient, job: OwnedRecord, e
 
 def test_what_a_job_remembers_and_was_made_from(home: str, client: TestClient, job: OwnedRecord) -> None:
     seen = sample_view(job.job_id, statements=(StatementView("INSERT INTO a SELECT 1", "Sink(table=[a])"),))
-    known = replace(
+    statistics = replace(
         seen.checkpoints, states=(StateView(MAP, "count", "value", 20, 700), StateView(MAP, "seen", "map", 3, 40))
     )
-    with driven(job, replace(seen, checkpoints=known), []):
+    with driven(job, replace(seen, checkpoints=statistics), []):
         state = client.get(f"/v1/funke/jobs/{job.job_id}/state").json()
         assert (state["checkpoint"], state["at"]) == (4, 2_000)
         (operator,) = state["operators"]
@@ -335,8 +335,8 @@ def test_flame_graphs(client: TestClient, home: str, job: OwnedRecord) -> None:
     assert client.get(path).json() == {"endTimestamp": -3, "data": None}, "its driver does not answer"
     asked: list[Any] = []
     with driven(job, sample_view(job.job_id), asked):
-        found = client.get(f"{path}?type=on_cpu&subtaskindex=1").json()
-    assert found == {"endTimestamp": 5, "data": {"name": "Map", "value": 1, "children": []}}
+        answer = client.get(f"{path}?type=on_cpu&subtaskindex=1").json()
+    assert answer == {"endTimestamp": 5, "data": {"name": "Map", "value": 1, "children": []}}
     assert asked == [("flame_graph", (2, "ON_CPU", 1))]
     assert client.get(f"{path}?type=SOME").status_code == 400
     assert client.get(f"{path}?subtaskindex=7").status_code == 404
@@ -350,10 +350,10 @@ def test_metrics(client: TestClient, job: OwnedRecord) -> None:
     assert {"0.numRecordsIn", "1.numBytesIn", "0.Map.my.meter", "0.Sink_out.numRecordsIn"} <= names
     assert client.get(f"{base}/metrics?get=0.numRecordsIn,nothing").json() == [{"id": "0.numRecordsIn", "value": "6"}]
     assert client.get(f"{base}/subtasks/1/metrics?get=numRecordsIn").json()[0]["value"] == "2"
-    (found,) = client.get(f"{base}/subtasks/metrics?get=numRecordsIn").json()
-    assert found == {"id": "numRecordsIn", "min": 2.0, "max": 6.0, "avg": 4.0, "sum": 8.0, "skew": 50.0}
-    (found,) = client.get(f"{base}/subtasks/metrics?get=numRecordsIn&agg=sum&subtasks=0-0").json()
-    assert found == {"id": "numRecordsIn", "sum": 6.0}
+    (answer,) = client.get(f"{base}/subtasks/metrics?get=numRecordsIn").json()
+    assert answer == {"id": "numRecordsIn", "min": 2.0, "max": 6.0, "avg": 4.0, "sum": 8.0, "skew": 50.0}
+    (answer,) = client.get(f"{base}/subtasks/metrics?get=numRecordsIn&agg=sum&subtasks=0-0").json()
+    assert answer == {"id": "numRecordsIn", "sum": 6.0}
     assert client.get(f"{base}/subtasks/metrics?get=numRecordsIn&agg=median").status_code == 400
     assert client.get(f"{base}/subtasks/metrics?get=a&subtasks=x").status_code == 400
     job_metrics = {each["id"] for each in client.get(f"/jobs/{job.job_id}/metrics").json()}
@@ -413,8 +413,8 @@ def test_commands_reach_the_driver(client: TestClient, job: OwnedRecord) -> None
         assert wait_for(client, f"{base}/savepoints/{last['request-id']}")["location"] == "/sp/savepoint-1"
         failed = client.post(f"{base}/savepoints", json={"target-directory": "/nowhere"}).json()["request-id"]
         assert "no room" in wait_for(client, f"{base}/savepoints/{failed}")["failure-cause"]["stack-trace"]
-        taken = client.post(f"{base}/checkpoints", json={"checkpointType": "FULL"}).json()["request-id"]
-        assert wait_for(client, f"{base}/checkpoints/{taken}") == {"checkpointId": 7}
+        trigger_id = client.post(f"{base}/checkpoints", json={"checkpointType": "FULL"}).json()["request-id"]
+        assert wait_for(client, f"{base}/checkpoints/{trigger_id}") == {"checkpointId": 7}
         failed = client.post(f"{base}/checkpoints").json()["request-id"]
         outcome = wait_for(client, f"{base}/checkpoints/{failed}")
         assert outcome["checkpointId"] is None and "no room" in outcome["failureCause"]["stack-trace"]
@@ -481,8 +481,8 @@ def test_log_files_and_nothing_else(client: TestClient, tmp_path: Path) -> None:
     for name in ("secret.txt", "link.log", "..%2Fsecret.txt", "%2e%2e%2fsecret.txt", "..", "%00", "service.log%00"):
         answer = client.get(f"/jobmanager/logs/{name}")
         assert answer.status_code == 404, (name, answer.text)
-    shown = {each["key"]: each["value"] for each in client.get("/jobmanager/config").json()}
-    assert shown == {"rest.port": "8081", "a.password": "******"}
+    configuration = {each["key"]: each["value"] for each in client.get("/jobmanager/config").json()}
+    assert configuration == {"rest.port": "8081", "a.password": "******"}
 
 
 def test_pages_of_other_sites_change_nothing(client: TestClient, job: OwnedRecord) -> None:
@@ -655,10 +655,10 @@ def test_an_ended_job_has_no_alarm_to_acknowledge(client: TestClient, home: str)
 
 def test_a_timeline_counts_what_is_not_kept(client: TestClient, job: OwnedRecord) -> None:
     with driven(job, sample_view(job.job_id, failures=40, restarts=39), []):
-        found = client.get(f"/funke/jobs/{job.job_id}/timeline").json()
+        answer = client.get(f"/funke/jobs/{job.job_id}/timeline").json()
         assert client.get(f"/jobs/{job.job_id}/exceptions").json()["exceptionHistory"]["truncated"]
-    assert (found["failures"], found["restarts"], len(found["statuses"])) == (40, 39, 2)
-    assert {each["attempt"] for each in found["subtasks"]} == {0, 7}
+    assert (answer["failures"], answer["restarts"], len(answer["statuses"])) == (40, 39, 2)
+    assert {each["attempt"] for each in answer["subtasks"]} == {0, 7}
 
 
 def test_log_levels_need_a_level(client: TestClient, job: OwnedRecord) -> None:

@@ -41,9 +41,9 @@ def client(tmp_path: Path) -> TestClient:
 def result_of(client: TestClient, session: str, text: str, query: str = "") -> dict[str, Any]:
     operation = client.post(f"{session}/statements", json={"statement": text}).json()["operationHandle"]
     while True:
-        found = client.get(f"{session}/operations/{operation}/result/0{query}")
-        if found.status_code != 200 or found.json()["resultType"] != "NOT_READY":
-            return {**found.json(), "operation": f"{session}/operations/{operation}"}
+        answer = client.get(f"{session}/operations/{operation}/result/0{query}")
+        if answer.status_code != 200 or answer.json()["resultType"] != "NOT_READY":
+            return {**answer.json(), "operation": f"{session}/operations/{operation}"}
         time.sleep(0.005)
 
 
@@ -60,16 +60,16 @@ def test_a_session_from_its_beginning_to_its_end(client: TestClient, version: st
     assert client.get(session).json()["properties"]["pipeline.name"] == "p"
     assert client.post(f"{session}/heartbeat").json() == {}
     query = "" if version == "/v1" else "?rowFormat=PLAIN_TEXT"
-    found = result_of(client, session, "SHOW CURRENT CATALOG", query)
-    assert found["results"]["data"] == [{"kind": "INSERT", "fields": ["default_catalog"]}]
-    assert found["results"]["rowFormat"] == ("JSON" if version == "/v1" else "PLAIN_TEXT")
-    assert found["nextResultUri"].startswith(f"{found['operation']}/result/1")
-    assert ("rowFormat" in found["nextResultUri"]) is (version != "/v1")
-    last = client.get(found["nextResultUri"]).json()
+    result = result_of(client, session, "SHOW CURRENT CATALOG", query)
+    assert result["results"]["data"] == [{"kind": "INSERT", "fields": ["default_catalog"]}]
+    assert result["results"]["rowFormat"] == ("JSON" if version == "/v1" else "PLAIN_TEXT")
+    assert result["nextResultUri"].startswith(f"{result['operation']}/result/1")
+    assert ("rowFormat" in result["nextResultUri"]) is (version != "/v1")
+    last = client.get(result["nextResultUri"]).json()
     assert last["resultType"] == "EOS" and "nextResultUri" not in last
-    assert client.get(f"{found['operation']}/status").json() == {"status": "FINISHED"}
-    assert client.post(f"{found['operation']}/cancel").json() == {"status": "CANCELED"}
-    assert client.delete(f"{found['operation']}/close").json() == {"status": "CLOSED"}
+    assert client.get(f"{result['operation']}/status").json() == {"status": "FINISHED"}
+    assert client.post(f"{result['operation']}/cancel").json() == {"status": "CANCELED"}
+    assert client.delete(f"{result['operation']}/close").json() == {"status": "CLOSED"}
     assert client.delete(session).json() == {"status": "CLOSED"}
     assert "does not exist" in client.post(f"{session}/heartbeat").json()["errors"][1]
 
@@ -119,9 +119,9 @@ def test_requests_that_are_rejected(
 
 def test_a_mistake_in_a_statement_is_reported_as_flinks_gateway_does(client: TestClient) -> None:
     session = f"/v4/sessions/{client.post('/v4/sessions', json={}).json()['sessionHandle']}"
-    first, reported = result_of(client, session, "SELEC 1")["errors"]
+    first, output = result_of(client, session, "SELEC 1")["errors"]
     assert first == "Internal server error."
-    assert reported.startswith("<Exception on server side:\nSQL parse failed.")
+    assert output.startswith("<Exception on server side:\nSQL parse failed.")
 
 
 def test_a_program_with_pages_of_its_own_has_no_gateway(tmp_path: Path) -> None:

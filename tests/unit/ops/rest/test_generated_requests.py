@@ -48,7 +48,7 @@ class FakePrograms:
 
 
 @pytest.fixture
-def known(tmp_path: Path) -> Iterator[tuple[TestClient, dict[str, list[str]]]]:
+def documented(tmp_path: Path) -> Iterator[tuple[TestClient, dict[str, list[str]]]]:
     """The interface with a running and an ended job, and names that lead to something."""
     home, logs = str(tmp_path / "home"), tmp_path / "logs"
     logs.mkdir()
@@ -123,19 +123,19 @@ def mismatch(schema: dict[str, Any], value: Any, path: str = "answer") -> str:
         return f"{path} is {type(value).__name__} instead of {kind}"
     if "enum" in schema and value not in schema["enum"]:
         return f"{path} is {value}"
-    found = [f"{path} lacks {key}" for key in schema.get("required", ()) if key not in value]
+    results = [f"{path} lacks {key}" for key in schema.get("required", ()) if key not in value]
     for key, each in schema.get("properties", {}).items():
         if key in value:
-            found.append(mismatch(each, value[key], f"{path}.{key}"))
+            results.append(mismatch(each, value[key], f"{path}.{key}"))
     if kind == "array":
-        found += [mismatch(schema["items"], each, f"{path}[]") for each in value]
+        results += [mismatch(schema["items"], each, f"{path}[]") for each in value]
     elif kind == "object" and schema.get("additionalProperties"):
-        found += [mismatch(schema["additionalProperties"], each, f"{path}.*") for each in value.values()]
-    return next(filter(None, found), "")
+        results += [mismatch(schema["additionalProperties"], each, f"{path}.*") for each in value.values()]
+    return next(filter(None, results), "")
 
 
-def test_every_answer_is_one_that_the_document_knows(known: tuple[TestClient, dict[str, list[str]]]) -> None:
-    client, names = known
+def test_every_answer_is_one_that_the_document_knows(documented: tuple[TestClient, dict[str, list[str]]]) -> None:
+    client, names = documented
 
     @settings(max_examples=80, derandomize=True, database=None)
     @given(requests(names))

@@ -81,13 +81,13 @@ def test_a_link_lets_one_browser_in(tmp_path: Path) -> None:
     assert answer.status_code == 303 and answer.headers["location"].startswith("/#login=")
     cookie = answer.headers["set-cookie"]
     assert "HttpOnly" in cookie and "SameSite=Strict" in cookie and "Secure" not in cookie and "secret" not in cookie
-    shown = {"x-funke-page": answer.headers["location"].removeprefix("/#login=")}
-    assert client.get("/jobs", headers=shown).status_code == 200
+    headers = {"x-funke-page": answer.headers["location"].removeprefix("/#login=")}
+    assert client.get("/jobs", headers=headers).status_code == 200
     # One half alone: what the browser also sends to the ports of others, or what the page keeps.
     assert client.get("/jobs").status_code == 401
     assert client.get("/jobs", headers={"x-funke-page": "0" * 64}).status_code == 401
     stranger = client_of(tmp_path, access)
-    assert stranger.get("/jobs", headers=shown).status_code == 401
+    assert stranger.get("/jobs", headers=headers).status_code == 401
     second = stranger.get(link)
     assert second.status_code == 403 and "funke dashboard" in second.text and "set-cookie" not in second.headers
 

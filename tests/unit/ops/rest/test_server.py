@@ -21,8 +21,8 @@ from tests.harness.certificates import Authority
 
 
 def settings(home: Path, **options: str) -> RestSettings:
-    given = {name.replace("__", "-").replace("_", "."): each for name, each in options.items()}
-    return RestSettings.of(Settings(given), str(home))
+    keys = {name.replace("__", "-").replace("_", "."): each for name, each in options.items()}
+    return RestSettings.of(Settings(keys), str(home))
 
 
 def test_only_this_machine_unless_it_is_asked_for(tmp_path: Path) -> None:
@@ -45,16 +45,16 @@ def test_only_this_machine_unless_it_is_asked_for(tmp_path: Path) -> None:
 
 
 def test_a_token_is_needed_unless_it_is_said_otherwise(tmp_path: Path) -> None:
-    made = settings(tmp_path).access.token
-    assert made is not None and len(made) == 43 and settings(tmp_path).access.token == made
+    token = settings(tmp_path).access.token
+    assert token is not None and len(token) == 43 and settings(tmp_path).access.token == token
     assert settings(tmp_path, funke_rest_token="mine").access.token == "mine"
     assert settings(tmp_path, funke_rest_insecure="true").access.token is None
     assert settings(tmp_path, funke_rest_insecure="true", funke_rest_token="mine").access.token == "mine"
 
 
 def serve(tmp_path: Path, **options: str) -> RestServer:
-    given = settings(tmp_path, rest_bind__port="0", **options)
-    return RestServer(make_app(Cluster(JobDirectory(str(tmp_path))), given.access), given).start()
+    keys = settings(tmp_path, rest_bind__port="0", **options)
+    return RestServer(make_app(Cluster(JobDirectory(str(tmp_path))), keys.access), keys).start()
 
 
 def test_under_tls_with_a_token(tmp_path: Path) -> None:
@@ -96,11 +96,11 @@ def test_who_takes_for_ever_is_hung_up_on(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_a_port_that_is_taken(tmp_path: Path) -> None:
-    reported = r"cannot listen on 127.0.0.1, port \d+: Address already in use"
-    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(ConfigurationError, match=reported):
-        serve_at(tmp_path, taken.getsockname()[1])
+    message = r"cannot listen on 127.0.0.1, port \d+: Address already in use"
+    with socket.create_server(("127.0.0.1", 0)) as occupied, pytest.raises(ConfigurationError, match=message):
+        serve_at(tmp_path, occupied.getsockname()[1])
 
 
 def serve_at(tmp_path: Path, port: int) -> RestServer:
-    given = settings(tmp_path, rest_port=str(port))
-    return RestServer(make_app(Cluster(JobDirectory(str(tmp_path))), given.access), given)
+    rest_settings = settings(tmp_path, rest_port=str(port))
+    return RestServer(make_app(Cluster(JobDirectory(str(tmp_path))), rest_settings.access), rest_settings)

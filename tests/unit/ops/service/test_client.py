@@ -14,8 +14,8 @@ from funke.ops.service.service_folder import ServiceAddress, ServiceFolder
 
 @pytest.fixture
 def client(monkeypatch: pytest.MonkeyPatch) -> ServiceClient:
-    found = ServiceAddress(1, "here", "http://127.0.0.1:8081", 0)
-    monkeypatch.setattr(ServiceFolder, "address", lambda self: found)
+    address = ServiceAddress(1, "here", "http://127.0.0.1:8081", 0)
+    monkeypatch.setattr(ServiceFolder, "address", lambda self: address)
     return ServiceClient(ServiceFolder("jobs"))
 
 

@@ -59,10 +59,10 @@ def opened(home: str, **options: str) -> Dispatcher:
 
 def eventually(what: Callable[[], Any], limit_s: float = 60) -> Any:
     end = time.monotonic() + limit_s
-    while not (found := what()):
+    while not (result := what()):
         assert time.monotonic() < end, "it did not happen"
         time.sleep(0.05)
-    return found
+    return result
 
 
 def start(dispatcher: Dispatcher, tmp_path: Path, *arguments: str) -> str:
@@ -409,15 +409,15 @@ def test_the_service_is_killed_and_followed_by_a_standby(
             run_in_service(parse_program_call(["-d", "job.py"]))
         monkeypatch.undo()
         monkeypatch.setenv("FUNKE_HOME", home)
-        shown = {"authorization": f"Bearer {read_token(home)}"}
-        jobs = [each["id"] for each in httpx.get(f"{first.url}/jobs", headers=shown).json()["jobs"]]
+        headers = {"authorization": f"Bearer {read_token(home)}"}
+        jobs = [each["id"] for each in httpx.get(f"{first.url}/jobs", headers=headers).json()["jobs"]]
         out = capsys.readouterr().out
         assert len(jobs) == 3 and all(f"Job has been submitted with JobID {each}\n" in out for each in jobs)
         drivers = drivers_of(home, jobs)
         os.kill(first.pid, signal.SIGKILL)
-        second = eventually(lambda: (found := folder.address()) is not None and found.pid != first.pid and found)
+        second = eventually(lambda: (result := folder.address()) is not None and result.pid != first.pid and result)
         # All of them are there, and run in the processes that they ran in.
-        listed = httpx.get(f"{second.url}/v1/jobs", headers=shown).json()["jobs"]
+        listed = httpx.get(f"{second.url}/v1/jobs", headers=headers).json()["jobs"]
         assert listed == [{"id": each, "status": "RUNNING"} for each in jobs]
         assert drivers_of(home, jobs) == drivers and len(set(drivers)) == 3
     finally:
@@ -430,5 +430,5 @@ def test_the_service_is_killed_and_followed_by_a_standby(
 
 def drivers_of(home: str, jobs: list[str]) -> list[int]:
     """The processes that run jobs."""
-    known = {each.job_id: each.record.owner() for each in JobDirectory(home).all()}
-    return [owner.pid for each in jobs if (owner := known[each]) is not None and owner.is_alive]
+    owners = {each.job_id: each.record.owner() for each in JobDirectory(home).all()}
+    return [owner.pid for each in jobs if (owner := owners[each]) is not None and owner.is_alive]

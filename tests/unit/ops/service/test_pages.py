@@ -46,8 +46,8 @@ def test_they_are_served_as_long_as_the_program_lives(tmp_path: Path) -> None:
         )
         assert url is not None
         assert httpx.get(f"{url[1]}/jobs").status_code == 401
-        shown = {"authorization": f"Bearer {read_token(str(tmp_path))}"}
-        assert httpx.get(f"{url[1]}/jobs", headers=shown).json() == {"jobs": []}
+        headers = {"authorization": f"Bearer {read_token(str(tmp_path))}"}
+        assert httpx.get(f"{url[1]}/jobs", headers=headers).json() == {"jobs": []}
         # No last words: it cannot tell anybody that it is gone.
         program.send_signal(signal.SIGKILL)
     end = time.monotonic() + 30
@@ -64,12 +64,12 @@ def _answers(url: str) -> bool:
 
 
 def test_a_port_that_is_taken_is_reported_and_harms_nobody(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        settings = {"rest.port": str(taken.getsockname()[1])}
-        given = json.dumps({"home": str(tmp_path), "settings": settings}) + "\n"
+    with socket.create_server(("127.0.0.1", 0)) as occupied:
+        settings = {"rest.port": str(occupied.getsockname()[1])}
+        own_settings = json.dumps({"home": str(tmp_path), "settings": settings}) + "\n"
         ended = subprocess.run(
             [sys.executable, "-m", "funke.ops.service.pages"],
-            input=given,
+            input=own_settings,
             capture_output=True,
             text=True,
             check=False,

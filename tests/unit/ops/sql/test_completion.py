@@ -65,8 +65,8 @@ def at(t_env: TableEnvironment, text: str) -> list[str]:
     ],
 )
 def test_by_the_position_of_the_cursor(t_env: TableEnvironment, text: str, first: list[str]) -> None:
-    found = at(t_env, text)
-    assert found[: len(first)] == first and bool(found) == bool(first)
+    names = at(t_env, text)
+    assert names[: len(first)] == first and bool(names) == bool(first)
 
 
 def test_what_they_are(t_env: TableEnvironment) -> None:
@@ -84,7 +84,7 @@ PIECES = st.sampled_from(
 @given(st.lists(PIECES, max_size=12), st.integers(0, 60))
 def test_any_text_has_an_answer(t_env: TableEnvironment, pieces: list[str], position: int) -> None:
     text = "".join(pieces)
-    word, found = suggestions(t_env, text, min(position, len(text)))
+    word, names = suggestions(t_env, text, min(position, len(text)))
     before = text[: min(position, len(text))]
     assert before.endswith(word)
-    assert all(each.text.strip("'`").lower().startswith(word.lower()) for each in found)
+    assert all(each.text.strip("'`").lower().startswith(word.lower()) for each in names)

@@ -35,8 +35,8 @@ def test_statements_about_jobs_know_those_with_a_record(session: StatementSessio
     with driven(job, sample_view(job.job_id), []):
         listed = {row[0]: row[2] for row in run(session, "SHOW JOBS")}
         assert listed == {job.job_id: "RUNNING", over.job_id: "FAILED"}
-        ((found, _, status, _),) = run(session, f"DESCRIBE JOB '{over.job_id}'")
-        assert (found, status) == (over.job_id, "FAILED")
+        ((result, _, status, _),) = run(session, f"DESCRIBE JOB '{over.job_id}'")
+        assert (result, status) == (over.job_id, "FAILED")
         with pytest.raises(ValidationException, match="WITH DRAIN could only be used after WITH SAVEPOINT"):
             run(session, f"STOP JOB '{job.job_id}' WITH DRAIN")
     job.release()

@@ -34,11 +34,11 @@ def routed(
     watermark: int | None = None,
 ) -> dict[int, list[Any]]:
     """What each receiver gets, in order; watermarks as texts."""
-    found: dict[int, list[Any]] = {receiver: [] for receiver in range(receivers)}
+    values_of: dict[int, list[Any]] = {receiver: [] for receiver in range(receivers)}
 
     def send(receiver: int, parts: list[Any]) -> int:
         for part in parts:
-            found[receiver] += part.values if isinstance(part, RecordsPart) else [f"watermark {part.timestamp}"]
+            values_of[receiver] += part.values if isinstance(part, RecordsPart) else [f"watermark {part.timestamp}"]
         return 100
 
     router = create_router(partitioner, subtask, parallelism, receivers, KeyGroups(128), send)
@@ -47,12 +47,12 @@ def routed(
     if watermark is not None:
         router.process_watermark(watermark)
     router.flush()
-    return found
+    return values_of
 
 
 def test_forward_sends_to_the_subtask_of_the_same_number_in_order() -> None:
-    found = routed(Forward(), [[3, 1], [2]], subtask=1, parallelism=3)
-    assert found == {0: [], 1: [3, 1, 2], 2: []}
+    received = routed(Forward(), [[3, 1], [2]], subtask=1, parallelism=3)
+    assert received == {0: [], 1: [3, 1, 2], 2: []}
 
 
 def test_broadcast_sends_everything_to_everybody() -> None:
@@ -68,8 +68,8 @@ def test_rebalance_goes_round_over_batches() -> None:
 
 
 def test_rebalance_evens_out_what_one_sender_has_too_much_of() -> None:
-    found = routed(Rebalance(), [["hot"] * 9_000], receivers=4)
-    assert [len(values) for values in found.values()] == [2250] * 4
+    received = routed(Rebalance(), [["hot"] * 9_000], receivers=4)
+    assert [len(values) for values in received.values()] == [2250] * 4
 
 
 @pytest.mark.parametrize(
@@ -87,37 +87,37 @@ def test_rescale_gives_each_sender_receivers_of_its_own(
 ) -> None:
     assert [rescale_receivers(sender, senders, receivers) for sender in range(senders)] == expected
     for receiver in range(receivers):
-        known = senders_to(Rescale(), receiver, senders, receivers)
-        assert known == [sender for sender in range(senders) if receiver in expected[sender]]
+        sender_numbers = senders_to(Rescale(), receiver, senders, receivers)
+        assert sender_numbers == [sender for sender in range(senders) if receiver in expected[sender]]
 
 
 def test_rescale_alternates_over_its_receivers() -> None:
-    found = routed(Rescale(), [[0, 1, 2], [3]], subtask=1, parallelism=2, receivers=4)
-    assert found == {0: [], 1: [], 2: [0, 2], 3: [1, 3]}
+    received = routed(Rescale(), [[0, 1, 2], [3]], subtask=1, parallelism=2, receivers=4)
+    assert received == {0: [], 1: [], 2: [0, 2], 3: [1, 3]}
 
 
 def test_shuffle_is_uniform_and_loses_nothing() -> None:
-    found = routed(Shuffle(), [list(range(12_000))], receivers=4)
-    assert sorted(value for values in found.values() for value in values) == list(range(12_000))
+    received = routed(Shuffle(), [list(range(12_000))], receivers=4)
+    assert sorted(value for values in received.values() for value in values) == list(range(12_000))
     # Four receivers with 3000 each on average; a standard deviation is 47.
-    assert all(2_700 < len(values) < 3_300 for values in found.values())
+    assert all(2_700 < len(values) < 3_300 for values in received.values())
 
 
 @pytest.mark.parametrize("subtask", [0, 1])
 def test_a_key_goes_to_one_subtask_whoever_sends_it(subtask: int) -> None:
     keys = ["a", "b", ("t", 1), None, 2.5, [1, 2]]
-    found = routed(
+    received = routed(
         Hash(lambda pair: pair[0]), [[(key, number) for key in keys] for number in range(3)], subtask=subtask
     )
     for key in keys:
         owner = KeyGroups(128).subtask_of(KeyGroups(128).of(key), 3)
-        assert [number for other, number in found[owner] if other == key] == [0, 1, 2]
-    assert sum(len(values) for values in found.values()) == 3 * len(keys)
+        assert [number for other, number in received[owner] if other == key] == [0, 1, 2]
+    assert sum(len(values) for values in received.values()) == 3 * len(keys)
 
 
 def test_a_custom_partitioner_decides_and_is_held_to_the_number_of_receivers() -> None:
-    found = routed(Custom(lambda key, count: key % count, abs), [[-1, 2, 3, 4]])
-    assert found == {0: [3], 1: [-1, 4], 2: [2]}
+    received = routed(Custom(lambda key, count: key % count, abs), [[-1, 2, 3, 4]])
+    assert received == {0: [3], 1: [-1, 4], 2: [2]}
     with pytest.raises(JobExecutionError, match="chose receiver 7: with 3 receivers, return 0 to 2"):
         routed(Custom(lambda key, count: 7, abs), [[1]])
     with pytest.raises(JobExecutionError, match="chose receiver 'first': with 3 receivers"):
@@ -132,12 +132,12 @@ def test_a_custom_partitioner_may_answer_with_a_number_that_is_no_int() -> None:
 
 @pytest.mark.parametrize("partitioner", [Rebalance(), Shuffle(), Global(), Hash(lambda value: value), Broadcast()])
 def test_order_is_kept_from_one_sender_to_one_receiver_and_watermarks_reach_all(partitioner: Partitioner) -> None:
-    found = routed(partitioner, [list(range(100)), list(range(100, 200))], watermark=77)
-    for values in found.values():
+    received = routed(partitioner, [list(range(100)), list(range(100, 200))], watermark=77)
+    for values in received.values():
         assert values[-1] == "watermark 77"
         assert values[:-1] == sorted(values[:-1])
     is_copied = isinstance(partitioner, Broadcast)
-    counts = Counter(value for values in found.values() for value in values[:-1])
+    counts = Counter(value for values in received.values() for value in values[:-1])
     assert counts == dict.fromkeys(range(200), 3 if is_copied else 1)
 
 

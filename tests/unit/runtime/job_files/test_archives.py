@@ -15,9 +15,9 @@ from funke.engine.runtime.job_files.archives import archive_format, unpack
 
 
 def entry(name: str, kind: bytes = tarfile.REGTYPE, link: str = "", mode: int = 0o644) -> tarfile.TarInfo:
-    found = tarfile.TarInfo(name)
-    found.type, found.linkname, found.mode = kind, link, mode
-    return found
+    info = tarfile.TarInfo(name)
+    info.type, info.linkname, info.mode = kind, link, mode
+    return info
 
 
 def write_tar(path: Path, *entries: tarfile.TarInfo) -> str:

@@ -15,8 +15,8 @@ def test_a_counter_has_a_rate_over_the_last_seconds() -> None:
     }
     for second in range(1, 31):
         now[0] = 100.0 + second
-        found = rates.with_rates(1, {"numRecordsIn": 50 * second})
-        assert found["numRecordsInPerSecond"] == 50.0
+        result = rates.with_rates(1, {"numRecordsIn": 50 * second})
+        assert result["numRecordsInPerSecond"] == 50.0
     # Nothing comes any more: after a while the rate is none.
     now[0] += 5
     assert 0 < rates.with_rates(1, {"numRecordsIn": 1500})["numRecordsInPerSecond"] < 50

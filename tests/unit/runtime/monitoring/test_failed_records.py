@@ -34,14 +34,14 @@ class Parse:
         raise KeyError(number)
 
 
-def reported(value: Any, *masked: str, function: Callable[[Any], None] | None = None) -> str:
+def text_of_record(value: Any, *masked: str, function: Callable[[Any], None] | None = None) -> str:
     """What a failure of a function with a value tells."""
-    found = FailedRecords()
-    found.display = RecordDisplay(masked)
+    records = FailedRecords()
+    records.display = RecordDisplay(masked)
     try:
         (function or (lambda each: Parse().process_element(each, None)))(value)
     except KeyError as error:
-        return found.text_of(error)
+        return records.text_of(error)
     raise AssertionError("it does not fail")
 
 
@@ -49,7 +49,7 @@ ORDER = Order(4, Card("4111", "Ada"))
 
 
 @pytest.mark.parametrize(
-    ("value", "masked", "wanted"),
+    ("value", "masked", "expected"),
     [
         (Row(id=4, card="4111"), (), "Row(id=4, card='4111')"),
         (Row(id=4, card="4111"), ("Card",), "Row(id=4, card=******)"),
@@ -62,12 +62,12 @@ ORDER = Order(4, Card("4111", "Ada"))
         (17, ("card",), "17"),
     ],
 )
-def test_what_is_reported(value: Any, masked: tuple[str, ...], wanted: str) -> None:
-    assert reported(value, *masked, function=lambda record: Parse().deeper(record)) == wanted
+def test_what_is_reported(value: Any, masked: tuple[str, ...], expected: str) -> None:
+    assert text_of_record(value, *masked, function=lambda record: Parse().deeper(record)) == expected
 
 
 def test_it_is_the_argument_of_the_outermost_function_of_the_user() -> None:
-    assert reported("a row") == "'a row'"
+    assert text_of_record("a row") == "'a row'"
 
 
 def test_a_record_that_cannot_be_shown_fails_nothing() -> None:
@@ -75,8 +75,8 @@ def test_a_record_that_cannot_be_shown_fails_nothing() -> None:
         def __repr__(self) -> str:
             raise ValueError
 
-    assert reported(Odd()) == ""
-    assert len(reported("x" * 10_000)) == 2_000
+    assert text_of_record(Odd()) == ""
+    assert len(text_of_record("x" * 10_000)) == 2_000
 
 
 def test_nothing_is_reported_unless_it_is_allowed() -> None:

@@ -21,18 +21,18 @@ ORDER = SampleCommand(samples=12, delay_ms=8, depth=100)
 @contextmanager
 def working(act: Callable[[threading.Event], None], vertex: int | None = 3) -> Iterator[SampledThread]:
     """A thread that does something until the end of the block."""
-    is_over, known = threading.Event(), threading.Event()
-    found: list[SampledThread] = []
+    is_over, is_ready = threading.Event(), threading.Event()
+    results: list[SampledThread] = []
 
     def run() -> None:
-        found.append(SampledThread(threading.get_ident(), threading.get_native_id(), lambda: vertex))
-        known.set()
+        results.append(SampledThread(threading.get_ident(), threading.get_native_id(), lambda: vertex))
+        is_ready.set()
         act(is_over)
 
     thread = threading.Thread(target=run)
     thread.start()
-    known.wait()
-    yield found[0]
+    is_ready.wait()
+    yield results[0]
     is_over.set()
     thread.join()
 
@@ -53,19 +53,19 @@ def most(stacks: tuple[SampledStack, ...]) -> SampledStack:
 
 def test_a_function_that_computes() -> None:
     with working(computing) as thread:
-        found = most(take_samples(ORDER, thread))
-    assert found.vertex_id == 3 and found.is_on_cpu
+        sample = most(take_samples(ORDER, thread))
+    assert sample.vertex_id == 3 and sample.is_on_cpu
     lines = {f"computing test_flame_samples.py:{computing.__code__.co_firstlineno + number}" for number in (1, 2)}
-    assert lines & set(found.frames)
+    assert lines & set(sample.frames)
 
 
 def test_a_function_that_waits() -> None:
     with working(sleeping) as thread:
-        found = most(take_samples(ORDER, thread))
-    assert not found.is_on_cpu
-    index = found.frames.index(f"sleeping test_flame_samples.py:{sleeping.__code__.co_firstlineno + 1}")
+        sample = most(take_samples(ORDER, thread))
+    assert not sample.is_on_cpu
+    index = sample.frames.index(f"sleeping test_flame_samples.py:{sleeping.__code__.co_firstlineno + 1}")
     # What it calls is a library's: without lines, which would split it.
-    assert found.frames[index + 1].split() == ["wait", "threading.py"]
+    assert sample.frames[index + 1].split() == ["wait", "threading.py"]
 
 
 def test_a_slot_that_works_for_no_vertex() -> None:

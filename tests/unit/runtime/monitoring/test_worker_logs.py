@@ -33,9 +33,9 @@ class Logging(Operator):
 
 
 def operator(name: str, subtask: int) -> Logging:
-    found = Logging()
-    found.setup(OperatorContext(TaskInfo(subtask=subtask, parallelism=4), name, name, Output()))
-    return found
+    operator_ = Logging()
+    operator_.setup(OperatorContext(TaskInfo(subtask=subtask, parallelism=4), name, name, Output()))
+    return operator_
 
 
 def test_a_line_names_logger_operator_and_subtask(logs: WorkerLogs) -> None:

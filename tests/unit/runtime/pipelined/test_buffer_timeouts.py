@@ -33,18 +33,18 @@ Blocks = dict[str, dict[tuple[int, int], list[int]]]
 @pytest.fixture
 def blocks(monkeypatch: pytest.MonkeyPatch) -> Blocks:
     """The blocks that slots send."""
-    found: Blocks = defaultdict(lambda: defaultdict(list))
+    blocks_by_name: Blocks = defaultdict(lambda: defaultdict(list))
     carry = SlotLoop._carry
 
     def noted(self: SlotLoop, exchange: JobEdge, sender: int, receiver: int, parts: list[Part]) -> int:
         name = self._plan.by_id[exchange.source_vertex].operators[-1].name
         records = sum(len(part.values) for part in parts if isinstance(part, RecordsPart))
         if records:
-            found[name][sender, receiver].append(records)
+            blocks_by_name[name][sender, receiver].append(records)
         return carry(self, exchange, sender, receiver, parts)
 
     monkeypatch.setattr(SlotLoop, "_carry", noted)
-    return found
+    return blocks_by_name
 
 
 def run(job_timeout_ms: int, **timeouts_ms: int | None) -> None:

@@ -50,9 +50,9 @@ class Pair:
 
 def processed(channel: InChannel) -> tuple[int, Any]:
     """Takes a block and is done with it."""
-    taken = channel.take()
+    column = channel.take()
     channel.processed()
-    return taken
+    return column
 
 
 @settings(max_examples=60)
@@ -66,12 +66,12 @@ def test_everything_arrives_in_order_within_the_buffers(
 ) -> None:
     pair = Pair(3, exclusive, floating)
     sent: list[list[int]] = [[], [], []]
-    taken: list[list[int]] = [[], [], []]
+    received: list[list[int]] = [[], [], []]
 
     def take(number: int) -> None:
         if pair.ins[number].queue:
             _, parts = processed(pair.ins[number])
-            taken[number].append(parts[0].values[0])
+            received[number].append(parts[0].values[0])
 
     for step, (number, action) in enumerate(steps):
         if action < 2:
@@ -85,7 +85,7 @@ def test_everything_arrives_in_order_within_the_buffers(
         for number in range(3):
             take(number)
         pair.transfer()
-    assert taken == sent
+    assert received == sent
     assert not any(channel.queue for channel in pair.outs)
     assert pair.pool.free == floating
 

@@ -123,11 +123,11 @@ class Stream:
             self.debloater.wake()
             self.sender.on_announced = lambda size: self.router.bound(0, size)
             self.sender.on_announced(settings.first_bytes)
-        self.made = 0
+        self.count = 0
         self.blocks: list[int] = []
 
     def _send(self, to: int, parts: list[Any]) -> int:
-        self.made += len(parts[0].values)
+        self.count += len(parts[0].values)
         return self.sender.send(parts)
 
     def run(self, seconds: float) -> None:
@@ -147,7 +147,7 @@ class Stream:
     @property
     def on_their_way(self) -> int:
         """Records that have been sent and not taken."""
-        return self.made - sum(self.blocks)
+        return self.count - sum(self.blocks)
 
 
 def test_what_is_on_its_way_to_a_slow_subtask_shrinks() -> None:
@@ -172,27 +172,27 @@ def test_a_fast_subtask_has_full_blocks() -> None:
 class Counting:
     """Records between a source and a slow subtask in another slot."""
 
-    made = 0
+    count = 0
     most = 0
 
 
 def make(value: int) -> int:
-    Counting.made += 1
+    Counting.count += 1
     return value
 
 
 def take_slowly(value: int) -> int:
     time.sleep(0.0005)
-    Counting.most = max(Counting.most, Counting.made - value)
+    Counting.most = max(Counting.most, Counting.count - value)
     return value
 
 
 def most_on_their_way(debloat: DebloatSettings | None) -> tuple[int, dict[str, float]]:
-    Counting.made = Counting.most = 0
+    Counting.count = Counting.most = 0
     builder = GraphBuilder(2)
     source = builder._add(ReadSource(SequenceSource(0, 1_999)), "numbers", [], parallelism=1)
-    made = builder._add(Map(make), "made", [source], parallelism=1)
-    slow = builder._add(Map(take_slowly), "slow", [made], Custom(lambda key, count: 1, lambda value: value))
+    numbers = builder._add(Map(make), "made", [source], parallelism=1)
+    slow = builder._add(Map(take_slowly), "slow", [numbers], Custom(lambda key, count: 1, lambda value: value))
     builder._add(WriteSink(CollectSink("out")), "out", [slow])
     run = run_stream(builder.graph, NetworkSettings(debloat=debloat))
     assert run.collected == list(range(2_000))

@@ -43,7 +43,7 @@ NETWORK = NetworkSettings(segment_bytes=256, channel_buffers=1, floating_buffers
 def diagnosed(graph: StreamGraph, is_found: Callable[[Bottleneck], bool], go_on: Callable[[], None]) -> Bottleneck:
     """Runs a job until the cause is named, and ends it; what was said."""
     coordinators: list[StreamCoordinator] = []
-    found: list[Bottleneck] = []
+    results: list[Bottleneck] = []
     job_graph = to_job_graph(graph)
 
     def look() -> Bottleneck | None:
@@ -60,19 +60,19 @@ def diagnosed(graph: StreamGraph, is_found: Callable[[Bottleneck], bool], go_on:
     def watch(checkpoint_coordinator: CheckpointCoordinator) -> None:
         end = time.monotonic() + 60
         try:
-            while time.monotonic() < end and not found:
+            while time.monotonic() < end and not results:
                 time.sleep(0.05)
                 said = look()
                 if said is not None and is_found(said):
-                    found.append(said)
+                    results.append(said)
         finally:
             coordinators[0].cancel()
             go_on()
 
     with contextlib.suppress(JobCancelledError):  # unless it has come to its end by itself
         run_stream(graph, NETWORK, disturb=watch, on_start=coordinators.append)
-    assert found, "nobody was named"
-    return found[0]
+    assert results, "nobody was named"
+    return results[0]
 
 
 @pytest.fixture(autouse=True)
@@ -140,9 +140,9 @@ def test_a_function_that_sleeps_is_named_with_its_line() -> None:
     builder = GraphBuilder(1)
     slow = builder._add(Map(sleeping), "slow", [numbers(builder)], TO_THE_SECOND, parallelism=2)
     builder._add(WriteSink(CollectSink("out")), "out", [slow], Forward(), parallelism=2)
-    found = diagnosed(builder.graph, lambda said: bool(said.user_line), SLOW.hurry)
-    assert '"slow' in found.sentence and '"Source: numbers" waits' in found.sentence
-    assert found.user_line is not None and found.user_line.startswith("test_diagnoses.py:")
+    bottleneck = diagnosed(builder.graph, lambda said: bool(said.user_line), SLOW.hurry)
+    assert '"slow' in bottleneck.sentence and '"Source: numbers" waits' in bottleneck.sentence
+    assert bottleneck.user_line is not None and bottleneck.user_line.startswith("test_diagnoses.py:")
 
 
 def test_a_skewed_key_is_named_with_its_share() -> None:
@@ -150,9 +150,9 @@ def test_a_skewed_key_is_named_with_its_share() -> None:
     builder = GraphBuilder(2)
     reduced = builder._add(Reduce(later, skewed), "latest", [numbers(builder)], Hash(skewed), parallelism=2)
     builder._add(WriteSink(CollectSink("out")), "out", [reduced])
-    found = diagnosed(builder.graph, lambda said: said.key is not None, SLOW.hurry)
-    assert found.key == "'EU'" and found.key_share is not None and 0.6 < found.key_share < 0.95
-    assert "of its records have the key 'EU'" in found.sentence and '"latest' in found.sentence
+    bottleneck = diagnosed(builder.graph, lambda said: said.key is not None, SLOW.hurry)
+    assert bottleneck.key == "'EU'" and bottleneck.key_share is not None and 0.6 < bottleneck.key_share < 0.95
+    assert "of its records have the key 'EU'" in bottleneck.sentence and '"latest' in bottleneck.sentence
 
 
 def test_a_skewed_key_is_named_where_nobody_keeps_state_by_it() -> None:
@@ -160,17 +160,17 @@ def test_a_skewed_key_is_named_where_nobody_keeps_state_by_it() -> None:
     builder = GraphBuilder(2)
     slow = builder._add(Map(sleeping), "slow", [numbers(builder)], Hash(skewed), parallelism=2)
     builder._add(WriteSink(CollectSink("out")), "out", [slow])
-    found = diagnosed(builder.graph, lambda said: said.key is not None, SLOW.hurry)
-    assert found.key == "'EU'" and found.key_share is not None and 0.6 < found.key_share < 0.95
-    assert "of its records have the key 'EU'" in found.sentence and '"slow' in found.sentence
+    bottleneck = diagnosed(builder.graph, lambda said: said.key is not None, SLOW.hurry)
+    assert bottleneck.key == "'EU'" and bottleneck.key_share is not None and 0.6 < bottleneck.key_share < 0.95
+    assert "of its records have the key 'EU'" in bottleneck.sentence and '"slow' in bottleneck.sentence
 
 
 def test_a_slow_sink_is_named() -> None:
     SLOW.seconds = 0.002
     builder = GraphBuilder(1)
     builder._add(WriteSink(SlowSink()), "pg", [numbers(builder)], TO_THE_SECOND, parallelism=2)
-    found = diagnosed(builder.graph, lambda said: bool(said.user_line), SLOW.hurry)
-    assert found.sentence.startswith('"Sink: pg" is the bottleneck: busy ') and "in write" in found.sentence
+    bottleneck = diagnosed(builder.graph, lambda said: bool(said.user_line), SLOW.hurry)
+    assert bottleneck.sentence.startswith('"Sink: pg" is the bottleneck: busy ') and "in write" in bottleneck.sentence
 
 
 def test_a_function_that_holds_everything_is_named_with_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,7 +179,10 @@ def test_a_function_that_holds_everything_is_named_with_its_line(monkeypatch: py
     builder = GraphBuilder(1)
     held = builder._add(Map(holding), "hold", [numbers(builder, 100)], Rebalance(), parallelism=1)
     builder._add(WriteSink(CollectSink("out")), "out", [held])
-    found = diagnosed(builder.graph, lambda said: said.is_held, HELD.set)
+    bottleneck = diagnosed(builder.graph, lambda said: said.is_held, HELD.set)
     line = holding.__code__.co_firstlineno + 2
-    assert found.user_line == f"test_diagnoses.py:{line} in holding"
-    assert '"hold' in found.sentence and "holds everything up: its subtask 0 has been at one block" in found.sentence
+    assert bottleneck.user_line == f"test_diagnoses.py:{line} in holding"
+    assert (
+        '"hold' in bottleneck.sentence
+        and "holds everything up: its subtask 0 has been at one block" in bottleneck.sentence
+    )

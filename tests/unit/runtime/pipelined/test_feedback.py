@@ -168,10 +168,10 @@ def test_every_checkpoint_has_what_goes_round() -> None:
     first = run_stream(visits(600, per_checkpoint=60), TINY, settings)
     assert last_seen(first.collected) == all_visits(600)
     # With numbers of all keys still to come, so that all keys tell what they have seen.
-    made = [found for found in first.checkpoint_coordinator.store.completed if positions(found)[0] <= 540]
-    assert len(made) > 3
-    assert any(positions(checkpoint)[1] for checkpoint in made)
-    for checkpoint in random.Random(3).sample(made, 4):
+    checkpoints = [each for each in first.checkpoint_coordinator.store.completed if positions(each)[0] <= 540]
+    assert len(checkpoints) > 3
+    assert any(positions(checkpoint)[1] for checkpoint in checkpoints)
+    for checkpoint in random.Random(3).sample(checkpoints, 4):
         again = run_stream(visits(600), TINY, start=checkpoint)
         assert last_seen(again.collected) == all_visits(600)
 

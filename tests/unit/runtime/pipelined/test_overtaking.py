@@ -62,7 +62,7 @@ class CountEach(KeyedProcessFunction):
 
 def counted_before(checkpoint: Checkpoint) -> Counter[int]:
     """How often each value had come when a checkpoint was taken."""
-    found: Counter[int] = Counter()
+    counts: Counter[int] = Counter()
     with ExitStack() as closing:
         for handle in checkpoint.located():
             file = closing.enter_context(open_snapshot_file(handle.path, handle.inline))
@@ -70,8 +70,8 @@ def counted_before(checkpoint: Checkpoint) -> Counter[int]:
             for operator_id in reader.operator_ids:
                 for _, part in reader.keyed(operator_id):
                     for table in part.tables.values():
-                        found.update(table)
-    return found
+                        counts.update(table)
+    return counts
 
 
 def require_each_once(run: StreamRun, start: Checkpoint | None, expected: dict[int, int]) -> None:
@@ -151,9 +151,9 @@ ALL_ONCE = dict.fromkeys(range(RECORDS), 1)
 def test_a_checkpoint_has_what_its_barriers_overtook() -> None:
     run = run_stream(pressed_graph(), TINY, UNALIGNED)
     assert dict(run.collected) == ALL_ONCE
-    made = overtaken_in(run)
-    assert len(made) > 3
-    for checkpoint in random.Random(5).sample(made, 3):
+    checkpoints = overtaken_in(run)
+    assert len(checkpoints) > 3
+    for checkpoint in random.Random(5).sample(checkpoints, 3):
         assert any(not handle.operator_ids for handle in checkpoint.snapshots)
         again = run_stream(pressed_graph(0.0), TINY, start=checkpoint)
         require_each_once(again, checkpoint, ALL_ONCE)
@@ -180,15 +180,15 @@ def test_barriers_wait_in_line_for_a_while() -> None:
 
 
 def test_savepoints_wait_in_line(tmp_path: Any) -> None:
-    made: list[str] = []
+    results: list[str] = []
 
     def ask(checkpoint_coordinator: CheckpointCoordinator) -> None:
         request = SavepointRequest(str(tmp_path / "savepoint"))
-        made.append(checkpoint_coordinator.requests.ask(request).result(60))
+        results.append(checkpoint_coordinator.requests.ask(request).result(60))
 
     run = run_stream(pressed_graph(), TINY, UNALIGNED, disturb=ask)
     assert dict(run.collected) == ALL_ONCE and overtaken_in(run)
-    savepoint = read_checkpoint(made[0])
+    savepoint = read_checkpoint(results[0])
     assert not savepoint.channels_of and all(handle.operator_ids for handle in savepoint.snapshots)
     again = run_stream(pressed_graph(0.0, parallelism=3), TINY, start=savepoint)
     require_each_once(again, savepoint, ALL_ONCE)

@@ -39,8 +39,8 @@ def test_where_the_time_goes() -> None:
     # Too few to tell.
     assert samples.busiest_line("a task") == {}
     slow(lambda: _in_thread(look, 11))
-    found = samples.busiest_line("a task")
-    assert found["busiestLine"].startswith("test_stack_samples.py:") and found["busiestLineShare"] > 0.5
+    result = samples.busiest_line("a task")
+    assert result["busiestLine"].startswith("test_stack_samples.py:") and result["busiestLineShare"] > 0.5
     assert samples.busiest_line("another task") == {}
     working.clear()
     look(5)

@@ -182,11 +182,11 @@ def test_every_checkpoint_is_a_cut_through_the_stream() -> None:
     # A few at a time, so that there are checkpoints between them however slow the machine is.
     first = run_stream(counting_graph(3_000, 300), TINY, CheckpointSettings(interval_ms=5, retained=1000))
     assert final_counts(first.collected) == dict.fromkeys(range(5), 600)
-    made = [
+    checkpoints = [
         checkpoint for checkpoint in first.checkpoint_coordinator.store.completed if checkpoint.kind == "checkpoint"
     ]
-    assert len(made) > 3
-    for checkpoint in random.Random(3).sample(made, 4):
+    assert len(checkpoints) > 3
+    for checkpoint in random.Random(3).sample(checkpoints, 4):
         again = run_stream(counting_graph(3_000), TINY, start=checkpoint)
         # Each key has been counted once for each of its records, before the checkpoint or behind it.
         assert final_counts(again.collected) == dict.fromkeys(range(5), 600)
@@ -194,19 +194,19 @@ def test_every_checkpoint_is_a_cut_through_the_stream() -> None:
 
 
 def test_savepoints_are_taken_while_the_barriers_of_checkpoints_are_on_their_way(tmp_path: Path) -> None:
-    made: list[str] = []
+    results: list[str] = []
 
     def ask(checkpoint_coordinator: CheckpointCoordinator) -> None:
         with contextlib.suppress(JobExecutionError):  # the job has ended
             while True:
-                request = SavepointRequest(str(tmp_path / f"savepoint-{len(made)}"))
-                made.append(checkpoint_coordinator.requests.ask(request).result(20))
+                request = SavepointRequest(str(tmp_path / f"savepoint-{len(results)}"))
+                results.append(checkpoint_coordinator.requests.ask(request).result(20))
 
     run = run_stream(
         counting_graph(2_000, per_second=2_000), TINY, CheckpointSettings(interval_ms=1, max_concurrent=3), disturb=ask
     )
     assert final_counts(run.collected) == dict.fromkeys(range(5), 400)
-    assert len(made) > 3
+    assert len(results) > 3
 
 
 def test_a_checkpoint_that_is_given_up_stops_nothing() -> None:
@@ -240,9 +240,9 @@ def test_sources_of_one_slot_take_turns() -> None:
     first = builder._add(ReadSource(SequenceSource(0, 199_999)), "first", [])
     second = builder._add(ReadSource(SequenceSource(1_000_000, 1_199_999)), "second", [])
     builder._add(WriteSink(CollectSink("out")), "out", [first, second], Rebalance())
-    found = run_stream(builder.graph).collected
-    assert len(found) == 400_000
-    assert min(map(found.index, (0, 1_000_000))) < found.index(1_100_000) < found.index(199_999)
+    result = run_stream(builder.graph).collected
+    assert len(result) == 400_000
+    assert min(map(result.index, (0, 1_000_000))) < result.index(1_100_000) < result.index(199_999)
 
 
 class Either(CoMapFunction):
@@ -265,7 +265,7 @@ def test_the_watermark_of_each_input_is_among_the_metrics_of_its_operator() -> N
     builder._add(WriteSink(CollectSink("out")), "out", [builder.graph.nodes[2]], Rebalance())
     run = run_stream(builder.graph)
     operators = job_metrics(run.coordinator.statistics, run.coordinator._plan).operators
-    names = [{name for name in found[0] if name.startswith("currentInput")} for found in operators.values()]
+    names = [{name for name in each[0] if name.startswith("currentInput")} for each in operators.values()]
     several = {"currentInputWatermark", "currentInput1Watermark", "currentInput2Watermark"}
     assert several in names and {"currentInputWatermark"} in names
 
@@ -305,14 +305,14 @@ def test_who_is_pressed_and_who_presses_is_seen_while_the_job_runs(monkeypatch: 
         monkeypatch.setattr(slot_loop, name, 0.02)
     HAS_BEEN_SEEN.clear()
     pressed: list[PressureView] = []
-    found: set[Diagnosis] = set()
+    counts: set[Diagnosis] = set()
     take_reports = StreamCoordinator._take_reports
 
     def look(coordinator: StreamCoordinator, message: Reports) -> None:
         take_reports(coordinator, message)
         seen = PressureGauge(Settings()).look(job_metrics(coordinator.statistics, coordinator._plan).tasks)
         pressed.extend(each for each in seen.get(source.id, {}).values() if each.status is PressureStatus.HIGH)
-        found.update(each.diagnosis for each in seen.get(slow.id, {}).values())
+        counts.update(each.diagnosis for each in seen.get(slow.id, {}).values())
         if len(pressed) > 50:
             HAS_BEEN_SEEN.set()
 
@@ -325,7 +325,7 @@ def test_who_is_pressed_and_who_presses_is_seen_while_the_job_runs(monkeypatch: 
     run_stream(builder.graph, replace(TINY, measured_s=0.02))
     assert any(each.is_back_pressured for each in pressed)
     assert {each.diagnosis for each in pressed} == {Diagnosis.PRESSED}
-    assert found == {Diagnosis.FINE, Diagnosis.ROOT}
+    assert counts == {Diagnosis.FINE, Diagnosis.ROOT}
 
 
 SEEN_WAITING = threading.Event()

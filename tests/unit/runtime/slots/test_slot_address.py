@@ -49,8 +49,8 @@ def test_outside_of_an_executor_the_environment_says_it(monkeypatch: pytest.Monk
 
 
 def test_the_first_free_port_is_taken() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken, socket.create_server(("127.0.0.1", 0)) as other:
-        port, free = taken.getsockname()[1], other.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as occupied, socket.create_server(("127.0.0.1", 0)) as other:
+        port, free = occupied.getsockname()[1], other.getsockname()[1]
         other.close()
         with listen_for_hosts(LOOPBACK, (port, free), 1) as listener:
             assert listener.getsockname()[1] == free

@@ -177,10 +177,10 @@ def test_nobody_talks_to_a_slot_without_its_secret(slot: SlotUnderTest) -> None:
 
 def test_a_slot_shows_what_it_does_to_its_driver_alone(slot: SlotUnderTest) -> None:
     command = SampleCommand(samples=3, delay_ms=5, depth=10)
-    found = sample(slot.address, SECRET, command)
+    stacks = sample(slot.address, SECRET, command)
     # It waits, or has only just been loaded.
-    assert {(each.vertex_id, each.frames) for each in found} <= {(None, (WAITING,)), (None, (SLOT_LOOP,))}
-    assert sum(each.times for each in found) == 3
+    assert {(each.vertex_id, each.frames) for each in stacks} <= {(None, (WAITING,)), (None, (SLOT_LOOP,))}
+    assert sum(each.times for each in stacks) == 3
     with pytest.raises((UntrustedError, OSError)):
         sample(slot.address, Credentials(b"x" * 32), command)
     assert collected(slot.deliver(1, 5)) == [(1, 2)], "it works as before"

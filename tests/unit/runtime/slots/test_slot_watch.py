@@ -277,15 +277,15 @@ def test_before_that_there_is_a_warning(start: Any) -> None:
 
 def names_below(pid: int) -> list[str]:
     """What the children of a process are called."""
-    found = []
+    results = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             before, _, after = stat.read_text().rpartition(")")
         except OSError:
             continue
         if int(after.split()[1]) == pid:
-            found.append(before.partition("(")[2])
-    return found
+            results.append(before.partition("(")[2])
+    return results
 
 
 def is_socket(name: str) -> bool:

@@ -29,7 +29,7 @@ def keep(kept: LocalCopies, number: int, spool: Path, shared: str = "a.sst", has
     kept.keep(number, FOLDER.format(number), [handle(shared)], str(spool / f"chk-{number}"))
 
 
-def found(kept: LocalCopies, number: int, shared: str = "a.sst") -> list[bytes | None]:
+def content_of(kept: LocalCopies, number: int, shared: str = "a.sst") -> list[bytes | None]:
     uris = (f"{FOLDER.format(number)}/1-0-0", f"s3a://bucket/job/shared/{shared}")
     paths = [kept.find(uri, 3) for uri in uris]
     return [None if path is None else Path(path).read_bytes() for path in paths]
@@ -42,7 +42,7 @@ def files(folder: Path) -> int:
 def test_the_next_attempt_finds_what_was_kept(tmp_path: Path) -> None:
     keep(copies(tmp_path / "local"), 1, tmp_path / "spool")
     assert files(tmp_path / "spool") == 0, "moved, not copied"
-    assert found(copies(tmp_path / "local", attempt=1), 1) == [b"abc", b"def"]
+    assert content_of(copies(tmp_path / "local", attempt=1), 1) == [b"abc", b"def"]
 
 
 @pytest.mark.parametrize("content", [b"abx", b"abcd", None], ids=["altered", "longer", "gone"])
@@ -55,7 +55,7 @@ def test_a_damaged_copy_is_none(tmp_path: Path, content: bytes | None) -> None:
         Path(path).unlink()
     else:
         Path(path).write_bytes(content)
-    assert found(kept, 1) == [None, b"def"]
+    assert content_of(kept, 1) == [None, b"def"]
 
 
 def test_only_the_newest_completed_checkpoint_is_kept(tmp_path: Path) -> None:
@@ -63,12 +63,14 @@ def test_only_the_newest_completed_checkpoint_is_kept(tmp_path: Path) -> None:
     keep(kept, 1, tmp_path / "spool")
     kept.supersede(1, ())
     keep(kept, 2, tmp_path / "spool", has_shared=False)
-    assert found(kept, 1) == [b"abc", b"def"], "the second one may still fail"
+    assert content_of(kept, 1) == [b"abc", b"def"], "the second one may still fail"
     kept.supersede(2, ())
-    assert found(kept, 1)[0] is None and found(kept, 2) == [b"abc", b"def"], "what it shares with the first one stays"
+    assert content_of(kept, 1)[0] is None and content_of(kept, 2) == [b"abc", b"def"], (
+        "what it shares with the first one stays"
+    )
     keep(kept, 3, tmp_path / "spool", shared="b.sst")
     kept.supersede(-1, (3,))
-    assert found(kept, 3, "b.sst") == [None, None] and found(kept, 2) == [b"abc", b"def"]
+    assert content_of(kept, 3, "b.sst") == [None, None] and content_of(kept, 2) == [b"abc", b"def"]
     assert files(tmp_path / "local") == 2
 
 
@@ -77,7 +79,7 @@ def test_what_a_former_attempt_has_kept_goes_with_the_first_checkpoint_of_this_o
     kept = copies(tmp_path / "local", attempt=1)
     keep(kept, 2, tmp_path / "spool", has_shared=False)
     kept.supersede(2, ())
-    assert found(kept, 2) == [b"abc", b"def"], "the shared file was taken over"
+    assert content_of(kept, 2) == [b"abc", b"def"], "the shared file was taken over"
     assert files(tmp_path / "local") == 2
     remove_copies([str(tmp_path / "local")], "job", 1)
     assert list((tmp_path / "local").iterdir()) == []

@@ -20,9 +20,9 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
 @pytest.fixture
 def taker(tmp_path: Path) -> Iterator[SnapshotTaker]:
-    made = SnapshotTaker(3, str(tmp_path / "spool"))
-    yield made
-    made.close()
+    snapshot_taker = SnapshotTaker(3, str(tmp_path / "spool"))
+    yield snapshot_taker
+    snapshot_taker.close()
 
 
 def handle(path: str = "1-0-0") -> SnapshotHandle:
@@ -31,10 +31,10 @@ def handle(path: str = "1-0-0") -> SnapshotHandle:
 
 def answers(taker: SnapshotTaker) -> list[SnapshotAck]:
     end = time.monotonic() + 10
-    while not (found := taker.acks()):
+    while not (acks := taker.acks()):
         assert time.monotonic() < end, "no answer"
         time.sleep(0.005)
-    return found
+    return acks
 
 
 def wait_for_the_end(taker: SnapshotTaker) -> None:

@@ -135,7 +135,7 @@ class InFiles(Operator):
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self.found: dict[str, bytes] = {}
+        self.restored_files: dict[str, bytes] = {}
         self.failure: Exception | None = None
 
     def native_files(self) -> Any:
@@ -149,16 +149,16 @@ class InFiles(Operator):
     def restore_native(self, folders: Any, groups: Any) -> None:
         if self.failure is not None:
             raise self.failure
-        self.found = {path.name: path.read_bytes() for folder in folders for path in Path(folder).iterdir()}
+        self.restored_files = {path.name: path.read_bytes() for folder in folders for path in Path(folder).iterdir()}
 
     def restore_keyed(self, parts: Any) -> None:
         list(parts)
 
 
-def incremental(folder: Path, known: dict[str, int | None] | None = None) -> SnapshotHandle:
+def incremental(folder: Path, entries: dict[str, int | None] | None = None) -> SnapshotHandle:
     (folder / "database").mkdir(exist_ok=True)
     command = CheckpointCommand(1, str(folder / "chk-1"), is_incremental=True)
-    snapshot = ChainSnapshot(command, command.folder, "1-0-0", known or {})
+    snapshot = ChainSnapshot(command, command.folder, "1-0-0", entries or {})
     operator = InFiles(folder / "database")
     chain = SimpleNamespace(**{**vars(chain_of(Remembering())), "operators": {1: operator}})
     handle = snapshot.write(cast(OperatorChain, chain), 0, 1)

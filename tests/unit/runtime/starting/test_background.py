@@ -13,10 +13,10 @@ from funke.engine.runtime.starting import background
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    found: list[Any] = []
-    monkeypatch.setattr(subprocess, "Popen", lambda *arguments, **options: found.append(arguments))
+    results: list[Any] = []
+    monkeypatch.setattr(subprocess, "Popen", lambda *arguments, **options: results.append(arguments))
     monkeypatch.setattr(background, "_successes", [])
-    return found
+    return results
 
 
 def test_a_program_whose_jobs_have_failed_leaves_no_process_behind(started: list[Any]) -> None:

@@ -38,20 +38,20 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def wanted(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+def archive_requests(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Grows when an archive is to be made at the end."""
-    found: list[bool] = []
-    monkeypatch.setattr(early_start, "build_at_exit", lambda: found.append(True))
+    results: list[bool] = []
+    monkeypatch.setattr(early_start, "build_at_exit", lambda: results.append(True))
     monkeypatch.setenv(SWITCH, "on")
-    return found
+    return results
 
 
 @pytest.fixture
 def installation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Installation:
     """A Java that never comes up, until a test says otherwise."""
-    found = Installation(str(executable(tmp_path / "java", "exec sleep 600")), "/spark", "0123456789abcdef")
-    monkeypatch.setattr(Installation, "of_this_process", lambda: found)
-    return found
+    archive_of = Installation(str(executable(tmp_path / "java", "exec sleep 600")), "/spark", "0123456789abcdef")
+    monkeypatch.setattr(Installation, "of_this_process", lambda: archive_of)
+    return archive_of
 
 
 def executable(path: Path, script: str) -> Path:
@@ -107,13 +107,13 @@ def test_a_folder_that_others_may_change_is_not_used(cache: Path) -> None:
 
 
 def test_no_folder_for_archives_is_not_an_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: list[bool]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, archive_requests: list[bool]
 ) -> None:
     for folder in ("relative/folder", "/proc/nothing/here", str(tmp_path / "file" / "below")):
         (tmp_path / "file").write_text("")
         monkeypatch.setenv("XDG_CACHE_HOME", folder)
         assert code_folder() is None and take_gateway(OPTIONS) is None
-    assert wanted == []
+    assert archive_requests == []
 
 
 def test_an_archive_is_found_again(cache: Path, installation: Installation) -> None:
@@ -191,19 +191,19 @@ def test_what_only_spark_submit_understands_is_left_to_it(name: str, monkeypatch
 
 
 def test_an_archive_is_wanted_where_there_is_none(
-    cache: Path, installation: Installation, wanted: list[bool], monkeypatch: pytest.MonkeyPatch
+    cache: Path, installation: Installation, archive_requests: list[bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for switch, expected in (("off", []), ("use", []), ("on", [True])):
         monkeypatch.setenv(SWITCH, switch)
-        assert take_gateway(OPTIONS) is None and wanted == expected
-    assert take_gateway({"spark.master": "spark://host:7077"}) is None and wanted == [True, True]
-    wanted.clear()
-    assert take_gateway({"spark.master": "yarn"}) is None and wanted == []
-    assert take_gateway({**OPTIONS, "spark.driver.extraClassPath": "x.jar"}) is None and wanted == []
+        assert take_gateway(OPTIONS) is None and archive_requests == expected
+    assert take_gateway({"spark.master": "spark://host:7077"}) is None and archive_requests == [True, True]
+    archive_requests.clear()
+    assert take_gateway({"spark.master": "yarn"}) is None and archive_requests == []
+    assert take_gateway({**OPTIONS, "spark.driver.extraClassPath": "x.jar"}) is None and archive_requests == []
 
 
 def test_an_archive_that_spark_does_not_start_with_is_not_used_again(
-    cache: Path, tmp_path: Path, installation: Installation, wanted: list[bool]
+    cache: Path, tmp_path: Path, installation: Installation, archive_requests: list[bool]
 ) -> None:
     folder, _ = kept_archive(installation)
     executable(tmp_path / "java", "exit 134")
@@ -212,7 +212,7 @@ def test_an_archive_that_spark_does_not_start_with_is_not_used_again(
 
 
 def test_a_process_that_was_started_early_and_is_not_needed_ends(
-    cache: Path, tmp_path: Path, installation: Installation, wanted: list[bool]
+    cache: Path, tmp_path: Path, installation: Installation, archive_requests: list[bool]
 ) -> None:
     kept_archive(installation)
     started = tmp_path / "started"
@@ -227,16 +227,20 @@ def test_a_process_that_was_started_early_and_is_not_needed_ends(
     assert len(pids) == 1 and not Path("/proc", pids[0]).exists()
 
 
-def test_spark_gets_its_options(cache: Path, tmp_path: Path, installation: Installation, wanted: list[bool]) -> None:
+def test_spark_gets_its_options(
+    cache: Path, tmp_path: Path, installation: Installation, archive_requests: list[bool]
+) -> None:
     _, archive = kept_archive(installation)
     said = tmp_path / "said"
     program = f'"{sys.executable}" -c \'import json, sys; print(json.dumps(sys.argv[1:]))\' "$@" > "{said}"; exit 1'
     executable(tmp_path / "java", program)
     java_options = "-Da='b c' -Dd=e"
     take_gateway({**OPTIONS, "spark.driver.memory": "2g", "spark.driver.extraJavaOptions": java_options})
-    given = json.loads(said.read_text())
-    assert given[:3] == ["-cp", archive.class_path, "-Dx=y"] and f"-XX:SharedArchiveFile={archive.path}" in given
-    assert {"-Xmx2g", "-Da=b c", "-Dd=e", "spark.master=local[1]", "pyspark-shell"} <= set(given)
+    arguments = json.loads(said.read_text())
+    assert (
+        arguments[:3] == ["-cp", archive.class_path, "-Dx=y"] and f"-XX:SharedArchiveFile={archive.path}" in arguments
+    )
+    assert {"-Xmx2g", "-Da=b c", "-Dd=e", "spark.master=local[1]", "pyspark-shell"} <= set(arguments)
 
 
 def test_secrets_do_not_stand_on_sparks_command_line() -> None:

@@ -56,12 +56,12 @@ def test_it_is_taken_by_a_program_that_wants_the_same(process: FakeProcess) -> N
     before = pyspark_sees()
     put_aside(before[2], OPTIONS)
     assert pyspark_sees() == (None, None, None) and folder_of_program() is None
-    wanted = {**OPTIONS, "spark.app.name": "orders"}
-    assert fits(wanted) and take_aside(wanted) is before[2]
+    expected = {**OPTIONS, "spark.app.name": "orders"}
+    assert fits(expected) and take_aside(expected) is before[2]
     assert pyspark_sees() == before and folder_of_program() == os.getcwd() and not process.has_ended
     before[1].java.lang.System.setProperty.assert_called_once_with("user.dir", os.getcwd())
     # Nobody else gets it.
-    assert take_aside(wanted) is None
+    assert take_aside(expected) is None
 
 
 def test_it_ends_when_a_program_wants_another(process: FakeProcess) -> None:

@@ -29,10 +29,10 @@ def t_env_of_joins() -> TableEnvironment:
 
 
 def environment_of(tables: list[str]) -> TableEnvironment:
-    made = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    environment = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     for each in tables:
-        made.execute_sql(each)
-    return made
+        environment.execute_sql(each)
+    return environment
 
 
 def run(t_env: TableEnvironment, statement: str) -> None:

@@ -45,10 +45,10 @@ def rows_of(relation: Relation) -> list[tuple[Any, ...]]:
     if relation.condition is not None:
         mask = column_of(relation.condition)(batch)
         batch = batch.filter(pa.repeat(mask, len(batch)) if isinstance(mask, pa.Scalar) else mask)
-    found = [column_of(expression)(batch) for expression in relation.expressions]
+    results = [column_of(expression)(batch) for expression in relation.expressions]
     lists = [
         [to_value(column, each.type)] * len(batch) if isinstance(column, pa.Scalar) else to_values(column, each.type)
-        for column, each in zip(found, relation.columns)
+        for column, each in zip(results, relation.columns)
     ]
     return list(zip(*lists))
 
@@ -104,7 +104,7 @@ def test_what_has_no_meaning(text: str, message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("expression", "wanted"),
+    ("expression", "expected"),
     [
         ("CASE WHEN id = 1 THEN 0 WHEN id = 2 THEN 10 / (id - 1) ELSE 12 / (id - 1) END", [0, 10, 6]),
         ("CASE WHEN item = 'beer' THEN 1 WHEN item IS NULL THEN CAST(NULL AS INT) ELSE 6 / (id - 1) END", [1, None, 3]),
@@ -118,12 +118,12 @@ def test_what_has_no_meaning(text: str, message: str) -> None:
         ("CASE WHEN id > 0 THEN id ELSE 1 / 0 END", [1, 2, 3]),
     ],
 )
-def test_what_is_not_needed_is_not_computed(expression: str, wanted: list[Any]) -> None:
-    assert rows_of(bound(f"SELECT {expression} FROM orders")) == [(each,) for each in wanted]
+def test_what_is_not_needed_is_not_computed(expression: str, expected: list[Any]) -> None:
+    assert rows_of(bound(f"SELECT {expression} FROM orders")) == [(each,) for each in expected]
 
 
 @pytest.mark.parametrize(
-    ("expression", "wanted"),
+    ("expression", "expected"),
     [
         ("JSON_OBJECT('a' VALUE JSON_ARRAY(id))", '{"a":[1]}'),
         ("JSON_OBJECT('a' VALUE JSON('{\"b\": 1}'))", '{"a":{"b":1}}'),
@@ -131,5 +131,5 @@ def test_what_is_not_needed_is_not_computed(expression: str, wanted: list[Any]) 
         ("JSON_ARRAY('[1]')", '["[1]"]'),
     ],
 )
-def test_json_within_json(expression: str, wanted: str) -> None:
-    assert rows_of(bound(f"SELECT {expression} FROM orders"))[0] == (wanted,)
+def test_json_within_json(expression: str, expected: str) -> None:
+    assert rows_of(bound(f"SELECT {expression} FROM orders"))[0] == (expected,)

@@ -16,14 +16,14 @@ from tests.harness.local_jobs import changes_in
 
 @pytest.fixture(scope="module")
 def t_env() -> TableEnvironment:
-    made = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    environment = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     u = "ROW<a INT, b STRING NOT NULL, n ROW<x INT, y ROW<z STRING>>>"
-    made.execute_sql(f"""
+    environment.execute_sql(f"""
         CREATE TEMPORARY VIEW t AS SELECT id, CAST(u AS {u}) AS u, CAST(w AS ROW<a INT, q BIGINT>) AS w, arr
         FROM (VALUES (1, ROW(2, 'b', ROW(3, ROW('z'))), ROW(4, 5), ARRAY[ROW(6)])) AS v (id, u, w, arr)
     """)
-    made.execute_sql("CREATE TEMPORARY VIEW p AS SELECT OBJECT_OF('Person', 'name', 'n', 'age', 1) AS s")
-    return made
+    environment.execute_sql("CREATE TEMPORARY VIEW p AS SELECT OBJECT_OF('Person', 'name', 'n', 'age', 1) AS s")
+    return environment
 
 
 U = {"a": "INT", "b": "STRING NOT NULL", "n": "ROW<`x` INT, `y` ROW<`z` STRING>>"}

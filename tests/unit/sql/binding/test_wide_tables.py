@@ -14,8 +14,8 @@ COLUMNS = {f"c{index}": "BIGINT" for index in range(WIDTH)}
 def test_a_thousand_columns() -> None:
     items = ", ".join(f"c{index} + {index}" for index in range(WIDTH))
     query = RunningQuery(bound_query(f"SELECT {items} FROM t", **COLUMNS))
-    found = query.feed([("+I", tuple(range(WIDTH)))])
-    assert found == [("+I", tuple(2 * index for index in range(WIDTH)))]
+    changes = query.feed([("+I", tuple(range(WIDTH)))])
+    assert changes == [("+I", tuple(2 * index for index in range(WIDTH)))]
 
 
 def test_a_thousand_aggregates() -> None:

@@ -62,9 +62,9 @@ class Session:
 
 @pytest.fixture
 def session(monkeypatch: pytest.MonkeyPatch) -> Session:
-    made = Session()
-    monkeypatch.setattr(spark_catalog, "spark_session", lambda settings: made)
-    return made
+    fake_session = Session()
+    monkeypatch.setattr(spark_catalog, "spark_session", lambda settings: fake_session)
+    return fake_session
 
 
 @pytest.fixture
@@ -121,7 +121,7 @@ def test_statements_that_change_something(t_env: TableEnvironment, session: Sess
 
 
 @pytest.mark.parametrize(
-    ("statement", "reported"),
+    ("statement", "message"),
     [
         ("CREATE TABLE orders (a INT)", "already exists"),
         ("CREATE TABLE k (a INT, PRIMARY KEY (a) NOT ENFORCED)", "Spark has columns only"),
@@ -134,8 +134,8 @@ def test_statements_that_change_something(t_env: TableEnvironment, session: Sess
         ),
     ],
 )
-def test_what_is_rejected(t_env: TableEnvironment, statement: str, reported: str) -> None:
-    with pytest.raises((ValidationException, CatalogException), match=reported):
+def test_what_is_rejected(t_env: TableEnvironment, statement: str, message: str) -> None:
+    with pytest.raises((ValidationException, CatalogException), match=message):
         t_env.execute_sql(statement)
 
 

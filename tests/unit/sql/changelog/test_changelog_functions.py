@@ -35,15 +35,15 @@ def t_env() -> TableEnvironment:
 
 
 def changes(table: Table) -> list[str]:
-    found = changes_in(planned_rows(table._t_env._session, table._relation))
-    return [f"{kind} {', '.join(map(str, row))}" for kind, row in found]
+    sent = changes_in(planned_rows(table._t_env._session, table._relation))
+    return [f"{kind} {', '.join(map(str, row))}" for kind, row in sent]
 
 
 PEOPLE = ["+I 1, Alice", "+I 2, Bob", "-U 1, Alice", "+U 1, Alice2", "-D 2, Bob"]
 
 
 @pytest.mark.parametrize(
-    ("source", "found"),
+    ("source", "actual"),
     [
         (
             "TO_CHANGELOG(input => TABLE v)",
@@ -57,12 +57,12 @@ PEOPLE = ["+I 1, Alice", "+I 2, Bob", "-U 1, Alice", "+U 1, Alice2", "-D 2, Bob"
         ("TO_CHANGELOG(TABLE v, uid => 'x') WHERE c = 2", ["UPDATE_AFTER, a, 2"]),
     ],
 )
-def test_changes_as_rows(t_env: TableEnvironment, source: str, found: list[str]) -> None:
-    assert changes(t_env.sql_query(f"SELECT * FROM {source}")) == [f"+I {each}" for each in found]
+def test_changes_as_rows(t_env: TableEnvironment, source: str, actual: list[str]) -> None:
+    assert changes(t_env.sql_query(f"SELECT * FROM {source}")) == [f"+I {each}" for each in actual]
 
 
 @pytest.mark.parametrize(
-    ("query", "found"),
+    ("query", "actual"),
     [
         ("SELECT * FROM FROM_CHANGELOG(input => TABLE w)", PEOPLE),
         (f"SELECT * FROM FROM_CHANGELOG(TABLE x, DESCRIPTOR(o), {CODES})", PEOPLE),
@@ -81,8 +81,8 @@ def test_changes_as_rows(t_env: TableEnvironment, source: str, found: list[str])
         ),
     ],
 )
-def test_rows_as_changes(t_env: TableEnvironment, query: str, found: list[str]) -> None:
-    assert changes(t_env.sql_query(query)) == found
+def test_rows_as_changes(t_env: TableEnvironment, query: str, actual: list[str]) -> None:
+    assert changes(t_env.sql_query(query)) == actual
 
 
 @pytest.mark.parametrize(

@@ -28,25 +28,25 @@ def numbered(window: str, source: str = "t", columns: str = "*") -> str:
 
 @pytest.fixture(scope="module")
 def t_env() -> TableEnvironment:
-    made = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
-    made.execute_sql("""
+    environment = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    environment.execute_sql("""
         CREATE TABLE t (
             k STRING, v INT, w BIGINT, ts TIMESTAMP(3), pt AS PROCTIME(), WATERMARK FOR ts AS ts
         ) WITH ('connector' = 'datagen')
     """)
-    made.execute_sql(
+    environment.execute_sql(
         "CREATE TABLE u (a INT, id INT, pt AS PROCTIME(), PRIMARY KEY (id) NOT ENFORCED) WITH ('connector' = 'datagen')"
     )
     jdbc = "'connector' = 'jdbc', 'url' = 'jdbc:sqlite:/tmp/none', 'table-name' = 'd'"
-    made.execute_sql(f"CREATE TABLE d (x INT, y INT, PRIMARY KEY (x) NOT ENFORCED) WITH ({jdbc})")
+    environment.execute_sql(f"CREATE TABLE d (x INT, y INT, PRIMARY KEY (x) NOT ENFORCED) WITH ({jdbc})")
     kafka = "'connector' = 'upsert-kafka', 'topic' = 'x', 'properties.bootstrap.servers' = 'localhost:1'"
     formats = "'key.format' = 'json', 'value.format' = 'json'"
     for name, columns in (("events", "id INT, rid INT"), ("versions", "id INT, r INT")):
-        made.execute_sql(
+        environment.execute_sql(
             f"CREATE TABLE {name} ({columns}, ts TIMESTAMP(3), WATERMARK FOR ts AS ts, PRIMARY KEY (id) NOT ENFORCED) "
             f"WITH ({kafka}, {formats})"
         )
-    return made
+    return environment
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def t_env() -> TableEnvironment:
 def test_keys(t_env: TableEnvironment, query: str, keys: str | None) -> None:
     session = t_env._session
     relation = in_execution_mode(t_env.sql_query(query)._relation, session.settings, session.is_streaming)
-    found = sorted(
+    results = sorted(
         " ".join(sorted(relation.columns[index].name for index in key)) for key in as_node(relation).upsert_keys()
     )
-    assert found == ([] if keys is None else keys.split(" | "))
+    assert results == ([] if keys is None else keys.split(" | "))

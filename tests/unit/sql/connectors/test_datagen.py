@@ -21,22 +21,22 @@ TYPES = (
 
 
 def source(columns: str, options: str = "") -> DatagenTableSource:
-    made = source_of(f"CREATE TABLE t ({columns}) WITH ('connector' = 'datagen'{options})")
-    assert isinstance(made, DatagenTableSource)
-    return made
+    table_source = source_of(f"CREATE TABLE t ({columns}) WITH ('connector' = 'datagen'{options})")
+    assert isinstance(table_source, DatagenTableSource)
+    return table_source
 
 
 def rows(columns: str, options: str = "", count: int = 50) -> list[Any]:
     """Some rows, made at once."""
-    made = source(columns, f", 'rows-per-second' = '1000000000'{options}").with_limit(count)
-    engine_source = made.create_source()
+    new_source = source(columns, f", 'rows-per-second' = '1000000000'{options}").with_limit(count)
+    engine_source = new_source.create_source()
     enumerator, reader = engine_source.create_enumerator(1), engine_source.create_reader()
-    found: list[Any] = []
+    results: list[Any] = []
     while not enumerator.is_finished:
         for split in enumerator.poll(1000):
             for batch in reader.read_columns(split):
-                found += [tuple(row.values()) for row in batch.data.to_pylist()]
-    return found
+                results += [tuple(row.values()) for row in batch.data.to_pylist()]
+    return results
 
 
 def test_every_type_has_values() -> None:
@@ -48,8 +48,8 @@ def test_every_type_has_values() -> None:
     reader = table.create_source().create_reader()
     (split,) = table.create_source().create_enumerator(1).poll(1)
     (batch,) = reader.read_columns(split)
-    wanted: list[DataType] = [each.type for each in table.columns]
-    assert batch.data.schema.types == [to_column_type(each) for each in wanted]
+    expected: list[DataType] = [each.type for each in table.columns]
+    assert batch.data.schema.types == [to_column_type(each) for each in expected]
     batch.data.validate(full=True)
     (row,) = batch.data.to_pylist()
     assert all(value is not None for value in row.values())
@@ -67,17 +67,17 @@ def test_bounds_lengths_and_nulls() -> None:
         ", 'fields.r.x.min' = '3', 'fields.r.x.max' = '3', 'fields.e.min' = '1', 'fields.e.max' = '2'"
     )
     columns = "i INT, d DOUBLE, s STRING, n BIGINT, a ARRAY<INT>, m MAP<STRING, INT>, r ROW<x INT>, e DECIMAL(5, 2)"
-    found = rows(columns, options)
-    assert len(found) == 50
-    assert {row[0] for row in found} == {5, 6, 7}
-    assert all(-1 <= row[1] <= 1 for row in found)
-    assert len({len(row[2]) for row in found}) > 1
-    assert all(1 <= len(row[2]) <= 8 and set(row[2]) <= set("0123456789abcdef") for row in found)
-    assert {row[3] for row in found} == {None}
-    assert all(row[4] == [1, 1] for row in found)
-    assert all(len(row[5]) == 1 and len(row[5][0][0]) == 2 and row[5][0][1] <= -9 for row in found)
-    assert all(row[6] == {"x": 3} for row in found)
-    assert all(1 <= row[7] <= 2 for row in found)
+    result_rows = rows(columns, options)
+    assert len(result_rows) == 50
+    assert {row[0] for row in result_rows} == {5, 6, 7}
+    assert all(-1 <= row[1] <= 1 for row in result_rows)
+    assert len({len(row[2]) for row in result_rows}) > 1
+    assert all(1 <= len(row[2]) <= 8 and set(row[2]) <= set("0123456789abcdef") for row in result_rows)
+    assert {row[3] for row in result_rows} == {None}
+    assert all(row[4] == [1, 1] for row in result_rows)
+    assert all(len(row[5]) == 1 and len(row[5][0][0]) == 2 and row[5][0][1] <= -9 for row in result_rows)
+    assert all(row[6] == {"x": 3} for row in result_rows)
+    assert all(1 <= row[7] <= 2 for row in result_rows)
 
 
 def test_a_sequence_counts_and_ends_the_table() -> None:
@@ -88,17 +88,17 @@ def test_a_sequence_counts_and_ends_the_table() -> None:
     table = source("i INT, s STRING, e DECIMAL(5, 2), b BOOLEAN", options)
     assert table.is_bounded
     assert table.rows == 3
-    found = rows("i INT, s STRING, e DECIMAL(5, 2), b BOOLEAN", options)
-    assert [(row[0], row[1], float(row[2])) for row in found] == [(1, "5", -1.0), (2, "6", 0.0), (3, "7", 1.0)]
+    result_rows = rows("i INT, s STRING, e DECIMAL(5, 2), b BOOLEAN", options)
+    assert [(row[0], row[1], float(row[2])) for row in result_rows] == [(1, "5", -1.0), (2, "6", 0.0), (3, "7", 1.0)]
 
 
 def test_timestamps_lie_in_the_past() -> None:
     before = datetime.datetime.now(datetime.UTC)
-    found = rows("t TIMESTAMP_LTZ(3)", ", 'fields.t.max-past' = '1 h'")
+    result_rows = rows("t TIMESTAMP_LTZ(3)", ", 'fields.t.max-past' = '1 h'")
     after = datetime.datetime.now(datetime.UTC)
     hour = datetime.timedelta(hours=1, milliseconds=1)
-    assert all(before - hour <= row[0] <= after for row in found)
-    assert len(set(found)) > 1
+    assert all(before - hour <= row[0] <= after for row in result_rows)
+    assert len(set(result_rows)) > 1
 
 
 def test_columns_that_nobody_wants_are_not_made() -> None:
@@ -114,7 +114,7 @@ def test_a_rate_and_a_parallelism() -> None:
 
 
 @pytest.mark.parametrize(
-    ("columns", "options", "reported"),
+    ("columns", "options", "message"),
     [
         ("x INT", ", 'fields.x.kind' = 'foo'", "Unsupported generator kind: foo"),
         ("x INT", ", 'fields.x.kind' = 'sequence'",
@@ -135,7 +135,7 @@ def test_a_rate_and_a_parallelism() -> None:
         ("x INT", ", 'fields.x.start' = '1'", "Unsupported options found for 'datagen'."),
     ],
 )  # fmt: skip
-def test_what_is_rejected(columns: str, options: str, reported: str) -> None:
+def test_what_is_rejected(columns: str, options: str, message: str) -> None:
     with pytest.raises(ValidationException) as rejected:
         source(columns, options)
-    assert reported in str(rejected.value)
+    assert message in str(rejected.value)

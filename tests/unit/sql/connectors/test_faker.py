@@ -17,19 +17,19 @@ from tests.harness.sql_tables import source_of
 
 def rows(columns: str, options: str, count: int = 30) -> list[Any]:
     """Some rows, made at once."""
-    made = source_of(
+    table = source_of(
         f"CREATE TABLE t ({columns}) WITH ('connector' = 'faker', 'rows-per-second' = '1000000', "
         f"'number-of-rows' = '{count}', {options})"
     )
-    assert made.is_bounded
-    source = made.create_source()
+    assert table.is_bounded
+    source = table.create_source()
     enumerator, reader = source.create_enumerator(1), source.create_reader()
-    found: list[Any] = []
+    results: list[Any] = []
     while not enumerator.is_finished:
         for split in enumerator.poll(1000):
             for batch in reader.read_columns(split):
-                found += [tuple(row.values()) for row in batch.data.to_pylist()]
-    return found
+                results += [tuple(row.values()) for row in batch.data.to_pylist()]
+    return results
 
 
 def invented(expression: str, count: int = 200) -> set[Any]:
@@ -109,9 +109,9 @@ def test_every_kind_of_column() -> None:
         "b": "#{animal.name}",
     }
     options = ", ".join(f"'fields.{name}.expression' = '{text}'" for name, text in expressions.items())
-    found = rows(columns, f"{options}, 'fields.a.length' = '4', 'fields.m.length' = '2'", count=5)
-    assert len(found) == 5
-    for row in found:
+    result_rows = rows(columns, f"{options}, 'fields.a.length' = '4', 'fields.m.length' = '2'", count=5)
+    assert len(result_rows) == 5
+    for row in result_rows:
         kinds = [type(value).__name__ for value in row[:9]]
         assert kinds == ["str", "bool", "int", "float", "Decimal", "datetime", "datetime", "date", "time"]
         assert len(row[9]) == 4 and 1 <= len(row[10]) <= 2 and set(row[11]) == {"x", "y"}
@@ -119,8 +119,8 @@ def test_every_kind_of_column() -> None:
 
 
 def test_some_values_are_null() -> None:
-    found = rows("s STRING", "'fields.s.expression' = '#{color.name}', 'fields.s.null-rate' = '0.5'", count=200)
-    assert 50 < sum(value is None for (value,) in found) < 150
+    result_rows = rows("s STRING", "'fields.s.expression' = '#{color.name}', 'fields.s.null-rate' = '0.5'", count=200)
+    assert 50 < sum(value is None for (value,) in result_rows) < 150
 
 
 @pytest.mark.parametrize(

@@ -53,10 +53,10 @@ def write(text: str, *batches: list[tuple[Any, ...]], is_batch: bool = False, ov
     from dataclasses import replace
 
     context, _ = created(text)
-    made = create_table_sink(replace(context, is_batch=is_batch))
-    assert isinstance(made, FileTableSink)
-    assert made.accepted_kinds(INSERTS) == INSERTS
-    sink = (made.with_overwrite() if overwrite else made).create_sink(context.columns)
+    new_sink = create_table_sink(replace(context, is_batch=is_batch))
+    assert isinstance(new_sink, FileTableSink)
+    assert new_sink.accepted_kinds(INSERTS) == INSERTS
+    sink = (new_sink.with_overwrite() if overwrite else new_sink).create_sink(context.columns)
     committer = sink.create_committer()
     sink = cloudpickle.loads(cloudpickle.dumps(sink))
     row_type = row_type_of(context.columns)
@@ -76,8 +76,8 @@ def record_batch(columns: tuple[Column, ...], rows: list[tuple[Any, ...]]) -> An
 
 def files(folder: Path) -> dict[str, bytes]:
     """What is in each folder, hidden files aside."""
-    found = sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
-    return {str(path.parent.relative_to(folder)): path.read_bytes() for path in found}
+    results = sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
+    return {str(path.parent.relative_to(folder)): path.read_bytes() for path in results}
 
 
 def chosen(values: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -257,16 +257,16 @@ def test_files_of_several_subtasks_become_one(tmp_path: Path, form: str) -> None
 def test_new_files_are_looked_for(tmp_path: Path) -> None:
     source = source_of(table("a INT", tmp_path, "csv", ", 'source.monitor-interval' = '2 s'"))
     assert not source.is_bounded
-    made = source.create_source()
-    assert not made.is_bounded
-    enumerator = made.create_enumerator(1)
+    new_source = source.create_source()
+    assert not new_source.is_bounded
+    enumerator = new_source.create_enumerator(1)
     assert not enumerator.is_finished
     assert enumerator.poll(10) == []
     assert 0 < enumerator.next_poll_ms() <= 2000
 
 
 @pytest.mark.parametrize(
-    ("columns", "form", "options", "reported"),
+    ("columns", "form", "options", "message"),
     [
         ("a INT", "csv", ", 'sink.shuffle-by-partition.enable' = 'true'", "sink.shuffle-by-partition.enable"),
         ("a INT", "csv", ", 'partition.time-extractor.kind' = 'custom'", "time-extractor"),
@@ -276,14 +276,14 @@ def test_new_files_are_looked_for(tmp_path: Path) -> None:
         ("a INT", "raw", "", "the format raw with a column of type INT"),
     ],
 )
-def test_what_is_not_there_is_rejected(tmp_path: Path, columns: str, form: str, options: str, reported: str) -> None:
+def test_what_is_not_there_is_rejected(tmp_path: Path, columns: str, form: str, options: str, message: str) -> None:
     with pytest.raises(UnsupportedFeatureError) as rejected:
         create_table_sink(created(table(columns, tmp_path, form, options))[0])
-    assert reported in str(rejected.value)
+    assert message in str(rejected.value)
 
 
 @pytest.mark.parametrize(
-    ("columns", "form", "options", "reported"),
+    ("columns", "form", "options", "message"),
     [
         ("x INT", "nox", "", "Could not find any format factory for identifier 'nox' in the classpath."),
         ("x INT", "csv", ", 'csv.field-delimiter' = 'ab'",
@@ -294,18 +294,18 @@ def test_what_is_not_there_is_rejected(tmp_path: Path, columns: str, form: str, 
         ("x STRING, y INT", "raw", "", "The 'raw' format only supports single physical column."),
     ],
 )  # fmt: skip
-def test_options_are_checked(tmp_path: Path, columns: str, form: str, options: str, reported: str) -> None:
+def test_options_are_checked(tmp_path: Path, columns: str, form: str, options: str, message: str) -> None:
     with pytest.raises(ValidationException) as rejected:
         source_of(table(columns, tmp_path, form, options))
-    assert reported in str(rejected.value)
+    assert message in str(rejected.value)
 
 
 def test_a_table_without_path_or_format_is_rejected() -> None:
     for options, missing in (("'format' = 'csv'", "path"), ("'path' = '/x'", "format")):
         with pytest.raises(ValidationException) as rejected:
             source_of(f"CREATE TABLE t (x INT) WITH ('connector' = 'filesystem', {options})")
-        reported = "One or more required options are missing.\n\nMissing required options are:\n\n"
-        assert str(rejected.value).endswith(reported + missing)
+        message = "One or more required options are missing.\n\nMissing required options are:\n\n"
+        assert str(rejected.value).endswith(message + missing)
 
 
 class Subtask:
@@ -313,14 +313,14 @@ class Subtask:
 
     def __init__(self, text: str, restored: Any = None) -> None:
         context, _ = created(text)
-        made = create_table_sink(context)
-        assert isinstance(made, FileTableSink)
-        self.needs_watermarks, self._columns, self.now_ms = made.needs_watermarks, context.columns, 0
-        sink = made.create_sink(context.columns)
+        new_sink = create_table_sink(context)
+        assert isinstance(new_sink, FileTableSink)
+        self.needs_watermarks, self._columns, self.now_ms = new_sink.needs_watermarks, context.columns, 0
+        sink = new_sink.create_sink(context.columns)
         self._committer = sink.create_committer()
         row_type = row_type_of(context.columns)
-        known = WriterContext("job", 0, 1, 0, row_type, lambda: self.now_ms, lambda _: None)
-        self.writer = sink.create_writer(known, restored)
+        context_of_writer = WriterContext("job", 0, 1, 0, row_type, lambda: self.now_ms, lambda _: None)
+        self.writer = sink.create_writer(context_of_writer, restored)
 
     def write(self, *rows: tuple[Any, ...]) -> None:
         self.writer.write_columns(ColumnBatch(record_batch(self._columns, list(rows))))
@@ -334,11 +334,11 @@ class Subtask:
         return state
 
 
-def reported(folder: Path) -> list[str]:
+def complete_partitions(folder: Path) -> list[str]:
     """The partitions that are told to be complete, with the number of files in them."""
-    found = sorted(path.parent for path in folder.rglob("_SUCCESS"))
-    parts = [[each for each in path.iterdir() if each.name.startswith("part-")] for path in found]
-    return [f"{path.relative_to(folder)}: {len(each)}" for path, each in zip(found, parts)]
+    results = sorted(path.parent for path in folder.rglob("_SUCCESS"))
+    parts = [[each for each in path.iterdir() if each.name.startswith("part-")] for path in results]
+    return [f"{path.relative_to(folder)}: {len(each)}" for path, each in zip(results, parts)]
 
 
 HOURLY = (
@@ -356,17 +356,17 @@ def test_partitions_are_committed_when_the_watermark_has_passed_them(tmp_path: P
     first.write((1, "2024-05-01", "12"), (2, "2024-05-01", "13"), (3, "2024-05-02", "00"))
     first.writer.write_watermark(noon + 3_600_000)
     first.checkpoint()
-    assert reported(tmp_path) == []
+    assert complete_partitions(tmp_path) == []
     first.writer.write_watermark(noon + 3_600_001)
     state = first.checkpoint()
     # The file is closed though it is neither full nor old.
-    assert reported(tmp_path) == ["day=2024-05-01/hour=12: 1"]
+    assert complete_partitions(tmp_path) == ["day=2024-05-01/hour=12: 1"]
     second = Subtask(text, state)
     second.writer.write_watermark(noon + 7_200_001)
     second.checkpoint()
-    assert reported(tmp_path) == ["day=2024-05-01/hour=12: 1", "day=2024-05-01/hour=13: 1"]
+    assert complete_partitions(tmp_path) == ["day=2024-05-01/hour=12: 1", "day=2024-05-01/hour=13: 1"]
     second.checkpoint(is_last=True)
-    assert reported(tmp_path)[-1] == "day=2024-05-02/hour=00: 1"
+    assert complete_partitions(tmp_path)[-1] == "day=2024-05-02/hour=00: 1"
 
 
 @pytest.mark.parametrize(
@@ -385,7 +385,7 @@ def test_times_of_partitions(tmp_path: Path, options: str, value: str, time: dat
     for late, count in ((0, 0), (1, 1)):
         subtask.writer.write_watermark(int(time.replace(tzinfo=UTC).timestamp() * 1000) + late)
         subtask.checkpoint()
-        assert len(reported(tmp_path)) == count
+        assert len(complete_partitions(tmp_path)) == count
 
 
 def test_partitions_are_committed_some_time_after_they_were_begun(tmp_path: Path) -> None:
@@ -395,10 +395,10 @@ def test_partitions_are_committed_some_time_after_they_were_begun(tmp_path: Path
     subtask.write((1, "a"))
     subtask.now_ms = 60_000
     subtask.checkpoint()
-    assert reported(tmp_path) == []
+    assert complete_partitions(tmp_path) == []
     subtask.now_ms = 60_001
     subtask.checkpoint()
-    assert reported(tmp_path) == ["p=a: 1"]
+    assert complete_partitions(tmp_path) == ["p=a: 1"]
 
 
 def test_a_partition_without_a_time_is_rejected(tmp_path: Path) -> None:

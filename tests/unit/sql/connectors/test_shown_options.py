@@ -15,7 +15,7 @@ def test_a_mistyped_option_is_named_without_its_value(key: str) -> None:
         "CREATE TABLE t (a INT) WITH ('connector' = 'jdbc', 'url' = 'jdbc:sqlite:/x.db', 'table-name' = 'visible', "
         f"'{key}' = 'hush')"
     )
-    with pytest.raises(JavaException) as found:
+    with pytest.raises(JavaException) as caught:
         t_env.sql_query("SELECT * FROM t")
-    reported = str(found.value)
-    assert "hush" not in reported and f"'{key}'='******'" in reported and "'table-name'='visible'" in reported
+    message = str(caught.value)
+    assert "hush" not in message and f"'{key}'='******'" in message and "'table-name'='visible'" in message

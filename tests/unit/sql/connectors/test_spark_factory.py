@@ -59,10 +59,10 @@ def test_a_stream() -> None:
     source = source_of(
         table("'format' = 'delta', 'path' = '/x', 'streaming' = 'true', 'trigger.processing-time' = '1 s'")
     )
-    made = source.create_source()
+    new_source = source.create_source()
     assert not source.is_bounded
-    assert made.is_spark
-    assert made.trigger == {"processingTime": "1 s"}  # type: ignore[attr-defined]
+    assert new_source.is_spark
+    assert new_source.trigger == {"processingTime": "1 s"}  # type: ignore[attr-defined]
 
 
 def test_columns_get_the_types_of_the_table() -> None:
@@ -83,10 +83,10 @@ def test_columns_get_the_types_of_the_table() -> None:
 
 def test_a_writer() -> None:
     sink = sink_of(table("'format' = 'parquet', 'path' = '/x', 'options.compression' = 'zstd'", "PARTITIONED BY (id)"))
-    made = sink.create_sink(())
-    assert isinstance(made, SparkSink)
-    assert (made.format, made.path, made.mode) == ("parquet", "/x", "append")
-    assert (made.options, made.partition_by) == ({"compression": "zstd"}, ("id",))
+    new_sink = sink.create_sink(())
+    assert isinstance(new_sink, SparkSink)
+    assert (new_sink.format, new_sink.path, new_sink.mode) == ("parquet", "/x", "append")
+    assert (new_sink.options, new_sink.partition_by) == ({"compression": "zstd"}, ("id",))
     with pytest.raises(TableException, match="Streaming mode not support overwrite"):
         sink.with_overwrite()
     batch = create_table_sink(replace(created(table("'table' = 'orders'"))[0], is_batch=True))

@@ -40,14 +40,14 @@ def test_a_table_without_a_connector_is_rejected() -> None:
 def test_an_unknown_connector_lists_those_there_are() -> None:
     with pytest.raises(ValidationException) as rejected:
         create_table_sink(context(connector="foo"))
-    reported = str(rejected.value)
-    assert reported.startswith("Unable to create a sink for writing table 'default_catalog.default_database.t'.")
+    message = str(rejected.value)
+    assert message.startswith("Unable to create a sink for writing table 'default_catalog.default_database.t'.")
     assert (
         "Caused by: ValidationException: Cannot discover a connector using option: 'connector'='foo'\n"
         "Caused by: ValidationException: Could not find any factory for identifier 'foo' that implements "
         "'org.apache.flink.table.factories.DynamicTableFactory' in the classpath.\n\n"
         "Available factory identifiers are:\n\n"
-    ) in reported
+    ) in message
 
 
 class OwnFactory(TableFactory):
@@ -79,8 +79,8 @@ def test_other_packages_bring_connectors() -> None:
     assert isinstance(create_table_sink(context(connector="own", url="x", length="5")), BlackholeTableSink)
     with pytest.raises(ValidationException) as rejected:
         create_table_sink(context(connector="own"))
-    reported = "One or more required options are missing.\n\nMissing required options are:\n\nsize\nurl"
-    assert str(rejected.value).endswith(reported)
+    message = "One or more required options are missing.\n\nMissing required options are:\n\nsize\nurl"
+    assert str(rejected.value).endswith(message)
     with pytest.raises(ValidationException, match="Connector 'own' can only be used as a sink"):
         create_table_source(context(connector="own"))
 

@@ -144,7 +144,7 @@ def test_only_paths_that_match_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("columns", "reported"),
+    ("columns", "message"),
     [
         (
             "a INT, k INT METADATA",
@@ -156,10 +156,10 @@ def test_only_paths_that_match_are_read(tmp_path: Path) -> None:
         ("a TIMESTAMP(3), WATERMARK FOR a AS 1", "Invalid data type of expression for watermark definition."),
     ],
 )
-def test_what_cannot_be_is_rejected(columns: str, reported: str) -> None:
+def test_what_cannot_be_is_rejected(columns: str, message: str) -> None:
     with pytest.raises(ValidationException) as rejected:
         relation_of(f"CREATE TABLE t ({columns}) WITH ('connector'='filesystem','format'='csv','path'='/x')")
-    assert reported in str(rejected.value)
+    assert message in str(rejected.value)
 
 
 def test_options_of_watermarks() -> None:

@@ -48,8 +48,8 @@ def test_several_columns(data: st.DataObject) -> None:
         data.draw(st.lists(st.sampled_from(["x", "y", None]), min_size=len(numbers), max_size=len(numbers)))
     )
     columns = [numbers, pa.scalar(7), words, numbers]
-    found = OverDistinct(Concatenation())(columns, len(numbers))
-    assert found.to_pylist() == Concatenation()(columns, len(numbers)).to_pylist()
+    result = OverDistinct(Concatenation())(columns, len(numbers))
+    assert result.to_pylist() == Concatenation()(columns, len(numbers)).to_pylist()
 
 
 def test_what_does_not_repeat_is_looked_at_less_and_less(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,11 +93,11 @@ def test_date_format_writes_what_a_pattern_distinguishes(
     start = datetime.datetime(2026, 1, 2, 10, 59, tzinfo=zone)
     timestamps = pa.array([start + datetime.timedelta(milliseconds=10 * each) for each in range(10_000)])
     call = bind(FUNCTIONS["date_format"], arguments, Session())
-    found = column_function(call)([timestamps, pa.scalar(pattern)], len(timestamps))
+    results = column_function(call)([timestamps, pa.scalar(pattern)], len(timestamps))
     assert counts == [written if zone is None else 100]
-    assert len(found) == 10_000
-    assert found[0].as_py() == call.body()(start, pattern)
-    assert found[-1].as_py() == call.body()(start + datetime.timedelta(seconds=99.99), pattern)
+    assert len(results) == 10_000
+    assert results[0].as_py() == call.body()(start, pattern)
+    assert results[-1].as_py() == call.body()(start + datetime.timedelta(seconds=99.99), pattern)
 
 
 def test_functions_of_users_see_every_row() -> None:
@@ -111,6 +111,6 @@ def test_functions_of_users_see_every_row() -> None:
 
     user = UserFunction("doubled", "scalar", Doubled(), None, (from_sql_text("INT"),))
     call = bind(as_scalar(user), [Argument(from_sql_text("INT"))])
-    found = column_function(call)([pa.array([1, 2] * 50, pa.int32())], 100)
-    assert found.to_pylist() == [2, 4] * 50
+    results = column_function(call)([pa.array([1, 2] * 50, pa.int32())], 100)
+    assert results.to_pylist() == [2, 4] * 50
     assert seen == [1, 2] * 50

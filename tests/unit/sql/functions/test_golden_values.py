@@ -352,16 +352,16 @@ TIMES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "arguments", "wanted"), [*OPERATORS, *STRINGS, *NUMBERS, *TIMES])
-def test_value(name: str, arguments: list[Any], wanted: Any) -> None:
+@pytest.mark.parametrize(("name", "arguments", "expected"), [*OPERATORS, *STRINGS, *NUMBERS, *TIMES])
+def test_value(name: str, arguments: list[Any], expected: Any) -> None:
     value, _ = call(name, *arguments)
-    assert repr(value) == repr(wanted) or value == wanted
+    assert repr(value) == repr(expected) or value == expected
 
 
-@pytest.mark.parametrize(("value", "target", "wanted"), CASTS)
-def test_cast(value: Any, target: str, wanted: Any) -> None:
-    assert repr(call("cast", value, from_sql_text(target))[0]) == repr(wanted)
-    assert repr(call("try_cast", value, from_sql_text(target))[0]) == repr(wanted)
+@pytest.mark.parametrize(("value", "target", "expected"), CASTS)
+def test_cast(value: Any, target: str, expected: Any) -> None:
+    assert repr(call("cast", value, from_sql_text(target))[0]) == repr(expected)
+    assert repr(call("try_cast", value, from_sql_text(target))[0]) == repr(expected)
 
 
 @pytest.mark.parametrize(
@@ -563,9 +563,9 @@ JSON = [
 ]
 
 
-@pytest.mark.parametrize(("name", "arguments", "wanted"), [*COLLECTIONS, *JSON])
-def test_nested_value(name: str, arguments: list[Any], wanted: Any) -> None:
-    assert call(name, *arguments)[0] == wanted
+@pytest.mark.parametrize(("name", "arguments", "expected"), [*COLLECTIONS, *JSON])
+def test_nested_value(name: str, arguments: list[Any], expected: Any) -> None:
+    assert call(name, *arguments)[0] == expected
 
 
 def test_json_value_may_fail() -> None:

@@ -121,16 +121,16 @@ def signatures(form: Form) -> list[tuple[str, ...]]:
     lengths = {len(form.parameters)}
     if any(mark == "?" for _, mark in form.parameters):
         lengths.add(len([mark for _, mark in form.parameters if mark != "?"]))
-    found: list[tuple[str, ...]] = []
+    results: list[tuple[str, ...]] = []
     for length in sorted(lengths):
         choices = []
         for parameter, _ in form.parameters[:length]:
             names = [sample for kind in parameter.text.split("/") for sample in SAMPLES.get(kind, [])]
             choices.append([f"!{each}" for each in [*WORDS, *TARGETS]] if parameter.text == "symbol" else names)
-        found.extend(itertools.product(*choices))
+        results.extend(itertools.product(*choices))
     if form.parameters and form.parameters[-1][1] == "...":
-        found.extend([(*each, each[-1]) for each in found])
-    return found
+        results.extend([(*each, each[-1]) for each in results])
+    return results
 
 
 def to_argument(text: str) -> Argument:
@@ -187,8 +187,8 @@ def test_kernel_equals_body(name: str, data: st.DataObject) -> None:
     columns = [column_of(each, argument, length, data) for each, argument in zip(signature, call.arguments)]
     times = data.draw(st.sampled_from([1, 20]))
     columns = [pa.concat_arrays([each] * times) if isinstance(each, pa.Array) else each for each in columns]
-    found, wanted = (outcome(make(call), columns, length * times, call) for make in (column_function, mapped_body))
-    assert same(found, wanted), f"kernel {found}, body {wanted}"
+    actual, expected = (outcome(make(call), columns, length * times, call) for make in (column_function, mapped_body))
+    assert same(actual, expected), f"kernel {actual}, body {expected}"
 
 
 def column_of(text: str, argument: Argument, length: int, data: st.DataObject) -> Any:
@@ -209,16 +209,16 @@ def outcome(evaluate: Any, columns: list[Any], length: int, call: BoundCall) -> 
 
 
 @pytest.mark.parametrize(
-    ("name", "wanted"),
+    ("name", "expected"),
     [("abs", "12345678901234567890.123456789012345678"), ("-", "-12345678901234567890.123456789012345678")],
 )
-def test_decimals_keep_all_their_digits(name: str, wanted: str) -> None:
+def test_decimals_keep_all_their_digits(name: str, expected: str) -> None:
     data_type = from_sql_text("DECIMAL(38, 18)")
     call = bound_call(name, [Argument(data_type)])
     assert call is not None
     column = from_values([Decimal("12345678901234567890.123456789012345678")], data_type)
     for make in (column_function, mapped_body):
-        assert outcome(make(call), [column], 1, call) == [Decimal(wanted)]
+        assert outcome(make(call), [column], 1, call) == [Decimal(expected)]
 
 
 def test_nan_is_nowhere_between() -> None:
@@ -241,5 +241,5 @@ def test_in_constants(name: str, data: st.DataObject) -> None:
     assert call is not None and call.kernel() is not None
     values = data.draw(st.lists(st.one_of(values_of(text), st.sampled_from(members)), min_size=1, max_size=4))
     columns = [from_values(values, column_type), *(from_values([each], column_type)[0] for each in members)]
-    wanted = outcome(mapped_body(call), columns, len(values), call)
-    assert same(outcome(column_function(call), columns, len(values), call), wanted)
+    expected = outcome(mapped_body(call), columns, len(values), call)
+    assert same(outcome(column_function(call), columns, len(values), call), expected)

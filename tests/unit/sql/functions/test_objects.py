@@ -85,8 +85,8 @@ def test_tables_of_objects(t_env: TableEnvironment) -> None:
     )
     (statement,) = next(t_env.execute_sql("SHOW CREATE TABLE users").collect())
     assert "`u` STRUCTURED<'com.example.User', `name` VARCHAR(2147483647), `age` INT NOT NULL>" in statement
-    for given in (USER, "ROW('Bob', 25)", "OBJECT_OF('com.example.Other', 'name', 'Bob', 'age', 25)"):
-        assert "users" in t_env.explain_sql(f"INSERT INTO users SELECT {given}")
+    for expression in (USER, "ROW('Bob', 25)", "OBJECT_OF('com.example.Other', 'name', 'Bob', 'age', 25)"):
+        assert "users" in t_env.explain_sql(f"INSERT INTO users SELECT {expression}")
     for written in ("STRUCTURED<com.example.User, name STRING>", "STRUCTURED('a', x INT)"):
         with pytest.raises(SqlParserError):
             t_env.execute_sql(f"CREATE TABLE wrong (u {written}) WITH ('connector' = 'blackhole')")
@@ -100,7 +100,7 @@ def test_the_text_of_the_type(text: str) -> None:
 
 def test_groups_and_results(t_env: TableEnvironment) -> None:
     objects = "(SELECT OBJECT_OF('User', 'name', k) AS u FROM (VALUES ('a'), ('b'), ('a')) AS t (k))"
-    found = rows(t_env.sql_query(f"SELECT CAST(u AS STRING), COUNT(*) FROM {objects} GROUP BY u"))
-    assert dict(found) == {"(name=a)": 2, "(name=b)": 1}
-    made = object_of("User", "name", "Bob", "age", 1).object_update("age", lit(2))
-    assert rows(t_env.from_elements([(1,)], ["x"]).select(made)) == [(("Bob", 2),)]
+    result_rows = rows(t_env.sql_query(f"SELECT CAST(u AS STRING), COUNT(*) FROM {objects} GROUP BY u"))
+    assert dict(result_rows) == {"(name=a)": 2, "(name=b)": 1}
+    changed = object_of("User", "name", "Bob", "age", 1).object_update("age", lit(2))
+    assert rows(t_env.from_elements([(1,)], ["x"]).select(changed)) == [(("Bob", 2),)]

@@ -22,12 +22,12 @@ SECONDS = [1, 3, 2, 9, 8]
 def t_env(tmp_path: Path) -> TableEnvironment:
     lines = (json.dumps({"v": second, "ts": f"2024-01-01 00:00:{second:02}"}) for second in SECONDS)
     (tmp_path / "t.json").write_text("\n".join(lines))
-    made = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
-    made.execute_sql(f"""
+    environment = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    environment.execute_sql(f"""
         CREATE TABLE t (v INT, ts TIMESTAMP(3), p AS PROCTIME(), WATERMARK FOR ts AS ts - INTERVAL '1' SECOND)
         WITH ('connector' = 'filesystem', 'format' = 'json', 'path' = '{tmp_path}')
     """)
-    return made
+    return environment
 
 
 def rows(table: Any, is_batch: bool = False) -> list[Any]:
@@ -35,8 +35,8 @@ def rows(table: Any, is_batch: bool = False) -> list[Any]:
 
 
 def test_every_row_sees_the_watermark_that_stands_before_it(t_env: TableEnvironment) -> None:
-    found = rows(t_env.sql_query("SELECT v, EXTRACT(SECOND FROM CURRENT_WATERMARK(ts)) FROM t"))
-    assert found == [(1, None), (3, 0), (2, 2), (9, 2), (8, 8)]
+    result_rows = rows(t_env.sql_query("SELECT v, EXTRACT(SECOND FROM CURRENT_WATERMARK(ts)) FROM t"))
+    assert result_rows == [(1, None), (3, 0), (2, 2), (9, 2), (8, 8)]
     late = t_env.sql_query("SELECT v FROM t WHERE ts <= CURRENT_WATERMARK(ts)")
     assert rows(late) == [(2,), (8,)]
     table = t_env.from_path("t").select(current_watermark(col("ts")).is_null, current_database())

@@ -58,10 +58,10 @@ class Columns(OperatorHarness):
         return self.seen()
 
     def seen(self) -> list[Any]:
-        found: list[Any] = []
+        results: list[Any] = []
         for each in self.elements():
-            found += each.timestamps.tolist() if isinstance(each, ColumnBatch) else [each]
-        return found
+            results += each.timestamps.tolist() if isinstance(each, ColumnBatch) else [each]
+        return results
 
 
 def test_a_watermark_stands_behind_the_row_that_brings_it_far_enough() -> None:
@@ -114,14 +114,14 @@ def test_cuts_make_no_difference(times: list[int], size: int) -> None:
 def _one_by_one(times: list[int]) -> list[Any]:
     """Flink's operator, a row at a time."""
     current = sent = 0
-    found: list[Any] = []
+    results: list[Any] = []
     for each in times:
-        found.append(each)
+        results.append(each)
         current = max(current, each - 1000)
         if current - sent > 200:
             sent = current
-            found.append(Watermark(sent))
-    return found
+            results.append(Watermark(sent))
+    return results
 
 
 @given(st.lists(st.integers(0, 5000), min_size=1, max_size=60), st.integers(1, 60), st.sampled_from([1, 300]))
@@ -130,11 +130,11 @@ def test_late_rows_find_the_watermark_that_they_would_find_among_all(times: list
     seen = [element for start in range(0, len(times), size) for element in harness.rows(*times[start : start + size])]
     every = _one_by_one(times)
     assert [each for each in seen if isinstance(each, int)] == times
-    for mine, wanted in zip(_watermarks_before(seen), _watermarks_before(every)):
-        if mine.time <= wanted.watermark + 1:
-            assert (mine.watermark + 1) // step_ms == (wanted.watermark + 1) // step_ms
+    for mine, expected in zip(_watermarks_before(seen), _watermarks_before(every)):
+        if mine.time <= expected.watermark + 1:
+            assert (mine.watermark + 1) // step_ms == (expected.watermark + 1) // step_ms
         else:
-            assert mine.watermark <= wanted.watermark
+            assert mine.watermark <= expected.watermark
 
 
 def test_rows_are_not_cut_where_no_late_row_follows() -> None:
@@ -151,13 +151,13 @@ class _Row:
 
 
 def _watermarks_before(elements: list[Any]) -> list[_Row]:
-    found, watermark = [], 0
+    results, watermark = [], 0
     for each in elements:
         if isinstance(each, Watermark):
             watermark = each.timestamp
         else:
-            found.append(_Row(each, watermark))
-    return found
+            results.append(_Row(each, watermark))
+    return results
 
 
 def test_general_expressions_may_be_null() -> None:

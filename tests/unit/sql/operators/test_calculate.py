@@ -45,8 +45,8 @@ def test_constants_that_cannot_be_hashed_are_constants_like_others() -> None:
     number, numbers = BoundColumn(INT, 0, "n"), BoundConstant(ArrayType(INT), [1, 2])
     call = bind(FUNCTIONS["array_contains"], [numbers.as_argument(), number.as_argument()])
     contains = BoundFunction(call.result, call, (numbers, number))
-    given = (Column("n", INT),)
-    relation = Calculation((Column("c", call.result),), Scan(given, None), (contains,), contains)
+    columns = (Column("n", INT),)
+    relation = Calculation((Column("c", call.result),), Scan(columns, None), (contains,), contains)
     query = RunningQuery(relation)
     assert query.feed([("+I", (2,)), ("+I", (3,))]) == [("+I", (True,))]
 

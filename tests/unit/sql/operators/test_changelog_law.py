@@ -135,10 +135,10 @@ class Query:
 
     def run(self, elements: Iterable[Any]) -> list[Any]:
         """The changes that come out of batches and watermarks, and the watermarks."""
-        found: list[Any] = []
+        results: list[Any] = []
         for each in _through(self.relation, elements):
-            found += changes_of(each, self.relation) if isinstance(each, ColumnBatch) else [each]
-        return found
+            results += changes_of(each, self.relation) if isinstance(each, ColumnBatch) else [each]
+        return results
 
 
 query_of = cache(Query)
@@ -193,39 +193,39 @@ def _through(relation: Any, elements: Iterable[Any]) -> Iterable[Any]:
 
 def batches_of(steps: list[Any], size: int) -> list[Any]:
     """Changes in batches of so many at most, which no watermark stands in."""
-    found: list[Any] = []
+    results: list[Any] = []
     waiting: list[Change] = []
 
     def send() -> None:
         if waiting:
             batch = batch_of(waiting, COLUMNS)
-            found.append(batch.with_timestamps(np.asarray(batch.data.column(3).view("int64"))))
+            results.append(batch.with_timestamps(np.asarray(batch.data.column(3).view("int64"))))
             waiting.clear()
 
     for each in [*steps, Watermark(MAX_WATERMARK)]:
         if isinstance(each, Watermark):
             send()
-            found.append(each)
+            results.append(each)
         else:
             waiting.append(each)
             if len(waiting) == size:
                 send()
-    return found
+    return results
 
 
 def settled(name: str, elements: list[Any]) -> list[Any]:
     """What closes together has no order."""
     if name in IN_ORDER:
         return elements
-    found: list[Any] = []
+    results: list[Any] = []
     for each in elements:
         if isinstance(each, Watermark):
-            found.append(each)
-        elif found and isinstance(found[-1], list):
-            found[-1] = sorted([*found[-1], each], key=repr)
+            results.append(each)
+        elif results and isinstance(results[-1], list):
+            results[-1] = sorted([*results[-1], each], key=repr)
         else:
-            found.append([each])
-    return found
+            results.append([each])
+    return results
 
 
 ROWS = st.tuples(st.integers(1, 3), st.sampled_from([None, "a", "b"]), st.none() | st.integers(-2, 3))

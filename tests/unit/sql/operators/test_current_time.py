@@ -53,11 +53,11 @@ OF_ROW: dict[str, tuple[Any, Any]] = {
 
 
 def environment(mode: str) -> TableEnvironment:
-    made = TableEnvironment.create(getattr(EnvironmentSettings, f"in_{mode}_mode")())
-    made.get_config().set_local_timezone("UTC")
-    made.get_config().set("funke.table.batch-plan", "slots")
-    made.execute_sql(f"CREATE TABLE t ({TABLE}) WITH ('connector' = 'datagen', 'number-of-rows' = '2')")
-    return made
+    tables = TableEnvironment.create(getattr(EnvironmentSettings, f"in_{mode}_mode")())
+    tables.get_config().set_local_timezone("UTC")
+    tables.get_config().set("funke.table.batch-plan", "slots")
+    tables.execute_sql(f"CREATE TABLE t ({TABLE}) WITH ('connector' = 'datagen', 'number-of-rows' = '2')")
+    return tables
 
 
 def planned(t_env: TableEnvironment, query: str) -> Relation:

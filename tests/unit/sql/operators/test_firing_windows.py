@@ -46,7 +46,7 @@ class Pane:
     """What a key has in a window."""
 
     values: list[Any] = field(default_factory=list)
-    reported: Any = None
+    last_result: Any = None
     timers: dict[int, int] = field(default_factory=dict)
     has_ended: bool = False
 
@@ -102,17 +102,17 @@ class Model:
         pane = self._panes[end, key]
         numbers = [each for each in pane.values if each is not None]
         now = (key, len(pane.values), sum(numbers) if numbers else None, max(numbers, default=None))
-        if pane.reported != now:
+        if pane.last_result != now:
             window = (end - self._windows.size_ms, end, end - 1)
-            self.changes += [("+I", (*now, *window))] if pane.reported is None else []
+            self.changes += [("+I", (*now, *window))] if pane.last_result is None else []
             self.changes += (
-                [] if pane.reported is None else [("-U", (*pane.reported, *window)), ("+U", (*now, *window))]
+                [] if pane.last_result is None else [("-U", (*pane.last_result, *window)), ("+U", (*now, *window))]
             )
-        pane.reported = now
+        pane.last_result = now
 
 
 def changes_of(harness: OperatorHarness) -> list[Any]:
-    found = []
+    results = []
     for each in harness.elements():
         if isinstance(each, ColumnBatch):
             lists = [
@@ -120,8 +120,8 @@ def changes_of(harness: OperatorHarness) -> list[Any]:
                 for column in each.data.columns
             ]
             kinds = np.zeros(len(each), np.int8) if each.kinds is None else each.kinds
-            found += [(SIGNS[RowKind(kind)], row) for kind, row in zip(kinds.tolist(), zip(*lists))]
-    return found
+            results += [(SIGNS[RowKind(kind)], row) for kind, row in zip(kinds.tolist(), zip(*lists))]
+    return results
 
 
 def spec_of(windows: Windows, firing: Firing) -> GroupWindowAggregate:
@@ -270,11 +270,11 @@ def test_changes_are_those_of_flink(case: dict[str, Any], tmp_path: Path) -> Non
     for key, value in case["options"].items():
         t_env.get_config().set(key, value)
     relation = planned_rows(t_env._session, t_env.sql_query(case["query"])._relation)
-    found = [[sign, [str(each) for each in row]] for sign, row in changes_in(relation, is_batch=False)]
+    changes = [[sign, [str(each) for each in row]] for sign, row in changes_in(relation, is_batch=False)]
     if case["options"].get("table.exec.emit.early-fire.delay") == "0 ms":
-        assert found == case["changes"]
+        assert changes == case["changes"]
     else:
-        assert by_key(found) == by_key(case["changes"])
+        assert by_key(changes) == by_key(case["changes"])
 
 
 def by_key(changes: list[Any]) -> list[Any]:

@@ -49,8 +49,8 @@ def test_group_aggregates() -> None:
     text = "SELECT k, SUM(v) FROM t GROUP BY k"
     query = RunningQuery(bound_query(text, k="STRING", v="BIGINT"))
     query.feed(inserts([(key, 1) for key in HOT]))
-    found = query.stateful.operator.hottest_key()
-    assert found["hottestKey"] == "'EU'" and 0.5 < found["hottestKeyShare"] < 0.7
+    result = query.stateful.operator.hottest_key()
+    assert result["hottestKey"] == "'EU'" and 0.5 < result["hottestKeyShare"] < 0.7
     even = RunningQuery(bound_query(text, k="STRING", v="BIGINT"))
     even.feed(inserts([(str(number), 1) for number in range(3_000)]))
     assert even.stateful.operator.hottest_key() == {}

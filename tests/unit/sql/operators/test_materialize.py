@@ -37,29 +37,31 @@ REJECTED = [each for each in RECORDED["cases"] if "refused" in each]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("conflicts")
-    (made / "t.json").write_text("\n".join(map(json.dumps, RECORDED["rows"])))
-    (made / "w.json").write_text("\n".join(map(json.dumps, RECORDED["together"])))
-    return made
+    record_folder = tmp_path_factory.mktemp("conflicts")
+    (record_folder / "t.json").write_text("\n".join(map(json.dumps, RECORDED["rows"])))
+    (record_folder / "w.json").write_text("\n".join(map(json.dumps, RECORDED["together"])))
+    return record_folder
 
 
 def environment(folder: Path, case: dict[str, Any], mode: EnvironmentSettings | None = None) -> TableEnvironment:
-    made = TableEnvironment.create(mode or EnvironmentSettings.in_streaming_mode())
+    tables = TableEnvironment.create(mode or EnvironmentSettings.in_streaming_mode())
     options = f"'connector' = 'filesystem', 'format' = 'json', 'path' = '{folder}"
     times = ", WATERMARK FOR ts AS ts"
     for name, time, file in (("t", times, "t"), ("w", times, "w"), ("plain", "", "t")):
-        made.execute_sql(f"CREATE TABLE {name} (k STRING, v INT, ts TIMESTAMP(3){time}) WITH ({options}/{file}.json')")
+        tables.execute_sql(
+            f"CREATE TABLE {name} (k STRING, v INT, ts TIMESTAMP(3){time}) WITH ({options}/{file}.json')"
+        )
     key = f"PRIMARY KEY ({case['key']}) NOT ENFORCED"
-    made.execute_sql(f"CREATE TABLE s ({case['columns']}, {key}) WITH ('connector' = 'print')")
+    tables.execute_sql(f"CREATE TABLE s ({case['columns']}, {key}) WITH ('connector' = 'print')")
     # The default of the reference.
     for name, value in {"table.exec.sink.require-on-conflict": "true", **case["options"]}.items():
-        made.get_config().set(name, value)
-    return made
+        tables.get_config().set(name, value)
+    return tables
 
 
-def planned(made: TableEnvironment, case: dict[str, Any]) -> Relation:
-    plan = plan_insert(made._session, insert_in(f"INSERT INTO s {case['query']}"))
-    return planned_inserts(made._session, [plan])[0].relation
+def planned(decoder: TableEnvironment, case: dict[str, Any]) -> Relation:
+    plan = plan_insert(decoder._session, insert_in(f"INSERT INTO s {case['query']}"))
+    return planned_inserts(decoder._session, [plan])[0].relation
 
 
 def name_of(case: dict[str, Any]) -> str:
@@ -69,19 +71,19 @@ def name_of(case: dict[str, Any]) -> str:
 @pytest.mark.parametrize("case", ANSWERED, ids=name_of)
 def test_a_table_gets_what_flink_writes(folder: Path, case: dict[str, Any]) -> None:
     relation = planned(environment(folder, case), case)
-    found = [[sign, [str(each) for each in row]] for sign, row in changes_in(relation, is_batch=False)]
+    changes = [[sign, [str(each) for each in row]] for sign, row in changes_in(relation, is_batch=False)]
     if isinstance(relation, SinkMaterialize) and relation.strategy != "deduplicate":
         # Keys that change at the same watermark are told in any order.
-        assert by_key(found, relation.keys) == by_key(case["changes"], relation.keys)
+        assert by_key(changes, relation.keys) == by_key(case["changes"], relation.keys)
     else:
-        assert found == case["changes"]
+        assert changes == case["changes"]
 
 
 def by_key(changes: list[Any], key: Sequence[int]) -> dict[tuple[str, ...], list[Any]]:
-    found: dict[tuple[str, ...], list[Any]] = {}
+    by_name: dict[tuple[str, ...], list[Any]] = {}
     for sign, row in changes:
-        found.setdefault(tuple(row[index] for index in key), []).append((sign, row))
-    return found
+        by_name.setdefault(tuple(row[index] for index in key), []).append((sign, row))
+    return by_name
 
 
 @pytest.mark.parametrize("case", FAILED, ids=name_of)
@@ -137,12 +139,12 @@ def test_the_table_has_rows_of_the_query(folder: Path, case: dict[str, Any]) -> 
     """One for each primary key that the query has in the end, as a batch tells it, and no other."""
     relation = planned(environment(folder, case), case)
     assert isinstance(relation, SinkMaterialize)
-    found = last_rows(changes_in(relation, is_batch=False), relation.keys)
+    changes = last_rows(changes_in(relation, is_batch=False), relation.keys)
     in_batch = environment(folder, case, EnvironmentSettings.in_batch_mode())
     in_batch.get_config().set("funke.table.batch-plan", "slots")
     rows = [row for _, row in changes_in(planned(in_batch, case))]
-    assert found.keys() == {tuple(row[index] for index in relation.keys) for row in rows}
-    assert {*found.values()} <= {*rows}
+    assert changes.keys() == {tuple(row[index] for index in relation.keys) for row in rows}
+    assert {*changes.values()} <= {*rows}
 
 
 COLUMNS = (
@@ -190,13 +192,13 @@ CHANGES = st.lists(st.tuples(st.sampled_from(["+I", "-U", "+U", "-D"]), ROWS), m
 def test_cuts_and_backends_change_nothing(node: SinkMaterialize, changes: list[Change], cut: int) -> None:
     """A row at a time in one go gives what two batches give with a restart on the other backend between them."""
     whole = Running(node, "hashmap")
-    wanted = [found for each in changes for found in whole.feed([each])]
+    expected = [match for each in changes for match in whole.feed([each])]
     first, second = ("hashmap", "rocksdb") if cut % 2 else ("rocksdb", "hashmap")
     before = Running(node, first)
-    found = before.feed(changes[:cut])
+    match = before.feed(changes[:cut])
     behind = Running(node, second, before.ended())
-    assert repr(found + behind.feed(changes[cut:])) == repr(wanted)
-    last_rows(wanted, (0,))
+    assert repr(match + behind.feed(changes[cut:])) == repr(expected)
+    last_rows(expected, (0,))
     whole.ended()
     behind.ended()
 

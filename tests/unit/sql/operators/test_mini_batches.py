@@ -54,10 +54,10 @@ class Running(OperatorHarness):
         return self.aggregation.input.columns
 
     def seen(self) -> list[Any]:
-        found: list[Any] = []
+        results: list[Any] = []
         for each in self.elements():
-            found += changes_of(each, self.aggregation) if isinstance(each, ColumnBatch) else [each]
-        return found
+            results += changes_of(each, self.aggregation) if isinstance(each, ColumnBatch) else [each]
+        return results
 
 
 def counts(changes: list[Any]) -> list[Any]:
@@ -68,8 +68,8 @@ def counts(changes: list[Any]) -> list[Any]:
 def test_a_bundle_has_as_many_rows_as_was_asked_for(cut: int) -> None:
     """As the reference says for the same rows."""
     harness = Running(aggregation_of())
-    found = [change for start in range(0, 9, cut) for change in counts(harness.feed(ROWS[start : start + cut]))]
-    assert sorted(found, key=repr) == sorted(
+    changes = [change for start in range(0, 9, cut) for change in counts(harness.feed(ROWS[start : start + cut]))]
+    assert sorted(changes, key=repr) == sorted(
         [
             ("+I", (2, 1, 20)),
             ("+I", (1, 2, 40)),
@@ -157,7 +157,7 @@ def test_the_plan_shows_both_steps(strategy: str, is_local: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given_settings", "wanted"),
+    ("given_settings", "expected"),
     [
         ({}, "MiniBatch Latency must be greater than 0 ms."),
         (
@@ -170,10 +170,10 @@ def test_the_plan_shows_both_steps(strategy: str, is_local: bool) -> None:
         ),
     ],
 )
-def test_settings_that_make_no_sense(given_settings: dict[str, str], wanted: str) -> None:
+def test_settings_that_make_no_sense(given_settings: dict[str, str], expected: str) -> None:
     t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     for key, value in {"table.exec.mini-batch.enabled": "true", **given_settings}.items():
         t_env.get_config().set(key, value)
     with pytest.raises(ConfigurationError) as caught:
         t_env.explain_sql("SELECT k, COUNT(*) FROM (VALUES (1)) AS t (k) GROUP BY k")
-    assert str(caught.value) == wanted
+    assert str(caught.value) == expected

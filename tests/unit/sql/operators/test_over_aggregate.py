@@ -91,7 +91,7 @@ def test_frames_are_those_of_a_row_by_row_model(
     backend: str, is_rows: bool, preceding: int | None, batches: list[Any], cut: int, restart: bool
 ) -> None:
     model, spec, parallelism = Model(is_rows, preceding), over(is_rows, preceding), 2
-    found: list[tuple[Any, ...]] = []
+    results: list[tuple[Any, ...]] = []
     choice = choice_of(backend)
     subtasks = [harness_of(spec, parallelism=2, subtask=each, backend=choice) for each in range(2)]
     watermark = -100
@@ -107,15 +107,15 @@ def test_frames_are_those_of_a_row_by_row_model(
             each.watermark(watermark)
         if restart and index == 1:
             snapshots, parallelism = [each.snapshot() for each in subtasks], 1
-            found += taken(subtasks)
+            results += take_results(subtasks)
             subtasks = [harness_of(spec, parallelism=1, restored=snapshots, backend=choice)]
     model.watermark(1 << 60)
     for each in subtasks:
         each.end_input()
-    assert sorted([*found, *taken(subtasks)], key=str) == sorted(model.results, key=str)
+    assert sorted([*results, *take_results(subtasks)], key=str) == sorted(model.results, key=str)
 
 
-def taken(subtasks: list[OperatorHarness]) -> list[tuple[Any, ...]]:
+def take_results(subtasks: list[OperatorHarness]) -> list[tuple[Any, ...]]:
     """What has come out of subtasks that end now."""
     for each in subtasks:
         each.close()

@@ -50,12 +50,12 @@ REJECTED = [
 def t_env(tmp_path_factory: pytest.TempPathFactory) -> TableEnvironment:
     folder = tmp_path_factory.mktemp("over")
     (folder / "t.json").write_text("\n".join(map(json.dumps, RECORDED["rows"])))
-    made = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
+    environment = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
     schema = ", ".join(f"`{name}` {each}" for name, each in RECORDED["columns"].items())
-    made.execute_sql(
+    environment.execute_sql(
         f"CREATE TABLE t ({schema}) WITH ('connector' = 'filesystem', 'format' = 'json', 'path' = '{folder}')"
     )
-    return made
+    return environment
 
 
 def planned(t_env: TableEnvironment, query: str, mode: str) -> Any:
@@ -90,7 +90,7 @@ def test_rows_are_those_of_flink(
 ) -> None:
     # Frames without Spark have no form for what it computes by itself.
     monkeypatch.setattr(spark_frames, "has_twin", lambda aggregate: False)
-    monkeypatch.setattr(spark_frames, "expression_twin", lambda *given: None)
+    monkeypatch.setattr(spark_frames, "expression_twin", lambda *arguments: None)
     relation = planned(t_env, case["query"], "slots")
     assert [to_sql_text(each.type) for each in relation.columns] == case["types"]
     assert in_recorded_form(by_slots(relation)) == without_last_digits(case["rows"])
@@ -148,8 +148,8 @@ OWN = {
 
 @pytest.mark.parametrize("call", OWN)
 def test_rows_where_flink_has_none_or_wrong_ones(t_env: TableEnvironment, call: str) -> None:
-    found = by_slots(planned(t_env, f"SELECT id, {call} FROM t", "slots"))
-    assert [value for _, value in sorted(found)] == OWN[call]
+    result = by_slots(planned(t_env, f"SELECT id, {call} FROM t", "slots"))
+    assert [value for _, value in sorted(result)] == OWN[call]
 
 
 @pytest.mark.parametrize("query", ["SELECT id, RANK() OVER (PARTITION BY k ORDER BY v DESC), SUM(v) OVER () FROM t"])
@@ -191,9 +191,9 @@ def mean(values: Any) -> Any:
 def test_functions_of_pandas_see_the_rows_of_a_frame(t_env: TableEnvironment) -> None:
     t_env.create_temporary_function("mean", mean)
     query = "SELECT id, mean(id) OVER (ORDER BY id ROWS 1 PRECEDING), mean(id) OVER () FROM t"
-    found = sorted(by_slots(planned(t_env, query, "slots")))
-    assert found == [(each, max(each - 0.5, 1), 6.5) for each in range(1, 13)]
-    assert sorted(by_spark(planned(t_env, query, "spark"))) == found
+    results = sorted(by_slots(planned(t_env, query, "slots")))
+    assert results == [(each, max(each - 0.5, 1), 6.5) for each in range(1, 13)]
+    assert sorted(by_spark(planned(t_env, query, "spark"))) == results
 
 
 def test_streams_have_one_window() -> None:

@@ -49,20 +49,20 @@ REJECTED = [each for each in RECORDED["cases"] if "refused" in each]
 def t_env(tmp_path_factory: pytest.TempPathFactory) -> TableEnvironment:
     folder = tmp_path_factory.mktemp("ranks")
     (folder / "t.json").write_text("\n".join(map(json.dumps, RECORDED["rows"])))
-    made = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
-    made.execute_sql(f"""
+    environment = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    environment.execute_sql(f"""
         CREATE TABLE t (
             k STRING, ts TIMESTAMP(3), v INT, pt AS PROCTIME(), WATERMARK FOR ts AS ts - INTERVAL '5' SECOND
         ) WITH ('connector' = 'filesystem', 'format' = 'json', 'path' = '{folder}')
     """)
-    return made
+    return environment
 
 
 @pytest.mark.parametrize("case", ANSWERED, ids=lambda case: case["query"])
 def test_changes_are_those_of_flink(t_env: TableEnvironment, case: dict[str, Any]) -> None:
     relation = planned_rows(t_env._session, t_env.sql_query(case["query"])._relation)
-    found = [[sign, [str(each) for each in row]] for sign, row in changes_in(relation, is_batch=False)]
-    assert found == case["changes"]
+    changes = [[sign, [str(each) for each in row]] for sign, row in changes_in(relation, is_batch=False)]
+    assert changes == case["changes"]
 
 
 @pytest.mark.parametrize(
@@ -84,15 +84,15 @@ def test_the_clock_itself_is_an_order_of_time(t_env: TableEnvironment, query: st
 @pytest.mark.parametrize("query", [query for query, reason in KNOWN.items() if reason == _LEFT_BEHIND])
 def test_an_offset_leaves_as_many_rows_as_the_limit(t_env: TableEnvironment, query: str) -> None:
     """Where Flink does not."""
-    wanted = next(each["changes"] for each in RECORDED["cases"] if each["query"] == query)
-    assert sum(1 if sign[0] == "+" else -1 for sign, _ in wanted) > 2
+    expected = next(each["changes"] for each in RECORDED["cases"] if each["query"] == query)
+    assert sum(1 if sign[0] == "+" else -1 for sign, _ in expected) > 2
     assert len(folded(changes_in(planned_rows(t_env._session, t_env.sql_query(query)._relation), is_batch=False))) == 2
 
 
 @pytest.mark.parametrize("case", REJECTED, ids=lambda case: case["query"])
 def test_what_flink_rejects(t_env: TableEnvironment, case: dict[str, Any]) -> None:
-    wanted = case["refused"].split("Exception: ", 1)[1]
-    with pytest.raises(FunkeError, match=re.escape(wanted[:60])):
+    expected = case["refused"].split("Exception: ", 1)[1]
+    with pytest.raises(FunkeError, match=re.escape(expected[:60])):
         t_env.explain_sql(case["query"])
 
 
@@ -154,12 +154,12 @@ def test_state_moves_between_backends(name: str, rows: list[Any], cut: int, sign
         if is_gone and name in TAKING_BACK:
             changes.append(("-D", changes[len(changes) // 2][1]))
     whole = Running(NODES[name], "hashmap")
-    wanted = [found for each in changes for found in whole.feed([each])]
+    expected = [match for each in changes for match in whole.feed([each])]
     first, second = ("hashmap", "rocksdb") if cut % 2 else ("rocksdb", "hashmap")
     before = Running(NODES[name], first)
-    found = before.feed(changes[:cut])
+    match = before.feed(changes[:cut])
     behind = Running(NODES[name], second, before.ended())
-    assert found + behind.feed(changes[cut:]) == wanted
+    assert match + behind.feed(changes[cut:]) == expected
     whole.ended()
     behind.ended()
 
@@ -176,11 +176,11 @@ def test_state_that_nobody_touches_is_forgotten(name: str) -> None:
 
 def test_the_earliest_rows_come_with_the_watermark(tmp_path: Path) -> None:
     """A row is late if it is behind the watermark; of rows with one time the first counts. Recorded as above."""
-    given = [
+    input_rows = [
         ("x", 40), ("z", 5), ("z2", 35), ("z3", 34), ("z4", 36), ("x", 50), ("z", 46), ("z4", 45), ("z5", 47),
         ("z5", 46), ("z6", 46), ("z7", 46), ("a", 46), ("z6", 46), ("x", 59), ("z5", 55),
     ]  # fmt: skip
-    rows = [{"k": k, "ts": f"2024-01-01 00:00:{second:02}", "v": v} for v, (k, second) in enumerate(given, 1)]
+    rows = [{"k": k, "ts": f"2024-01-01 00:00:{second:02}", "v": v} for v, (k, second) in enumerate(input_rows, 1)]
     (tmp_path / "r.json").write_text("\n".join(map(json.dumps, rows)))
     t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     t_env.execute_sql(f"""
@@ -189,9 +189,9 @@ def test_the_earliest_rows_come_with_the_watermark(tmp_path: Path) -> None:
     """)
     query = f"SELECT k, v {_NUMBERED.format('ts')} WHERE rn = 1"
     relation = planned_rows(t_env._session, t_env.sql_query(query)._relation)
-    found = changes_in(relation, is_batch=False)
-    assert {sign for sign, _ in found} == {"+I"}
-    values = [row for _, row in found]
+    changes = changes_in(relation, is_batch=False)
+    assert {sign for sign, _ in changes} == {"+I"}
+    values = [row for _, row in changes]
     assert values[:3] == [("z2", 3), ("z4", 5), ("x", 1)]
     # Rows of one time come in any order.
     assert sorted(values[3:]) == [("a", 13), ("z", 7), ("z5", 10), ("z6", 11), ("z7", 12)]

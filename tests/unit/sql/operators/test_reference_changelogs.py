@@ -48,8 +48,10 @@ def recorded(changes: list[Change]) -> list[Any]:
 def test_changes_are_those_of_flink(case: dict[str, Any]) -> None:
     relation = bound_query(case["query"], **COLUMNS)
     assert [repr(column.type) for column in relation.columns] == case["types"]
-    given = inserts(rows())
-    for size in (len(given), 2):
+    input_rows = inserts(rows())
+    for size in (len(input_rows), 2):
         query = RunningQuery(relation)
-        found = [each for start in range(0, len(given), size) for each in query.feed(given[start : start + size])]
-        assert recorded(found) == case["changes"]
+        changes = [
+            each for start in range(0, len(input_rows), size) for each in query.feed(input_rows[start : start + size])
+        ]
+        assert recorded(changes) == case["changes"]

@@ -46,38 +46,40 @@ def rows(seed: int, first_second: int, count: int = 12) -> dict[str, Rows]:
         values = (choose("ab"), choose("ab"), choose((None, 1, 2, 3, 4)), choose((1, 2, 3)), choose((0.5, 1.5)))
         return (*values, _EPOCH + datetime.timedelta(seconds=first_second + second))
 
-    made = {name: [("+I", row(index * 0.5)) for index in range(count)] for name in ("t", "u")}
+    created = {name: [("+I", row(index * 0.5)) for index in range(count)] for name in ("t", "u")}
     changes: list[Change] = []
     for index in range(count):
-        known = row(index * 0.5)
-        changes.append(("+I", known))
+        values_of_row = row(index * 0.5)
+        changes.append(("+I", values_of_row))
         if random_rows.random() < 0.3:
-            changes.append(("-D", known))
+            changes.append(("-D", values_of_row))
     updates = [("+U", row(index * 0.5)) for index in range(count)]
-    return {**made, "c": changes, "upserts": updates, "versions": [("+I", values) for _, values in updates]}
+    return {**created, "c": changes, "upserts": updates, "versions": [("+I", values) for _, values in updates]}
 
 
 FIRST, SECOND = rows(1, 0), rows(2, 6)
 AT_FIRST, AT_SECOND, AT_END = 5_000, 10_000, 100_000
 
 
-def saved(text: str, backend: str = "hashmap", settings: Mapping[str, str] | None = None, **given: Any) -> Savepoint:
+def saved(
+    text: str, backend: str = "hashmap", settings: Mapping[str, str] | None = None, **arguments: Any
+) -> Savepoint:
     """The state of a query after the first rows."""
-    query = Query(text, TABLES, backend=backend, settings=settings, **given)
+    query = Query(text, TABLES, backend=backend, settings=settings, **arguments)
     query.feed(FIRST, AT_FIRST)
     return query.savepoint()
 
 
 def went_on(query: Query, fed: Mapping[str, Rows] = SECOND) -> list[Change]:
     """What comes out for the other rows, in an order of its own."""
-    found = [*query.feed(fed, AT_SECOND), *query.feed({}, AT_END)]
+    changes = [*query.feed(fed, AT_SECOND), *query.feed({}, AT_END)]
     query.close()
-    return sorted(found, key=repr)
+    return sorted(changes, key=repr)
 
 
-def undisturbed(text: str, **given: Any) -> list[Change]:
+def undisturbed(text: str, **arguments: Any) -> list[Change]:
     """The same of a query that has seen all rows."""
-    query = Query(text, TABLES, **given)
+    query = Query(text, TABLES, **arguments)
     query.feed(FIRST, AT_FIRST)
     return went_on(query)
 
@@ -392,11 +394,11 @@ class _Random:
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
 
-    def some(self, given: Sequence[str], most: int = 3) -> list[str]:
-        return self._random.sample(given, self._random.randint(1, most))
+    def some(self, arguments: Sequence[str], most: int = 3) -> list[str]:
+        return self._random.sample(arguments, self._random.randint(1, most))
 
-    def one(self, given: Sequence[Any]) -> Any:
-        return self._random.choice(given)
+    def one(self, arguments: Sequence[Any]) -> Any:
+        return self._random.choice(arguments)
 
     def source(self) -> str:
         return str(self._random.choices(_SOURCES, (4, 1, 1, 1))[0])
@@ -452,21 +454,21 @@ _FAMILIES = ("grouped", "windowed", "in_sessions", "over", "over_values", "top",
 
 @pytest.mark.parametrize("family", _FAMILIES)
 def test_a_query_goes_on_exactly_from_the_state_of_another_one_or_is_rejected(family: str) -> None:
-    made = _Random(_FAMILIES.index(family))
-    queries = [getattr(made, family)() for _ in range(16)]
-    known = {text: undisturbed(text) for text in dict.fromkeys(queries)}
-    states = {text: saved(text) for text in known}
+    created = _Random(_FAMILIES.index(family))
+    queries = [getattr(created, family)() for _ in range(16)]
+    changes_by_text = {text: undisturbed(text) for text in dict.fromkeys(queries)}
+    states = {text: saved(text) for text in changes_by_text}
     exact = rejected = 0
-    for (before, state), (after, wanted) in product(states.items(), known.items()):
+    for (before, state), (after, expected) in product(states.items(), changes_by_text.items()):
         try:
             query = Query(after, TABLES, state)
         except (StateError, Unclaimed):
             rejected += 1
             continue
-        assert went_on(query) == wanted, f"{before} -> {after}"
+        assert went_on(query) == expected, f"{before} -> {after}"
         exact += 1
     # Every query goes on from its own state; some of the others do, and some do not.
-    assert exact > len(known) and rejected > len(known)
+    assert exact > len(changes_by_text) and rejected > len(changes_by_text)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

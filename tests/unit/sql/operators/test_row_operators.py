@@ -36,9 +36,9 @@ Rows = list[tuple[Any, ...]]
 
 def batch(*rows: tuple[Any, ...], kinds: str = "", timestamps: list[int] | None = None) -> ColumnBatch:
     """Rows with their kinds, one letter each: i, b (before), a (after), d."""
-    (made,) = to_batches(COLUMNS, rows)
-    found = np.array(["ibad".index(each) for each in kinds], np.int8) if kinds else None
-    return ColumnBatch(made.data, None if timestamps is None else np.array(timestamps), found)
+    (batch_,) = to_batches(COLUMNS, rows)
+    row_kinds = np.array(["ibad".index(each) for each in kinds], np.int8) if kinds else None
+    return ColumnBatch(batch_.data, None if timestamps is None else np.array(timestamps), row_kinds)
 
 
 def results(create: Any, *batches: ColumnBatch, columns: tuple[Column, ...] = COLUMNS, cut: bool = False) -> Rows:
@@ -47,13 +47,13 @@ def results(create: Any, *batches: ColumnBatch, columns: tuple[Column, ...] = CO
     harness = OperatorHarness(ColumnOperator(create), keeps_columns=True)
     for each in batches[:-1]:
         harness.operator.process_columns(each)
-    found = harness.elements()
+    received = harness.elements()
     if cut:
         harness = OperatorHarness(ColumnOperator(create), keeps_columns=True, restored=[harness.snapshot()])
     harness.operator.process_columns(batches[-1])
     harness.end_input()
-    found += harness.elements()
-    kept = (each for each in found if isinstance(each, ColumnBatch))
+    received += harness.elements()
+    kept = (each for each in received if isinstance(each, ColumnBatch))
     return [tuple(row) for each in kept for row in to_rows(columns, each)]
 
 
@@ -69,14 +69,14 @@ def test_rows_are_sorted_when_all_have_come(cut: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("is_ascending", "wanted"),
+    ("is_ascending", "expected"),
     [(True, ["None", "-1.0", "2.0", "nan"]), (False, ["nan", "2.0", "-1.0", "None"])],
 )
-def test_nan_is_more_than_any_number(is_ascending: bool, wanted: list[str]) -> None:
+def test_nan_is_more_than_any_number(is_ascending: bool, expected: list[str]) -> None:
     columns = (Column("d", DataTypes.DOUBLE()),)
     (rows,) = to_batches(columns, [(2.0,), (None,), (float("nan"),), (-1.0,)])
     sort = BatchSort(columns, rows_of(columns), (SortKey(0, is_ascending, nulls_first=is_ascending),))
-    assert [str(row[0]) for row in results(sort, rows, columns=columns)] == wanted
+    assert [str(row[0]) for row in results(sort, rows, columns=columns)] == expected
 
 
 @pytest.mark.parametrize("cut", [False, True])
@@ -124,8 +124,8 @@ def test_rows_are_made_of_each_row() -> None:
     split = udtf(_parts, result_types=[DataTypes.STRING()])._to_user_function()
     rows = batch((1, "a b"), (2, None), (3, "one"), kinds="iid")
     columns = (*COLUMNS, word)
-    made = factory_of(Correlation(columns, Scan(COLUMNS, None), split, (name,)))
-    assert results(made, rows, columns=columns) == [(1, "a b", "a"), (1, "a b", "b"), (3, "one", "ONE")]
+    batch_ = factory_of(Correlation(columns, Scan(COLUMNS, None), split, (name,)))
+    assert results(batch_, rows, columns=columns) == [(1, "a b", "a"), (1, "a b", "b"), (3, "one", "ONE")]
     kept = factory_of(Correlation(columns, Scan(COLUMNS, None), split, (name,), keeps_all=True))
     assert results(kept, rows, columns=columns)[2] == (2, None, None)
 

@@ -39,23 +39,23 @@ CASES = [each for each in RECORDED["cases"] if "COUNT(*) FROM (SELECT k, v FROM 
 
 @pytest.fixture(scope="module")
 def t_env() -> TableEnvironment:
-    made = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
-    made.execute_sql("CREATE TABLE g (side STRING, op STRING, k STRING, v INT) WITH ('connector' = 'datagen')")
+    environment = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    environment.execute_sql("CREATE TABLE g (side STRING, op STRING, k STRING, v INT) WITH ('connector' = 'datagen')")
     for side in ("l", "r"):
         rows = f"FROM g WHERE side = '{side}'"
-        made.execute_sql(f"CREATE TEMPORARY VIEW {side} AS SELECT k, v {rows} AND op = '+I'")
+        environment.execute_sql(f"CREATE TEMPORARY VIEW {side} AS SELECT k, v {rows} AND op = '+I'")
         kinds = "MAP['+I', 'INSERT', '-U', 'UPDATE_BEFORE', '+U', 'UPDATE_AFTER', '-D', 'DELETE']"
         changes = f"FROM_CHANGELOG((SELECT op, k, v {rows}), DESCRIPTOR(op), {kinds})"
-        made.execute_sql(f"CREATE TEMPORARY VIEW c{side} AS SELECT * FROM {changes}")
-    return made
+        environment.execute_sql(f"CREATE TEMPORARY VIEW c{side} AS SELECT * FROM {changes}")
+    return environment
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["query"])
 def test_changes_are_those_of_flink(t_env: TableEnvironment, case: dict[str, Any]) -> None:
     plan = RunningPlan(planned_rows(t_env._session, t_env.sql_query(case["query"])._relation))
-    given = [dict(zip(("side", "op", "k", "v"), each)) for each in RECORDED["changes"]]
-    found = [[sign, [_text(each) for each in row]] for row in given for sign, row in plan.feed(row)]
-    assert found == case["changes"]
+    input_rows = [dict(zip(("side", "op", "k", "v"), each)) for each in RECORDED["changes"]]
+    changes = [[sign, [_text(each) for each in row]] for row in input_rows for sign, row in plan.feed(row)]
+    assert changes == case["changes"]
 
 
 def _text(value: Any) -> str:
@@ -66,9 +66,9 @@ def _text(value: Any) -> str:
 def test_plans_have_the_nodes_of_flink(t_env: TableEnvironment, case: dict[str, Any]) -> None:
     plan = t_env.explain_sql(case["query"], ExplainDetail.CHANGELOG_MODE)
     physical = plan.split("== Optimized Physical Plan ==\n")[1].split("\n== ")[0]
-    wanted = "\n".join(case["plan"])
-    assert _nodes(physical) == _nodes(wanted)
-    assert _joins(physical) == _joins(wanted)
+    expected = "\n".join(case["plan"])
+    assert _nodes(physical) == _nodes(expected)
+    assert _joins(physical) == _joins(expected)
 
 
 def _joins(plan: str) -> list[str]:
@@ -172,13 +172,13 @@ def test_state_moves_between_backends(is_anti: bool, rows: list[Any], signs: lis
             changes.append((sign, rows[index // 2]))
     spec = join_of(is_anti)
     alone = Running(spec)
-    wanted = [each for change in changes for each in alone.feed([change])]
+    expected = [each for change in changes for each in alone.feed([change])]
     alone.harness.close()
     for first, second in (("hashmap", "rocksdb"), ("rocksdb", "hashmap")):
         before = Running(spec, first)
-        found = before.feed(changes[:cut])
+        match = before.feed(changes[:cut])
         after = Running(spec, second, restored=before.ended())
-        assert found + after.feed(changes[cut:]) == wanted
+        assert match + after.feed(changes[cut:]) == expected
         after.ended()
 
 

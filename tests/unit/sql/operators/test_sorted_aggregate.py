@@ -51,17 +51,17 @@ def t_env(tmp_path_factory: pytest.TempPathFactory) -> TableEnvironment:
     folder = tmp_path_factory.mktemp("sorted")
     (folder / "t.json").write_text("\n".join(map(json.dumps, RECORDED["rows"])))
     (folder / "c.json").write_text("\n".join(map(json.dumps, RECORDED["changes"])))
-    made = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
-    made.execute_sql(f"""
+    environment = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    environment.execute_sql(f"""
         CREATE TABLE t (
             k STRING, ts TIMESTAMP(3), v INT, pt AS PROCTIME(), WATERMARK FOR ts AS ts - INTERVAL '5' SECOND
         ) WITH ('connector' = 'filesystem', 'format' = 'json', 'path' = '{folder}/t.json')
     """)
-    made.execute_sql(f"""
+    environment.execute_sql(f"""
         CREATE TABLE c (id INT, k STRING, v INT, w INT)
         WITH ('connector' = 'filesystem', 'format' = 'debezium-json', 'path' = '{folder}/c.json')
     """)
-    return made
+    return environment
 
 
 def changes(t_env: TableEnvironment, query: str) -> list[Any]:
@@ -71,11 +71,11 @@ def changes(t_env: TableEnvironment, query: str) -> list[Any]:
 
 @pytest.mark.parametrize("case", ANSWERED, ids=lambda case: case["query"])
 def test_changes_are_those_of_flink(t_env: TableEnvironment, case: dict[str, Any]) -> None:
-    found, wanted = changes(t_env, case["query"]), case["changes"]
+    sent, expected = changes(t_env, case["query"]), case["changes"]
     if any(word in case["query"] for word in ("TUMBLE", "UNION")):
         # Windows that end together, and parts of a union, are told in any order.
-        found, wanted = sorted(found), sorted(wanted)
-    assert found == wanted != []
+        sent, expected = sorted(sent), sorted(expected)
+    assert sent == expected != []
 
 
 @pytest.mark.parametrize(
@@ -94,12 +94,12 @@ def test_what_is_left_is_what_a_batch_gives(t_env: TableEnvironment, query: str)
     batch.execute_sql(next(iter(table))[0])
     batch.get_config().set("funke.table.batch-plan", "slots")
     relation = planned_rows(batch._session, batch.sql_query(query)._relation)
-    wanted = [[sign, [str(each) for each in row]] for sign, row in changes_in(relation)]
-    assert folded_rows(changes(t_env, query)) == folded_rows(wanted) != []
+    expected = [[sign, [str(each) for each in row]] for sign, row in changes_in(relation)]
+    assert folded_rows(changes(t_env, query)) == folded_rows(expected) != []
 
 
-def folded_rows(given: list[Any]) -> list[Any]:
-    return folded([(sign, tuple(row)) for sign, row in given])
+def folded_rows(arguments: list[Any]) -> list[Any]:
+    return folded([(sign, tuple(row)) for sign, row in arguments])
 
 
 @pytest.mark.parametrize("case", REJECTED, ids=lambda case: case["query"])
@@ -112,16 +112,16 @@ def test_what_flink_rejects(t_env: TableEnvironment, case: dict[str, Any]) -> No
     "query", [each["query"] for each in ANSWERED if "COUNT(*) OVER (PARTITION BY k" in each["query"]]
 )
 def test_plans_say_what_flink_says(t_env: TableEnvironment, query: str) -> None:
-    (wanted,) = next(each["nodes"] for each in ANSWERED if each["query"] == query)
-    window = wanted.split(", select=")[0]
+    (expected,) = next(each["nodes"] for each in ANSWERED if each["query"] == query)
+    window = expected.split(", select=")[0]
     assert window in t_env.explain_sql(query)
 
 
 def over(is_rows: bool, calls: Sequence[tuple[str, int]], **more: Any) -> SortedOverAggregate:
     """Of rows with the key k, in the order of d."""
     uses = [use(name, index) for name, index in calls]
-    results = [Column(f"r{index}", each.call.result) for index, each in enumerate(uses)]
-    columns = (*COLUMNS, *results)
+    result_columns = [Column(f"r{index}", each.call.result) for index, each in enumerate(uses)]
+    columns = (*COLUMNS, *result_columns)
     return SortedOverAggregate(columns, rows_of(COLUMNS), (0,), SortKey(2), is_rows, tuple(uses), **more)
 
 
@@ -165,9 +165,9 @@ class Model:
             each for other, each in enumerate(rows) if other <= index or (not self._is_rows and by_value(each) == value)
         ]
         earlier = [by_value(each) for each in rows if by_value(each) < value]
-        found = {"rank": len(earlier) + 1, "dense_rank": len({*earlier}) + 1}
+        ranks = {"rank": len(earlier) + 1, "dense_rank": len({*earlier}) + 1}
         return tuple(
-            found.get(name) or of_values(name, [each[at] for each in frame if each[at] is not None])
+            ranks.get(name) or of_values(name, [each[at] for each in frame if each[at] is not None])
             for name, at in self._calls
         )
 
@@ -182,8 +182,8 @@ def by_value(row: tuple[Any, ...]) -> tuple[int, float]:
 def of_values(name: str, values: list[Any]) -> Any:
     if name == "count":
         return len(values)
-    made: dict[str, Callable[[list[Any]], Any]] = {"sum": sum, "max": max, "listagg": ",".join}
-    return made[name](values) if values else None
+    functions: dict[str, Callable[[list[Any]], Any]] = {"sum": sum, "max": max, "listagg": ",".join}
+    return functions[name](values) if values else None
 
 
 FRAMES = {
@@ -211,27 +211,27 @@ def test_changes_are_those_of_a_model(
     model, spec = Model(*FRAMES[name]), over(*FRAMES[name])
     first, second = ("hashmap", "rocksdb") if cut % 2 else ("rocksdb", "hashmap")
     before = Running(spec, first)
-    found = before.feed(changes[:cut])
+    match = before.feed(changes[:cut])
     behind = Running(spec, second, before.ended())
-    found += behind.feed(changes[cut:])
+    match += behind.feed(changes[cut:])
     behind.ended()
-    assert found == [repr(each) for change in changes for each in model.change(*change)]
+    assert match == [repr(each) for change in changes for each in model.change(*change)]
 
 
 def test_updates_come_without_the_rows_before_where_nobody_needs_them() -> None:
     running = Running(over(True, [("count", 1)], sends_before=False), "hashmap")
-    found = running.feed([("+I", (1, "a", 2.0, None)), ("+I", (1, "b", 1.0, None))])
-    assert [each[2:4] for each in found] == ["+I", "+I", "+U"]
+    sent = running.feed([("+I", (1, "a", 2.0, None)), ("+I", (1, "b", 1.0, None))])
+    assert [each[2:4] for each in sent] == ["+I", "+I", "+U"]
 
 
 def test_a_key_without_new_rows_is_forgotten() -> None:
     clock = ManualClock()
     running = Running(over(False, [("count", 1)], ttl_ms=1000), "hashmap", clock=clock)
-    found = []
+    functions = []
     for now in (0, 900, 1800, 3000):
         clock.set(now)
-        found += running.feed([("+I", (1, "a", 0.5 + now, None))])
-    assert [each.split(", ")[-1] for each in found] == ["1))", "2))", "3))", "1))"]
+        functions += running.feed([("+I", (1, "a", 0.5 + now, None))])
+    assert [each.split(", ")[-1] for each in functions] == ["1))", "2))", "3))", "1))"]
 
 
 def test_an_order_of_values_needs_a_sink_that_takes_updates(t_env: TableEnvironment, tmp_path: Path) -> None:

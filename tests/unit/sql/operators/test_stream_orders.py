@@ -32,13 +32,13 @@ RECORDED = json.loads((Path(__file__).parent / "reference_orders.json").read_tex
 def t_env(tmp_path_factory: pytest.TempPathFactory) -> TableEnvironment:
     folder = tmp_path_factory.mktemp("orders")
     (folder / "t.json").write_text("\n".join(map(json.dumps, RECORDED["rows"])))
-    made = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
-    made.execute_sql(f"""
+    environment = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    environment.execute_sql(f"""
         CREATE TABLE t (k STRING, ts TIMESTAMP(3), v INT, WATERMARK FOR ts AS ts - INTERVAL '5' SECOND)
         WITH ('connector' = 'filesystem', 'format' = 'json', 'path' = '{folder}')
     """)
-    made.create_temporary_system_function("negated", udf(lambda v: None if v is None else -v, result_type="INT"))
-    return made
+    environment.create_temporary_system_function("negated", udf(lambda v: None if v is None else -v, result_type="INT"))
+    return environment
 
 
 def changes(t_env: TableEnvironment, query: str) -> list[Any]:
@@ -75,7 +75,7 @@ ROWS = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 5)), max_size=12)
 
 def run(spec: Any, batches: list[Any], restart: int | None = None) -> list[Any]:
     """What comes out of rows in batches, with the watermark that follows each."""
-    harness, found = OperatorHarness(ColumnOperator(spec), keeps_columns=True), []
+    harness, results = OperatorHarness(ColumnOperator(spec), keeps_columns=True), []
     for index, (rows, watermark) in enumerate(batches):
         if rows:
             times, values = zip(*rows)
@@ -83,11 +83,11 @@ def run(spec: Any, batches: list[Any], restart: int | None = None) -> list[Any]:
             harness.operator.process_columns(ColumnBatch(data))
         harness.watermark(watermark)
         if index == restart:
-            found += harness.elements()
+            results += harness.elements()
             harness = OperatorHarness(ColumnOperator(spec), keeps_columns=True, restored=[harness.snapshot()])
     harness.end_input()
     changes = []
-    for each in [*found, *harness.elements()]:
+    for each in [*results, *harness.elements()]:
         if isinstance(each, ColumnBatch):
             kinds = np.zeros(len(each), np.int8) if each.kinds is None else each.kinds
             columns = [each.data.column(0).cast(pa.int64()).to_pylist(), each.data.column(1).to_pylist()]

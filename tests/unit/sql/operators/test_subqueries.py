@@ -34,24 +34,24 @@ KNOWN = {
 
 @pytest.fixture(scope="module")
 def t_env() -> TableEnvironment:
-    made = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
-    made.execute_sql("CREATE TABLE g (side STRING, op STRING, k STRING, v INT) WITH ('connector' = 'datagen')")
+    environment = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    environment.execute_sql("CREATE TABLE g (side STRING, op STRING, k STRING, v INT) WITH ('connector' = 'datagen')")
     for side in ("l", "r"):
         rows = f"FROM g WHERE side = '{side}'"
         columns = "k, v, COALESCE(v, 0) AS a"
-        made.execute_sql(f"CREATE TEMPORARY VIEW {side} AS SELECT {columns} {rows} AND op = '+I'")
+        environment.execute_sql(f"CREATE TEMPORARY VIEW {side} AS SELECT {columns} {rows} AND op = '+I'")
         kinds = "MAP['+I', 'INSERT', '-U', 'UPDATE_BEFORE', '+U', 'UPDATE_AFTER', '-D', 'DELETE']"
         changes = f"FROM_CHANGELOG((SELECT op, k, v {rows}), DESCRIPTOR(op), {kinds})"
-        made.execute_sql(f"CREATE TEMPORARY VIEW c{side} AS SELECT {columns} FROM {changes}")
-    return made
+        environment.execute_sql(f"CREATE TEMPORARY VIEW c{side} AS SELECT {columns} FROM {changes}")
+    return environment
 
 
 @pytest.mark.parametrize("case", [each for each in CASES if each["query"] not in KNOWN], ids=lambda case: case["query"])
 def test_changes_are_those_of_flink(t_env: TableEnvironment, case: dict[str, Any]) -> None:
     plan = RunningPlan(planned_rows(t_env._session, t_env.sql_query(case["query"])._relation))
     rows = [dict(zip(("side", "op", "k", "v"), each)) for each in RECORDED["changes"]]
-    found = [[sign, [_text(each) for each in row]] for row in rows for sign, row in plan.feed(row)]
-    assert _comparable(found, case) == _comparable(case["changes"], case)
+    changes = [[sign, [_text(each) for each in row]] for row in rows for sign, row in plan.feed(row)]
+    assert _comparable(changes, case) == _comparable(case["changes"], case)
 
 
 def _text(value: Any) -> str:
@@ -138,16 +138,16 @@ def of_sqlite(query: str, tables: dict[str, list[tuple[Any, ...]]]) -> list[tupl
 
 def _numbered(left: list[Any], right: list[Any]) -> dict[str, list[tuple[Any, ...]]]:
     sides = (("t", left), ("u", right))
-    return {name: [(number, *each) for number, each in enumerate(given)] for name, given in sides}
+    return {name: [(number, *each) for number, each in enumerate(inputs)] for name, inputs in sides}
 
 
 def check(query: str, left: list[Any], right: list[Any], is_streaming: bool, size: int) -> None:
     rows = _numbered(left, right)
     tables = {name: SmallTable(_COLUMNS, each) for name, each in rows.items()}
-    found = folded(changes_from(planned(query, tables, is_streaming), size))
-    wanted = of_sqlite(query, rows)
-    numbers = [tuple(int(each) if isinstance(each, bool) else each for each in row) for row in found]
-    assert sorted(numbers, key=repr) == wanted
+    result = folded(changes_from(planned(query, tables, is_streaming), size))
+    expected = of_sqlite(query, rows)
+    numbers = [tuple(int(each) if isinstance(each, bool) else each for each in row) for row in result]
+    assert sorted(numbers, key=repr) == expected
 
 
 @settings(deadline=None, max_examples=30)
@@ -198,11 +198,11 @@ def test_comparisons_with_all_values_are_those_of_single_rows(
     asked = f"t.x {comparison} {'ALL' if is_all else 'SOME'} (SELECT u.y FROM u {where and f'WHERE {where}'})"
     query = f"SELECT id FROM t WHERE {asked}"
     small = {name: SmallTable(_COLUMNS, each) for name, each in tables.items()}
-    found = folded(changes_from(planned(query, small, is_streaming=False), 100))
+    result = folded(changes_from(planned(query, small, is_streaming=False), 100))
     test = f"(t.x {comparison} u.y)"
     rows = f"EXISTS (SELECT 1 FROM u WHERE {where or '1'} AND {f'{test} IS NOT 1' if is_all else test})"
-    wanted = of_sqlite(f"SELECT id FROM t WHERE {'NOT ' if is_all else ''}{rows}", tables)
-    assert sorted(found, key=repr) == wanted
+    expected = of_sqlite(f"SELECT id FROM t WHERE {'NOT ' if is_all else ''}{rows}", tables)
+    assert sorted(result, key=repr) == expected
 
 
 _SINGLE = st.sampled_from(["MAX(u.y)", "COUNT(*)", "COUNT(u.x)", "MIN(u.x) + 1", "SUM(u.y)"])

@@ -28,19 +28,19 @@ JOIN = re.compile(r"(?:IntervalJoin|WindowJoin|(?<!\w)Join)\(.*\)")
 
 @pytest.fixture(scope="module")
 def t_env(tmp_path_factory: pytest.TempPathFactory) -> TableEnvironment:
-    made = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    environment = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     for name, rows in (("a", "a"), ("b", "b"), ("strict", "b"), ("instants", "b")):
         folder = tmp_path_factory.mktemp(name)
         zone = "Z" if name == "instants" else ""
         lines = [json.dumps({**row, "ts": row["ts"] + zone}) for row in RECORDED["rows"][rows]]
         (folder / "rows.json").write_text("\n".join(lines))
         kind = {"strict": "TIMESTAMP(3) NOT NULL", "instants": "TIMESTAMP_LTZ(3)"}.get(name, "TIMESTAMP(3)")
-        made.execute_sql(f"""
+        environment.execute_sql(f"""
             CREATE TABLE {name} (k STRING, {"v" if name == "a" else "w"} INT, ts {kind}, pt AS PROCTIME(),
                 WATERMARK FOR ts AS ts - INTERVAL '5' SECOND
             ) WITH ('connector' = 'filesystem', 'format' = 'json', 'path' = '{folder}')
         """)
-    return made
+    return environment
 
 
 def rows(changes: list[Any]) -> Counter[Any]:
@@ -52,24 +52,24 @@ def rows(changes: list[Any]) -> Counter[Any]:
 def test_changes_are_those_of_flink(t_env: TableEnvironment, case: dict[str, Any]) -> None:
     """Inputs come in any order: of a regular join, which takes rows back, the result is compared."""
     plan = planned_rows(t_env._session, t_env.sql_query(case["query"])._relation)
-    found = [[sign, [str(each) for each in row]] for sign, row in changes_in(plan, is_batch=False)]
-    assert rows(found) == rows(case["changes"])
+    changes = [[sign, [str(each) for each in row]] for sign, row in changes_in(plan, is_batch=False)]
+    assert rows(changes) == rows(case["changes"])
     if "IntervalJoin(" in str(case["plan"]) or "WindowJoin(" in str(case["plan"]):
-        assert sorted(found) == case["changes"]
+        assert sorted(changes) == case["changes"]
 
 
 @pytest.mark.parametrize("case", ANSWERED, ids=lambda case: case["query"])
 def test_plans_say_what_flink_says(t_env: TableEnvironment, case: dict[str, Any]) -> None:
     """Below a rank Flink keeps columns that nobody reads."""
     columns = "|, select=.*" if "ROW_NUMBER" in case["query"] else ""
-    found, wanted = (
+    match, expected = (
         [re.sub(rf", changelogMode=\[[^]]*\]|(?<=:)INTERVAL \w+{columns}", "", each) for each in JOIN.findall(text)]
         for text in (
             t_env.explain_sql(case["query"]).split("== Optimized Physical Plan ==")[1].split("\n== ")[0],
             "\n".join(case["plan"]),
         )
     )
-    assert found == wanted != []
+    assert match == expected != []
 
 
 @pytest.mark.parametrize("case", REJECTED, ids=lambda case: case["query"])
@@ -94,8 +94,8 @@ def test_windows_with_matches_and_without(t_env: TableEnvironment, kind: JoinKin
         relation = relation.input
     plan = planned_rows(t_env._session, replace(relation, kind=kind, columns=relation.left.columns))
     assert plan.title(PREFIX).split(", where")[0] in "\n".join(case["plan"])  # type: ignore[attr-defined]
-    found = [[sign, [str(each) for each in row[:2]]] for sign, row in changes_in(plan, is_batch=False)]
-    assert sorted(found) == case["changes"]
+    changes = [[sign, [str(each) for each in row[:2]]] for sign, row in changes_in(plan, is_batch=False)]
+    assert sorted(changes) == case["changes"]
 
 
 def test_where_behind_a_join_of_the_table_api_bounds_it(t_env: TableEnvironment) -> None:
@@ -106,8 +106,8 @@ def test_where_behind_a_join_of_the_table_api_bounds_it(t_env: TableEnvironment)
     joined = left.join(right).where((col("k") == col("l")) & is_near)
     case = next(each for each in ANSWERED if "IntervalJoin" in str(each["plan"]) and "INNER" in each["query"])
     plan = planned_rows(t_env._session, joined.select(col("k"), col("v"), col("w"))._relation)
-    found = [[sign, [str(each) for each in row]] for sign, row in changes_in(plan, is_batch=False)]
-    assert sorted(found) == case["changes"]
+    changes = [[sign, [str(each) for each in row]] for sign, row in changes_in(plan, is_batch=False)]
+    assert sorted(changes) == case["changes"]
     windows = joined.window(Tumble.over(lit(10).seconds).on(col("us")).alias("x")).group_by(col("x"))
     text = windows.select(col("x").start, col("w").sum).explain()
     assert "WindowAggregate(window=[TUMBLE(time_col=[us]" in text and "IntervalJoin(" in text

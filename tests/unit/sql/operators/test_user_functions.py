@@ -81,16 +81,16 @@ MORE_OF_PANDAS = [
 def t_env(tmp_path: Path) -> TableEnvironment:
     lines = ({"a": a, "b": b, "s": s, "ts": f"2024-01-01 00:00:00.{b:03}"} for a, b, s in ROWS)
     (tmp_path / "t.json").write_text("\n".join(map(json.dumps, lines)))
-    made = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
-    made.execute_sql(f"""
+    environment = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    environment.execute_sql(f"""
         CREATE TABLE t (a INT, b INT, s STRING, ts TIMESTAMP(3), WATERMARK FOR ts AS ts)
         WITH ('connector' = 'filesystem', 'format' = 'json', 'path' = '{tmp_path}')
     """)
     for name, function in {"my_mod": my_mod, "quick_mod": quick_mod, "my_startswith": my_startswith}.items():
-        made.create_temporary_system_function(name, function)
+        environment.create_temporary_system_function(name, function)
     mean = udaf(lambda values: values.mean(), result_type="DOUBLE", func_type="pandas")
-    made.create_temporary_system_function("my_mean", mean)
-    return made
+    environment.create_temporary_system_function("my_mean", mean)
+    return environment
 
 
 def changes(table: Table) -> list[Any]:
@@ -99,16 +99,16 @@ def changes(table: Table) -> list[Any]:
 
 @pytest.mark.parametrize("query", QUERIES)
 def test_functions_stand_wherever_expressions_may(t_env: TableEnvironment, query: str) -> None:
-    found = changes(t_env.sql_query(query))
-    assert found
-    assert found == changes(t_env.sql_query(re.sub("my_|quick_", "", query)))
+    sent = changes(t_env.sql_query(query))
+    assert sent
+    assert sent == changes(t_env.sql_query(re.sub("my_|quick_", "", query)))
 
 
 @pytest.mark.parametrize("query", MORE_OF_PANDAS)
 def test_pandas_aggregates_see_all_rows_of_windows_and_frames(t_env: TableEnvironment, query: str) -> None:
-    found = changes(t_env.sql_query(query))
-    assert found
-    assert found == changes(t_env.sql_query(re.sub(r"my_mean\((\w)\)", r"AVG(CAST(\1 AS DOUBLE))", query)))
+    sent = changes(t_env.sql_query(query))
+    assert sent
+    assert sent == changes(t_env.sql_query(re.sub(r"my_mean\((\w)\)", r"AVG(CAST(\1 AS DOUBLE))", query)))
 
 
 def test_tables_are_grouped_by_functions(t_env: TableEnvironment) -> None:

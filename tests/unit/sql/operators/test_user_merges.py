@@ -121,9 +121,9 @@ def test_rows_are_added_to_the_accumulator_of_their_pane(size: int, backend: str
 @pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
 @pytest.mark.parametrize("size", [1, 5, 12])
 def test_panes_of_a_window_are_merged_once_each(size: int, backend: str) -> None:
-    found = results(Telling(), GROUPS["hop"], size, backend)
+    sums = results(Telling(), GROUPS["hop"], size, backend)
     # A window of a single pane is that pane.
-    assert found == [sum_ + 1000 * panes for sum_, panes in zip(HOPPED, (0, 2, 3, 3, 3, 3, 2, 0))]
+    assert sums == [sum_ + 1000 * panes for sum_, panes in zip(HOPPED, (0, 2, 3, 3, 3, 3, 2, 0))]
     assert results(Summing(), GROUPS["hop"], size, backend) == HOPPED
 
 

@@ -76,15 +76,15 @@ def batch_of(rows: list[tuple[Any, int, Any]]) -> ColumnBatch:
 
 
 def results_of(harness: OperatorHarness) -> list[tuple[Any, ...]]:
-    found = []
+    results = []
     for element in harness.recorder.elements:
         if isinstance(element, ColumnBatch):
             lists = [
                 (column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column).to_pylist()
                 for column in element.data.columns
             ]
-            found += zip(*lists)
-    return found
+            results += zip(*lists)
+    return results
 
 
 def harness_of(spec: PlanNode, **options: Any) -> OperatorHarness:
@@ -143,7 +143,7 @@ def test_windows_are_those_of_a_row_by_row_model(
     model, relation = WindowModel(windows), aggregation(windows)
     spec = relation.phases()[-1] if is_partial else relation
     first_step = harness_of(relation.phases()[0]) if is_partial else None
-    found: list[tuple[Any, ...]] = []
+    results: list[tuple[Any, ...]] = []
     subtasks = [harness_of(spec, parallelism=parallelism, subtask=each, backend=first) for each in range(parallelism)]
     watermark = -100
     for index, (rows, reached) in enumerate(batches):
@@ -158,7 +158,7 @@ def test_windows_are_those_of_a_row_by_row_model(
         for each in subtasks:
             each.watermark(watermark)
         if restart and index == 1:
-            found += [row for each in subtasks for row in results_of(each)]
+            results += [row for each in subtasks for row in results_of(each)]
             snapshots = [each.snapshot() for each in subtasks]
             for each in subtasks:
                 each.close()
@@ -170,12 +170,12 @@ def test_windows_are_those_of_a_row_by_row_model(
     model.watermark(1 << 60)
     for each in subtasks:
         each.end_input()
-        found += results_of(each)
-    wanted = [
+        results += results_of(each)
+    expected = [
         (key, len(values), sum_of(values), max((v for v in values if v is not None), default=None), start, end, end - 1)
         for key, start, end, values in model.results
     ]
-    assert sorted(found, key=str) == sorted(wanted, key=str)
+    assert sorted(results, key=str) == sorted(expected, key=str)
     if not restart:
         assert sum(each.operator.metrics()["numLateRecordsDropped"] for each in subtasks) == model.late
     for each in subtasks:
@@ -195,11 +195,11 @@ def test_files_of_a_backend_are_found_by_the_ends_beside_them(windows: Windows) 
     assert isinstance(operator, WindowAggregateOperator) and isinstance(state, WindowAggregateOperator)
     operator.restore_native([state._state._backend._latest.folder], range(128))  # type: ignore[union-attr]
     operator.restore(state.snapshot())
-    wanted = harness_of(spec)
-    wanted.operator.process_columns(batch_of(rows))
-    for each in (second, wanted):
+    expected = harness_of(spec)
+    expected.operator.process_columns(batch_of(rows))
+    for each in (second, expected):
         each.end_input()
-    assert sorted(results_of(second), key=str) == sorted(results_of(wanted), key=str) != []
+    assert sorted(results_of(second), key=str) == sorted(results_of(expected), key=str) != []
     for each in (first, second):
         each.close()
 
@@ -315,7 +315,7 @@ class Joined(AggregateFunction[Any, Any]):
 
 
 @pytest.mark.parametrize(
-    ("function", "is_pandas", "result_type", "wanted"),
+    ("function", "is_pandas", "result_type", "expected"),
     [
         (Joined(), False, DataTypes.STRING(), ["1+2", "1+2+4", "4"]),
         (
@@ -328,19 +328,19 @@ class Joined(AggregateFunction[Any, Any]):
     ids=["no merge", "pandas"],
 )
 def test_functions_of_users_that_cannot_be_put_together(
-    function: Any, is_pandas: bool, result_type: Any, wanted: list[Any]
+    function: Any, is_pandas: bool, result_type: Any, expected: list[Any]
 ) -> None:
     user = UserFunction("mine", "aggregate", function, None, (result_type,), is_pandas=is_pandas)
-    made = bind_aggregate(as_aggregate(user), [Argument(INPUTS[2].type)])
+    bound = bind_aggregate(as_aggregate(user), [Argument(INPUTS[2].type)])
     columns = (RESULTS[0], Column("u", result_type), *RESULTS[-3:])
-    uses = (BoundAggregate(made, (2,)),)
+    uses = (BoundAggregate(bound, (2,)),)
     windows = WindowAggregate(columns, rows_of(INPUTS), (0,), uses, HoppingWindows(10, 5), WindowTime(1, True))
     assert windows.phases() == (windows,)
     harness = harness_of(windows)
     for row in [("a", 1, 1), ("a", 3, 2), ("a", 7, 4)]:
         harness.operator.process_columns(batch_of([row]))
     harness.end_input()
-    assert [row[1] for row in results_of(harness)] == wanted
+    assert [row[1] for row in results_of(harness)] == expected
     harness.close()
 
 

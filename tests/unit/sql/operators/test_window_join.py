@@ -105,12 +105,12 @@ def joined(kind: JoinKind, left: Sequence[Row], right: Sequence[Row], has_condit
 
     if kind in ("semi", "anti"):
         return [one for one in left if any(is_match(one, each) for each in right) == (kind == "semi")]
-    found: list[Any] = [(*one, *other) for one in left for other in right if is_match(one, other)]
+    results: list[Any] = [(*one, *other) for one in left for other in right if is_match(one, other)]
     if kind in ("left", "full"):
-        found += [(*one, *NOTHING) for one in left if not any(is_match(one, each) for each in right)]
+        results += [(*one, *NOTHING) for one in left if not any(is_match(one, each) for each in right)]
     if kind in ("right", "full"):
-        found += [(*NOTHING, *other) for other in right if not any(is_match(each, other) for each in left)]
-    return found
+        results += [(*NOTHING, *other) for other in right if not any(is_match(each, other) for each in left)]
+    return results
 
 
 def dealt(rows: Sequence[Row], parallelism: int) -> list[list[Row]]:

@@ -45,13 +45,13 @@ REJECTED = [each for each in RECORDED["cases"] if "refused" in each]
 
 def environment(folder: Path, settings: EnvironmentSettings) -> TableEnvironment:
     (folder / "t.json").write_text("\n".join(map(json.dumps, RECORDED["rows"])))
-    made = TableEnvironment.create(settings)
-    made.execute_sql(f"""
+    tables = TableEnvironment.create(settings)
+    tables.execute_sql(f"""
         CREATE TABLE t (
             k STRING, ts TIMESTAMP(3), v INT, pt AS PROCTIME(), WATERMARK FOR ts AS ts - INTERVAL '5' SECOND
         ) WITH ('connector' = 'filesystem', 'format' = 'json', 'path' = '{folder}')
     """)
-    return made
+    return tables
 
 
 @pytest.fixture(scope="module")
@@ -69,53 +69,53 @@ def planned(t_env: TableEnvironment, query: str) -> Relation:
 
 
 def changes(t_env: TableEnvironment, query: str) -> list[Any]:
-    found = changes_in(planned(t_env, query), is_batch=False)
-    return [[sign, [str(each) for each in row]] for sign, row in found]
+    sent = changes_in(planned(t_env, query), is_batch=False)
+    return [[sign, [str(each) for each in row]] for sign, row in sent]
 
 
-def in_order_of_keys(found: list[Any], query: str) -> list[Any]:
+def in_order_of_keys(actual: list[Any], query: str) -> list[Any]:
     """Of one window Flink sends keys in any order; rows of one key keep theirs."""
     key = 4 if "window_time" in query.partition(" FROM")[0] else 3
-    return sorted(found, key=lambda each: each[1][:key]) if "k ORDER" in query else found
+    return sorted(actual, key=lambda each: each[1][:key]) if "k ORDER" in query else actual
 
 
 @pytest.mark.parametrize("case", IN_WINDOWS, ids=lambda case: case["query"])
 def test_changes_are_those_of_flink(t_env: TableEnvironment, case: dict[str, Any]) -> None:
     query = case["query"]
-    found = changes(t_env, query)
-    assert {sign for sign, _ in found} == {"+I"}
-    assert in_order_of_keys(found, query) == in_order_of_keys(case["changes"], query)
+    sent = changes(t_env, query)
+    assert {sign for sign, _ in sent} == {"+I"}
+    assert in_order_of_keys(sent, query) == in_order_of_keys(case["changes"], query)
 
 
 @pytest.mark.parametrize("case", OTHERS, ids=lambda case: case["query"])
 def test_what_has_no_windows_changes_as_rows_come(t_env: TableEnvironment, case: dict[str, Any]) -> None:
     """Windows by their starts alone, and those of the older functions."""
-    found = changes(t_env, case["query"])
-    assert {sign for sign, _ in found} - {"+I"}
-    kept = [(sign, tuple(row)) for sign, row in found]
+    sent = changes(t_env, case["query"])
+    assert {sign for sign, _ in sent} - {"+I"}
+    kept = [(sign, tuple(row)) for sign, row in sent]
     assert sorted(folded(kept)) == sorted(folded([(sign, tuple(row)) for sign, row in case["changes"]]))
 
 
 @pytest.mark.parametrize("case", REJECTED, ids=lambda case: case["query"])
 def test_what_flink_rejects(t_env: TableEnvironment, case: dict[str, Any]) -> None:
-    wanted = case["refused"].split("Exception: ", 1)[1]
-    if wanted.startswith("Processing time"):
+    expected = case["refused"].split("Exception: ", 1)[1]
+    if expected.startswith("Processing time"):
         # Windows of the clock tell their first rows as they change.
         assert "-U" in {sign for sign, _ in changes(t_env, case["query"])}
         return
-    if wanted.startswith("RANK()"):
-        wanted = "RANK() on streaming table is not supported"
-    with pytest.raises(FunkeError, match=re.escape(wanted[:60])):
+    if expected.startswith("RANK()"):
+        expected = "RANK() on streaming table is not supported"
+    with pytest.raises(FunkeError, match=re.escape(expected[:60])):
         t_env.explain_sql(case["query"])
 
 
 @pytest.mark.parametrize("case", IN_WINDOWS, ids=lambda case: case["query"])
 def test_plans_say_what_flink_says(t_env: TableEnvironment, case: dict[str, Any]) -> None:
-    found, wanted = (
+    match, expected = (
         re.findall(r"Window(?:Rank|Deduplicate)\(.*?(?:orderBy|order)=\[[^\]]*\]", text)
         for text in (t_env.explain_sql(case["query"]).split("Execution Plan")[1], "\n".join(case["plan"]))
     )
-    assert found == wanted != []
+    assert match == expected != []
 
 
 def test_files_take_the_first_rows_of_windows(t_env: TableEnvironment, tmp_path: Path) -> None:
@@ -134,14 +134,14 @@ def test_files_take_the_first_rows_of_windows(t_env: TableEnvironment, tmp_path:
 @pytest.mark.parametrize("case", IN_BATCHES, ids=lambda each: each["query"])
 def test_a_batch_has_the_same_rows(t_env: TableEnvironment, batch_env: TableEnvironment, case: dict[str, Any]) -> None:
     """Of a stream that has no late rows."""
-    found = []
+    results = []
     for each in (t_env, batch_env):
         each.get_config().set("funke.table.batch-plan", "slots")
         watermark = "WATERMARK FOR ts AS ts - INTERVAL '1' MINUTE"
         each.execute_sql(f"CREATE TEMPORARY TABLE IF NOT EXISTS patient ({watermark}) LIKE t (OVERWRITING WATERMARKS)")
         query = case["query"].replace("TABLE t", "TABLE patient")
-        found.append(folded(changes_in(planned(each, query), is_batch=each is batch_env)))
-    assert found[0] == found[1] != []
+        results.append(folded(changes_in(planned(each, query), is_batch=each is batch_env)))
+    assert results[0] == results[1] != []
 
 
 # The operator
@@ -214,14 +214,14 @@ def batch_of(rows: list[Any]) -> ColumnBatch:
 
 
 def rows_of(harness: OperatorHarness) -> list[Any]:
-    found: list[Any] = []
+    results: list[Any] = []
     for element in harness.elements():
         if isinstance(element, ColumnBatch):
             assert element.kinds is None
             stamped = (pa.types.is_timestamp(each.type) for each in element.data.columns)
             columns = [each.cast(pa.int64()) if is_time else each for each, is_time in zip(element.data, stamped)]
-            found += zip(*(each.to_pylist() for each in columns))
-    return found
+            results += zip(*(each.to_pylist() for each in columns))
+    return results
 
 
 def harness_of(spec: WindowRank, **options: Any) -> OperatorHarness:
@@ -243,7 +243,7 @@ def test_first_rows_are_those_of_a_row_by_row_model(
     """However the input is cut and dealt out, wherever it goes on elsewhere, and however early others are forgotten."""
     spec, model = SPECS[name], RowByRow(SPECS[name])
     subtasks = [harness_of(spec, parallelism=parallelism, subtask=each) for each in range(parallelism)]
-    found: list[Any] = []
+    results: list[Any] = []
     watermark, number, late = -1, 0, 0
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(window_rank, "_FEW_ROWS", most)
@@ -256,7 +256,7 @@ def test_first_rows_are_those_of_a_row_by_row_model(
                 for subtask, part in enumerate(dealt(rows[start : start + cut], parallelism)):
                     subtasks[subtask].operator.process_columns(batch_of(part))
             if index == restart:
-                found += [row for each in subtasks for row in rows_of(each)]
+                results += [row for each in subtasks for row in rows_of(each)]
                 late += sum(each.operator.metrics()["numLateRecordsDropped"] for each in subtasks)
                 snapshots = [each.snapshot() for each in subtasks]
                 for each in subtasks:
@@ -273,10 +273,10 @@ def test_first_rows_are_those_of_a_row_by_row_model(
         model.watermark(1 << 60)
         for each in subtasks:
             each.end_input()
-            found += rows_of(each)
+            results += rows_of(each)
             late += each.operator.metrics()["numLateRecordsDropped"]
             each.close()
-    assert by_window(found) == by_window(model.results)
+    assert by_window(results) == by_window(model.results)
     assert late == model.late
 
 
@@ -297,8 +297,8 @@ def test_windows_close_at_their_last_millisecond_in_the_order_of_their_ends() ->
     harness.watermark(8)
     assert rows_of(harness) == []
     harness.watermark(25)
-    found = rows_of(harness)
-    assert [(row[0], row[2], row[4], row[5]) for row in found] == [
+    result_rows = rows_of(harness)
+    assert [(row[0], row[2], row[4], row[5]) for row in result_rows] == [
         ("b", 10, 4, 1),
         ("b", 10, 2, 2),
         ("a", 10, 3, 1),

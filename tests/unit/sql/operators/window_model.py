@@ -46,7 +46,7 @@ class WindowModel:
         if merged[2] - 1 <= self._watermark:
             self.late += 1
             return
-        values = [found for each in touching for found in self._open.pop(each)]
+        values = [item for each in touching for item in self._open.pop(each)]
         self._open[merged] = [*values, value]
 
     def watermark(self, watermark: int) -> None:

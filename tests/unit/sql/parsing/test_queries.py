@@ -40,10 +40,10 @@ def query(text):
 
 
 def source(text):
-    found = query(f"SELECT * FROM {text}")
-    assert isinstance(found, Select)
-    assert found == Select((STAR,), found.source)
-    return found.source
+    parsed = query(f"SELECT * FROM {text}")
+    assert isinstance(parsed, Select)
+    assert parsed == Select((STAR,), parsed.source)
+    return parsed.source
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_hints_of_a_query():
 
 
 def test_match_recognize():
-    found = source(
+    parsed = source(
         """t MATCH_RECOGNIZE (
           PARTITION BY a ORDER BY b
           MEASURES FINAL last(X.a) AS m, Y.b AS n
@@ -224,7 +224,7 @@ def test_match_recognize():
         ) AS r"""
     )
     last = Call("final", (Call("last", (Name(("X", "a")),)),))
-    assert found == Pattern(
+    assert parsed == Pattern(
         input=T,
         partition_by=(A,),
         order_by=(OrderItem(B),),
@@ -253,8 +253,8 @@ def test_where_a_match_goes_on(text, skip):
 
 
 def test_a_pattern_over_a_table_with_an_alias():
-    found = source("t AS x MATCH_RECOGNIZE (ORDER BY a PATTERN (PERMUTE(A, B)) DEFINE A AS b) AS y")
-    assert (found.input, found.alias, found.pattern) == (TableRef(("t",), alias="x"), "y", "PERMUTE(A, B)")
+    parsed = source("t AS x MATCH_RECOGNIZE (ORDER BY a PATTERN (PERMUTE(A, B)) DEFINE A AS b) AS y")
+    assert (parsed.input, parsed.alias, parsed.pattern) == (TableRef(("t",), alias="x"), "y", "PERMUTE(A, B)")
 
 
 def test_a_hint_elsewhere_is_a_comment():

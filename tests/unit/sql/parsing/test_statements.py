@@ -52,7 +52,7 @@ def one(text):
 
 
 def test_a_table_with_everything():
-    found = one(
+    parsed = one(
         """CREATE TEMPORARY TABLE IF NOT EXISTS c.d.t (
           a INT NOT NULL COMMENT 'key',
           b AS a + 1 COMMENT 'next',
@@ -66,7 +66,7 @@ def test_a_table_with_everything():
         PARTITIONED BY (m, n)
         WITH ('k' = 'v', 'it''s' = '')"""
     )
-    assert found == CreateTable(
+    assert parsed == CreateTable(
         ("c", "d", "t"),
         columns=(
             ColumnDefinition("a", INT.not_null(), comment="key"),

@@ -158,12 +158,12 @@ def nodes_in(relation: Any) -> Iterator[PlanNode]:
 
 @pytest.fixture(scope="module")
 def nodes() -> dict[type[PlanNode], list[PlanNode]]:
-    found: dict[type[PlanNode], list[PlanNode]] = {}
+    nodes_by_type: dict[type[PlanNode], list[PlanNode]] = {}
     with case_connector():
         for relation in plans():
             for node in nodes_in(relation):
-                found.setdefault(type(node), []).append(node)
-    return found
+                nodes_by_type.setdefault(type(node), []).append(node)
+    return nodes_by_type
 
 
 def node_classes() -> list[type[PlanNode]]:
@@ -193,7 +193,7 @@ def _check_inputs(node: PlanNode) -> None:
     count = len(node.inputs)
     assert len(node.distributions()) == count
     assert node.changelog() <= ALL_KINDS
-    assert {len(node.needs_before(wanted)) for wanted in (False, True)} == {count}
+    assert {len(node.needs_before(expected)) for expected in (False, True)} == {count}
     for step in (None, EVERY_WATERMARK):
         assert isinstance(node.with_watermarks(step), PlanNode)
         node.watermark_step(step)

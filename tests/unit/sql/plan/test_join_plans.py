@@ -22,10 +22,10 @@ PLANS = {query: plan for query, plan in RECORDED["plans"].items() if not any(re.
 
 @pytest.fixture(scope="module")
 def t_env() -> TableEnvironment:
-    made = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    environment = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     for each in RECORDED["tables"]:
-        made.execute_sql(each)
-    return made
+        environment.execute_sql(each)
+    return environment
 
 
 @pytest.mark.parametrize("query", PLANS)

@@ -20,10 +20,10 @@ WHY = "there is no key and no TTL; 'table.exec.state.ttl' or the hint STATE_TTL 
 
 @pytest.fixture(scope="module")
 def t_env() -> TableEnvironment:
-    made = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    environment = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     for each in TABLES:
-        made.execute_sql(each)
-    return made
+        environment.execute_sql(each)
+    return environment
 
 
 @pytest.mark.parametrize(

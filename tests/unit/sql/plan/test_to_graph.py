@@ -20,8 +20,8 @@ def meaning() -> StateMeaning:
     table = FedTable("t", (Column("k", from_sql_text("STRING")), Column("v", from_sql_text("INT"))))
     builder = GraphBuilder(Settings({"parallelism.default": 1}))
     stream_of(builder, planned("SELECT k, SUM(v) FROM t GROUP BY k", {"t": table}))  # type: ignore[dict-item]
-    (found,) = [each for each in map(meaning_of, (node.operation for node in builder.graph.nodes.values())) if each]
-    return found
+    (results,) = [each for each in map(meaning_of, (node.operation for node in builder.graph.nodes.values())) if each]
+    return results
 
 
 def test_state_of_another_version_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from funke.engine.sql.results.display_width import cut, display_width
+from funke.engine.sql.results.display_width import display_width, truncated
 from funke.engine.sql.results.table_print import ResultColumns, listing_lines, query_lines
 from funke.engine.types.logical.data_type import DataType
 from funke.engine.types.logical.data_types import DataTypes
@@ -106,9 +106,9 @@ def test_a_long_name_widens_its_column() -> None:
 
 def test_wide_characters_take_two_columns() -> None:
     assert display_width("漢字a") == 5
-    assert cut("漢字漢字", 7) == "漢字..."
-    assert cut("漢字漢字", 6) == "漢..."
-    assert cut("漢字漢字", 8) == "漢字漢字"
+    assert truncated("漢字漢字", 7) == "漢字..."
+    assert truncated("漢字漢字", 6) == "漢..."
+    assert truncated("漢字漢字", 8) == "漢字漢字"
 
 
 @pytest.mark.parametrize(("precision", "width"), [(0, 19), (1, 23), (3, 23), (4, 26), (6, 26), (7, 29), (9, 29)])

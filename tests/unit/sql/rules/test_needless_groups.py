@@ -11,12 +11,12 @@ BY_KEY = "(SELECT k, MAX(v) AS m FROM t GROUP BY k)"
 
 @pytest.fixture(scope="module")
 def t_env() -> TableEnvironment:
-    made = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
-    made.execute_sql(
+    environment = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    environment.execute_sql(
         "CREATE TABLE t (id INT, k INT, v INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts, PRIMARY KEY (id) NOT ENFORCED) "
         "WITH ('connector' = 'datagen')"
     )
-    return made
+    return environment
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def pairs(*times: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("query", "wanted"),
+    ("query", "expected"),
     [
         ("SELECT id, COUNT(*) FROM t GROUP BY id", None),
         (windows("TUMBLE", "10"), WatermarkStep(10_000, is_for_late_rows=True)),
@@ -77,11 +77,11 @@ def pairs(*times: str) -> str:
         (pairs("2", "10"), WatermarkStep(2_000, is_for_late_rows=True)),
     ],
 )
-def test_steps(query: str, wanted: WatermarkStep | None) -> None:
+def test_steps(query: str, expected: WatermarkStep | None) -> None:
     (statement,) = parse(query)
     bound: Any = QueryBinder({("t",): relation_of(TABLE)}.get).bind(statement.query)  # type: ignore[attr-defined]
     relation = with_ranks(lower(bound, {}))
-    assert step_in(as_node(relation).with_watermarks(None)) == wanted
+    assert step_in(as_node(relation).with_watermarks(None)) == expected
     assert step_in(as_node(relation).with_watermarks(EVERY_WATERMARK)) == EVERY_WATERMARK
 
 

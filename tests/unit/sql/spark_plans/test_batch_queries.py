@@ -21,15 +21,15 @@ from tests.harness.local_jobs import rows_of
 
 def computed(plan: SparkRows) -> list[tuple[Any, ...]]:
     spark: Any = LocalSpark()
-    found: Any = spark_frames.frame_of(spark, plan.input, PlanSettings(2))
-    return [row for batch in found.table.to_batches() for row in rows_of(from_carried(batch, plan.columns), plan)]
+    result: Any = spark_frames.frame_of(spark, plan.input, PlanSettings(2))
+    return [row for batch in result.table.to_batches() for row in rows_of(from_carried(batch, plan.columns), plan)]
 
 
 @pytest.mark.parametrize("kind", ["mine", "windows", "recorded"])
 def test_plans_give_what_slots_and_streams_give(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Our own kernels, for all functions.
     monkeypatch.setattr(spark_frames, "has_twin", lambda aggregate: False)
-    monkeypatch.setattr(spark_frames, "expression_twin", lambda *given: None)
+    monkeypatch.setattr(spark_frames, "expression_twin", lambda *arguments: None)
     # As in Flink, rows of the same time have one LAG in streams; in batches each has its own.
     windows = [query for query in WINDOW_QUERIES if "SESSION(" not in query and "LAG(" not in query]
     queries = {"mine": MINE, "windows": windows, "recorded": RECORDED_QUERIES}[kind]

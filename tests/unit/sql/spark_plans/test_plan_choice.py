@@ -34,7 +34,7 @@ def batch_section(t_env: TableEnvironment, query: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("query", "reported"),
+    ("query", "message"),
     [
         (
             "SELECT id + 1 FROM (SELECT name, MAX(id) AS id FROM files GROUP BY name)",
@@ -73,8 +73,8 @@ def batch_section(t_env: TableEnvironment, query: str) -> list[str]:
         ),
     ],
 )
-def test_explain_shows_who_computes_and_why(t_env: TableEnvironment, query: str, reported: str) -> None:
-    assert batch_section(t_env, query) == [reported]
+def test_explain_shows_who_computes_and_why(t_env: TableEnvironment, query: str, message: str) -> None:
+    assert batch_section(t_env, query) == [message]
 
 
 def test_spark_computes_up_to_the_last_exchange(t_env: TableEnvironment) -> None:

@@ -58,13 +58,13 @@ def test_sorted_groups_are_those_of_a_stream(rows: list[Any], sizes: list[int]) 
     before = RunningQuery(aggregation.input).feed(inserts(rows)) if rows else []
     fold = FoldGroups(aggregation.input.columns, aggregation.columns, aggregation.keys, aggregation.aggregates)
     arranged = sorted((row for _, row in before), key=sort_key)
-    found = [
+    result_rows = [
         row
         for batch in fold.run(cut(aggregation.input.columns, arranged, sizes), TaskInfo())
         for row in rows_of(batch.data, aggregation)
     ]
     streamed = RunningQuery(aggregation).feed(inserts(rows)) if rows else []
-    assert sorted(found, key=repr) == folded(streamed)
+    assert sorted(result_rows, key=repr) == folded(streamed)
 
 
 def cut(columns: tuple[Column, ...], rows: list[Any], sizes: list[int]) -> Iterator[ColumnBatch]:
@@ -84,8 +84,8 @@ def test_pandas_sees_all_rows_of_a_group() -> None:
     call = bind_aggregate(as_aggregate(user), [Argument(DataTypes.BIGINT())])
     fold = FoldGroups(columns, columns, (0,), (BoundAggregate(call, (1,)),))
     rows = [(1, 5), (1, 9), (2, 7), (2, 1), (2, 3)]
-    found = pa.Table.from_batches([each.data for each in fold.run(cut(columns, rows, [3]), TaskInfo())])
-    assert found.to_pydict() == {"k": [1, 2], "v": [4, 6]}
+    results = pa.Table.from_batches([each.data for each in fold.run(cut(columns, rows, [3]), TaskInfo())])
+    assert results.to_pydict() == {"k": [1, 2], "v": [4, 6]}
 
 
 def test_aggregates_of_no_rows() -> None:
@@ -116,9 +116,9 @@ def test_a_task_gives_rows_as_spark_carries_or_writes_them() -> None:
     columns = (Column("time", DataTypes.TIME(3)), Column("moment", DataTypes.TIMESTAMP(3)))
     (batch,) = to_batches(columns, [(None, None), (datetime.time(1), datetime.datetime(2024, 2, 29))])
     carried = to_carried(batch.data, columns, carried_schema(columns))
-    (made,) = TaskCode.of(columns, (), columns, PlanSettings())(iter([carried]))
-    assert made.schema == carried_schema(columns)
-    assert from_carried(made, columns).equals(batch.data)
+    (created,) = TaskCode.of(columns, (), columns, PlanSettings())(iter([carried]))
+    assert created.schema == carried_schema(columns)
+    assert from_carried(created, columns).equals(batch.data)
     (written,) = TaskCode.of(columns, (), columns, PlanSettings(), is_written=True)(iter([carried]))
     assert written.schema == written_schema(columns)
     assert written.to_pylist() == batch.data.to_pylist()

@@ -19,17 +19,17 @@ def rows_of(rows):
 
 def add(kept, rows, now_ms=0):
     """Rows (id, text, what was found)."""
-    found = [each for row in rows for each in row[2]]
+    results = [each for row in rows for each in row[2]]
     counts = np.array([len(row[2]) for row in rows], np.int64)
-    kept.add(rows_of([row[:2] for row in rows]), counts, [pa.array(found, pa.int64())], now_ms)
+    kept.add(rows_of([row[:2] for row in rows]), counts, [pa.array(results, pa.int64())], now_ms)
 
 
 def take_back(kept, rows, now_ms=0):
     counts, columns = kept.take_back(rows_of(rows), now_ms)
-    values, taken = columns[0].to_pylist(), []
+    values, values_of_rows = columns[0].to_pylist(), []
     for count in counts.tolist():
-        taken.append(None if count < 0 else [values.pop(0) for _ in range(count)])
-    return taken
+        values_of_rows.append(None if count < 0 else [values.pop(0) for _ in range(count)])
+    return values_of_rows
 
 
 ids = st.one_of(st.none(), st.integers(0, 2))
@@ -63,8 +63,8 @@ def test_as_a_dict(steps, is_unique):
                 entries[:] = [] if is_unique else entries
                 entries.append(row[2])
         else:
-            wanted = [entries.pop() if (entries := model.get(row[: len(keys)])) else None for row in what]
-            assert take_back(kept, what) == wanted
+            expected = [entries.pop() if (entries := model.get(row[: len(keys)])) else None for row in what]
+            assert take_back(kept, what) == expected
 
 
 def test_old_rows_are_forgotten():

@@ -31,17 +31,17 @@ KEYS = st.one_of(
 def test_keys_of_all_kinds(steps: list[tuple[str, set[Any]]], ready: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         use_form("none", patch)
-        index, known, number = KeyIndex(), dict[Any, int](), 0
+        index, model, number = KeyIndex(), dict[Any, int](), 0
         for turn, (step, keys) in enumerate(steps):
             if turn == ready:  # from now on texts have an index of their own
                 use_form("compiled", patch)
             if step == "remove":
-                gone = [key for key in keys if key in known]
+                gone = [key for key in keys if key in model]
                 index.remove(gone)
                 for key in gone:
-                    del known[key]
+                    del model[key]
                 continue
-            fresh = [key for key in keys if key not in known]
+            fresh = [key for key in keys if key not in model]
             if step == "texts":
                 fresh = [key for key in fresh if type(key) is str and "\ud800" not in key]
             numbers = np.arange(number, number + len(fresh))
@@ -49,10 +49,10 @@ def test_keys_of_all_kinds(steps: list[tuple[str, set[Any]]], ready: int) -> Non
             given_keys: Any = TextKeys(pa.array(fresh, pa.string())) if step == "texts" else fresh
             assert index.find(given_keys).tolist() == [-1] * len(fresh)
             index.add(given_keys, numbers)
-            known.update(zip(fresh, numbers.tolist()))
-            assert index.find([*keys, 99]).tolist() == [known.get(key, -1) for key in [*keys, 99]]
+            model.update(zip(fresh, numbers.tolist()))
+            assert index.find([*keys, 99]).tolist() == [model.get(key, -1) for key in [*keys, 99]]
         entries, numbers = index.entries()
-        assert dict(zip(entries, numbers.tolist())) == known
+        assert dict(zip(entries, numbers.tolist())) == model
 
 
 def test_integers_may_come_as_an_array() -> None:

@@ -43,17 +43,17 @@ def put(state: KeyedColumns, entries: dict[Any, int], namespace: Any = None) -> 
     state.store(fetched, (numbers, np.fromiter(([each] for each in entries.values()), object, len(entries))))
 
 
-def got(state: KeyedColumns, keys: Any, namespace: Any = None) -> list[Any]:
+def stored_rows(state: KeyedColumns, keys: Any, namespace: Any = None) -> list[Any]:
     fetched = state.fetch(keys, namespace)
     rows = zip(*(column.tolist() for column in fetched.columns))
-    return [row if known else None for row, known in zip(rows, fetched.is_known.tolist())]
+    return [row if is_known else None for row, is_known in zip(rows, fetched.is_known.tolist())]
 
 
 def test_entries_are_stored_and_removed(make: Any) -> None:
     state = make()
     put(state, {1: 10, "a": 20, None: 30, (1, "b"): 40})
     put(state, {1: 11, 2: 50})
-    assert got(state, ["a", 2, 1, 3, (1, "b"), None]) == [
+    assert stored_rows(state, ["a", 2, 1, 3, (1, "b"), None]) == [
         (20, [20]),
         (50, [50]),
         (11, [11]),
@@ -63,10 +63,10 @@ def test_entries_are_stored_and_removed(make: Any) -> None:
     ]
     fetched = state.fetch([1, "a", 9])
     state.store(fetched, fetched.columns, np.array([True, False, False]))
-    assert got(state, np.array([1, 9])) == [(11, [11]), None]
-    assert got(state, ["a", (1, "b")]) == [None, (40, [40])]
+    assert stored_rows(state, np.array([1, 9])) == [(11, [11]), None]
+    assert stored_rows(state, ["a", (1, "b")]) == [None, (40, [40])]
     put(state, {7: 70})
-    assert got(state, [7, 2]) == [(70, [70]), (50, [50])]
+    assert stored_rows(state, [7, 2]) == [(70, [70]), (50, [50])]
 
 
 def test_entries_are_changed_where_they_stand() -> None:
@@ -82,7 +82,7 @@ def test_entries_are_changed_where_they_stand() -> None:
     assert numbers[indexes].tolist() == [30, 0, 10, 0, 0] and indexes[1] == indexes[4]
     np.add.at(numbers, indexes, 1)
     is_known[indexes] = 1
-    assert got(state, [1, 2, 3, 5]) == [(11, [10]), (1, []), (31, [30]), (2, [])]
+    assert stored_rows(state, [1, 2, 3, 5]) == [(11, [10]), (1, []), (31, [30]), (2, [])]
     again = state.direct(np.array([5]))
     assert again is not None and again.is_known[again.indexes].tolist() == [1]
     assert again.columns is entries.columns, "until they grow"
@@ -105,7 +105,7 @@ def test_namespaces_are_apart(make: Any) -> None:
     keys, columns = state.entries(5)
     assert sorted(zip(keys, columns[0].tolist())) == [(1, 10), (2, 20)]
     state.drop(5)
-    assert got(state, [1, 2], 5) == [None, None] and got(state, [1], 6) == [(30, [30])]
+    assert stored_rows(state, [1, 2], 5) == [None, None] and stored_rows(state, [1], 6) == [(30, [30])]
 
 
 def test_idle_entries_expire(make: Any) -> None:
@@ -115,7 +115,7 @@ def test_idle_entries_expire(make: Any) -> None:
     clock.set(clock.now_ms() + 600)
     put(state, {1: 11})
     clock.set(clock.now_ms() + 600)
-    assert got(state, [1, "a"]) == [(11, [11]), None]
+    assert stored_rows(state, [1, "a"]) == [(11, [11]), None]
     state.prune()
     state.prepare_snapshot(1)
     parts = joined_parts(state.snapshot_parts())
@@ -130,7 +130,7 @@ def test_snapshots_fit_the_other_backend(make: Any) -> None:
     again, heap = make(), HeapColumns(ColumnLayout("state", created), KeyGroups(128), lambda: 0)
     for restored in (again, heap):
         restored.restore(parts)
-        assert got(restored, np.arange(50)) == [(number * 10, [number * 10]) for number in range(50)]
+        assert stored_rows(restored, np.arange(50)) == [(number * 10, [number * 10]) for number in range(50)]
 
 
 def test_native_files_come_back() -> None:
@@ -142,7 +142,7 @@ def test_native_files_come_back() -> None:
         assert state.native_files()
         again = BackendColumns(ColumnLayout("state", created), second, lambda: 0)
         again.restore_native([first._latest.folder], range(128))
-        assert got(again, [0, 49, 50]) == [(0, [0]), (49, [49]), None]
+        assert stored_rows(again, [0, 49, 50]) == [(0, [0]), (49, [49]), None]
 
 
 def test_a_batch_is_one_request_and_one_write(monkeypatch: pytest.MonkeyPatch) -> None:

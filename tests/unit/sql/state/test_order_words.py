@@ -44,13 +44,13 @@ def test_rows_are_sorted_as_their_values_are(kind: str, second: str, data: st.Da
     batch = batch_of(inserts(rows), columns).data
     if data.draw(st.booleans()):
         rows, batch = rows[1:], batch.slice(1)
-    found = OrderWords(batch.schema, order)
-    words, strings = found.of(batch)
-    lines = words.reshape(len(rows), found.count).tolist()
+    order_words = OrderWords(batch.schema, order)
+    words, strings = order_words.of(batch)
+    lines = words.reshape(len(rows), order_words.count).tolist()
     own = [(*line, b"" if strings is None else strings[index].as_py()) for index, line in enumerate(lines)]
-    wanted = sort_tuples(batch, order)
+    expected = sort_tuples(batch, order)
     assert [[_compared(left, right) for right in own] for left in own] == [
-        [_compared(left, right) for right in wanted] for left in wanted
+        [_compared(left, right) for right in expected] for left in expected
     ]
 
 

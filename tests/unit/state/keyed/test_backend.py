@@ -267,7 +267,7 @@ def test_a_snapshot_is_by_key_group_and_restores_into_any_number_of_subtasks() -
     assert {group for group, _ in snapshot} == {KeyGroups(128).of(key) for key in keys}
     for parallelism in (1, 3):
         for subtask in range(parallelism):
-            part = [(group, found) for group, found in snapshot if group * parallelism // 128 == subtask]
+            part = [(group, each) for group, each in snapshot if group * parallelism // 128 == subtask]
             restored = new_backend()
             restored.restore(part)
             for number, key in enumerate(keys):

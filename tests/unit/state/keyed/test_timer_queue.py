@@ -13,9 +13,9 @@ from funke.engine.types.keys.key_groups import KeyGroups
 
 
 def fired(queue: TimerQueue, until: int) -> list[tuple[int, Any]]:
-    found: list[tuple[int, Any]] = []
-    queue.fire(until, lambda time, entry: found.append((time, entry)))
-    return found
+    results: list[tuple[int, Any]] = []
+    queue.fire(until, lambda time, entry: results.append((time, entry)))
+    return results
 
 
 def queue_of(*timers: tuple[int, Any]) -> TimerQueue:
@@ -59,42 +59,42 @@ def test_a_deleted_timer_can_be_set_again() -> None:
 
 def test_timers_set_while_firing_fire_too_if_they_are_due() -> None:
     queue = queue_of((10, "a"))
-    found = []
+    results = []
 
     def on_timer(time: int, entry: str) -> None:
-        found.append(time)
+        results.append(time)
         queue.register(time + 10, entry)
 
     queue.fire(35, on_timer)
-    assert (found, queue.next_time()) == ([10, 20, 30], 40)
+    assert (results, queue.next_time()) == ([10, 20, 30], 40)
 
 
 def test_an_earlier_timer_set_while_firing_comes_before_the_rest() -> None:
     queue = queue_of((10, "a"), (10, "b"), (10, "c"))
-    found = []
+    results = []
 
     def on_timer(time: int, entry: str) -> None:
-        found.append((time, entry))
+        results.append((time, entry))
         if (time, entry) == (10, "a"):
             queue.register(5, "late")
             queue.register(10, "b")
 
     queue.fire(10, on_timer)
-    assert found == [(10, "a"), (5, "late"), (10, "b"), (10, "c")]
+    assert results == [(10, "a"), (5, "late"), (10, "b"), (10, "c")]
 
 
 def test_a_timer_can_set_itself_again_and_delete_its_neighbour() -> None:
     queue = queue_of((10, "a"), (10, "b"))
-    found = []
+    results = []
 
     def on_timer(time: int, entry: str) -> None:
-        found.append(entry)
+        results.append(entry)
         queue.delete(10, "b")
-        if len(found) < 3:
+        if len(results) < 3:
             queue.register(10, "a")
 
     queue.fire(10, on_timer)
-    assert found == ["a", "a", "a"]
+    assert results == ["a", "a", "a"]
 
 
 def test_timers_that_are_moved_again_and_again_do_not_pile_up() -> None:
@@ -152,9 +152,9 @@ def test_the_queue_does_what_a_sorted_set_does(actions: list[tuple[str, int, str
             model.discard((time, entry))
         else:
             due = {timer for timer in model if timer[0] <= time}
-            found = fired(queue, time)
-            assert [timer[0] for timer in found] == sorted(timer[0] for timer in due)
-            assert set(found) == due and len(found) == len(due)
+            result = fired(queue, time)
+            assert [timer[0] for timer in result] == sorted(timer[0] for timer in due)
+            assert set(result) == due and len(result) == len(due)
             model -= due
         assert queue.next_time() == min((timer[0] for timer in model), default=None)
         assert len(queue) == len(model)

@@ -44,7 +44,7 @@ def written(compress: bool = False) -> tuple[bytes, list[int]]:
 def read_all(data: bytes) -> dict[str, Any]:
     reader = SnapshotReader(io.BytesIO(data), "chk-1/state")
     reader.verify()
-    return {found: (reader.own(found), list(reader.keyed(found, None))) for found in reader.operator_ids}
+    return {each: (reader.own(each), list(reader.keyed(each, None))) for each in reader.operator_ids}
 
 
 @pytest.mark.parametrize("compress", [False, True])

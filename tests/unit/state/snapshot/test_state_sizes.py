@@ -50,10 +50,10 @@ def test_state_that_is_not_keyed() -> None:
     own = OperatorStateSnapshot({"buffer": ["a", "b"]}, {"all": [1]}, {"rules": {"x": "y" * 500}})
     sizes.add_own("a", own, 700)
     sizes.add_own("source", {"split 1": 5, "split 2": 9}, 44)
-    found = {(each.operator_id, each.name): each for each in sizes.all()}
-    assert found["a", "rules"].kind == "broadcast" and found["a", "rules"].bytes > 400
-    assert found["a", "buffer"].entries == 2 and found["a", "all"].kind == "union list"
-    assert found["source", "positions and buffers"][2:] == ("operator", 2, 44)
+    sizes_by_name = {(each.operator_id, each.name): each for each in sizes.all()}
+    assert sizes_by_name["a", "rules"].kind == "broadcast" and sizes_by_name["a", "rules"].bytes > 400
+    assert sizes_by_name["a", "buffer"].entries == 2 and sizes_by_name["a", "all"].kind == "union list"
+    assert sizes_by_name["source", "positions and buffers"][2:] == ("operator", 2, 44)
 
 
 def test_files_of_a_backend_and_sums_of_subtasks() -> None:

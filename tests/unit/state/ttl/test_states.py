@@ -273,8 +273,8 @@ def test_a_snapshot_leaves_expired_entries_out_and_keeps_the_age_of_the_others(k
 @pytest.mark.parametrize("kind", ["value", "list", "map"])
 def test_a_time_to_live_can_be_added_and_taken_away_by_a_restart(kind: str) -> None:
     def read(state: Any) -> Any:
-        found = {"value": "value", "list": "get", "map": "items"}[kind]
-        result = getattr(state, found)()
+        method = {"value": "value", "list": "get", "map": "items"}[kind]
+        result = getattr(state, method)()
         return result if kind == "value" else list(result)
 
     store = Store(kind)

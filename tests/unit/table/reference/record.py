@@ -23,8 +23,8 @@ MARK = "## "
 
 def main() -> None:
     names = pyflink_names()
-    write("expressions.json", {source: shown(source, names, str) for source in SOURCES})
-    write("objects.json", {name: shown(source, names, str) for name, source in SCHEMAS.items()})
+    write("expressions.json", {source: text_of(source, names, str) for source in SOURCES})
+    write("objects.json", {name: text_of(source, names, str) for name, source in SCHEMAS.items()})
     write("results.json", {mode: printed_results(mode) for mode in ("streaming", "batch")})
 
 
@@ -45,7 +45,7 @@ def python_function() -> Any:
     return udf(lambda x, y: x + y, result_type=DataTypes.BIGINT(), name="add")
 
 
-def shown(source: str, names: dict[str, Any], show: Callable[[Any], str]) -> str:
+def text_of(source: str, names: dict[str, Any], show: Callable[[Any], str]) -> str:
     try:
         return show(eval(source, names))
     except Exception as error:

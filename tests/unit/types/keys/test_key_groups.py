@@ -95,12 +95,12 @@ def scores(groups: list[int], key_groups: KeyGroups) -> list[float]:
 @pytest.mark.parametrize("max_parallelism", [128, 16, 240, 256])
 def test_families_of_keys_spread_over_groups_and_subtasks(max_parallelism: int) -> None:
     key_groups = KeyGroups(max_parallelism)
-    found = {
+    scores_of = {
         name: max(scores(key_groups.of_each([make(number) for number in range(COUNT)]), key_groups))
         for name, make in FAMILIES.items()
     }
     # Of 1 500 scores of random keys the greatest is about 3.3; one in 3.5 million is above 5.
-    assert {name: score for name, score in found.items() if score > 5} == {}
+    assert {name: score for name, score in scores_of.items() if score > 5} == {}
 
 
 def test_the_first_version_did_not_spread_them() -> None:

@@ -47,9 +47,9 @@ NOTHING_IN_COMMON = [
 
 @pytest.mark.parametrize(("left", "right", "result"), COMMON)
 def test_common_type(left: str, right: str, result: str) -> None:
-    found = common_type([from_sql_text(left), from_sql_text(right)])
-    assert found is not None
-    assert to_sql_text(found) == result
+    results = common_type([from_sql_text(left), from_sql_text(right)])
+    assert results is not None
+    assert to_sql_text(results) == result
 
 
 @pytest.mark.parametrize(("left", "right"), NOTHING_IN_COMMON)
@@ -59,6 +59,6 @@ def test_nothing_in_common(left: str, right: str) -> None:
 
 
 def test_of_many() -> None:
-    found = common_type([from_sql_text(each) for each in ("NULL", "INT", "TINYINT", "DECIMAL(3, 1)", "DOUBLE")])
-    assert found is not None
-    assert to_sql_text(found) == "DOUBLE"
+    results = common_type([from_sql_text(each) for each in ("NULL", "INT", "TINYINT", "DECIMAL(3, 1)", "DOUBLE")])
+    assert results is not None
+    assert to_sql_text(results) == "DOUBLE"

@@ -45,7 +45,9 @@ class Seam:
         parts: dict[str, list[FinishedChunk]] = {}
         for each in chunks:
             parts.setdefault(each.chunk.table.path, []).append(each)
-        self._tables = {table: _table_seam(sorted(found, key=_order), numbers) for table, found in parts.items()}
+        self._tables = {
+            table: _table_seam(sorted(own_chunks, key=_order), numbers) for table, own_chunks in parts.items()
+        }
 
     def snapshots_that_see(self, transaction: Any) -> Any:
         """For each snapshot, whether it has seen a transaction."""

@@ -162,11 +162,11 @@ class RowBucket(Bucket):
         # When the parallelism was lowered, a bucket can inherit several files: all but the last are complete.
         self._close_part()
         storage = self._settings.storage
-        found = storage.size(resumable.in_progress_path)
-        if found is None or found < resumable.size:
+        size = storage.size(resumable.in_progress_path)
+        if size is None or size < resumable.size:
             raise SinkError(
                 f"{resumable.in_progress_path} cannot be continued: the checkpoint saw {resumable.size} bytes in it, "
-                + ("and it is gone" if found is None else f"and it has {found}")
+                + ("and it is gone" if size is None else f"and it has {size}")
             )
         stream = storage.resume(resumable.in_progress_path, resumable.size)
         paths = resumable.in_progress_path, resumable.final_path

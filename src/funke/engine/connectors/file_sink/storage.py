@@ -165,8 +165,8 @@ class ArrowStorage(Storage):
     def list_names(self, directory: str) -> list[str]:
         from pyarrow.fs import FileSelector
 
-        found = self._file_system.get_file_info(FileSelector(directory, allow_not_found=True))
-        return sorted(info.base_name for info in found if info.is_file)
+        infos = self._file_system.get_file_info(FileSelector(directory, allow_not_found=True))
+        return sorted(info.base_name for info in infos if info.is_file)
 
 
 def to_absolute_path(path: str) -> str:

@@ -170,9 +170,9 @@ class FileSplitEnumerator(SplitEnumerator):
         self._waiting.extend(new)
 
     def _list(self, is_pattern_optional: bool = False) -> list[InputFile]:
-        found = list_files(self._paths, is_pattern_optional)
+        files = list_files(self._paths, is_pattern_optional)
         pattern = self._path_pattern
-        return found if pattern is None else [file for file in found if pattern.fullmatch(file.path)]
+        return files if pattern is None else [file for file in files if pattern.fullmatch(file.path)]
 
     @property
     def is_finished(self) -> bool:

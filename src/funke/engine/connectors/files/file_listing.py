@@ -29,14 +29,14 @@ def list_files(paths: Iterable[str], is_pattern_optional: bool = False) -> list[
     or an underscore), or a pattern of files or folders with ``*``, ``?``, ``[…]`` and ``**``. Nothing at a path is an
     error; a pattern without a match is one unless `is_pattern_optional`.
     """
-    found: dict[str, InputFile] = {}
+    files_by_name: dict[str, InputFile] = {}
     for path in paths:
         files = _list_path(path)
         if files is None and not (is_pattern_optional and _WILDCARD.search(path)):
             what = "matches no file" if _WILDCARD.search(path) else "does not exist"
             raise SourceError(f"cannot read files: '{path}' {what}")
-        found.update((file.name, file) for file in files or ())
-    return [found[name] for name in sorted(found)]
+        files_by_name.update((file.name, file) for file in files or ())
+    return [files_by_name[name] for name in sorted(files_by_name)]
 
 
 def _list_path(path: str) -> list[InputFile] | None:

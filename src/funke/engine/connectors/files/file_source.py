@@ -90,8 +90,8 @@ class FileSplitReader(SplitReader):
         batches = self._format.read_columns(part.file, part.start, part.end)
         if batches is None:
             return None
-        found = _reporting_errors(part, batches)
-        return (batch if isinstance(batch, ColumnBatch) else ColumnBatch(batch) for batch in found)
+        reported_batches = _reporting_errors(part, batches)
+        return (batch if isinstance(batch, ColumnBatch) else ColumnBatch(batch) for batch in reported_batches)
 
 
 def _reporting_errors(part: FileRange, batches: Iterable[Any]) -> Iterator[Any]:

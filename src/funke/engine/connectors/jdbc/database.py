@@ -178,8 +178,8 @@ class PostgresDatabase(Database):
 
     @property
     def error(self) -> type[Exception]:
-        found: type[Exception] = _psycopg().Error
-        return found
+        error_type: type[Exception] = _psycopg().Error
+        return error_type
 
     @property
     def lasting_errors(self) -> tuple[type[Exception], ...]:

@@ -45,10 +45,10 @@ def fetched_columns(cursor: Any, read: TableRead, rows: int, database: Database,
     schema, readers = schema_of(read.fields), [_reader(each.data_type, system) for each in read.fields]
     try:
         cursor.execute(database.to_native(query.text), query.values)
-        while found := cursor.fetchmany(rows):
+        while fetched := cursor.fetchmany(rows):
             arrays = [
                 pa.array([None if value is None else one(value) for value in column], kind)
-                for column, one, kind in zip(zip(*found), readers, schema.types)
+                for column, one, kind in zip(zip(*fetched), readers, schema.types)
             ]
             yield pa.RecordBatch.from_arrays(arrays, schema=schema)
     except (ValueError, ArithmeticError, pa.ArrowException) as error:

@@ -36,8 +36,8 @@ def database_of(url: str, user: str | None = None, password: str | None = None) 
         return MySqlDatabase({**named, **_mysql_settings(rest, user, password)})
     if system == "sqlite":
         return SqliteDatabase(_sqlite_path(rest))
-    known = "there are drivers for postgresql, mysql, mariadb and sqlite here"
-    raise UnsupportedFeatureError(f"JDBC for {system}", known)
+    supported = "there are drivers for postgresql, mysql, mariadb and sqlite here"
+    raise UnsupportedFeatureError(f"JDBC for {system}", supported)
 
 
 def _without_user(rest: str) -> tuple[str, dict[str, str]]:
@@ -113,8 +113,8 @@ def _postgres_parameters(text: str) -> dict[str, str]:
         elif name == "currentSchema":
             settings["options"] = f"-csearch_path={value}"
         elif name not in _POSTGRES_PARAMETERS:
-            known = ", ".join(sorted([*_POSTGRES_PARAMETERS, "currentSchema", "ssl"]))
-            raise ConfigurationError(f"the parameter {name!r} of a PostgreSQL URL is unknown; expected one of {known}")
+            names = ", ".join(sorted([*_POSTGRES_PARAMETERS, "currentSchema", "ssl"]))
+            raise ConfigurationError(f"the parameter {name!r} of a PostgreSQL URL is unknown; expected one of {names}")
         elif (target := _POSTGRES_PARAMETERS[name]) is not None:
             settings[target] = {"true": "1", "false": "0"}.get(value, value) if target == "keepalives" else value
     return settings
@@ -186,8 +186,8 @@ def mysql_parameters(parameters: Iterable[tuple[str, str]]) -> dict[str, Any]:
                 )
             settings["ssl"] = _MYSQL_SSL[mode]
         elif name not in _MYSQL_PARAMETERS:
-            known = ", ".join(sorted([*_MYSQL_PARAMETERS, "sslMode", "useSSL", "requireSSL"]))
-            raise ConfigurationError(f"the parameter {name!r} of a MySQL URL is unknown; expected one of {known}")
+            names = ", ".join(sorted([*_MYSQL_PARAMETERS, "sslMode", "useSSL", "requireSSL"]))
+            raise ConfigurationError(f"the parameter {name!r} of a MySQL URL is unknown; expected one of {names}")
         elif (target := _MYSQL_PARAMETERS[name]) is not None:
             # Java's drivers count milliseconds.
             settings[target] = max(1, int(value) // 1000) if target.endswith("_timeout") else value

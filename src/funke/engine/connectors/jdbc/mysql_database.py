@@ -46,8 +46,8 @@ class MySqlDatabase(Database):
 
     @property
     def error(self) -> type[Exception]:
-        found: type[Exception] = _pymysql().MySQLError
-        return found
+        error_type: type[Exception] = _pymysql().MySQLError
+        return error_type
 
     @property
     def lasting_errors(self) -> tuple[type[Exception], ...]:

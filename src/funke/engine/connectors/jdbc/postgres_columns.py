@@ -77,7 +77,7 @@ class PostgresCells:
     def __init__(self, fields: Sequence[RowField], quote: Quote) -> None:
         self.schema = schema_of(fields)
         self.strings = [_cell_text(quote(each.name), each.data_type) for each in fields]
-        self._wires = [_wire_type(each.data_type, wanted) for each, wanted in zip(fields, self.schema.types)]
+        self._wires = [_wire_type(each.data_type, arrow_type) for each, arrow_type in zip(fields, self.schema.types)]
         self._readers = [_text_reader(each.data_type) for each in fields]
         names = [str(index) for index in range(len(fields))]
         self._names = names
@@ -105,10 +105,10 @@ class PostgresCells:
     def _column(self, chunks: Any, index: int) -> Any:
         column = chunks.combine_chunks()
         column = column.chunk(0) if isinstance(column, pa.ChunkedArray) else column
-        read, wanted = self._readers[index], self.schema.types[index]
+        read, arrow_type = self._readers[index], self.schema.types[index]
         if read is not None:
-            return pa.array([None if text is None else read(text) for text in column.to_pylist()], wanted)
-        return column if column.type == wanted else column.cast(wanted, safe=False)
+            return pa.array([None if text is None else read(text) for text in column.to_pylist()], arrow_type)
+        return column if column.type == arrow_type else column.cast(arrow_type, safe=False)
 
 
 def copied_columns(connection: Any, read: TableRead, quote: Quote) -> Iterator[Any]:
@@ -145,14 +145,14 @@ def _cell_text(column: str, data_type: DataType) -> str:
     return f"{value}::time" if isinstance(data_type, TimeType) else value
 
 
-def _wire_type(data_type: DataType, wanted: Any) -> Any:
+def _wire_type(data_type: DataType, arrow_type: Any) -> Any:
     if isinstance(data_type, (*BINARY, *CHARACTER, ArrayType)):
         return pa.string()
     if isinstance(data_type, LocalZonedTimestampType):
         return pa.timestamp("us", "UTC")
     if isinstance(data_type, TimestampType):
         return pa.timestamp("us")
-    return pa.time64("us") if isinstance(data_type, TimeType) else wanted
+    return pa.time64("us") if isinstance(data_type, TimeType) else arrow_type
 
 
 def _text_reader(data_type: DataType) -> Callable[[str], Any] | None:

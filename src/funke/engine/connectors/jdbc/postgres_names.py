@@ -28,11 +28,11 @@ _TABLES = """
 def with_spelled_names(database: PostgresDatabase, table: str, columns: Sequence[str]) -> PostgresDatabase:
     """The database with names as Flink writes them, knowing those with capitals; out of reach, it knows none."""
     schema, _, name = table.rpartition(".")
-    found: list[Any] = []
+    rows: list[Any] = []
     if any(each != each.lower() for each in (schema, name, *columns)):
         with suppress(database.error), closing(database.connect()) as connection:
-            found = connection.execute(_TABLES, (name.strip('"'), schema, schema.strip('"'))).fetchall()
-    tables = {(each_schema, each_name): each_columns for each_schema, each_name, each_columns in found}
+            rows = connection.execute(_TABLES, (name.strip('"'), schema, schema.strip('"'))).fetchall()
+    tables = {(each_schema, each_name): each_columns for each_schema, each_name, each_columns in rows}
     return replace(database, spelled=frozenset(_spelled_names(tables, schema, name, columns)))
 
 
@@ -46,5 +46,5 @@ def _spelled_names(
         yield from _spelled(columns, there)
 
 
-def _spelled(wanted: Iterable[str], there: Collection[str]) -> Iterable[str]:
-    return (each for each in wanted if each in there and each.lower() not in there)
+def _spelled(names: Iterable[str], there: Collection[str]) -> Iterable[str]:
+    return (each for each in names if each in there and each.lower() not in there)

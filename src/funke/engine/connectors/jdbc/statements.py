@@ -56,10 +56,10 @@ class Statements:
     def from_sql(sql: str, row_type: RowTypeInfo) -> Statements:
         """A statement with a placeholder for every field."""
         columns = _check_type(row_type)
-        found = count_placeholders(sql)
-        if found != columns:
+        placeholders = count_placeholders(sql)
+        if placeholders != columns:
             raise ConfigurationError(
-                f"the statement has {found} placeholders and its rows have {columns} fields: {sql}"
+                f"the statement has {placeholders} placeholders and its rows have {columns} fields: {sql}"
             )
         return Statements((sql,), columns)
 

@@ -89,7 +89,7 @@ def is_true(value: Any) -> bool:
 class ClientProperties:
     """The properties of a client as a program gives them; its text form shows no secrets."""
 
-    given: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)
 
     @staticmethod
     def of(properties: Mapping[str, Any]) -> ClientProperties:
@@ -98,14 +98,14 @@ class ClientProperties:
 
     def with_(self, **more: str) -> ClientProperties:
         """With further properties, `group_id` for `group.id`, in place of those of the same name."""
-        return ClientProperties({**self.given, **{key.replace("_", "."): value for key, value in more.items()}})
+        return ClientProperties({**self.settings, **{key.replace("_", "."): value for key, value in more.items()}})
 
     def get(self, key: str, otherwise: str | None = None) -> str | None:
         """What the program has given for a key."""
-        return self.given.get(key, otherwise)
+        return self.settings.get(key, otherwise)
 
     def __repr__(self) -> str:
-        return f"ClientProperties({masked(self.given)})"
+        return f"ClientProperties({masked(self.settings)})"
 
     def consumer(self, **own: Any) -> dict[str, Any]:
         """The settings of a consumer of the C client."""
@@ -134,11 +134,11 @@ class ClientProperties:
 
     def _native(self) -> Native:
         native: Native = {}
-        for key, value in self.given.items():
+        for key, value in self.settings.items():
             if key in OWN or key in _WITHOUT_MEANING:
                 continue
             translate = _TRANSLATED.get(key)
-            native |= translate(value, self.given) if translate else {_RENAMED.get(key, key): value}
+            native |= translate(value, self.settings) if translate else {_RENAMED.get(key, key): value}
         return native
 
     def checked(self, create: Callable[[dict[str, Any]], Any], settings: str) -> ClientProperties:
@@ -156,25 +156,25 @@ class ClientProperties:
                 if unknown is None:
                     raise ConfigurationError(f"a property of the Kafka client is wrong: {_reason(error)}") from None
                 name = unknown.group(1)
-                names = {key for key in kept.given if _RENAMED.get(key, key) == name}
+                names = {key for key in kept.settings if _RENAMED.get(key, key) == name}
                 _logger.warning("the property '%s' is unknown to the Kafka client and has no effect", name)
-                kept = ClientProperties({key: value for key, value in kept.given.items() if key not in names})
+                kept = ClientProperties({key: value for key, value in kept.settings.items() if key not in names})
 
 
 def _reason(error: Exception) -> str:
-    found = error.args[0]
-    return str(found.str() if hasattr(found, "str") else found)
+    cause = error.args[0]
+    return str(cause.str() if hasattr(cause, "str") else cause)
 
 
 def _to_text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _jaas(text: str, given: Mapping[str, str]) -> Native:
+def _jaas(text: str, properties: Mapping[str, str]) -> Native:
     """Name and password out of a line for Java's login modules."""
     module = text.split(maxsplit=1)[0] if text.split() else ""
-    found = {key: next(filter(None, values), "") for key, *values in _JAAS_OPTION.findall(text)}
-    options = {key: re.sub(r"\\(.)", r"\1", value) for key, value in found.items()}
+    raw_options = {key: next(filter(None, values), "") for key, *values in _JAAS_OPTION.findall(text)}
+    options = {key: re.sub(r"\\(.)", r"\1", value) for key, value in raw_options.items()}
     if module.endswith(("PlainLoginModule", "ScramLoginModule")):
         return {"sasl.username": options.get("username", ""), "sasl.password": options.get("password", "")}
     if module.endswith("OAuthBearerLoginModule"):
@@ -198,14 +198,14 @@ def _jaas(text: str, given: Mapping[str, str]) -> Native:
 def _store(kind: str) -> Callable[[str, Mapping[str, str]], Native]:
     """Key and trust stores: PEM files, and PKCS12 for keys; Java's own JKS is read by Java alone."""
 
-    def translate(path: str, given: Mapping[str, str]) -> Native:
-        form = given.get(f"ssl.{kind}.type", "").upper() or _form_of(path)
+    def translate(path: str, properties: Mapping[str, str]) -> Native:
+        form = properties.get(f"ssl.{kind}.type", "").upper() or _form_of(path)
         if form == "PEM" and kind == "truststore":
             return {"ssl.ca.location": path}
         if form == "PEM":
             return {"ssl.certificate.location": path, "ssl.key.location": path}
         if form == "PKCS12" and kind == "keystore":
-            return {"ssl.keystore.location": path, "ssl.keystore.password": given.get("ssl.keystore.password", "")}
+            return {"ssl.keystore.location": path, "ssl.keystore.password": properties.get("ssl.keystore.password", "")}
         raise ConfigurationError(
             f"'ssl.{kind}.location' is a {form} store, which only Java can read; convert it to PEM "
             f"(keytool -exportcert -rfc for certificates) and set 'ssl.{kind}.type' to 'PEM'"
@@ -221,11 +221,11 @@ def _form_of(path: str) -> str:
     return "PKCS12" if lower.endswith((".p12", ".pfx", ".pkcs12")) else "JKS"
 
 
-def _identification(value: str, given: Mapping[str, str]) -> Native:
+def _identification(value: str, properties: Mapping[str, str]) -> Native:
     return {"ssl.endpoint.identification.algorithm": value.lower() or "none"}
 
 
-def _partitioner(value: str, given: Mapping[str, str]) -> Native:
+def _partitioner(value: str, properties: Mapping[str, str]) -> Native:
     if value.endswith(("DefaultPartitioner", "UniformStickyPartitioner")):
         return {}
     if value.endswith("RoundRobinPartitioner"):
@@ -233,11 +233,11 @@ def _partitioner(value: str, given: Mapping[str, str]) -> Native:
     raise ConfigurationError(f"'partitioner.class' names the Java class {value}; choose partitions in Python instead")
 
 
-def _rejected(value: str, given: Mapping[str, str]) -> Native:
+def _rejected(value: str, properties: Mapping[str, str]) -> Native:
     raise ConfigurationError(f"a callback handler of the Kafka client is Java code, which does not run here: {value}")
 
 
-def _dropped(value: str, given: Mapping[str, str]) -> Native:
+def _dropped(value: str, properties: Mapping[str, str]) -> Native:
     return {}
 
 
@@ -252,9 +252,9 @@ _TRANSLATED: dict[str, Callable[[str, Mapping[str, str]], Native]] = {
     "ssl.keystore.password": _dropped,
     "ssl.endpoint.identification.algorithm": _identification,
     "partitioner.class": _partitioner,
-    "buffer.memory": lambda value, given: {"queue.buffering.max.kbytes": str(max(1, int(value) // 1024))},
-    "isolation.level": lambda value, given: {"isolation.level": value.lower()},
-    "compression.type": lambda value, given: {"compression.type": value.lower()},
+    "buffer.memory": lambda value, properties: {"queue.buffering.max.kbytes": str(max(1, int(value) // 1024))},
+    "isolation.level": lambda value, properties: {"isolation.level": value.lower()},
+    "compression.type": lambda value, properties: {"compression.type": value.lower()},
     "sasl.login.callback.handler.class": _rejected,
     "sasl.client.callback.handler.class": _rejected,
 }

@@ -51,7 +51,7 @@ class KafkaEnumerator(SplitEnumerator):
         self._source = source
         self._asker = OffsetsAsker(source.properties)
         self._lock = threading.Lock()
-        self._known: set[Partition] = set() if restored is None else set(restored.known)
+        self._partitions: set[Partition] = set() if restored is None else set(restored.known)
         self._waiting: list[PartitionRange] = [] if restored is None else list(restored.waiting)
         self._ended: dict[Partition, int] = {} if restored is None else dict(restored.ended)
         # Whether all partitions have been read to their end, by checkpoint that has begun.
@@ -63,26 +63,26 @@ class KafkaEnumerator(SplitEnumerator):
             threading.Thread(target=self._discover, name="funke-kafka-discovery", daemon=True).start()
 
     def _find(self) -> list[Partition]:
-        wanted = self._source.subscription
-        if wanted.partitions:
-            there = set(self._asker.partitions_of_topics(sorted({each.topic for each in wanted.partitions})))
-            missing = [each for each in wanted.partitions if each not in there]
+        subscription = self._source.subscription
+        if subscription.partitions:
+            there = set(self._asker.partitions_of_topics(sorted({each.topic for each in subscription.partitions})))
+            missing = [each for each in subscription.partitions if each not in there]
             if missing:
                 servers = self._source.properties.get("bootstrap.servers")
                 raise SourceError(f"Kafka at '{servers}' does not have {', '.join(map(str, missing))}")
-            return list(wanted.partitions)
-        if wanted.pattern is not None:
-            found = self._asker.partitions_of(wanted.filter())
-            return [partition for partitions in found.values() for partition in partitions]
-        return self._asker.partitions_of_topics(wanted.topics)
+            return list(subscription.partitions)
+        if subscription.pattern is not None:
+            by_topic = self._asker.partitions_of(subscription.filter())
+            return [partition for partitions in by_topic.values() for partition in partitions]
+        return self._asker.partitions_of_topics(subscription.topics)
 
-    def _add(self, found: list[Partition], starting: Offsets) -> None:
-        new = [each for each in found if each not in self._known]
+    def _add(self, partitions: list[Partition], starting: Offsets) -> None:
+        new = [each for each in partitions if each not in self._partitions]
         starts = self._asker.resolve(starting, new)
         stops = {} if self._source.stopping is None else self._asker.resolve(self._source.stopping, new)
         ranges = [PartitionRange(each, starts[each], stops.get(each)) for each in new]
         with self._lock:
-            self._known.update(new)
+            self._partitions.update(new)
             for part in ranges:
                 if part.stop is None or part.start < part.stop:
                     self._waiting.append(part)
@@ -94,10 +94,10 @@ class KafkaEnumerator(SplitEnumerator):
         while not self._closed.wait(self._source.discovery_ms / 1000):
             # The brokers may be away for a while: the next look is for that.
             with contextlib.suppress(SourceError):
-                found = self._find()
-                if any(each not in self._known for each in found):
+                partitions = self._find()
+                if any(each not in self._partitions for each in partitions):
                     # As in Flink: what came into being while the job runs is read from its beginning.
-                    self._add(found, Offsets("earliest"))
+                    self._add(partitions, Offsets("earliest"))
                     self.wake()
 
     def poll(self, max_records: int) -> list[Split]:
@@ -123,7 +123,7 @@ class KafkaEnumerator(SplitEnumerator):
 
     def note(self, checkpoint_id: int) -> None:
         """Keeps in mind whether this checkpoint is behind the end of everything."""
-        self._noted[checkpoint_id] = self.is_finished and self._ended.keys() == self._known
+        self._noted[checkpoint_id] = self.is_finished and self._ended.keys() == self._partitions
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
         """Tell the group where partitions end when all have: readers tell it what they read, but end with them."""
@@ -139,7 +139,7 @@ class KafkaEnumerator(SplitEnumerator):
     def snapshot(self) -> KnownPartitions:
         """Which partitions are known, which of them were not handed out, and which have ended."""
         with self._lock:
-            return KnownPartitions(frozenset(self._known), tuple(self._waiting), tuple(self._ended.items()))
+            return KnownPartitions(frozenset(self._partitions), tuple(self._waiting), tuple(self._ended.items()))
 
     def close(self) -> None:
         """Stop looking for partitions."""

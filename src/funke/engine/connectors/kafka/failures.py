@@ -18,10 +18,10 @@ def client_logger() -> logging.Logger:
 
 def explain(error: Any, properties: ClientProperties, about: str = "") -> str:
     """One sentence about a client error, given as an exception or as its content."""
-    found = error.args[0] if isinstance(error, Exception) and error.args else error
+    cause = error.args[0] if isinstance(error, Exception) and error.args else error
     servers = properties.get("bootstrap.servers", "")
-    name = found.name() if hasattr(found, "name") else type(error).__name__
-    said = found.str() if hasattr(found, "str") else str(found)
+    name = cause.name() if hasattr(cause, "name") else type(error).__name__
+    said = cause.str() if hasattr(cause, "str") else str(cause)
     sentence = _SENTENCES.get(name)
     if sentence is not None:
         return sentence(about or "the topic", servers or "", properties)

@@ -88,10 +88,10 @@ class OffsetsAsker:
 
     def partitions_of_topics(self, names: Iterable[str]) -> list[Partition]:
         """All partitions of some topics, which must be there."""
-        found: list[Partition] = []
+        partitions: list[Partition] = []
         for name in names:
-            found += self._describe(name)[name]
-        return found
+            partitions += self._describe(name)[name]
+        return partitions
 
     def _describe(self, topic: str | None) -> dict[str, list[Partition]]:
         described = self._metadata(() if topic is None else (topic,))
@@ -109,8 +109,8 @@ class OffsetsAsker:
             left_s = max(0.01, end - time.monotonic())
             try:
                 with self._lock:
-                    found: dict[str, Any] = self._client().list_topics(*topics, timeout=min(_LOOK_S, left_s)).topics
-                return found
+                    metadata: dict[str, Any] = self._client().list_topics(*topics, timeout=min(_LOOK_S, left_s)).topics
+                return metadata
             except KafkaException as error:
                 self._client().poll(0)
                 is_silent = error.args[0].name() in ("_TRANSPORT", "_TIMED_OUT", "_ALL_BROKERS_DOWN")
@@ -118,8 +118,8 @@ class OffsetsAsker:
                     raise self._failure(error, "") from None
 
     def _patience_s(self) -> float:
-        given = self._properties.get("default.api.timeout.ms") or self._properties.get("request.timeout.ms")
-        return int(given) / 1000 if given else ANSWER_S / 2
+        timeout_text = self._properties.get("default.api.timeout.ms") or self._properties.get("request.timeout.ms")
+        return int(timeout_text) / 1000 if timeout_text else ANSWER_S / 2
 
     def resolve(self, offsets: Offsets, partitions: list[Partition]) -> dict[Partition, int]:
         """The number that each partition has for the offsets, as things stand now."""
@@ -130,13 +130,13 @@ class OffsetsAsker:
         if offsets.kind == "latest":
             return self._listed(partitions, "latest")
         if offsets.kind == "timestamp":
-            found = self._listed(partitions, "timestamp", offsets.timestamp_ms)
+            listed = self._listed(partitions, "timestamp", offsets.timestamp_ms)
             # Nothing is that new.
-            late = [each for each in partitions if found[each] < 0]
-            return found | self._listed(late, "latest") if late else found
-        known = dict(offsets.numbers) if offsets.kind == "offsets" else self._committed(partitions)
-        missing = [each for each in partitions if each not in known]
-        return {each: known[each] for each in partitions if each in known} | self._reset(offsets, missing)
+            late = [each for each in partitions if listed[each] < 0]
+            return listed | self._listed(late, "latest") if late else listed
+        numbers = dict(offsets.numbers) if offsets.kind == "offsets" else self._committed(partitions)
+        missing = [each for each in partitions if each not in numbers]
+        return {each: numbers[each] for each in partitions if each in numbers} | self._reset(offsets, missing)
 
     def _reset(self, offsets: Offsets, missing: list[Partition]) -> dict[Partition, int]:
         if not missing:
@@ -188,8 +188,8 @@ class OffsetsAsker:
         group = self._properties.get("group.id")
         if not group:
             raise SourceError("to start from committed offsets, 'group.id' is needed: call set_group_id()")
-        found = self.marks(group, partitions)
-        return {each: offset for each, (offset, _) in found.items()}
+        marks = self.marks(group, partitions)
+        return {each: offset for each, (offset, _) in marks.items()}
 
     def marks(self, group: str, partitions: list[Partition]) -> dict[Partition, tuple[int, str]]:
         """What a group has committed: offsets, each with a text; transactions that are being committed are awaited."""

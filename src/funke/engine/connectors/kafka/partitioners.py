@@ -40,7 +40,9 @@ def find_partitioner(name: str) -> Any:
     """An object of a Python class that is named with its module; None if there is none that could be one."""
     module, _, simple = name.rpartition(".")
     try:
-        found = getattr(importlib.import_module(module), simple)()
+        partitioner = getattr(importlib.import_module(module), simple)()
     except (ImportError, AttributeError, ValueError, TypeError):
         return None
-    return found if all(callable(getattr(found, method, None)) for method in ("open", "partition")) else None
+    return (
+        partitioner if all(callable(getattr(partitioner, method, None)) for method in ("open", "partition")) else None
+    )

@@ -86,7 +86,7 @@ class KafkaSplitReader(SplitReader):
         self._arrived: deque[list[Any]] = deque()
         # Whether the thread has the consumer, and the signal that it has.
         self._is_waiting = False
-        self._given = threading.Event()
+        self._handover = threading.Event()
         self._has_records = threading.Event()
         self._filled = 0
         self._failure: SourceError | None = None
@@ -128,17 +128,17 @@ class KafkaSplitReader(SplitReader):
         from confluent_kafka import Consumer
 
         if self._consumer is None:
-            given = self._source.properties
-            prefix = given.get("client.id.prefix") or given.get("group.id") or "funke"
+            properties = self._source.properties
+            prefix = properties.get("client.id.prefix") or properties.get("group.id") or "funke"
             own: dict[str, Any] = {"error_cb": self._on_error, "on_commit": self._on_commit}
-            own["client.id"] = given.get("client.id") or f"{prefix}-{uuid.uuid4().hex[:8]}"
+            own["client.id"] = properties.get("client.id") or f"{prefix}-{uuid.uuid4().hex[:8]}"
             # A consumer needs a group, whether the user sets one or not.
-            own["group.id"] = given.get("group.id") or own["client.id"]
-            reset = given.get("auto.offset.reset") or self._source.starting.reset
+            own["group.id"] = properties.get("group.id") or own["client.id"]
+            reset = properties.get("auto.offset.reset") or self._source.starting.reset
             own["auto.offset.reset"] = _RESETS.get(reset.lower(), "earliest")
-            own["enable.auto.commit"] = given.get("enable.auto.commit", "false")
+            own["enable.auto.commit"] = properties.get("enable.auto.commit", "false")
             own["enable.partition.eof"] = self._source.stopping is not None
-            self._consumer = Consumer(given.consumer(**own), logger=client_logger())
+            self._consumer = Consumer(properties.consumer(**own), logger=client_logger())
         return self._consumer
 
     def _ask(self, action: Callable[[Any], object]) -> None:
@@ -160,8 +160,8 @@ class KafkaSplitReader(SplitReader):
 
     def _wait(self) -> None:
         while not self._is_closed:
-            self._given.wait()
-            self._given.clear()
+            self._handover.wait()
+            self._handover.clear()
             try:
                 self._await_first()
             except Exception as error:
@@ -241,7 +241,7 @@ class KafkaSplitReader(SplitReader):
             self._sort(messages)
         else:
             self._is_waiting = True
-            self._given.set()
+            self._handover.set()
 
     def _sort(self, messages: list[Any]) -> None:
         """By partition: messages come in long runs of the same one."""
@@ -379,7 +379,7 @@ class KafkaSplitReader(SplitReader):
     def close(self) -> None:
         """Ends the thread, then the connection."""
         self._is_closed = True
-        self._given.set()
+        self._handover.set()
         if self._thread is not None:
             self._thread.join(_JOIN_S)
         if self._consumer is not None:

@@ -42,8 +42,8 @@ class KafkaSource(Source):
     @property
     def discovery_ms(self) -> int | None:
         """How often new partitions are looked for; None for never."""
-        given = self.properties.get("partition.discovery.interval.ms")
-        interval_ms = _DISCOVERY_MS if given is None else int(given)
+        interval_text = self.properties.get("partition.discovery.interval.ms")
+        interval_ms = _DISCOVERY_MS if interval_text is None else int(interval_text)
         return None if self.is_bounded or interval_ms <= 0 else interval_ms
 
     def create_enumerator(self, parallelism: int, restored: Any = None) -> SplitEnumerator:

@@ -71,8 +71,8 @@ class TableRecordReader(RecordReader):
             raise
 
     def _read(self, messages: list[Any]) -> tuple[ColumnBatch, list[Any]]:
-        found = self._upserts(messages) if self.is_upsert else self._decoded(messages)
-        columns, kinds, origins = found
+        decoded = self._upserts(messages) if self.is_upsert else self._decoded(messages)
+        columns, kinds, origins = decoded
         # As many rows as messages do not mean one of each: an update is two, and others may be left out.
         is_one_of_each = np.array_equal(origins, np.arange(len(messages)))
         chosen = messages if is_one_of_each else [messages[index] for index in origins.tolist()]
@@ -99,12 +99,12 @@ class TableRecordReader(RecordReader):
     def _keys(self, messages: list[Any], origins: Any) -> Any:
         if self.key is None or not any(side == "key" for side, _ in self.indexes):
             return None
-        found = self.key.decode([message.key() for message in messages])
+        keys = self.key.decode([message.key() for message in messages])
         # A record without a key has none of its columns.
         at = np.full(len(messages), -1)
-        at[np.asarray(found.origins)] = np.arange(len(found.origins))
-        wanted = at[origins]
-        return found.data.take(pa.array(wanted, mask=wanted < 0))
+        at[np.asarray(keys.origins)] = np.arange(len(keys.origins))
+        indexes = at[origins]
+        return keys.data.take(pa.array(indexes, mask=indexes < 0))
 
     def _columns(self, values: Any, keys: Any) -> list[Any]:
         return [keys.column(index) if side == "key" else values.column(index) for side, index in self.indexes]
@@ -118,8 +118,8 @@ class TableRecordReader(RecordReader):
         at = np.full(len(messages), -1)
         at[np.asarray(rows.origins)] = np.arange(len(rows.origins))
         origins = np.flatnonzero(is_gone | (at >= 0))
-        wanted = at[origins]
-        values = rows.data.take(pa.array(wanted, mask=wanted < 0))
+        indexes = at[origins]
+        values = rows.data.take(pa.array(indexes, mask=indexes < 0))
         keys = self.key.decode([message.key() for message in messages]).data.take(pa.array(origins))
         kinds = np.where(is_gone[origins], _DELETE, _AFTER).astype(np.int8)
         return self._columns(values, keys), kinds, origins
@@ -227,8 +227,8 @@ class TableRecordWriter(RecordWriter):
             raise SinkError(
                 f"a row goes to the topic '{wrong}', which is not one of the table's: {self.topics.summary}"
             )
-        found: list[str] = topics.to_pylist()
-        return found
+        names: list[str] = topics.to_pylist()
+        return names
 
     def _chosen(
         self,
@@ -258,5 +258,5 @@ class TableRecordWriter(RecordWriter):
 def _milliseconds(column: Any) -> list[int]:
     """Where there is none, 0."""
     plain = column.cast(pa.timestamp("ms", tz=column.type.tz), safe=False)
-    found: list[int] = plain.cast(pa.int64()).fill_null(0).to_pylist()
-    return found
+    milliseconds: list[int] = plain.cast(pa.int64()).fill_null(0).to_pylist()
+    return milliseconds

@@ -100,8 +100,8 @@ class TransactionalProducer(RecordProducer):
 
     def take_loss(self) -> bool:
         """Whether brokers could not be reached since the last time that this was asked."""
-        found, self._has_lost_brokers = self._has_lost_brokers, False
-        return found
+        has_lost, self._has_lost_brokers = self._has_lost_brokers, False
+        return has_lost
 
     def _within(self, seconds: float, call: Callable[[], object]) -> None:
         """Calls in a thread of its own, which is left behind when it takes too long although there are brokers.
@@ -163,11 +163,11 @@ class TransactionalProducer(RecordProducer):
                 call(seconds)
                 return
             except KafkaException as error:
-                found = error.args[0]
-                is_worth_it = is_passing(found) and not found.txn_requires_abort()
+                cause = error.args[0]
+                is_worth_it = is_passing(cause) and not cause.txn_requires_abort()
                 if not is_worth_it or time.monotonic() > end:
                     about = f"the transactional id '{self.id}'"
-                    raise SinkError(explain(found, self._properties, about)) from error
+                    raise SinkError(explain(cause, self._properties, about)) from error
                 self.client.poll(_LOOK_S)
                 # A wrong password is not tried again.
                 self.check()
@@ -340,21 +340,21 @@ class TransactionCommitter(Committer):
 
     def commit(self, committables: list[Any]) -> None:
         """Writers commit by themselves; at the end of a job they are waited for."""
-        wanted = [each for each in committables if each.is_awaited]
-        if not wanted:
+        awaited = [each for each in committables if each.is_awaited]
+        if not awaited:
             return
         asker = OffsetsAsker(self._sink.properties)
         end = time.monotonic() + _AWAIT_S
         # In epochs there is nothing to wait for.
-        while self._is_left_to_slots(wanted) and not self._are_there(asker, wanted) and time.monotonic() < end:
+        while self._is_left_to_slots(awaited) and not self._are_there(asker, awaited) and time.monotonic() < end:
             time.sleep(_LOOK_S)
-        self.recover(0, [each for each in wanted if not self._are_there(asker, [each])])
+        self.recover(0, [each for each in awaited if not self._are_there(asker, [each])])
 
-    def _is_left_to_slots(self, wanted: list[WrittenTransaction]) -> bool:
-        return any(len(each.transactional_ids) > 1 for each in wanted)
+    def _is_left_to_slots(self, transactions: list[WrittenTransaction]) -> bool:
+        return any(len(each.transactional_ids) > 1 for each in transactions)
 
-    def _are_there(self, asker: OffsetsAsker, wanted: list[WrittenTransaction]) -> bool:
-        return all(_is_committed(asker, each) for each in wanted)
+    def _are_there(self, asker: OffsetsAsker, transactions: list[WrittenTransaction]) -> bool:
+        return all(_is_committed(asker, each) for each in transactions)
 
     def recover(self, epoch: int, committables: list[Any]) -> None:
         """Shuts out the writers, then writes what they have not committed."""

@@ -148,16 +148,16 @@ class ChangeRows(GatheredChanges[MySqlCdcSettings]):
         by_table: dict[bytes, list[int]] = {}
         for index, (event, _) in enumerate(events):
             by_table.setdefault(event.body[:_NUMBER], []).append(index)
-        found = [
+        decoded = [
             self._table_rows(self._layouts[number], [events[index] for index in indexes], np.asarray(indexes))
             for number, indexes in by_table.items()
         ]
-        batches = [batch for batch, _ in found if len(batch)]
+        batches = [batch for batch, _ in decoded if len(batch)]
         if batches:
             whole = ColumnBatch.concat(batches)
-            if len(found) > 1:
+            if len(decoded) > 1:
                 # As they stand in the log.
-                whole = whole.take(np.lexsort(np.concatenate([order for _, order in found], axis=1)[::-1]))
+                whole = whole.take(np.lexsort(np.concatenate([order for _, order in decoded], axis=1)[::-1]))
             self._decoded.append(whole)
 
     def _table_rows(
@@ -173,7 +173,7 @@ class ChangeRows(GatheredChanges[MySqlCdcSettings]):
         kinds = kinds[rows]
         columns = [
             each.fit(logged_column(block, block.cells(each.index).of(rows), each.column, each.store))
-            for each in layout.wanted
+            for each in layout.columns
         ]
         times_ms = np.array([event.time_s * 1000 for event, _ in events], np.int64)[block.events[rows]]
         columns += metadata_columns(self._settings, origins_of(layout.table, len(rows)), times_ms, kinds)

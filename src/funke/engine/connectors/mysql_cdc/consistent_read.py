@@ -23,9 +23,9 @@ def begin_consistent_read(settings: MySqlCdcSettings, connection: Any, table: My
     """MariaDB knows the position of a snapshot, as Percona's server does; of others a lock is needed for a moment."""
     rows(connection, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
     rows(connection, _BEGIN)
-    known = {name.lower(): value for name, value in rows(connection, _POSITION)}
-    if known.get("binlog_snapshot_file"):
-        return LogPosition.of(known["binlog_snapshot_file"], known["binlog_snapshot_position"])
+    status = {name.lower(): value for name, value in rows(connection, _POSITION)}
+    if status.get("binlog_snapshot_file"):
+        return LogPosition.of(status["binlog_snapshot_file"], status["binlog_snapshot_position"])
     connection.rollback()
     return begin_locked_read(settings, connection, table)
 

@@ -66,24 +66,24 @@ def column_fitter(column: MySqlColumn, data_type: DataType, zone: str) -> Fit:
 
 
 def _fitter(column: MySqlColumn, data_type: DataType, zone: str) -> Fit | None:
-    kind, wanted = column.kind, None if isinstance(data_type, CHARACTER) else to_column_type(data_type)
+    kind, arrow_type = column.kind, None if isinstance(data_type, CHARACTER) else to_column_type(data_type)
     if isinstance(data_type, CHARACTER):
         return _to_text(column, zone)
     if isinstance(data_type, BooleanType):
         return (lambda values: pc.not_equal(values, 0)) if kind in (*INTEGERS, "bit") else None
     if isinstance(data_type, (*INTEGRAL, *APPROXIMATE)):
         is_right = kind in _NUMBERS and (kind not in ("float", "double") or isinstance(data_type, APPROXIMATE))
-        return (lambda values: values.cast(wanted)) if is_right else None
+        return (lambda values: values.cast(arrow_type)) if is_right else None
     if isinstance(data_type, DecimalType):
-        return _to_decimal(data_type, wanted) if kind in _NUMBERS else None
+        return _to_decimal(data_type, arrow_type) if kind in _NUMBERS else None
     if isinstance(data_type, BINARY):
         return _to_bytes(column)
     if isinstance(data_type, (DateType, TimeType)):
         if isinstance(data_type, DateType):
-            return (lambda values: values.cast(wanted)) if kind in ("date", "datetime") else None
-        return _to_time(data_type.precision, wanted) if kind == "time" else None
+            return (lambda values: values.cast(arrow_type)) if kind in ("date", "datetime") else None
+        return _to_time(data_type.precision, arrow_type) if kind == "time" else None
     if isinstance(data_type, (TimestampType, LocalZonedTimestampType)) and kind in (*_TIMESTAMPS, "date"):
-        return _to_timestamp(kind, data_type, wanted, zone)
+        return _to_timestamp(kind, data_type, arrow_type, zone)
     return None
 
 
@@ -107,17 +107,17 @@ def _time_text(micros: int | None, digits: int) -> str | None:
     return f"{text}.{f'{fraction:06d}'[:digits]}" if digits else text
 
 
-def _to_decimal(data_type: Any, wanted: Any) -> Fit:
+def _to_decimal(data_type: Any, arrow_type: Any) -> Fit:
     def one(value: Any) -> Any:
         return None if value is None else fitted_decimal(Decimal(str(value)), data_type.precision, data_type.scale)
 
     def fit(values: Any) -> Any:
         if pa.types.is_decimal(values.type):
             try:
-                return values.cast(wanted)
+                return values.cast(arrow_type)
             except pa.ArrowInvalid:
                 pass  # too many digits: they are rounded, or there is no such number
-        return pa.array([one(value) for value in values.to_pylist()], wanted)
+        return pa.array([one(value) for value in values.to_pylist()], arrow_type)
 
     return fit
 
@@ -132,7 +132,7 @@ def _to_bytes(column: MySqlColumn) -> Fit | None:
     return (lambda values: values.cast(pa.binary())) if column.kind in (*_BYTES, *_STRINGS) else None
 
 
-def _to_time(precision: int, wanted: Any) -> Fit:
+def _to_time(precision: int, arrow_type: Any) -> Fit:
     # As everywhere in tables: no more than milliseconds.
     step = 1000 if precision else 1_000_000
 
@@ -141,20 +141,20 @@ def _to_time(precision: int, wanted: Any) -> Fit:
         if bounds["min"] is not None and not (bounds["min"] >= 0 and bounds["max"] < _DAY_US):
             raise ValueError("a time of MySQL may be negative or longer than a day: declare it as STRING")
         whole = pc.multiply(pc.divide(values, step), step)
-        return whole.cast(pa.time64("us")).cast(wanted, safe=False)
+        return whole.cast(pa.time64("us")).cast(arrow_type, safe=False)
 
     return fit
 
 
-def _to_timestamp(kind: str, data_type: Any, wanted: Any, zone: str) -> Fit:
-    unit = pa.timestamp("s", wanted.tz) if data_type.precision == 0 else wanted
+def _to_timestamp(kind: str, data_type: Any, arrow_type: Any, zone: str) -> Fit:
+    unit = pa.timestamp("s", arrow_type.tz) if data_type.precision == 0 else arrow_type
     if isinstance(data_type, LocalZonedTimestampType):
         converted = _as_utc if kind == "timestamp" else _instant(zone)
     else:
         converted = _local(zone) if kind == "timestamp" else _same
 
     def fit(values: Any) -> Any:
-        return converted(values.cast(pa.timestamp("us"))).cast(unit, safe=False).cast(wanted, safe=False)
+        return converted(values.cast(pa.timestamp("us"))).cast(unit, safe=False).cast(arrow_type, safe=False)
 
     return fit
 
@@ -173,7 +173,7 @@ def _local(zone: str) -> Fit:
 
 def _instant(zone: str) -> Fit:
     def fit(values: Any) -> Any:
-        found = pc.assume_timezone(values, zone, ambiguous="earliest", nonexistent="earliest")
-        return found.cast(pa.timestamp("us", "UTC"))
+        instants = pc.assume_timezone(values, zone, ambiguous="earliest", nonexistent="earliest")
+        return instants.cast(pa.timestamp("us", "UTC"))
 
     return fit

@@ -40,18 +40,18 @@ class GtidSet:
     @staticmethod
     def from_text(text: str) -> GtidSet:
         """Reads what the server shows; raises SourceError if it is neither MariaDB's nor MySQL's."""
-        found: dict[str, Ranges] = {}
+        ranges: dict[str, Ranges] = {}
         for part in filter(None, (each.strip() for each in text.split(","))):
             mariadb, mysql = _OF_MARIADB.fullmatch(part), _OF_MYSQL.fullmatch(part)
             if mariadb is not None:
-                found[mariadb[1]] = ((1, int(mariadb[3])),)
+                ranges[mariadb[1]] = ((1, int(mariadb[3])),)
             elif mysql is not None:
                 pairs = [(int(low), int(high or low)) for low, high in _RANGE.findall(mysql[2])]
                 origin = mysql[1].replace("-", "").lower()
-                found[origin] = (*found.get(origin, ()), *pairs)
+                ranges[origin] = (*ranges.get(origin, ()), *pairs)
             else:
                 raise SourceError(f"'{part}' is not a set of GTIDs like '0-1-100' (MariaDB) or 'uuid:1-100' (MySQL)")
-        return GtidSet(found)
+        return GtidSet(ranges)
 
     def has(self, origin: str, number: int) -> bool:
         """Whether a transaction belongs to it."""
@@ -104,11 +104,11 @@ def _of_previous(event: LogEvent) -> GtidSet:
     count = int.from_bytes(body[:8], "little")
     if count >= _PLAIN_COUNT:
         raise SourceError(f"unsupported GTIDs with tags in the binary log at {event.start}")
-    found: dict[str, Ranges] = {}
+    ranges: dict[str, Ranges] = {}
     for _ in range(count):
         origin, size = body[at : at + 16].hex(), int.from_bytes(body[at + 16 : at + 24], "little")
         pairs = struct.iter_unpack("<QQ", body[at + 24 : at + 24 + 16 * size])
         # The end of a range does not belong to it there.
-        found[origin] = tuple((low, behind - 1) for low, behind in pairs)
+        ranges[origin] = tuple((low, behind - 1) for low, behind in pairs)
         at += 24 + 16 * size
-    return GtidSet(found)
+    return GtidSet(ranges)

@@ -39,11 +39,11 @@ def _array(values: Any, cells: Cells, is_null: Any = None) -> Any:
 
 
 def _integers(block: RowBlock, cells: Cells, column: MySqlColumn, store: StoredColumn) -> Any:
-    found = block.unsigned(cells, store.width)
+    numbers = block.unsigned(cells, store.width)
     if column.is_unsigned:
-        return _array(found, cells)
+        return _array(numbers, cells)
     shift = np.int64(64 - 8 * store.width)
-    return _array(found.view(np.int64) << shift >> shift, cells)
+    return _array(numbers.view(np.int64) << shift >> shift, cells)
 
 
 def _floats(block: RowBlock, cells: Cells, column: MySqlColumn, store: StoredColumn) -> Any:
@@ -52,8 +52,8 @@ def _floats(block: RowBlock, cells: Cells, column: MySqlColumn, store: StoredCol
 
 
 def _years(block: RowBlock, cells: Cells, column: MySqlColumn, store: StoredColumn) -> Any:
-    found = block.unsigned(cells, 1).astype(np.int64)
-    return _array(np.where(found == 0, 0, found + 1900), cells)
+    numbers = block.unsigned(cells, 1).astype(np.int64)
+    return _array(np.where(numbers == 0, 0, numbers + 1900), cells)
 
 
 def _bits(block: RowBlock, cells: Cells, column: MySqlColumn, store: StoredColumn) -> Any:
@@ -99,16 +99,16 @@ def _decimal_array(numbers: Any, cells: Cells, precision: int, scale: int) -> An
 
 
 def _dates(block: RowBlock, cells: Cells, column: MySqlColumn, store: StoredColumn) -> Any:
-    found = block.unsigned(cells, 3).astype(np.int64)
-    days, is_none = _days(found >> 9, found >> 5 & 15, found & 31)
+    packed = block.unsigned(cells, 3).astype(np.int64)
+    days, is_none = _days(packed >> 9, packed >> 5 & 15, packed & 31)
     return _array(days, cells, is_none)
 
 
 def _days(years: Any, months: Any, days: Any) -> tuple[Any, Any]:
     """Dates, and which of them are in no calendar: MySQL stores zeros and, if it is asked to, 31st of February."""
     first = ((years - 1970) * 12 + months - 1).astype("M8[M]")
-    found = first.astype("M8[D]") + (days - 1)
-    return found, (years == 0) | (months == 0) | (days == 0) | (found.astype("M8[M]") != first)
+    dates = first.astype("M8[D]") + (days - 1)
+    return dates, (years == 0) | (months == 0) | (days == 0) | (dates.astype("M8[M]") != first)
 
 
 def _fraction_us(block: RowBlock, cells: Cells, store: StoredColumn, whole: int) -> Any:
@@ -120,8 +120,8 @@ def _fraction_us(block: RowBlock, cells: Cells, store: StoredColumn, whole: int)
 
 
 def _datetimes(block: RowBlock, cells: Cells, column: MySqlColumn, store: StoredColumn) -> Any:
-    found = block.unsigned(cells, 5, is_big=True).astype(np.int64) - (1 << 39)
-    date, clock = found >> 17, found & 0x1FFFF
+    packed = block.unsigned(cells, 5, is_big=True).astype(np.int64) - (1 << 39)
+    date, clock = packed >> 17, packed & 0x1FFFF
     days, is_none = _days((date >> 5) // 13, (date >> 5) % 13, date & 31)
     seconds = (clock >> 12) * 3600 + (clock >> 6 & 63) * 60 + (clock & 63)
     micros = days.astype(np.int64) * _DAY_US + seconds * 1_000_000 + _fraction_us(block, cells, store, 5)
@@ -138,24 +138,24 @@ def _timestamps(block: RowBlock, cells: Cells, column: MySqlColumn, store: Store
 def _times(block: RowBlock, cells: Cells, column: MySqlColumn, store: StoredColumn) -> Any:
     """Microseconds, which may be less than none or more than a day has."""
     bits = 8 * (store.width - 3)
-    found = block.unsigned(cells, store.width, is_big=True).astype(np.int64) - (1 << (23 + bits))
-    clock, fraction = np.abs(found) >> bits, np.abs(found) & ((1 << bits) - 1)
+    packed = block.unsigned(cells, store.width, is_big=True).astype(np.int64) - (1 << (23 + bits))
+    clock, fraction = np.abs(packed) >> bits, np.abs(packed) & ((1 << bits) - 1)
     seconds = (clock >> 12 & 0x3FF) * 3600 + (clock >> 6 & 63) * 60 + (clock & 63)
     micros = seconds * 1_000_000 + (fraction * 10 ** (6 - bits // 4) if bits else 0)
-    return _array(np.where(found < 0, -micros, micros), cells)
+    return _array(np.where(packed < 0, -micros, micros), cells)
 
 
 def _enumerations(block: RowBlock, cells: Cells, column: MySqlColumn, store: StoredColumn) -> Any:
     """Zero stands for a value that was none of them, which the server shows as an empty text."""
-    found = block.unsigned(cells, store.width).astype(np.int64)
+    indexes = block.unsigned(cells, store.width).astype(np.int64)
     names = pa.array(["", *column.members], pa.string())
-    _check_members(found[~cells.is_null], len(names) - 1, column)
-    return names.take(_array(found, cells))
+    _check_members(indexes[~cells.is_null], len(names) - 1, column)
+    return names.take(_array(indexes, cells))
 
 
 def _sets(block: RowBlock, cells: Cells, column: MySqlColumn, store: StoredColumn) -> Any:
-    found = block.unsigned(cells, store.width)
-    masks, offsets = np.unique(np.where(cells.is_null, 0, found), return_inverse=True)
+    bits = block.unsigned(cells, store.width)
+    masks, offsets = np.unique(np.where(cells.is_null, 0, bits), return_inverse=True)
     _check_members([int(mask).bit_length() for mask in masks], len(column.members), column)
     strings = [
         ",".join(member for bit, member in enumerate(column.members) if mask >> bit & 1) for mask in masks.tolist()
@@ -172,17 +172,17 @@ def _check_members(numbers: Any, most: int, column: MySqlColumn) -> None:
 
 
 def _strings(block: RowBlock, cells: Cells, column: MySqlColumn, store: StoredColumn) -> Any:
-    found = block.binaries(cells)
+    strings = block.binaries(cells)
     if column.charset is None:
         if store.type != stored.STRING:
-            return found
+            return strings
         # The log leaves out the zeros at the end of values of fixed length.
-        values = (None if value is None else value.ljust(store.size, b"\0") for value in found.to_pylist())
+        values = (None if value is None else value.ljust(store.size, b"\0") for value in strings.to_pylist())
         return pa.array(values, pa.binary())
     decode = decoder_of(column.charset)
     if decode is None:
-        return found.cast(pa.string())
-    return pa.array([None if value is None else decode(value) for value in found.to_pylist()], pa.string())
+        return strings.cast(pa.string())
+    return pa.array([None if value is None else decode(value) for value in strings.to_pylist()], pa.string())
 
 
 def _json(block: RowBlock, cells: Cells, column: MySqlColumn, store: StoredColumn) -> Any:

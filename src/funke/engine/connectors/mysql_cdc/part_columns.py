@@ -58,11 +58,11 @@ def _timestamp(text: str) -> datetime.datetime:
     return datetime.datetime.fromisoformat(whole).replace(microsecond=int(fraction.ljust(6, "0") or 0))
 
 
-def _or_none(strings: Any, wanted: Any, read: Callable[[str], Any]) -> Any:
+def _or_none(strings: Any, arrow_type: Any, read: Callable[[str], Any]) -> Any:
     """Dates that are in no calendar, with zeros for parts of them, are none."""
     if not pc.any(pc.starts_with(strings, "0000")).as_py():
         try:
-            return strings.cast(wanted)
+            return strings.cast(arrow_type)
         except pa.ArrowInvalid:
             pass
 
@@ -72,7 +72,7 @@ def _or_none(strings: Any, wanted: Any, read: Callable[[str], Any]) -> Any:
         except ValueError:
             return None
 
-    return pa.array([value(text) for text in strings.to_pylist()], wanted)
+    return pa.array([value(text) for text in strings.to_pylist()], arrow_type)
 
 
 def _times(strings: Any, column: MySqlColumn) -> Any:
@@ -80,10 +80,10 @@ def _times(strings: Any, column: MySqlColumn) -> Any:
 
 
 def _micros(text: str) -> int:
-    found = _TIME.fullmatch(text)
-    if found is None:
+    match = _TIME.fullmatch(text)
+    if match is None:
         raise ValueError(f"{text!r} is not a time")
-    sign, hours, minutes, seconds, fraction = found.groups()
+    sign, hours, minutes, seconds, fraction = match.groups()
     whole = (int(hours) * 60 + int(minutes)) * 60 + int(seconds)
     micros = whole * 1_000_000 + int((fraction or "").ljust(6, "0"))
     return -micros if sign else micros

@@ -55,14 +55,14 @@ def rows(connection: Any, query: str, values: Sequence[Any] = ()) -> list[Any]:
 
 def check_log(connection: Any) -> str:
     """Rejects a server whose log does not hold what is needed; returns what tells it from others."""
-    wanted = {"log_bin": "ON", "binlog_format": "ROW", "binlog_row_image": "FULL"}
-    known = {name.lower(): value for name, value in rows(connection, "SHOW GLOBAL VARIABLES LIKE '%bin%log%'")}
-    known |= {name.lower(): value for name, value in rows(connection, "SHOW GLOBAL VARIABLES LIKE 'log_bin'")}
-    if known.get("log_bin", "OFF") != "ON":
+    required = {"log_bin": "ON", "binlog_format": "ROW", "binlog_row_image": "FULL"}
+    variables = {name.lower(): value for name, value in rows(connection, "SHOW GLOBAL VARIABLES LIKE '%bin%log%'")}
+    variables |= {name.lower(): value for name, value in rows(connection, "SHOW GLOBAL VARIABLES LIKE 'log_bin'")}
+    if variables.get("log_bin", "OFF") != "ON":
         raise SourceError("the server has no binary log: start it with log_bin")
-    for name, value in wanted.items():
-        if known.get(name, value).upper() != value:
-            raise SourceError(f"the binary log needs {name} = {value}; the server has {name} = {known[name]}")
+    for name, value in required.items():
+        if variables.get(name, value).upper() != value:
+            raise SourceError(f"the binary log needs {name} = {value}; the server has {name} = {variables[name]}")
     identity = rows(connection, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('server_uuid', 'server_id')")
     return ":".join(value for _, value in sorted(identity, key=lambda each: str(each[0]), reverse=True)[:1])
 
@@ -71,20 +71,20 @@ def end_of_log(connection: Any) -> LogPosition:
     """The end of the log: no transaction stands across it."""
     try:
         try:
-            found = rows(connection, "SHOW MASTER STATUS")
+            status = rows(connection, "SHOW MASTER STATUS")
         except Exception as error:
             if error.args[:1] != (_SYNTAX_ERROR,):
                 raise
-            found = rows(connection, "SHOW BINARY LOG STATUS")
+            status = rows(connection, "SHOW BINARY LOG STATUS")
     except Exception as error:
         if error.args[:1] != (_DENIED,):
             raise
         raise SourceError(
             f"not allowed to read the state of the log: GRANT REPLICATION CLIENT ON *.* ({error})"
         ) from error
-    if not found:
+    if not status:
         raise SourceError("the server has no binary log: start it with log_bin")
-    return LogPosition.of(found[0][0], found[0][1])
+    return LogPosition.of(status[0][0], status[0][1])
 
 
 def log_files(connection: Any) -> list[LogPosition]:
@@ -113,22 +113,22 @@ def made_gtids(connection: Any) -> GtidSet:
 def find_tables(connection: Any, settings: MySqlCdcSettings) -> list[MySqlTable]:
     """The tables that match; rejects those that lack what is needed."""
     databases, names = re.compile(settings.schema_pattern), re.compile(settings.table_pattern)
-    found = []
+    tables = []
     for database, name, engine in rows(connection, _TABLES):
         # As in Flink, a pattern may be for the name alone or for database and name.
         if databases.fullmatch(database) and (names.fullmatch(name) or names.fullmatch(f"{database}.{name}")):
-            found.append(_table(connection, settings, database, name))
+            tables.append(_table(connection, settings, database, name))
             if engine != "InnoDB" and settings.start_mode in ("initial", "snapshot"):
                 raise SourceError(
-                    f"the rows of {found[-1].path} cannot be read consistently, because its engine is "
+                    f"the rows of {tables[-1].path} cannot be read consistently, because its engine is "
                     f"{engine}: ALTER TABLE {database}.{name} ENGINE = InnoDB"
                 )
-    if not found:
+    if not tables:
         raise SourceError(
             f"no table of the server matches '{settings.schema_pattern}'.'{settings.table_pattern}' that the user "
             "may read; views are not read"
         )
-    return found
+    return tables
 
 
 def _table(connection: Any, settings: MySqlCdcSettings, database: str, name: str) -> MySqlTable:
@@ -168,11 +168,11 @@ def _column(
 
 
 def _chunk_column(settings: MySqlCdcSettings, key: Sequence[str]) -> str | None:
-    wanted = settings.chunk_column
-    if wanted is not None and wanted not in key:
-        raise SourceError(f"the chunk key column '{wanted}' must be one of the primary key's: {', '.join(key)}")
+    column = settings.chunk_column
+    if column is not None and column not in key:
+        raise SourceError(f"the chunk key column '{column}' must be one of the primary key's: {', '.join(key)}")
     # The first one has an index.
-    return wanted or (key[0] if key else None)
+    return column or (key[0] if key else None)
 
 
 def _chunk_value(column: MySqlColumn, collation: str | None) -> str | None:
@@ -217,19 +217,19 @@ def _bounds_of(connection: Any, table: MySqlTable, chunk_column: str, rows_wante
 def _bounds(connection: Any, table: MySqlTable, chunk_column: str, rows_wanted: int) -> list[str]:
     """Steps through the index, for keys whose distribution is unknown."""
     column, name, value = quote(chunk_column), quote(table.path), table.chunk_value or "?"
-    shown = f"HEX({column})" if value == "UNHEX(?)" else column
+    shown_column = f"HEX({column})" if value == "UNHEX(?)" else column
     bounds: list[str] = []
     values: tuple[Any, ...] = ()
     is_same, condition, offset = "0", "", rows_wanted
     while True:
-        query = f"SELECT {shown}, {is_same} FROM {name} {condition} ORDER BY {column} LIMIT 1 OFFSET {offset}"
-        found = rows(connection, to_format_style(query), values)
-        if not found:
+        query = f"SELECT {shown_column}, {is_same} FROM {name} {condition} ORDER BY {column} LIMIT 1 OFFSET {offset}"
+        low = rows(connection, to_format_style(query), values)
+        if not low:
             return bounds
-        if int(found[0][1]):
+        if int(low[0][1]):
             # More rows than a part should have: the next one begins with the next value.
             condition, offset = f"WHERE {column} > {value}", 0
             continue
-        bounds.append(found[0][0])
+        bounds.append(low[0][0])
         is_same, condition = f"{column} = {value}", f"WHERE {column} >= {value}"
-        values, offset = (found[0][0], found[0][0]), rows_wanted
+        values, offset = (low[0][0], low[0][0]), rows_wanted

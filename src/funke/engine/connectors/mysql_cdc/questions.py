@@ -22,8 +22,8 @@ class MySqlQuestions(ServerQuestions[MySqlCdcSettings]):
         return columns_of(self._connected(), table.database, table.name)
 
     def names_are_logged(self) -> bool:
-        found = rows(self._connected(), "SHOW GLOBAL VARIABLES LIKE 'binlog_row_metadata'")
-        return bool(found) and found[0][1].upper() == "FULL"
+        variables = rows(self._connected(), "SHOW GLOBAL VARIABLES LIKE 'binlog_row_metadata'")
+        return bool(variables) and variables[0][1].upper() == "FULL"
 
     def chunks(self, table: MySqlTable, lows: Sequence[Any], keys: Sequence[str | None]) -> Sequence[int]:
         """The server alone knows the order of texts in its languages."""
@@ -36,6 +36,6 @@ class MySqlQuestions(ServerQuestions[MySqlCdcSettings]):
             query = (
                 f"SELECT k.n, COUNT(l.low) FROM ({asked}) AS k LEFT JOIN ({bounds}) AS l ON l.low <= k.v GROUP BY k.n"
             )
-            found = rows(self._connected(), to_format_style(query), (*some, *lows))
-            numbers |= {some[int(n)]: int(count) for n, count in found}
+            counts = rows(self._connected(), to_format_style(query), (*some, *lows))
+            numbers |= {some[int(n)]: int(count) for n, count in counts}
         return [numbers[each] for each in keys]

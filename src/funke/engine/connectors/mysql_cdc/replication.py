@@ -62,19 +62,19 @@ class LogStream:
 
     def take(self, wait_s: float) -> list[LogEvent]:
         """Events, as many as there are at once; none if none has come after a while."""
-        found: list[LogEvent] = []
+        events: list[LogEvent] = []
         size = 0
         while size < _MOST_BYTES:
             packet = self._packets.take()
             if packet is None:
-                if not self._receive(0.0 if found else wait_s):
+                if not self._receive(0.0 if events else wait_s):
                     break
                 continue
             event = self._event(packet)
             if event is not None:
                 size += len(packet)
-                found.append(event)
-        return found
+                events.append(event)
+        return events
 
     def _receive(self, wait_s: float) -> bool:
         socket = self._connection._sock

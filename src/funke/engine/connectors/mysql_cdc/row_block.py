@@ -51,24 +51,24 @@ class RowBlock:
     def _walk(self, at: Any, ends: Any, columns: Sequence[StoredColumn]) -> None:
         """Takes a row of every event, then the next: as many steps as the fullest event has rows."""
         events: list[Any] = []
-        found: list[tuple[Any, Any]] = []
+        cells: list[tuple[Any, Any]] = []
         active = np.arange(len(at))
         while len(active := active[at[active] < ends[active]]):
             offsets, lengths, at[active] = self._step(at[active], columns)
             events.append(active)
-            found.append((offsets, lengths))
+            cells.append((offsets, lengths))
         if (at != ends).any():
             raise SourceError("the rows of an event of the binary log do not end where the event does")
         if not events:  # and no rows
-            events, found = [active], [self._step(active, columns)[:2]]
+            events, cells = [active], [self._step(active, columns)[:2]]
         steps: Any = np.repeat(np.arange(len(events)), [len(each) for each in events])
         owners: Any = np.concatenate(events)
         order = np.lexsort((steps, owners))
         self.events, self.numbers = owners[order], steps[order]
         self._cells = [
             Cells(
-                np.concatenate([offsets[column] for offsets, _ in found])[order],
-                np.concatenate([lengths[column] for _, lengths in found])[order],
+                np.concatenate([offsets[column] for offsets, _ in cells])[order],
+                np.concatenate([lengths[column] for _, lengths in cells])[order],
             )
             for column in range(len(columns))
         ]
@@ -83,14 +83,14 @@ class RowBlock:
             is_null = (nulls[number >> 3] >> (number & 7) & 1).astype(bool)
             has_nulls = is_null.any()
             if column.is_counted:
-                found = (self._little[at] & np.uint64((1 << 8 * column.width) - 1)).astype(np.int64)
+                sizes = (self._little[at] & np.uint64((1 << 8 * column.width) - 1)).astype(np.int64)
                 begin = at + column.width
                 if has_nulls:
-                    found, begin = np.where(is_null, 0, found), np.where(is_null, at, begin)
+                    sizes, begin = np.where(is_null, 0, sizes), np.where(is_null, at, begin)
             else:
-                found, begin = np.where(is_null, 0, column.width) if has_nulls else column.width, at
-            offsets[number], lengths[number] = begin, found
-            at = begin + found
+                sizes, begin = np.where(is_null, 0, column.width) if has_nulls else column.width, at
+            offsets[number], lengths[number] = begin, sizes
+            at = begin + sizes
             if has_nulls:
                 lengths[number][is_null] = NULL
         return offsets, lengths, at

@@ -32,7 +32,7 @@ def selected_rows(connection: Any, query: str, values: tuple[Any, ...]) -> tuple
 
 
 def _rows(connection: Any) -> list[bytes]:
-    found: list[bytes] = []
+    row_packets: list[bytes] = []
     packets = Packets()
     while True:
         packet = packets.take()
@@ -42,12 +42,12 @@ def _rows(connection: Any) -> list[bytes]:
                 raise SourceError("the server has closed the connection for table rows")
             packets.add(data)
         elif packet[:1] == bytes([_END]) and len(packet) < _LONGEST_END:
-            return found
+            return row_packets
         elif packet[:1] == bytes([_ERROR]):
             code, message = error_of(packet)
             raise SourceError(f"the rows of a table cannot be read: {message} ({code})")
         else:
-            found.append(packet)
+            row_packets.append(packet)
 
 
 def _columns(packets: list[bytes], columns: int) -> list[Any]:
@@ -57,7 +57,7 @@ def _columns(packets: list[bytes], columns: int) -> list[Any]:
     numbers: Any = np.ndarray((len(content) - 7,), "<u8", content, strides=(1,))
     sizes = np.fromiter(map(len, packets), np.int64, len(packets))
     at = sizes.cumsum() - sizes
-    found = []
+    decoded = []
     for _ in range(columns):
         first = data[at].astype(np.int64)
         lengths, begin = first, at + 1
@@ -67,8 +67,8 @@ def _columns(packets: list[bytes], columns: int) -> list[Any]:
             mask = np.where(width == 8, -1, (1 << 8 * np.minimum(width, 7)) - 1)
             lengths = np.where(width > 0, numbers[at + 1].astype(np.int64) & mask, first)
             lengths, begin = np.where(is_null, 0, lengths), begin + width
-            found.append(binaries(content, Cells(begin, np.where(is_null, NULL, lengths))))
+            decoded.append(binaries(content, Cells(begin, np.where(is_null, NULL, lengths))))
         else:
-            found.append(binaries(content, Cells(begin, lengths)))
+            decoded.append(binaries(content, Cells(begin, lengths)))
         at = begin + lengths
-    return found
+    return decoded

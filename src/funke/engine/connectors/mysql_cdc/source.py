@@ -164,7 +164,7 @@ class MySqlReader(ChangeReader[MySqlCdcSettings]):
         self._stream = None
         self._rows: Any = None
         # Events that have come; the first may be of a transaction that belongs to a later piece.
-        self._taken: deque[LogEvent] = deque()
+        self._events: deque[LogEvent] = deque()
         # Where the transaction began that has not ended yet.
         self._begun: LogPosition | None = None
         self._is_xa = False
@@ -185,20 +185,20 @@ class MySqlReader(ChangeReader[MySqlCdcSettings]):
         columns = [table.column(each.name) for each in self._settings.fields]
         read = TableRead(table.path, self._settings.fields, conditions_of(part.chunk, table.chunk_value or "?"))
         query = read.select([cell_text(each) for each in columns], quote)
-        count, found = selected_rows(connection, to_format_style(query.text), query.values)
+        count, values = selected_rows(connection, to_format_style(query.text), query.values)
         connection.rollback()
         if count:
             self._seen[part.chunk] = seen
-            yield [self._batch(part, columns, found)], None
+            yield [self._batch(part, columns, values)], None
             del self._seen[part.chunk]
         return seen
 
-    def _batch(self, part: TablePart, columns: list[Any], found: list[Any]) -> Any:
+    def _batch(self, part: TablePart, columns: list[Any], selected: list[Any]) -> Any:
         arrays = [
             column_fitter(column, field.data_type, self._settings.zone)(selected_column(column, values))
-            for field, column, values in zip(self._settings.fields, columns, found)
+            for field, column, values in zip(self._settings.fields, columns, selected)
         ]
-        zeros: Any = np.zeros(len(found[0]), np.int64)
+        zeros: Any = np.zeros(len(selected[0]), np.int64)
         arrays += metadata_columns(self._settings, origins_of(part.chunk.table, len(zeros)), zeros, zeros)
         return ColumnBatch(pa.RecordBatch.from_arrays(arrays, schema=schema_of(self._settings.output_fields)))
 
@@ -206,16 +206,16 @@ class MySqlReader(ChangeReader[MySqlCdcSettings]):
         stream, changes = self._opened(piece)
         changes.meet(Seam(piece.chunks, LogPosition.from_text) if piece.chunks else None)
         while True:
-            if not self._taken:
-                self._taken.extend(stream.take(_WAIT_S))
-            if not self._taken:
+            if not self._events:
+                self._events.extend(stream.take(_WAIT_S))
+            if not self._events:
                 if stream.position >= piece.end and self._begun is None:
                     break
                 yield [], None
                 continue
-            if self._begun is None and self._taken[0].start >= piece.end:
+            if self._begun is None and self._events[0].start >= piece.end:
                 break
-            self._note(self._taken.popleft())
+            self._note(self._events.popleft())
             if changes.is_full:
                 yield records_of(changes.take())
         yield records_of(changes.take())

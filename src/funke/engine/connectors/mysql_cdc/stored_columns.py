@@ -78,7 +78,7 @@ class StoredColumn:
 
 def stored_columns(table: MappedTable) -> list[StoredColumn]:
     """The columns as a table's description has them."""
-    at, found = 0, []
+    at, stored = 0, []
     for kind in table.types:
         size = 2 if kind in _TWO_BYTES else 1 if kind in _ONE_BYTE else 0
         column = _column(kind, table.described[at : at + size])
@@ -87,9 +87,9 @@ def stored_columns(table: MappedTable) -> list[StoredColumn]:
                 f"the table {table.database}.{table.name} has a column in an old form of the server's, type {kind}: "
                 "ALTER TABLE … FORCE writes it anew"
             )
-        found.append(column)
+        stored.append(column)
         at += size
-    return found
+    return stored
 
 
 def _column(kind: int, said: bytes) -> StoredColumn | None:

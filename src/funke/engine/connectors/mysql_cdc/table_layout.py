@@ -12,7 +12,7 @@ from funke.engine.connectors.mysql_cdc.settings import MySqlCdcSettings, MySqlCo
 from funke.engine.connectors.mysql_cdc.stored_columns import StoredColumn, stored_columns
 from funke.engine.errors import SourceError
 
-__all__ = ["LayoutFinder", "TableLayout", "TableQuestions", "WantedColumn"]
+__all__ = ["LayoutFinder", "TableLayout", "TableQuestions", "ReadColumn"]
 
 _ADVICE = (
     "The log does not name columns, so columns cannot be identified: set binlog_row_metadata = FULL for later "
@@ -21,7 +21,7 @@ _ADVICE = (
 
 
 @dataclass(frozen=True)
-class WantedColumn:
+class ReadColumn:
     """A column: its place in rows, what it is, and what makes it the declared type."""
 
     index: int
@@ -32,12 +32,12 @@ class WantedColumn:
 
 @dataclass(frozen=True)
 class TableLayout:
-    """A table, its columns in the log, and those that are wanted in the order of the fields."""
+    """A table, its columns in the log, and those of the fields, in their order."""
 
     table: MySqlTable
     stored: tuple[StoredColumn, ...]
-    wanted: tuple[WantedColumn, ...]
-    chunk: WantedColumn | None
+    columns: tuple[ReadColumn, ...]
+    chunk: ReadColumn | None
 
 
 class TableQuestions(Protocol):
@@ -89,51 +89,53 @@ class LayoutFinder:
             return None
         stored = stored_columns(mapped)
         columns = self._columns_by_index(table, mapped, stored)
-        found = [self._wanted(table, columns, stored, each.name, each.data_type) for each in self._settings.fields]
-        chunk = None if table.chunk_column is None else self._wanted(table, columns, stored, table.chunk_column)
-        return TableLayout(table, tuple(stored), tuple(found), chunk)
+        read_columns = [
+            self._read_column(table, columns, stored, each.name, each.data_type) for each in self._settings.fields
+        ]
+        chunk = None if table.chunk_column is None else self._read_column(table, columns, stored, table.chunk_column)
+        return TableLayout(table, tuple(stored), tuple(read_columns), chunk)
 
     def _columns_by_index(
         self, table: MySqlTable, mapped: MappedTable, stored: Sequence[StoredColumn]
     ) -> Sequence[MySqlColumn | None]:
         """What stands at each place; None for columns that are not known."""
-        known = self._columns[table.path]
-        found = _placed(known, mapped)
-        if _fits(found, stored):
-            return found
+        known_columns = self._columns[table.path]
+        by_index = _placed(known_columns, mapped)
+        if _fits(by_index, stored):
+            return by_index
         now = self._questions.columns(table)
-        found = _placed(now, mapped)
-        if not _fits(found, stored) or (mapped.names is None and not _begins_with(now, known)):
-            has = ", ".join(f"{each.name} {each.kind.upper()}" for each in known)
+        by_index = _placed(now, mapped)
+        if not _fits(by_index, stored) or (mapped.names is None and not _begins_with(now, known_columns)):
+            has = ", ".join(f"{each.name} {each.kind.upper()}" for each in known_columns)
             raise SourceError(
                 f"the table {table.path} was changed: its rows have {len(stored)} columns in the log, which do not fit "
                 f"{has}. {_ADVICE}"
             )
         self._columns[table.path] = now
-        return found
+        return by_index
 
-    def _wanted(
+    def _read_column(
         self,
         table: MySqlTable,
         columns: Sequence[MySqlColumn | None],
         stored: Sequence[StoredColumn],
         name: str,
         data_type: Any = None,
-    ) -> WantedColumn:
-        found = ((index, each) for index, each in enumerate(columns) if each is not None and each.name == name)
-        index, column = next(found, (len(stored), None))
+    ) -> ReadColumn:
+        candidates = ((index, each) for index, each in enumerate(columns) if each is not None and each.name == name)
+        index, column = next(candidates, (len(stored), None))
         if column is None or index >= len(stored):
             raise SourceError(f"the table {table.path} has lost its column {name}")
         fit = column_fitter(column, data_type, self._settings.zone) if data_type is not None else _as_it_is
-        return WantedColumn(index, column, stored[index], fit)
+        return ReadColumn(index, column, stored[index], fit)
 
 
 def _as_it_is(values: Any) -> Any:
     return values
 
 
-def _begins_with(now: Sequence[MySqlColumn], known: Sequence[MySqlColumn]) -> bool:
-    return len(now) >= len(known) and all(new.is_like(old) for new, old in zip(now, known))
+def _begins_with(now: Sequence[MySqlColumn], before: Sequence[MySqlColumn]) -> bool:
+    return len(now) >= len(before) and all(new.is_like(old) for new, old in zip(now, before))
 
 
 def _placed(columns: Sequence[MySqlColumn], mapped: MappedTable) -> Sequence[MySqlColumn | None]:

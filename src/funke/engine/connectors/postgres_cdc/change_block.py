@@ -75,14 +75,14 @@ class ChangeBlock:
         for column in range(columns):
             kinds = self._data[at]
             is_text = kinds == _TEXT
-            found = np.where(is_text, self._ints[at + 1], 0).astype(np.int64)
+            sizes = np.where(is_text, self._ints[at + 1], 0).astype(np.int64)
             offsets[column] = np.where(is_text, at + 5, at + 1)
-            lengths[column] = found
+            lengths[column] = sizes
             if not is_text.all():
                 lengths[column][kinds == _NULL] = NULL
                 lengths[column][kinds == _UNCHANGED] = UNCHANGED
                 self._check(kinds[~is_text])
-            at = offsets[column] + found
+            at = offsets[column] + sizes
         return Cells(offsets, lengths), at
 
     @staticmethod

@@ -125,8 +125,8 @@ class ChangeImages:
         """In which parts of the table rows are, by the cells of its chunk column."""
         keys = self._block.strings(cells)
         if table.chunk_type is not None:
-            found = self._questions.chunks(table, lows, keys.to_pylist())
-            return np.array([each or 0 for each in found], np.int64)
+            numbers_of_keys = self._questions.chunks(table, lows, keys.to_pylist())
+            return np.array([each or 0 for each in numbers_of_keys], np.int64)
         numbers = keys.cast(pa.int64())
         indexes = np.searchsorted(lows, numbers.fill_null(0).to_numpy(), "right")
         return np.where(numbers.is_null().to_numpy(zero_copy_only=False), 0, indexes)
@@ -145,12 +145,12 @@ class ChangeImages:
             missing = cells.lengths[layout.chosen].T == UNCHANGED
             if not missing.any():
                 continue
-            for row, found in groupby(np.argwhere(missing).tolist(), lambda each: each[0]):
+            for row, cells_of_row in groupby(np.argwhere(missing).tolist(), lambda each: each[0]):
                 owner = int(owners[row])
                 message = int(messages[owner])
                 if self.kinds[message, number] == _NO_ROW:
                     continue
-                fields = [field for _, field in found]
+                fields = [field for _, field in cells_of_row]
                 strings = self._missing(
                     layout, message, fields, first.of((slice(None), owner)), cells.of((slice(None), row))
                 )
@@ -192,6 +192,6 @@ def _snapshots(
     table, index = layout.table, layout.chunk_index
     numbers[:, 0] = images.chunk_numbers(table, parts.lows, first.of(index))
     behind = second.of(index)
-    found = images.chunk_numbers(table, parts.lows, behind)
-    numbers[has_two, 1] = np.where(behind.lengths == UNCHANGED, numbers[has_two, 0], found)
+    second_numbers = images.chunk_numbers(table, parts.lows, behind)
+    numbers[has_two, 1] = np.where(behind.lengths == UNCHANGED, numbers[has_two, 0], second_numbers)
     return parts.snapshots[numbers]

@@ -49,8 +49,8 @@ class ChangeRows(GatheredChanges[PostgresCdcSettings]):
 
     def relate(self, relation: LogRelation) -> None:
         """Changes of a table follow, which may have other columns than before."""
-        known = self._layouts.get(relation.id)
-        if known is not None and known.relation == relation:
+        layout = self._layouts.get(relation.id)
+        if layout is not None and layout.relation == relation:
             return
         self._decode()
         self._layouts.pop(relation.id, None)
@@ -62,9 +62,9 @@ class ChangeRows(GatheredChanges[PostgresCdcSettings]):
         self._transactions.append((len(self._messages), transaction))
 
     def truncate(self, truncated: Truncate) -> None:
-        known = [self._layouts[each] for each in truncated.relation_ids if each in self._layouts]
-        if known and not self._settings.ignores_truncate:
-            reject_lost_rows(known[0].table.path, "truncated", "with another slot")
+        layouts = [self._layouts[each] for each in truncated.relation_ids if each in self._layouts]
+        if layouts and not self._settings.ignores_truncate:
+            reject_lost_rows(layouts[0].table.path, "truncated", "with another slot")
 
     def add(self, messages: Sequence[Any]) -> int:
         """Adds messages of changes, of the transaction that has begun last, until it is full; says how many."""

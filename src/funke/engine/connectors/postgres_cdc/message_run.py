@@ -26,9 +26,9 @@ class MessageRun:
 
     def changes(self) -> list[Any]:
         """The changes at the front, up to the first message that is none."""
-        found = _CHANGES.match(self._kinds, self._at)
-        assert found is not None
-        return self._messages[self._at : found.end()]
+        match = _CHANGES.match(self._kinds, self._at)
+        assert match is not None
+        return self._messages[self._at : match.end()]
 
     def first(self) -> bytes:
         """The first message, without what the stream has put in front of it."""

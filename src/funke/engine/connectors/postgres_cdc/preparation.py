@@ -42,31 +42,31 @@ _INTEGERS = ("smallint", "integer", "bigint")
 def find_tables(connection: Any, settings: PostgresCdcSettings) -> list[SourceTable]:
     """The tables that match; rejects those that lack what is needed."""
     schemas, names = re.compile(settings.schema_pattern), re.compile(settings.table_pattern)
-    found = []
+    tables = []
     for schema, name, identity, key, columns, types in connection.execute(_TABLES).fetchall():
         # As in Flink, a pattern may be for the name alone or for schema and name.
         if schemas.fullmatch(schema) and (names.fullmatch(name) or names.fullmatch(f"{schema}.{name}")):
             table = SourceTable(schema, name, tuple(key), *_chunk_column(settings, key, types))
             _check(settings, table, identity, columns)
-            found.append(table)
-    if not found:
+            tables.append(table)
+    if not tables:
         raise SourceError(
             f"no table of the database matches '{settings.schema_pattern}'.'{settings.table_pattern}'; "
             "views and partitioned tables are not read"
         )
-    return found
+    return tables
 
 
 def _chunk_column(
     settings: PostgresCdcSettings, key: Sequence[str], types: Sequence[str]
 ) -> tuple[str | None, str | None]:
-    wanted = settings.chunk_column
-    if wanted is not None and wanted not in key:
-        raise SourceError(f"the chunk key column '{wanted}' must be one of the primary key's: {', '.join(key)}")
+    column = settings.chunk_column
+    if column is not None and column not in key:
+        raise SourceError(f"the chunk key column '{column}' must be one of the primary key's: {', '.join(key)}")
     if not key:
         return None, None
     # The first one has an index.
-    index = 0 if wanted is None else key.index(wanted)
+    index = 0 if column is None else key.index(column)
     return key[index], None if types[index] in _INTEGERS else types[index]
 
 
@@ -94,8 +94,8 @@ def _check_identity(settings: PostgresCdcSettings, table: SourceTable, kind: str
 def prepare_publication(connection: Any, settings: PostgresCdcSettings, tables: Sequence[SourceTable]) -> None:
     """Makes the publication if it is missing; one that lacks tables is an error."""
     name = settings.publication
-    known = connection.execute("SELECT puballtables FROM pg_publication WHERE pubname = %s", (name,)).fetchone()
-    if known is None:
+    publication = connection.execute("SELECT puballtables FROM pg_publication WHERE pubname = %s", (name,)).fetchone()
+    if publication is None:
         if not settings.creates_publication:
             raise SourceError(f"there is no publication '{name}', and creating one is switched off")
         listed = ", ".join(quote(each.path) for each in tables)
@@ -120,12 +120,12 @@ def prepare_slot(connection: Any, slot: str) -> int:
     level = connection.execute("SHOW wal_level").fetchone()[0]
     if level != "logical":
         raise SourceError(f"logical decoding needs wal_level = logical; the server has wal_level = {level}")
-    known = _slot(connection, slot)
-    if known is not None:
-        return _usable(slot, known)
+    state = _slot(connection, slot)
+    if state is not None:
+        return _usable(slot, state)
     statement = "SELECT lsn::text FROM pg_create_logical_replication_slot(%s, 'pgoutput')"
-    made = _permitted(connection, statement, (slot,), "the user may not replicate: ALTER ROLE … REPLICATION")
-    position = log_position.from_text(made.fetchone()[0])
+    created = _permitted(connection, statement, (slot,), "the user may not replicate: ALTER ROLE … REPLICATION")
+    position = log_position.from_text(created.fetchone()[0])
     _wait_for_others(connection)
     return position
 
@@ -141,14 +141,14 @@ def _permitted(connection: Any, statement: str, values: Sequence[str], advice: s
 
 def check_slot(connection: Any, slot: str, position: int) -> None:
     """Refuses to go on from a position that the slot does not hold any more."""
-    known = _slot(connection, slot)
+    state = _slot(connection, slot)
     detail = (
         f"Changes since {log_position.to_text(position)}, where the job stands, are lost: start it anew without its "
         "state, so that the tables are read again."
     )
-    if known is None:
+    if state is None:
         raise SourceError(f"the replication slot '{slot}' is gone. {detail}")
-    confirmed = _usable(slot, known, detail)
+    confirmed = _usable(slot, state, detail)
     if confirmed > position:
         raise SourceError(
             f"the replication slot '{slot}' has moved on to {log_position.to_text(confirmed)}: another reader uses it, "
@@ -157,16 +157,16 @@ def check_slot(connection: Any, slot: str, position: int) -> None:
 
 
 def _slot(connection: Any, slot: str) -> tuple[Any, ...] | None:
-    found: tuple[Any, ...] | None = connection.execute(
+    row: tuple[Any, ...] | None = connection.execute(
         "SELECT plugin, database = current_database(), confirmed_flush_lsn::text, wal_status FROM pg_replication_slots "
         "WHERE slot_name = %s",
         (slot,),
     ).fetchone()
-    return found
+    return row
 
 
-def _usable(slot: str, known: tuple[Any, ...], detail: str = "") -> int:
-    plugin, is_own, confirmed, status = known
+def _usable(slot: str, state: tuple[Any, ...], detail: str = "") -> int:
+    plugin, is_own, confirmed, status = state
     if plugin != "pgoutput" or not is_own:
         raise SourceError(f"the replication slot '{slot}' belongs to another database or plugin ({plugin})")
     if status == "lost" or confirmed is None:
@@ -223,12 +223,12 @@ def _bounds(connection: Any, name: str, column: str, rows: int, kind: str) -> li
     while True:
         # By the column, not by the text that has its name.
         query = f"SELECT {column}::text FROM {name} AS t {condition} ORDER BY t.{column} OFFSET {offset} LIMIT 1"
-        found = connection.execute(query, values).fetchone()
-        if found is None:
+        row = connection.execute(query, values).fetchone()
+        if row is None:
             return bounds
-        if bounds and found[0] == bounds[-1]:
+        if bounds and row[0] == bounds[-1]:
             # More rows than a part should have: the next one begins with the next value.
             condition, offset = f"WHERE {column} > %s::{kind}", 0
             continue
-        bounds.append(found[0])
-        condition, values, offset = f"WHERE {column} >= %s::{kind}", (found[0],), rows
+        bounds.append(row[0])
+        condition, values, offset = f"WHERE {column} >= %s::{kind}", (row[0],), rows

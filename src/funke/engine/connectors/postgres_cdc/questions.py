@@ -20,8 +20,8 @@ class PostgresQuestions(ServerQuestions[PostgresCdcSettings]):
         cells = ", ".join(f"{quote(each)}::text" for each in columns)
         condition = " AND ".join(f"{quote(each)}::text = %s" for each in table.key)
         query = f"SELECT {cells} FROM {quote(table.path)} WHERE {condition}"
-        found: Sequence[Any] | None = self._connected().execute(query, list(key)).fetchone()
-        return found
+        row: Sequence[Any] | None = self._connected().execute(query, list(key)).fetchone()
+        return row
 
     def chunks(self, table: SourceTable, lows: Sequence[Any], keys: Sequence[str | None]) -> Sequence[int | None]:
         """In which part of a table rows are: the database alone knows the order of texts in its languages."""

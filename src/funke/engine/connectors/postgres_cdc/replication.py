@@ -59,23 +59,23 @@ class ReplicationStream:
     def take(self, wait_s: float) -> list[Any]:
         """Messages with their headers, as many as there are at once; none if none has come after a while."""
         get = self._connection.get_copy_data
-        taken: list[Any] = []
+        messages: list[Any] = []
         size = 0
-        while len(taken) < _MOST_MESSAGES and size < _MOST_BYTES:
+        while len(messages) < _MOST_MESSAGES and size < _MOST_BYTES:
             length, data = get(1)
             if length > 0:
                 size += length
                 if data[0] == _DATA:
-                    taken.append(data)
+                    messages.append(data)
                 elif data[0] == _KEEPALIVE:
                     self._answer(data)
             elif length < 0:
                 self._reject()
-            elif not self._wait(0.0 if taken else wait_s):
+            elif not self._wait(0.0 if messages else wait_s):
                 break
             else:
                 wait_s = 0.0
-        return taken
+        return messages
 
     def _answer(self, data: Any) -> None:
         (position,) = _POSITION.unpack_from(data, 1)

@@ -60,7 +60,7 @@ class CdcEnumerator(ChangeEnumerator[PostgresCdcSettings]):
     def __init__(self, settings: PostgresCdcSettings, restored: CdcState | None) -> None:
         self._owner: Any = None
         self._held: tuple[str, str] | None = None
-        self._reported: int | None = None
+        self._sent_position: int | None = None
         # Positions of complete checkpoints that the server has not heard of yet.
         self._complete: deque[int] = deque()
         self._piece_at = 0.0
@@ -101,8 +101,8 @@ class CdcEnumerator(ChangeEnumerator[PostgresCdcSettings]):
         if self._held is None:
             self._owner = self._settings.database.connect()
             self._owner.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            found = self._owner.execute("SELECT pg_export_snapshot(), pg_current_snapshot()::text").fetchone()
-            self._held = (found[0], found[1])
+            row = self._owner.execute("SELECT pg_export_snapshot(), pg_current_snapshot()::text").fetchone()
+            self._held = (row[0], row[1])
         return self._held
 
     def _begin_log(self) -> None:
@@ -128,9 +128,9 @@ class CdcEnumerator(ChangeEnumerator[PostgresCdcSettings]):
         """Also to tell the server what is confirmed, and that the job lives."""
         now = time.monotonic()
         is_silent = now - self._piece_at >= self._settings.heartbeat_ms / 1000
-        if not (super()._is_due(end) or self._confirmed != self._reported or is_silent):
+        if not (super()._is_due(end) or self._confirmed != self._sent_position or is_silent):
             return False
-        self._piece_at, self._reported = now, self._confirmed
+        self._piece_at, self._sent_position = now, self._confirmed
         return True
 
     def _find_seam_end(self) -> None:
@@ -159,7 +159,7 @@ class CdcReader(ChangeReader[PostgresCdcSettings]):
         self._rows: Any = None
         self._is_in_transaction = False
         # Messages that have come; the first may be of a transaction that belongs to a later piece.
-        self._taken = MessageRun([])
+        self._messages = MessageRun([])
 
     def behind(self, split: Split, records: int) -> Split | None:
         """A part is one record: nothing follows it, but what it saw still has to be reported."""
@@ -214,9 +214,9 @@ class CdcReader(ChangeReader[PostgresCdcSettings]):
         rows, asked_at = self._rows, 0.0
         rows.meet(Seam(piece.chunks, Visibility.from_text) if piece.chunks else None)
         while True:
-            if not self._taken:
-                self._taken = MessageRun(stream.take(_WAIT_S))
-            if not self._taken:
+            if not self._messages:
+                self._messages = MessageRun(stream.take(_WAIT_S))
+            if not self._messages:
                 if not self._is_in_transaction:
                     if stream.reached >= piece.end:
                         break
@@ -225,13 +225,13 @@ class CdcReader(ChangeReader[PostgresCdcSettings]):
                         stream.tell(wants_answer=True)
                 yield [], None
                 continue
-            changes = self._taken.changes()
+            changes = self._messages.changes()
             if changes:
-                self._taken.skip(rows.add(changes))
+                self._messages.skip(rows.add(changes))
                 if rows.is_full:
                     yield records_of(rows.take())
-            elif self._is_of_piece(decode_message(self._taken.first()), piece.end):
-                self._taken.skip(1)
+            elif self._is_of_piece(decode_message(self._messages.first()), piece.end):
+                self._messages.skip(1)
             else:
                 break
         yield records_of(rows.take())

@@ -49,31 +49,31 @@ def column_reader(name: str, data_type: DataType) -> Make:
 
 
 def _column(data_type: DataType) -> Make:
-    wanted = to_column_type(data_type)
+    arrow_type = to_column_type(data_type)
     if isinstance(data_type, CHARACTER):
         return lambda strings: strings
     if isinstance(data_type, (*INTEGRAL, *APPROXIMATE)):
-        return lambda strings: strings.cast(wanted)
+        return lambda strings: strings.cast(arrow_type)
     if isinstance(data_type, BooleanType):
         return lambda strings: pc.equal(strings, "t")
     if isinstance(data_type, (TimestampType, LocalZonedTimestampType)):
-        wire = pa.timestamp("us", wanted.tz)
-        unit = pa.timestamp("s", wanted.tz) if data_type.precision == 0 else wanted
-        return lambda strings: strings.cast(wire).cast(unit, safe=False).cast(wanted, safe=False)
+        wire = pa.timestamp("us", arrow_type.tz)
+        unit = pa.timestamp("s", arrow_type.tz) if data_type.precision == 0 else arrow_type
+        return lambda strings: strings.cast(wire).cast(unit, safe=False).cast(arrow_type, safe=False)
     read = _value(data_type)
 
     def each_value(strings: Any) -> Any:
-        return pa.array([None if text is None else read(text) for text in strings.to_pylist()], wanted)
+        return pa.array([None if text is None else read(text) for text in strings.to_pylist()], arrow_type)
 
-    return _cast_or(wanted, each_value) if isinstance(data_type, (DecimalType, DateType)) else each_value
+    return _cast_or(arrow_type, each_value) if isinstance(data_type, (DecimalType, DateType)) else each_value
 
 
-def _cast_or(wanted: Any, otherwise: Make) -> Make:
+def _cast_or(arrow_type: Any, otherwise: Make) -> Make:
     """Numbers with too many digits, and dates that Arrow does not know, go one by one."""
 
     def make(strings: Any) -> Any:
         try:
-            return strings.cast(wanted)
+            return strings.cast(arrow_type)
         except pa.ArrowInvalid:
             return otherwise(strings)
 
@@ -111,22 +111,22 @@ def _elements(text: str) -> list[str | None]:
     """
     if text.startswith("["):  # bounds other than from 1 on
         text = text.partition("=")[2]
-    found: list[str | None] = []
+    elements: list[str | None] = []
     at, end = 1, len(text) - 1
     while at < end:
         if text[at] == "{":
             raise ValueError("arrays of several dimensions are not read")
         if text[at] == '"':
             element, at = _quoted(text, at + 1)
-            found.append(element)
+            elements.append(element)
         else:
             stop = text.find(",", at)
             stop = end if stop < 0 else stop
             word = text[at:stop]
-            found.append(None if word.upper() == "NULL" else word)
+            elements.append(None if word.upper() == "NULL" else word)
             at = stop
         at += 1
-    return found
+    return elements
 
 
 def _quoted(text: str, at: int) -> tuple[str, int]:

@@ -82,9 +82,9 @@ def installed_access() -> StorageAccess:
 
 def hadoop_site(folder: str | None) -> dict[str, str]:
     """What Hadoop's own files say, under Spark's names: slots on other hosts have no such files, or others."""
-    found: dict[str, str] = {}
+    settings: dict[str, str] = {}
     if not folder:
-        return found
+        return settings
     # Not at the top: slots have no use for it.
     from xml.etree import ElementTree
 
@@ -93,5 +93,5 @@ def hadoop_site(folder: str | None) -> dict[str, str]:
             for entry in ElementTree.parse(os.path.join(folder, name)).iter("property"):
                 key, value = entry.findtext("name"), entry.findtext("value")
                 if key and value is not None:
-                    found[f"spark.hadoop.{key.strip()}"] = value.strip()
-    return found
+                    settings[f"spark.hadoop.{key.strip()}"] = value.strip()
+    return settings

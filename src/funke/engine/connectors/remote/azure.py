@@ -74,8 +74,8 @@ class AzureFiles(CopiedFiles):
 
     def get_file_info_selector(self, selector: Any) -> list[Any]:
         """What is in a folder."""
-        found = self._call("listing", selector.base_dir, selector.allow_not_found, selector.recursive)
-        return [_to_info(each) for each in found]
+        entries = self._call("listing", selector.base_dir, selector.allow_not_found, selector.recursive)
+        return [_to_info(each) for each in entries]
 
     def create_dir(self, path: str, recursive: bool) -> None:
         """Makes a folder."""

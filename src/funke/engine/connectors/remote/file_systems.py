@@ -30,10 +30,10 @@ def open_file_system(uri: str) -> tuple[Any, str]:
 
     What follows a question mark are options of pyarrow's (`s3://bucket/folder?region=…`).
     """
-    found = _URI.match(uri)
-    if found is None:
+    match = _URI.match(uri)
+    if match is None:
         raise OSError(f"'{uri}' is not the URI of a file system")
-    scheme, authority, path = found[1].lower(), found[2] or "", found[3]
+    scheme, authority, path = match[1].lower(), match[2] or "", match[3]
     try:
         if "?" in uri:
             return _open_with_options(uri)

@@ -74,7 +74,7 @@ class HadoopFiles(CopiedFiles):
     def get_file_info_selector(self, selector: Any) -> list[Any]:
         """What is in a folder."""
         folder = selector.base_dir.rstrip("/")
-        found = []
+        infos = []
         try:
             statuses = self.call(folder, lambda system, target: list(system.listStatus(target)))
         except FileNotFoundError:
@@ -83,10 +83,10 @@ class HadoopFiles(CopiedFiles):
             raise
         for status in statuses:
             info = _info_of(f"{folder}/{status.getPath().getName()}", status)
-            found.append(info)
+            infos.append(info)
             if selector.recursive and info.type == fs.FileType.Directory:
-                found += self.get_file_info_selector(fs.FileSelector(info.path, recursive=True))
-        return found
+                infos += self.get_file_info_selector(fs.FileSelector(info.path, recursive=True))
+        return infos
 
     def create_dir(self, path: str, recursive: bool) -> None:
         """Makes a folder, and those above it."""
@@ -204,6 +204,6 @@ def _gateway_jar() -> str:
     # Where a container has the jars that Spark's client has sent.
     folders.append(os.path.join(os.environ.get("PWD", ""), "__spark_libs__"))
     for folder in folders:
-        if found := glob.glob(os.path.join(folder, "py4j*.jar")):
-            return found[0]
+        if jars := glob.glob(os.path.join(folder, "py4j*.jar")):
+            return jars[0]
     raise OSError(f"Spark's jars, with Hadoop's client among them, are not in '{folders[0]}'; set SPARK_HOME")

@@ -43,12 +43,12 @@ class CommitLog:
 
     def missing(self, units: Iterable[StagedData]) -> list[StagedData]:
         """The units that are not committed yet."""
-        known = self._known()
-        return [unit for unit in units if unit.number > known.get(unit.writer, -1)]
+        numbers = self._last_numbers()
+        return [unit for unit in units if unit.number > numbers.get(unit.writer, -1)]
 
     def add(self, units: dict[str, int]) -> None:
         """Notes the last unit of writers."""
-        self._strings.write("committed.json", json.dumps({**self._known(), **units}))
+        self._strings.write("committed.json", json.dumps({**self._last_numbers(), **units}))
 
     def begin(self, moves: Moves) -> None:
         """From here on the commit is completed, whatever happens."""
@@ -63,18 +63,18 @@ class CommitLog:
         """All files of the commit are in their places."""
         self._strings.delete("moves.json")
 
-    def _known(self) -> dict[str, int]:
+    def _last_numbers(self) -> dict[str, int]:
         text = self._strings.read("committed.json")
-        known: dict[str, int] = {} if text is None else json.loads(text)
-        return known
+        numbers: dict[str, int] = {} if text is None else json.loads(text)
+        return numbers
 
 
 def last_numbers(units: Iterable[StagedData]) -> dict[str, int]:
     """The last unit of every writer."""
-    found: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     for unit in units:
-        found[unit.writer] = max(unit.number, found.get(unit.writer, -1))
-    return found
+        numbers[unit.writer] = max(unit.number, numbers.get(unit.writer, -1))
+    return numbers
 
 
 class StorageStrings:

@@ -34,11 +34,11 @@ class QueryLog:
 
     def names_at(self, batch_id: int) -> list[str]:
         """The files that belong to a position; called while the query waits in that batch, so that none is newer."""
-        found = []
+        paths = []
         for directory, _, names in os.walk(self.folder):
             below = os.path.relpath(directory, self.folder)
-            found += [os.path.normpath(os.path.join(below, name)) for name in names if not name.startswith(".")]
-        return sorted(name for name in found if _is_wanted(name, batch_id))
+            paths += [os.path.normpath(os.path.join(below, name)) for name in names if not name.startswith(".")]
+        return sorted(name for name in paths if _is_wanted(name, batch_id))
 
     def take(self, batch_id: int, names: list[str]) -> QueryPosition:
         """Reads the files of a position."""

@@ -88,8 +88,8 @@ class SparkSink(Sink):
 
     def _is_seen_whole(self, spark: SparkSession) -> bool:
         """Whether a write that fails half way leaves everything as it was."""
-        found = CatalogTable.find(spark, self.table) if self.table is not None else None
-        kind = found.provider if found is not None else self.format or spark.conf.get("spark.sql.sources.default")
+        table = CatalogTable.find(spark, self.table) if self.table is not None else None
+        kind = table.provider if table is not None else self.format or spark.conf.get("spark.sql.sources.default")
         return kind in _TRANSACTIONAL or (kind in FILE_FORMATS and self.mode != "overwrite")
 
     def write_frame(self, frame: DataFrame, epoch_id: int) -> None:

@@ -37,8 +37,8 @@ class SparkSource(Source):
         """Make the DataFrame."""
         frame = self._dataframe_factory(spark)
         if frame.isStreaming == self.is_bounded:
-            wanted, got = ("read", "readStream") if self.is_bounded else ("readStream", "read")
-            raise SourceError(f"{type(self).__name__} needs a DataFrame of spark.{wanted}, got one of spark.{got}")
+            expected, actual = ("read", "readStream") if self.is_bounded else ("readStream", "read")
+            raise SourceError(f"{type(self).__name__} needs a DataFrame of spark.{expected}, got one of spark.{actual}")
         return frame
 
     @staticmethod

@@ -86,14 +86,14 @@ class SparkFiles:
         """The data files below a folder."""
         start = self._at(folder)
         prefix = start.toUri().getPath().rstrip("/") + "/"
-        found = []
+        names = []
         files = self._fs.listFiles(start, True)
         while files.hasNext():
             path = files.next().getPath()
             name = str(path.toUri().getPath()).removeprefix(prefix)
             if not any(map(_is_hidden, name.split("/"))):
-                found.append(name)
-        return sorted(found)
+                names.append(name)
+        return sorted(names)
 
     def move(self, source: str, target: str) -> None:
         """Renames a file."""

@@ -76,9 +76,9 @@ def next_block(raw: Any, sync: bytes, at: int, first: int, size: int) -> int:
     position, tail = at - SYNC_BYTES, b""
     raw.seek(position)
     while data := bytes(raw.read(_SEEK_BYTES)):
-        found = (tail + data).find(sync)
-        if found >= 0:
-            return position - len(tail) + found + SYNC_BYTES
+        index = (tail + data).find(sync)
+        if index >= 0:
+            return position - len(tail) + index + SYNC_BYTES
         position += len(data)
         tail = (tail + data)[1 - SYNC_BYTES :]
     return size

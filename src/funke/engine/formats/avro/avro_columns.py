@@ -85,16 +85,16 @@ class AvroColumns:
             raise TypeMismatchError(f"field {name!r} of type {column.type} must not be null, and is in a record")
         return array
 
-    def columns_in(self, found: list[str]) -> list[str]:
+    def columns_in(self, names: list[str]) -> list[str]:
         """Return which of a file's columns to read."""
         missing = [
             column.name
             for column in self._columns
-            if not (column.name in found or column.name in self._defaults or column.nullable)
+            if not (column.name in names or column.name in self._defaults or column.nullable)
         ]
         if missing:
-            raise ValueError(f"it has no column {', '.join(missing)}; its columns are {', '.join(found)}")
-        return [column.name for column in self._columns if column.name in found]
+            raise ValueError(f"it has no column {', '.join(missing)}; its columns are {', '.join(names)}")
+        return [column.name for column in self._columns if column.name in names]
 
     def decode(self, batch: Any) -> list[dict[str, Any]]:
         """Return the records of a batch that has the columns to read."""

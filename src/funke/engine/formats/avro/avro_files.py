@@ -62,10 +62,10 @@ class AvroFileFormat(FileFormat):
     def _records(self, written: Any, blocks: Iterator[Block]) -> Iterator[list[Any]]:
         import fastavro
 
-        written, wanted = seen_by_python(written), seen_by_python(json.loads(self.schema))
+        written, reader_side = seen_by_python(written), seen_by_python(json.loads(self.schema))
         try:
             # Adapting takes time, also when there is nothing to adapt.
-            reader_schema = None if written == wanted else _matching(wanted, written)
+            reader_schema = None if written == reader_side else _matching(reader_side, written)
             records = fastavro.reader(BlockStream(written, blocks), reader_schema)  # type: ignore[arg-type]
             while batch := list(islice(records, BATCH_RECORDS)):
                 yield batch
@@ -75,8 +75,8 @@ class AvroFileFormat(FileFormat):
             raise ValueError(f"its records cannot be read: {type(error).__name__}: {error}") from error
 
 
-def _matching(wanted: Any, written: Any) -> Any:
+def _matching(reader_schema: Any, written: Any) -> Any:
     """Return the wanted schema, with the name in the file as another name: what a record is called does not matter."""
-    if not (is_record(wanted) and is_record(written)) or wanted["name"] == written["name"]:
-        return wanted
-    return {**wanted, "aliases": [*wanted.get("aliases", ()), written["name"]]}
+    if not (is_record(reader_schema) and is_record(written)) or reader_schema["name"] == written["name"]:
+        return reader_schema
+    return {**reader_schema, "aliases": [*reader_schema.get("aliases", ()), written["name"]]}

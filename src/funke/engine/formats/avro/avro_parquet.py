@@ -43,6 +43,6 @@ class AvroParquetFormat(FileFormat):
         columns = AvroColumns(self.schema)
         with file.open() as raw:
             parquet = pq.ParquetFile(raw, pre_buffer=False)
-            wanted = columns.columns_in(parquet.schema_arrow.names)
-            for batch in parquet.iter_batches(BATCH_RECORDS, list(range(start, end)), wanted, use_threads=False):
+            names = columns.columns_in(parquet.schema_arrow.names)
+            for batch in parquet.iter_batches(BATCH_RECORDS, list(range(start, end)), names, use_threads=False):
                 yield columns.decode(batch)

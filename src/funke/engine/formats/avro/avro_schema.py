@@ -95,11 +95,11 @@ def defined(schema: Any, names: dict[str, Any]) -> Any:
 
 def named_types(schema: Any, namespace: str = "") -> dict[str, Any]:
     """Return the records, enums and fixed types that a schema defines, by their name and by their full name."""
-    found: dict[str, Any] = {}
+    types: dict[str, Any] = {}
     for name, each, space in _definitions(schema, namespace):
-        found[name] = each
-        found[f"{space}.{name}" if space else name] = each
-    return found
+        types[name] = each
+        types[f"{space}.{name}" if space else name] = each
+    return types
 
 
 def _definitions(schema: Any, namespace: str) -> Iterator[tuple[str, Any, str]]:

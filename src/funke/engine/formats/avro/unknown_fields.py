@@ -24,7 +24,7 @@ class _Checks:
 
     def __init__(self, names: dict[str, Any]) -> None:
         self._names = names
-        self._made: dict[int, FieldCheck] = {}
+        self._checks: dict[int, FieldCheck] = {}
 
     def of(self, schema: Any) -> FieldCheck | None:
         """Return the check of a type."""
@@ -46,8 +46,8 @@ class _Checks:
         return None if check is None else _if_present(check)
 
     def _of_record(self, schema: dict[str, Any]) -> FieldCheck:
-        if id(schema) in self._made:
-            return self._made[id(schema)]
+        if id(schema) in self._checks:
+            return self._checks[id(schema)]
         names = frozenset(field["name"] for field in schema["fields"])
         inner: list[tuple[str, FieldCheck]] = []
 
@@ -61,9 +61,9 @@ class _Checks:
                 if name in record:
                     check_field(record[name])
 
-        self._made[id(schema)] = check
-        made = [(field["name"], self.of(field["type"])) for field in schema["fields"]]
-        inner += [(name, each) for name, each in made if each is not None]
+        self._checks[id(schema)] = check
+        checks = [(field["name"], self.of(field["type"])) for field in schema["fields"]]
+        inner += [(name, each) for name, each in checks if each is not None]
         return check
 
 

@@ -71,7 +71,7 @@ class RegistryDecoder(MessageDecoder):
         return replace(self, columns=tuple(self.columns[index] for index in indexes))
 
     def decode(self, messages: Sequence[bytes | None]) -> DecodedRows:
-        wanted = None if self.reader_schema is None else _parsed(self.reader_schema)
+        reader_schema = None if self.reader_schema is None else _parsed(self.reader_schema)
         readers: dict[int, Callable[[bytes], Record]] = {}
 
         def read(message: bytes) -> Record:
@@ -79,16 +79,16 @@ class RegistryDecoder(MessageDecoder):
                 raise ValueError("Unknown data format. Magic number does not match")
             _, number = _HEADER.unpack_from(message)
             if number not in readers:
-                readers[number] = self._reader(self.registry.schema_of(number), wanted)
+                readers[number] = self._reader(self.registry.schema_of(number), reader_schema)
             return readers[number](message[_HEADER.size :])
 
         return _decoded(self.columns, messages, read)
 
-    def _reader(self, text: str, wanted: Any) -> Callable[[bytes], Record]:
+    def _reader(self, text: str, reader_schema: Any) -> Callable[[bytes], Record]:
         """What reads records that were written with a schema."""
         schema = _parsed(text)
-        if wanted is not None:
-            return lambda message: _record(schema, message, wanted)
+        if reader_schema is not None:
+            return lambda message: _record(schema, message, reader_schema)
         plain, timestamps = with_plain_timestamps(schema, self.columns)
         return lambda message: in_micros(_record(plain, message), timestamps)
 
@@ -106,8 +106,8 @@ class AvroEncoder(MessageEncoder):
     def encode(self, data: Any, kinds: Any) -> list[bytes]:
         import fastavro
 
-        found = encoded_columns(self.fields, data, b"")
-        return found or _encoded(self.fields, fastavro.parse_schema(avro_schema(self.fields)), data, b"")
+        encoded = encoded_columns(self.fields, data, b"")
+        return encoded or _encoded(self.fields, fastavro.parse_schema(avro_schema(self.fields)), data, b"")
 
 
 @dataclass(frozen=True)
@@ -127,8 +127,8 @@ class RegistryEncoder(MessageEncoder):
 
         text = self.schema or json.dumps(avro_schema(self.fields))
         header = _HEADER.pack(0, self.registry.number_of(self.subject, text))
-        found = encoded_columns(self.fields, data, header) if self.schema is None else None
-        return found or _encoded(self.fields, _parsed(text), data, header)
+        encoded = encoded_columns(self.fields, data, header) if self.schema is None else None
+        return encoded or _encoded(self.fields, _parsed(text), data, header)
 
 
 _parsed_schemas: dict[str, Any] = {}
@@ -136,29 +136,29 @@ _parsed_schemas: dict[str, Any] = {}
 
 def _parsed(text: str) -> Any:
     """Parsing a schema takes longer than reading a record: there are few."""
-    found = _parsed_schemas.get(text)
-    if found is None:
+    schema = _parsed_schemas.get(text)
+    if schema is None:
         import json
 
         import fastavro
 
         try:
-            found = _parsed_schemas[text] = fastavro.parse_schema(json.loads(text))
+            schema = _parsed_schemas[text] = fastavro.parse_schema(json.loads(text))
         except (ValueError, KeyError, TypeError) as error:
             raise ConfigurationError(f"the Avro schema is not valid: {type(error).__name__}: {error}") from error
-    return found
+    return schema
 
 
-def _record(schema: Any, message: bytes, wanted: Any = None) -> Record:
+def _record(schema: Any, message: bytes, reader_schema: Any = None) -> Record:
     import fastavro
 
     try:
-        found: Any = fastavro.schemaless_reader(io.BytesIO(message), schema, wanted)
+        record: Any = fastavro.schemaless_reader(io.BytesIO(message), schema, reader_schema)
     except Exception as error:  # whatever the decoder makes of damaged bytes
         raise ValueError(f"a message is not a record of its schema: {type(error).__name__}: {error}") from error
-    if not isinstance(found, dict):
+    if not isinstance(record, dict):
         raise ValueError("a message is not a record")
-    return found
+    return record
 
 
 def _decoded(

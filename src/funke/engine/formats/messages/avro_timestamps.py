@@ -21,10 +21,10 @@ def with_plain_timestamps(schema: Any, columns: Sequence[RowField]) -> tuple[Any
 
     Only those that become timestamps of the table.
     """
-    wanted = {each.name for each in columns if isinstance(each.data_type, (TimestampType, LocalZonedTimestampType))}
+    names = {each.name for each in columns if isinstance(each.data_type, (TimestampType, LocalZonedTimestampType))}
     if not isinstance(schema, dict) or schema.get("type") != "record":
         return schema, ()
-    units = {each["name"]: _unit(each["type"]) for each in schema["fields"] if each["name"] in wanted}
+    units = {each["name"]: _unit(each["type"]) for each in schema["fields"] if each["name"] in names}
     timestamps = tuple((name, unit) for name, unit in units.items() if unit is not None)
     plain = dict(timestamps)
     fields = [{**each, "type": _plain(each["type"])} if each["name"] in plain else each for each in schema["fields"]]
@@ -42,9 +42,9 @@ def in_micros(record: dict[str, Any], timestamps: Timestamps) -> dict[str, Any]:
 def _unit(kind: Any) -> int | None:
     """Of a type that is a timestamp, or a union with one; None for others."""
     units = [_unit(each) for each in kind] if isinstance(kind, list) else [_own_unit(kind)]
-    found = {unit for unit in units if unit is not None}
+    known_units = {unit for unit in units if unit is not None}
     # A union of two kinds of timestamps does not tell which one a number is.
-    return found.pop() if len(found) == 1 else None
+    return known_units.pop() if len(known_units) == 1 else None
 
 
 def _own_unit(kind: Any) -> int | None:

@@ -106,27 +106,27 @@ class ChangeJsonDecoder(MessageDecoder):
             envelopes, origins = parsed_lines(form.parser(), messages, schema_of(self.envelope), joins_lines=True)
         except ValueError as error:
             raise ValueError(f"Corrupt {self.writer} JSON message: {error}") from None
-        found = self.changes(envelopes, [messages[index] or b"" for index in origins])
-        return self._decoded(found, origins, messages, self.envelope_columns(envelopes))
+        changes = self.changes(envelopes, [messages[index] or b"" for index in origins])
+        return self._decoded(changes, origins, messages, self.envelope_columns(envelopes))
 
     def _decoded(
-        self, found: Changes, origins: Any, messages: Sequence[bytes | None], envelope_values: list[Any]
+        self, changes: Changes, origins: Any, messages: Sequence[bytes | None], envelope_values: list[Any]
     ) -> DecodedRows:
-        kinds = found.kinds.copy()
-        self._check(found, kinds, lambda change: messages[origins[found.numbers[change]]] or b"")
+        kinds = changes.kinds.copy()
+        self._check(changes, kinds, lambda change: messages[origins[changes.numbers[change]]] or b"")
         going = np.flatnonzero((kinds == _UPDATE) | (kinds == _DELETE))
         coming = np.flatnonzero((kinds == _INSERT) | (kinds == _UPDATE))
         is_update = kinds[going] == _UPDATE
         parts = [
-            found.before.take(pa.array(going[is_update])),
-            found.deleted.take(pa.array(going[~is_update])),
-            found.after.take(pa.array(coming)),
+            changes.before.take(pa.array(going[is_update])),
+            changes.deleted.take(pa.array(going[~is_update])),
+            changes.after.take(pa.array(coming)),
         ]
         # The row before an update comes right before the one after it.
         keys = np.concatenate([2 * going[is_update], 2 * going[~is_update], 2 * coming + 1])
         order = np.argsort(keys, kind="stable")
         rows = pa.concat_arrays(parts).take(pa.array(order))
-        numbers = found.numbers[keys[order] // 2]
+        numbers = changes.numbers[keys[order] // 2]
         columns = [*rows.flatten(), *(each.take(pa.array(numbers)) for each in envelope_values)]
         schema = schema_of(self.fields)
         data = pa.RecordBatch.from_arrays(
@@ -141,11 +141,12 @@ class ChangeJsonDecoder(MessageDecoder):
         )[order]
         return DecodedRows(data, row_kinds if row_kinds.any() else None, origins[numbers])
 
-    def _check(self, found: Changes, kinds: Any, message_of: Any) -> None:
+    def _check(self, changes: Changes, kinds: Any, message_of: Any) -> None:
         """Rejects, or leaves out, what is unknown and changes that lack a row."""
         lacks = {
-            "after": _is_null(found.after) & ((kinds == _INSERT) | (kinds == _UPDATE)),
-            "before": (_is_null(found.before) & (kinds == _UPDATE)) | (_is_null(found.deleted) & (kinds == _DELETE)),
+            "after": _is_null(changes.after) & ((kinds == _INSERT) | (kinds == _UPDATE)),
+            "before": (_is_null(changes.before) & (kinds == _UPDATE))
+            | (_is_null(changes.deleted) & (kinds == _DELETE)),
         }
         bad = (kinds == _UNKNOWN) | lacks["after"] | lacks["before"]
         if not bad.any():
@@ -262,8 +263,8 @@ class CanalJsonDecoder(ChangeJsonDecoder):
 
     def changes(self, envelopes: Any, messages: Sequence[bytes]) -> Changes:
         data, old, operations, database, table = envelopes.columns[:5]
-        known = {"INSERT": _INSERT, "UPDATE": _UPDATE, "DELETE": _DELETE, "CREATE": _NOTHING}
-        kinds = _kinds(operations, known)
+        kinds_by_name = {"INSERT": _INSERT, "UPDATE": _UPDATE, "DELETE": _DELETE, "CREATE": _NOTHING}
+        kinds = _kinds(operations, kinds_by_name)
         kinds[~(_matching(database, self.database) & _matching(table, self.table))] = _NOTHING
         numbers = pc.list_parent_indices(data).to_numpy().astype(np.int64)
         lengths = pc.fill_null(pc.list_value_length(data), 0).to_numpy(zero_copy_only=False).astype(np.int64)
@@ -282,8 +283,8 @@ class CanalJsonDecoder(ChangeJsonDecoder):
         )
 
 
-def _kinds(operations: Any, known: dict[str, int]) -> Any:
-    return np.array([known.get(each, _UNKNOWN) for each in operations.to_pylist()], np.int8)
+def _kinds(operations: Any, kinds_by_name: dict[str, int]) -> Any:
+    return np.array([kinds_by_name.get(each, _UNKNOWN) for each in operations.to_pylist()], np.int8)
 
 
 def _is_null(column: Any) -> Any:
@@ -322,7 +323,7 @@ def _completed(old: Any, rows: Any, kinds: Any, numbers: Any, messages: Sequence
 
 def _old_names(message: bytes) -> set[str]:
     """The names that the rows before an update have."""
-    indexes = [found.end() for found in _OLD.finditer(message)]
+    indexes = [match.end() for match in _OLD.finditer(message)]
     # One place cannot be another's: within texts, quotes have a sign before them. The rest of the message is not read.
     old = (
         _DECODER.raw_decode(message[indexes[0] :].decode())[0] if len(indexes) == 1 else json.loads(message).get("old")

@@ -43,9 +43,9 @@ class MessageFileFormat(TableFileFormat):
         """Yield the rows of a file with their kinds, a chunk at a time."""
         with open_chunks(file, 0, file.size, LineEnds()) as chunks:
             while data := chunks.take(_CHUNK_BYTES):
-                found = self.decoder.decode([line.strip() for line in data.split(b"\n")])
-                if len(found.data):
-                    yield ColumnBatch(found.data, None, found.kinds)
+                decoded = self.decoder.decode([line.strip() for line in data.split(b"\n")])
+                if len(decoded.data):
+                    yield ColumnBatch(decoded.data, None, decoded.kinds)
 
 
 @dataclass(frozen=True)

@@ -47,10 +47,10 @@ class SchemaRegistry:
         if key not in _NUMBERS:
             with _LOCK:
                 if key not in _NUMBERS:
-                    found = self._answer(f"/subjects/{quote(subject, safe='')}/versions", {"schema": schema})
-                    if not isinstance(found.get("id"), int):
+                    answer = self._answer(f"/subjects/{quote(subject, safe='')}/versions", {"schema": schema})
+                    if not isinstance(answer.get("id"), int):
                         raise ConfigurationError(f"the schema registry gave no number for the subject '{subject}'")
-                    _NUMBERS[key] = found["id"]
+                    _NUMBERS[key] = answer["id"]
         return _NUMBERS[key]
 
     def _answer(self, path: str, body: Any) -> dict[str, Any]:
@@ -67,12 +67,12 @@ class SchemaRegistry:
         context = ssl.create_default_context(cafile=self.ca_file) if parts.scheme == "https" else None
         try:
             with urllib.request.urlopen(request, timeout=_TIMEOUT_S, context=context) as response:
-                found: dict[str, Any] = json.loads(response.read(_MOST_BYTES))
+                answer: dict[str, Any] = json.loads(response.read(_MOST_BYTES))
         except urllib.error.HTTPError as error:
             raise ConfigurationError(f"the schema registry rejected {path}: {error.code} {_reason(error)}") from None
         except (OSError, ValueError) as error:
             raise ConfigurationError(f"the schema registry {plain} cannot be queried for {path}: {error}") from None
-        return found
+        return answer
 
     def _authorization(self, parts: Any) -> str | None:
         if self.bearer_token is not None:
@@ -91,8 +91,8 @@ _NUMBERS: dict[tuple[SchemaRegistry, str, str], int] = {}
 def _text(answer: dict[str, Any], key: str) -> str:
     if not isinstance(answer.get(key), str):
         raise ConfigurationError(f"the schema registry's answer has no {key}")
-    found: str = answer[key]
-    return found
+    text: str = answer[key]
+    return text
 
 
 def _reason(error: urllib.error.HTTPError) -> str:

@@ -47,9 +47,9 @@ class ParquetTableFormat(TableFileFormat):
             instants = set() if self.is_utc else instant_columns(parquet)
             # Once: the schema is made anew whenever it is asked for.
             names = parquet.schema_arrow.names
-            known = _known(self.columns, names)
+            present = _present(self.columns, names)
             # A batch without columns does not tell its rows.
-            read = known or names[:1]
+            read = present or names[:1]
             for batch in parquet.iter_batches(COLUMN_BATCH_RECORDS, columns=read, use_threads=False):
                 yield fitted(batch, self.columns, instants)
 
@@ -74,14 +74,14 @@ class OrcTableFormat(TableFileFormat):
         with file.open() as raw:
             orc = ORCFile(raw)
             names = orc.schema.names
-            known = _known(self.columns, names)
+            present = _present(self.columns, names)
             for stripe in range(orc.nstripes):
-                batch = orc.read_stripe(stripe, columns=known or names[:1])
+                batch = orc.read_stripe(stripe, columns=present or names[:1])
                 for start in range(0, len(batch), COLUMN_BATCH_RECORDS):
                     yield fitted(batch.slice(start, COLUMN_BATCH_RECORDS), self.columns, set())
 
 
-def _known(columns: Iterable[RowField], names: Collection[str]) -> list[str]:
+def _present(columns: Iterable[RowField], names: Collection[str]) -> list[str]:
     """The names of columns that a file has."""
     in_file = set(names)
     return [each.name for each in columns if each.name in in_file]

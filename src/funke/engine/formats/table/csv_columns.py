@@ -70,7 +70,7 @@ class CsvTableFormat(LineTableFormat):
 
     cells_of_line: tuple[RowField, ...]
     cells: CsvCells = field(default_factory=CsvCells)
-    wanted: tuple[int, ...] | None = None
+    read_indexes: tuple[int, ...] | None = None
 
     @property
     def fields(self) -> tuple[RowField, ...]:
@@ -78,10 +78,10 @@ class CsvTableFormat(LineTableFormat):
 
     @property
     def _indexes(self) -> tuple[int, ...]:
-        return tuple(range(len(self.cells_of_line))) if self.wanted is None else self.wanted
+        return tuple(range(len(self.cells_of_line))) if self.read_indexes is None else self.read_indexes
 
     def selecting(self, indexes: Sequence[int]) -> CsvTableFormat:
-        return replace(self, wanted=tuple(self._indexes[index] for index in indexes))
+        return replace(self, read_indexes=tuple(self._indexes[index] for index in indexes))
 
     def columns_of(self, file: InputFile) -> Iterator[Any]:
         """Yield the rows of a file, a chunk at a time."""
@@ -110,7 +110,7 @@ class CsvParser:
         self._cells = cells
         self._ends = cells.ends
         self._names = [str(index) for index in range(len(fields))]
-        self._wanted = [self._names[index] for index in indexes]
+        self._read_names = [self._names[index] for index in indexes]
         self._indexes = indexes
         self._types = [fields[index].data_type for index in indexes]
         self._field_names = [fields[index].name for index in indexes]
@@ -182,7 +182,7 @@ class CsvParser:
         null = self._cells.null_literal
         return pa.csv.ConvertOptions(
             column_types={self._names[position]: type_at(index) for index, position in enumerate(self._indexes)},
-            include_columns=self._wanted,
+            include_columns=self._read_names,
             null_values=[] if null is None else [null],
             strings_can_be_null=null is not None,
             quoted_strings_can_be_null=True,
@@ -237,7 +237,7 @@ class CsvParser:
         escape = self._cells.escape
         if escape is None:
             return text
-        return re.sub(re.escape(escape) + "(.)", lambda found: escape + _ESCAPES.get(found[1], found[1]), text)
+        return re.sub(re.escape(escape) + "(.)", lambda match: escape + _ESCAPES.get(match[1], match[1]), text)
 
 
 def _is_typed(data_type: DataType) -> bool:
@@ -252,15 +252,15 @@ def _as_array(column: Any) -> Any:
 
 def _column_reader(data_type: DataType, cells: CsvCells) -> Callable[[Any], Any]:
     """Return what makes a column of a column of texts."""
-    (wanted,) = schema_of([_unnamed(data_type)]).types
-    if pa.types.is_string(wanted):
+    (arrow_type,) = schema_of([_unnamed(data_type)]).types
+    if pa.types.is_string(arrow_type):
         return lambda strings: strings
     if isinstance(data_type, BooleanType):
         return lambda strings: pc.equal(pc.utf8_lower(pc.utf8_trim_whitespace(strings)), "true")
     read = _value_reader(data_type, cells)
 
     def to_column(strings: Any) -> Any:
-        return pa.array([None if text is None else read(text) for text in strings.to_pylist()], wanted)
+        return pa.array([None if text is None else read(text) for text in strings.to_pylist()], arrow_type)
 
     return to_column
 

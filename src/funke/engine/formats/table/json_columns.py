@@ -101,13 +101,13 @@ class _JsonParser:
         except ValueError as error:
             if self._form.ignores_errors:
                 return []
-            shown = line[:80].decode("utf-8", "replace")
-            raise ValueError(f"Failed to deserialize JSON '{shown}'. {error}") from None
+            start = line[:80].decode("utf-8", "replace")
+            raise ValueError(f"Failed to deserialize JSON '{start}'. {error}") from None
         return nodes
 
     def _column(self, rows: list[dict[str, Any]], index: int) -> Any:
-        wanted, read = self._schema.types[index], self._readers[index]
-        return pa.array([read(row) for row in rows], wanted)
+        arrow_type, read = self._schema.types[index], self._readers[index]
+        return pa.array([read(row) for row in rows], arrow_type)
 
 
 def _parsed_type(arrow_type: Any) -> Any:

@@ -71,9 +71,9 @@ class LineTableFormat(TableFileFormat):
 
 def row_type_info(fields: Sequence[RowField]) -> RowTypeInfo:
     """Return the type that streams give to rows with these fields."""
-    made = Types.ROW_NAMED([each.name for each in fields], [to_type_info(each.data_type) for each in fields])
-    assert isinstance(made, RowTypeInfo)
-    return made
+    row_type = Types.ROW_NAMED([each.name for each in fields], [to_type_info(each.data_type) for each in fields])
+    assert isinstance(row_type, RowTypeInfo)
+    return row_type
 
 
 def schema_of(fields: Sequence[RowField]) -> pa.Schema:

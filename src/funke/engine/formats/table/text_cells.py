@@ -106,10 +106,10 @@ def _decimal_reader(data_type: Any) -> CellReader:
 
 
 def _read_date(text: str) -> datetime.date:
-    found = _DATE.fullmatch(text)
-    if found is None:
+    match = _DATE.fullmatch(text)
+    if match is None:
         raise ValueError(f"{text!r} is not a date like 2020-12-31")
-    year, month, day = map(int, found.groups())
+    year, month, day = map(int, match.groups())
     if not 1 <= day <= 31:
         raise ValueError(f"{text!r} is not a date like 2020-12-31")
     # Java: 2020-02-30 is the first of March.
@@ -118,10 +118,10 @@ def _read_date(text: str) -> datetime.date:
 
 def _time_reader(data_type: Any) -> CellReader:
     def read(text: str) -> datetime.time:
-        found = _TIME.fullmatch(text)
-        if found is None:
+        match = _TIME.fullmatch(text)
+        if match is None:
             raise ValueError(f"Text '{text}' could not be parsed as a time like 23:59:59")
-        whole, _, fraction = (found.group(1) + (found.group(2) or ":00")).partition(".")
+        whole, _, fraction = (match.group(1) + (match.group(2) or ":00")).partition(".")
         micros = int(fraction.ljust(9, "0")[:6]) if fraction else 0
         time = datetime.time.fromisoformat(whole)
         return time.replace(microsecond=micros // 1000 * 1000 if data_type.precision > 0 else 0)
@@ -134,10 +134,10 @@ def _timestamp_reader(pattern: re.Pattern[str], example: str) -> Callable[[Any],
         zone = datetime.UTC if isinstance(data_type, LocalZonedTimestampType) else None
 
         def read(text: str) -> datetime.datetime:
-            found = pattern.fullmatch(text.strip())
-            if found is None:
+            match = pattern.fullmatch(text.strip())
+            if match is None:
                 raise ValueError(f"Text '{text}' could not be parsed as a timestamp like {example}")
-            date, time, fraction = found.groups()
+            date, time, fraction = match.groups()
             timestamp = datetime.datetime.fromisoformat(f"{date} {time}").replace(tzinfo=zone)
             micros = int(fraction.ljust(9, "0")[:6]) if fraction else 0
             return truncated(timestamp.replace(microsecond=micros), data_type.precision)

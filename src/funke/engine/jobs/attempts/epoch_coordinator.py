@@ -43,11 +43,11 @@ class EpochCoordinator:
         runner: EpochRunner,
         epoch_writers: dict[str, EpochWriter],
         min_epoch_interval_ms: int,
-        watch: EpochWatch,
+        epoch_watch: EpochWatch,
         write_frames: Callable[[], None],
     ) -> None:
         self._checkpoint_coordinator = attempt.checkpoint_coordinator
-        self._watch = watch
+        self._watch = epoch_watch
         self._write_frames = write_frames
         self._plan = attempt.plan
         self._runner = runner

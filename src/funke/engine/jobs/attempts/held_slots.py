@@ -35,7 +35,7 @@ class HeldSlots:
         self._heard_at = dict.fromkeys(range(plan.slots), clock())
         self._lock = threading.Lock()
         self._next_look = 0.0
-        self._known: tuple[HeldView, ...] = ()
+        self._views: tuple[HeldView, ...] = ()
         # What was seen in those that are silent; None during an inspection.
         self._seen: dict[int, HeldView | None] = {}
 
@@ -63,7 +63,7 @@ class HeldSlots:
     def look(self) -> tuple[HeldView, ...]:
         """Who is held as far as it is known; others are looked at beside. Asked after every message: mostly cheap."""
         if self._clock() < self._next_look:
-            return self._known
+            return self._views
         self._next_look = self._clock() + _LOOK_S
         for slot in self.silent(_HELD_S):
             with self._lock:
@@ -71,18 +71,18 @@ class HeldSlots:
                     self._seen[slot] = None
                     threading.Thread(target=self._look_at, args=(slot,), name="funke-held", daemon=True).start()
         with self._lock:
-            self._known = tuple(each for each in self._seen.values() if each is not None)
-        return self._known
+            self._views = tuple(each for each in self._seen.values() if each is not None)
+        return self._views
 
     def _look_at(self, slot: int) -> None:
         since_ms = int((time.time() - (self._clock() - self._heard_at.get(slot, self._clock()))) * 1000)
         try:
-            found = _held_view(self._plan, slot, since_ms, self._sample(slot, _COMMAND))
+            view = _held_view(self._plan, slot, since_ms, self._sample(slot, _COMMAND))
         except (OSError, FunkeError):
-            found = None  # it has ended, or is stopped as a whole
+            view = None  # it has ended, or is stopped as a whole
         with self._lock:
             if slot in self._seen:
-                self._seen[slot] = found
+                self._seen[slot] = view
 
 
 def _held_view(plan: Plan, slot: int, since_ms: int, stacks: Iterable[SampledStack]) -> HeldView | None:

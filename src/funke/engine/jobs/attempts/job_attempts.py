@@ -262,12 +262,12 @@ class JobAttempts:
     ) -> list[SourceCoordinator]:
         plan, is_streaming = self._planned.plan, self._planned.mode.is_pipelined
         with ExitStack() as undoing:
-            found = []
+            coordinators = []
             for coordinator in JobSources.of_plan(plan, spark, start, is_streaming, vertices):
-                found.append(coordinator)
+                coordinators.append(coordinator)
                 undoing.callback(coordinator.enumerator.close)
             undoing.pop_all()
-        return found
+        return coordinators
 
     def _restart_region(self, failure: Exception) -> RegionRestart:
         """How a region begins anew after its failure; raises that when all of the job has to, or must end."""

@@ -33,9 +33,9 @@ class JobCommits:
     """Commits for all sinks of a job; a failure names the sink."""
 
     def __init__(self, graph: JobGraph, session: Callable[[], SparkSession], retries: int) -> None:
-        found = [(operator, _committer_of(sink, session)) for operator, sink in _sinks(graph)]
-        committers = {operator.operator_id: committer for operator, committer in found if committer is not None}
-        self._operators = {operator.operator_id: operator for operator, _ in found}
+        operators = [(operator, _committer_of(sink, session)) for operator, sink in _sinks(graph)]
+        committers = {operator.operator_id: committer for operator, committer in operators if committer is not None}
+        self._operators = {operator.operator_id: operator for operator, _ in operators}
         # Names of sinks whose output, once committed, stays.
         self.committing = tuple(sorted(self._operators[operator_id].name for operator_id in committers))
         self._commits = SinkCommits(committers, retries)

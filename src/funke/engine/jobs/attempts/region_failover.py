@@ -119,11 +119,11 @@ class RegionFailover:
         ]
         if due and len(self._failures) == len(self._plan.regions):
             raise failure_of([failure for failures in self._failures.values() for failure in failures])
-        found = []
+        failed_regions = []
         for region in due:
             del self._failed_at[region]
-            found.append(FailedRegion(self._plan.regions[region], failure_of(self._failures.pop(region))))
-        return found
+            failed_regions.append(FailedRegion(self._plan.regions[region], failure_of(self._failures.pop(region))))
+        return failed_regions
 
     def decide(self, failed: FailedRegion) -> RegionRestart:
         """How a region begins anew; raises its failure when all of the job has to, or may not."""
@@ -182,14 +182,14 @@ class RegionFailover:
 
     def ended(self) -> list[StartedRegion | FailedRegion]:
         """The restarts that have ended since the last call, one way or the other; raises what is wrong with the job."""
-        found = []
+        results = []
         while not self._ended.empty():
             result = self._ended.get()
             if isinstance(result, BaseException):
                 raise result
             del self._restarting[result.region.number]
-            found.append(result)
-        return found
+            results.append(result)
+        return results
 
     def go_on(self, started: StartedRegion) -> None:
         """A region runs again."""

@@ -39,12 +39,12 @@ class FixedDelay:
 
     attempts: int
     delay_ms: int
-    _made: int = 0
+    _restart_count: int = 0
 
     def next_delay_ms(self) -> int | None:
         """The pause, until the attempts are used up."""
-        self._made += 1
-        return self.delay_ms if self._made <= self.attempts else None
+        self._restart_count += 1
+        return self.delay_ms if self._restart_count <= self.attempts else None
 
 
 @dataclass
@@ -76,7 +76,7 @@ class ExponentialDelay:
     jitter: float
     attempts: int
     _current_ms: float = 0.0
-    _made: int = 0
+    _restart_count: int = 0
     _last: float | None = None
 
     def next_delay_ms(self) -> int | None:
@@ -84,12 +84,12 @@ class ExponentialDelay:
         now = time.monotonic() * 1000
         is_quiet = self._last is not None and now - self._last >= self.reset_ms + self._current_ms
         if self._last is None or is_quiet:
-            self._current_ms, self._made = float(self.initial_ms), 0
+            self._current_ms, self._restart_count = float(self.initial_ms), 0
         else:
             self._current_ms = min(float(self.max_ms), self._current_ms * self.multiplier)
         self._last = now
-        self._made += 1
-        if self._made > self.attempts:
+        self._restart_count += 1
+        if self._restart_count > self.attempts:
             return None
         return int(self._current_ms * (1 + random.uniform(-self.jitter, self.jitter)))
 

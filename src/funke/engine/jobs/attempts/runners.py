@@ -51,14 +51,14 @@ def driven_by(
         return _streamed(attempt, spark, planned, deployment, hosts, restarts)
     runner = EpochRunner(spark, planned.plan, deployment, hosts, request_s)
     blockers = partial(epoch_blockers, spark, planned.plan, deployment.key)
-    watch = EpochWatch(
+    epoch_watch = EpochWatch(
         partial(planned.checkpoint_coordinator.expire, blockers),
         runner.cancel,
         planned.checkpoint_coordinator.settings.timeout_ms,
     )
     writers = epoch_writers(planned.graph, spark)
     interval_ms = planned.settings.buffer_timeout_ms
-    return runner, EpochCoordinator(attempt, runner, writers, interval_ms, watch, partial(write_frames, runner))
+    return runner, EpochCoordinator(attempt, runner, writers, interval_ms, epoch_watch, partial(write_frames, runner))
 
 
 def _streamed(
@@ -82,8 +82,8 @@ def _streamed(
     )
 
     def create_runner(region: Region, deployment: JobDeployment, hosts: dict[int, str]) -> StreamRunner:
-        wanted = hosts if deployment.local_folders else None
-        return StreamRunner(spark, plan, deployment, wanted, min(request_s, _LONGEST_REQUEST_S), region)
+        preferred_hosts = hosts if deployment.local_folders else None
+        return StreamRunner(spark, plan, deployment, preferred_hosts, min(request_s, _LONGEST_REQUEST_S), region)
 
     failover = RegionFailover(plan, runners, attempt.executions, restarts, create_runner)
     return runners, StreamCoordinator(replace(attempt, failover=failover), runners)

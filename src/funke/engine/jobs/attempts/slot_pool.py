@@ -73,7 +73,7 @@ class SlotPool:
 
     def uses(self) -> list[SlotUse]:
         """Who has slots or waits for them, in the order in which they came; what dead drivers have left goes."""
-        found = []
+        uses_of_slots = []
         for name in os.listdir(self._folder):
             fitting = _NAME.fullmatch(name)
             if fitting is None:
@@ -82,8 +82,8 @@ class SlotPool:
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(os.path.join(self._folder, name))
                 continue
-            found.append(SlotUse(name, fitting[1] == "held", int(fitting[2]), int(fitting[3]), fitting[4]))
-        return sorted(found, key=lambda use: use.ticket)
+            uses_of_slots.append(SlotUse(name, fitting[1] == "held", int(fitting[2]), int(fitting[3]), fitting[4]))
+        return sorted(uses_of_slots, key=lambda use: use.ticket)
 
     @property
     def free(self) -> int:
@@ -102,24 +102,29 @@ class SlotPool:
 
     @contextlib.contextmanager
     def slots(
-        self, job_id: str, wanted: int, timeout_s: float, on_wait: Callable[[str], None], is_over: Callable[[], bool]
+        self,
+        job_id: str,
+        slot_count: int,
+        timeout_s: float,
+        on_wait: Callable[[str], None],
+        is_over: Callable[[], bool],
     ) -> Iterator[None]:
         """Has slots while the block runs; `on_wait` hears what is waited for, `is_over` ends the wait."""
         require_private_folder(self._folder)
-        if wanted > self.total:
+        if slot_count > self.total:
             raise ConfigurationError(
-                f"the job needs {wanted} slots, and the service has {self.total}; lower its parallelism, or start the "
-                "service with more (taskmanager.numberOfTaskSlots)"
+                f"the job needs {slot_count} slots, and the service has {self.total}; lower its parallelism, or start "
+                "the service with more (taskmanager.numberOfTaskSlots)"
             )
         ticket = time.time_ns()
-        path = os.path.join(self._folder, f"wanted-{ticket:020d}-{wanted}-{job_id}")
+        path = os.path.join(self._folder, f"wanted-{ticket:020d}-{slot_count}-{job_id}")
         draft = os.path.join(self._folder, f".draft-{ticket}-{job_id}")
         with open(draft, "wb") as file:
             # Locked before it has its name: at no moment it looks abandoned.
             fcntl.flock(file, fcntl.LOCK_EX)
             os.rename(draft, path)
             try:
-                path = self._wait(path, ticket, wanted, timeout_s, on_wait, is_over)
+                path = self._wait(path, ticket, slot_count, timeout_s, on_wait, is_over)
                 on_wait("")
                 yield
             finally:
@@ -130,7 +135,7 @@ class SlotPool:
         self,
         path: str,
         ticket: int,
-        wanted: int,
+        slot_count: int,
         timeout_s: float,
         on_wait: Callable[[str], None],
         is_over: Callable[[], bool],
@@ -141,16 +146,16 @@ class SlotPool:
                 uses = self.uses()
                 free = self.total - sum(use.slots for use in uses if use.is_held)
                 before = [use for use in uses if not use.is_held and use.ticket < ticket]
-                if free >= wanted and not before:
+                if free >= slot_count and not before:
                     held = path.replace("/wanted-", "/held-")
                     os.rename(path, held)
                     return held
             row = f", behind {len(before)} other job{'s' * (len(before) > 1)}" if before else ""
-            on_wait(f"{wanted} slots: {max(0, free)} of {self.total} are free{row}")
+            on_wait(f"{slot_count} slots: {max(0, free)} of {self.total} are free{row}")
             if time.monotonic() > end:
                 raise SlotTimeoutError(
-                    f"the job has waited {timeout_s:g} s for {wanted} slots of which {max(0, free)} are free; cancel "
-                    "other jobs, or set slot.request.timeout to wait longer"
+                    f"the job has waited {timeout_s:g} s for {slot_count} slots of which {max(0, free)} are free; "
+                    "cancel other jobs, or set slot.request.timeout to wait longer"
                 )
             time.sleep(_LOOK_S)
         return path

@@ -297,10 +297,10 @@ class StreamCoordinator:
             return
         if not self._checkpoint_coordinator.is_due():
             return
-        found = self._checkpoint_coordinator.next_command()
-        if found is None:
+        due = self._checkpoint_coordinator.next_command()
+        if due is None:
             return
-        command, request = found
+        command, request = due
         self._cutting = command
         is_last = request is not None and request.ends_job
         self._ending = request if is_last else None

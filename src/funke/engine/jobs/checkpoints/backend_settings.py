@@ -149,16 +149,16 @@ def _memory_per_slot(settings: Settings) -> int | None:
 
 
 def _tuning(settings: Settings) -> tuple[tuple[str, Any], ...]:
-    found = {
+    tuning = {
         option.key.removeprefix(rocksdb.PREFIX): settings.get(option)
         for option in rocksdb.TUNING
         if settings.is_set(option)
     }
-    if "compression.per.level" in found:
-        found["compression.per.level"] = _compressions(found["compression.per.level"])
-    if "thread.num" in found:
-        found["thread.num"] = max(1, found["thread.num"])
-    return tuple(found.items())
+    if "compression.per.level" in tuning:
+        tuning["compression.per.level"] = _compressions(tuning["compression.per.level"])
+    if "thread.num" in tuning:
+        tuning["thread.num"] = max(1, tuning["thread.num"])
+    return tuple(tuning.items())
 
 
 def _compressions(names: list[str]) -> tuple[str, ...]:

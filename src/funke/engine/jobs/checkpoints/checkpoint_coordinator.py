@@ -69,8 +69,8 @@ class _Pending:
     def handles(self) -> tuple[SnapshotHandle, ...]:
         """All state that was written; if nothing was on its way, how far event time had come there is not needed."""
         has_in_flight = self.in_flight_bytes > 0
-        found = (handle for ack in self.acks for handle in ack.handles)
-        return tuple(handle for handle in found if handle.operator_ids or has_in_flight)
+        all_handles = (handle for ack in self.acks for handle in ack.handles)
+        return tuple(handle for handle in all_handles if handle.operator_ids or has_in_flight)
 
     @property
     def in_flight_bytes(self) -> int:
@@ -258,10 +258,10 @@ class CheckpointCoordinator:
 
     def _take_asked(self) -> list[CheckpointRequest]:
         """All who wait for a checkpoint get the same one."""
-        found = [] if self._overtaken is None else list(self._overtaken.asked)
+        requests = [] if self._overtaken is None else list(self._overtaken.asked)
         while (request := self._asked.take()) is not None:
-            found.append(request)
-        return found
+            requests.append(request)
+        return requests
 
     def _new_command(self, kind: CheckpointKind, folder: str | None = None, is_full: bool = False) -> CheckpointCommand:
         if kind == "checkpoint":
@@ -374,7 +374,7 @@ class CheckpointCoordinator:
         is_due_for_long = until_due_ms is not None and -until_due_ms > timeout_ms
         if not is_due_for_long and not any(map(self._is_late, self._pending.values())):
             return
-        held = f"; the epoch waits for {found}" if (found := blockers()) else ""
+        held = f"; the epoch waits for {blocker_names}" if (blocker_names := blockers()) else ""
         self._expire_pending(held)
         if is_due_for_long:
             # The next one is due at once, as it is when a checkpoint that has begun fails.
@@ -404,7 +404,7 @@ class CheckpointCoordinator:
         command, request = pending.command, pending.request
         # A savepoint may outlive the job's folder, where sinks keep what waits for its commit.
         kept = {name: self_contained(items) for name, items in committables.items()} if request else committables
-        made = Checkpoint(
+        checkpoint = Checkpoint(
             self.job.job_id,
             command.checkpoint_id,
             pending.epoch,
@@ -421,7 +421,7 @@ class CheckpointCoordinator:
         reach("before-metadata")
         if self._guard is not None:
             self._guard.check()
-        return write_checkpoint(command.folder, made)
+        return write_checkpoint(command.folder, checkpoint)
 
     def _complete(self, pending: _Pending, commit: CommitAll) -> None:
         command, request = pending.command, pending.request
@@ -492,8 +492,8 @@ class CheckpointCoordinator:
 
     def _note(self, pending: _Pending, written: Checkpoint) -> None:
         self._last_ended = self._clock()
-        made = pending.to_view(self._last_ended, status="COMPLETED", full_size=written.state_size, path=written.path)
-        self._put_statistics(replace(self.statistics.with_completed(made), states=_states_of(pending.acks)))
+        view = pending.to_view(self._last_ended, status="COMPLETED", full_size=written.state_size, path=written.path)
+        self._put_statistics(replace(self.statistics.with_completed(view), states=_states_of(pending.acks)))
 
     def note_restored(self, start: Checkpoint) -> None:
         """An attempt starts from a checkpoint."""
@@ -517,11 +517,11 @@ class CheckpointCoordinator:
         self._commit_up_to(last, epoch, committables, commit, is_last=True)
 
     def _committables_up_to(self, checkpoint_id: int) -> dict[str, list[Any]]:
-        found: dict[str, list[Any]] = {}
+        by_operator: dict[str, list[Any]] = {}
         for number, operator_id, items in self._uncommitted:
             if number <= checkpoint_id:
-                found.setdefault(operator_id, []).extend(items)
-        return found
+                by_operator.setdefault(operator_id, []).extend(items)
+        return by_operator
 
     def _commit_up_to(
         self, checkpoint_id: int, epoch: int, committables: dict[str, list[Any]], commit: CommitAll, is_last: bool

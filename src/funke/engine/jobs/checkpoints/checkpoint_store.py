@@ -77,14 +77,14 @@ class CheckpointStore:
         driver's slots write is not in it.
         """
         folder = join_path(self.folder, "shared")
-        found = {join_path(folder, name) for name in list_folder(folder)}
+        paths = {join_path(folder, name) for name in list_folder(folder)}
         check()
-        for path in found - {path for kept in self.completed for path in _shared_files(kept)}:
+        for path in paths - {path for kept in self.completed for path in _shared_files(kept)}:
             delete_file(path)
 
     def highest_id(self) -> int:
         """The highest number that was ever used here, by a complete checkpoint or another."""
-        numbers = [int(found.group(1)) for name in list_folder(self.folder) if (found := _NAME.fullmatch(name))]
+        numbers = [int(match.group(1)) for name in list_folder(self.folder) if (match := _NAME.fullmatch(name))]
         return max([0, *numbers, *(checkpoint.checkpoint_id for checkpoint in self.completed)])
 
     def reserve(self, checkpoint_id: int) -> int:
@@ -116,13 +116,13 @@ class CheckpointStore:
             # The configuration has changed since; or it is a savepoint.
             self.completed.append(read_checkpoint(newest))
             return
-        found = {checkpoint.checkpoint_id for checkpoint in self.completed}
-        if limit is not None and limit not in found | damaged.keys():
+        checkpoint_ids = {checkpoint.checkpoint_id for checkpoint in self.completed}
+        if limit is not None and limit not in checkpoint_ids | damaged.keys():
             later = [name for name in names if _number(name) > limit and METADATA in list_folder(self._path(name))]
             unknown = f", and the record does not mention these later ones: {', '.join(sorted(later))}"
             damaged[limit] = f"the checkpoint '{newest}' is gone{unknown if later else ''}"
         self.losses += [
-            text for number, text in sorted(damaged.items(), reverse=True) if number > max(found, default=0)
+            text for number, text in sorted(damaged.items(), reverse=True) if number > max(checkpoint_ids, default=0)
         ]
 
     def _path(self, name: str) -> str:
@@ -168,8 +168,8 @@ class CheckpointStore:
 
 
 def _number(path: str) -> int:
-    found = _NAME.fullmatch(path.rstrip("/").rpartition("/")[2])
-    return int(found.group(1)) if found else -1
+    match = _NAME.fullmatch(path.rstrip("/").rpartition("/")[2])
+    return int(match.group(1)) if match else -1
 
 
 def _shared_files(checkpoint: Checkpoint) -> set[str]:

@@ -113,8 +113,8 @@ class Checkpoint:
 
     def source(self, operator_id: str) -> Any:
         """Where a source stood; None if the checkpoint does not know it."""
-        found = self.sources.get(operator_id)
-        return None if found is None else decode(found)
+        encoded = self.sources.get(operator_id)
+        return None if encoded is None else decode(encoded)
 
     def stateful_ids(self) -> set[str]:
         """The operators that have left anything here."""
@@ -163,12 +163,12 @@ def verify_files(checkpoint: Checkpoint) -> None:
     """Raises StateError when a snapshot file is missing or has not the size that was written."""
     for handle in checkpoint.located():
         for path, size in handle.files():
-            found = file_size(path)
-            if found is None:
+            actual_size = file_size(path)
+            if actual_size is None:
                 raise StateError(f"the checkpoint '{checkpoint.path}' is damaged: '{path}' is missing")
-            if found != size:
+            if actual_size != size:
                 raise StateError(
-                    f"the checkpoint '{checkpoint.path}' is damaged: '{path}' has {found} bytes instead of {size}"
+                    f"the checkpoint '{checkpoint.path}' is damaged: '{path}' has {actual_size} bytes instead of {size}"
                 )
 
 

@@ -63,13 +63,13 @@ def _family(uid: str) -> str:
 
 def _new_uids(before: Meanings, now: Meanings) -> dict[str, str]:
     """Other uids for those that need one."""
-    found: dict[str, str] = {}
+    new_uids: dict[str, str] = {}
     for family in dict.fromkeys(map(_family, now)):
         old = {uid: meaning for uid, meaning in before.items() if _family(uid) == family}
         new = {uid: meaning for uid, meaning in now.items() if _family(uid) == family}
         if old:
-            found.update(_in_family(family, old, new))
-    return {uid: other for uid, other in found.items() if uid != other}
+            new_uids.update(_in_family(family, old, new))
+    return {uid: other for uid, other in new_uids.items() if uid != other}
 
 
 def _in_family(family: str, old: Meanings, new: Meanings) -> dict[str, str]:
@@ -78,12 +78,12 @@ def _in_family(family: str, old: Meanings, new: Meanings) -> dict[str, str]:
     for tell in (_rows, _conditions):
         chosen.update(_moved(_without(old, chosen.values()), _without(new, chosen), tell))
     chosen.update(_with_other_rows(_without(old, chosen.values()), _without(new, chosen)))
-    rest, taken = _without(new, chosen), {*old, *new, *chosen.values()}
+    rest, used_uids = _without(new, chosen), {*old, *new, *chosen.values()}
     numbers = (f"{family} {number}" for number in count(1))
     for uid in rest:
         # One whose uid is free keeps it: its state is compared with what is there, if anything is.
         if uid in chosen.values():
-            chosen[uid] = next(each for each in numbers if each not in taken)
+            chosen[uid] = next(each for each in numbers if each not in used_uids)
         else:
             chosen[uid] = uid
     return chosen
@@ -99,7 +99,7 @@ def _the_same(old: Meanings, new: Meanings) -> dict[str, str]:
     chosen = {uid: uid for uid, meaning in new.items() if old.get(uid) == meaning}
     for uid, meaning in _without(new, chosen).items():
         free = _without(old, chosen.values())
-        other = next((each for each, known in free.items() if known == meaning), None)
+        other = next((each for each, old_meaning in free.items() if old_meaning == meaning), None)
         if other is not None:
             chosen[uid] = other
     return chosen
@@ -118,8 +118,8 @@ def _moved(old: Meanings, new: Meanings, tell: Callable[[StateMeaning], object])
     pairs = [
         (uid, other)
         for uid, meaning in new.items()
-        for other, known in old.items()
-        if tell(known) == tell(meaning) and _fits(known, meaning)
+        for other, old_meaning in old.items()
+        if tell(old_meaning) == tell(meaning) and _fits(old_meaning, meaning)
     ]
     return {
         uid: other

@@ -44,9 +44,9 @@ class Savepoint:
 
     def operator(self, operator_id: str) -> OperatorEntry:
         """What is known about an operator that has state here."""
-        known = self.checkpoint.operators.get(operator_id)
-        if known is not None:
-            return known
+        entry = self.checkpoint.operators.get(operator_id)
+        if entry is not None:
+            return entry
         parallelism = max((handle.parallelism for handle in self.snapshots_of(operator_id)), default=1)
         return OperatorEntry(operator_id, operator_id, parallelism, max(128, parallelism))
 
@@ -61,16 +61,16 @@ class Savepoint:
 
     def snapshots_of(self, operator_id: str) -> list[SnapshotHandle]:
         """The snapshots that hold state of an operator, by subtask."""
-        found = [handle for handle in self.snapshots if operator_id in handle.operator_ids]
-        return sorted(found, key=lambda handle: handle.subtask)
+        handles = [handle for handle in self.snapshots if operator_id in handle.operator_ids]
+        return sorted(handles, key=lambda handle: handle.subtask)
 
     def require(self, operator_id: str, asked_for: str) -> OperatorEntry:
         """The operator, which must have state here; `asked_for` is what the user called it."""
         if not self.snapshots_of(operator_id):
-            known = ", ".join(f"'{entry.name}' ({entry.operator_id})" for entry in self.stateful_operators())
+            names = ", ".join(f"'{entry.name}' ({entry.operator_id})" for entry in self.stateful_operators())
             raise StateError(
                 f"the savepoint '{self.path}' has no state of an operator with {asked_for}; "
-                f"operators with state: {known or 'none'}"
+                f"operators with state: {names or 'none'}"
             )
         return self.operator(operator_id)
 

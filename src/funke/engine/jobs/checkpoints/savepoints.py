@@ -136,7 +136,7 @@ class SnapshotRequests(Generic[R]):
 
 
 def begin_savepoint(
-    job_id: str, wanted: str | None, configured: str | None, afterwards: Afterwards
+    job_id: str, requested: str | None, configured: str | None, afterwards: Afterwards
 ) -> SavepointRequest:
     """A request for a savepoint in a new folder, below the one that was asked for or else the configured one.
 
@@ -147,7 +147,7 @@ def begin_savepoint(
         raise ConfigurationError(
             f"'{afterwards}' is not an action after a savepoint: {', '.join(get_args(Afterwards))}"
         )
-    folder = _savepoint_folder(job_id, wanted, configured)
+    folder = _savepoint_folder(job_id, requested, configured)
     if not require_folder(folder):
         raise StateError(f"the savepoint cannot be written to '{folder}': the folder exists")
     request = SavepointRequest(folder, afterwards)
@@ -160,9 +160,9 @@ def _remove_failed(folder: str, done: Future[str]) -> None:
         delete_folder(folder)
 
 
-def _savepoint_folder(job_id: str, wanted: str | None, configured: str | None) -> str:
+def _savepoint_folder(job_id: str, requested: str | None, configured: str | None) -> str:
     """A new name in the folder that was asked for, or else in the configured one; not in another user's."""
-    parent = wanted or configured
+    parent = requested or configured
     if not parent:
         raise ConfigurationError(
             "name a folder for the savepoint, or set execution.checkpointing.savepoint-dir (state.savepoints.dir)"

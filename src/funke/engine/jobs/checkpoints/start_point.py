@@ -51,14 +51,14 @@ def state_moves(checkpoint: Checkpoint, operators: Mapping[str, OperatorEntry]) 
         if before.meaning is None or now.meaning is None or before.meaning == now.meaning:
             continue
         try:
-            found = moves_between(StateMeaning.from_text(before.meaning), StateMeaning.from_text(now.meaning))
+            operator_moves = moves_between(StateMeaning.from_text(before.meaning), StateMeaning.from_text(now.meaning))
         except StateError as error:
             raise StateError(
                 f"the state of '{now.name}' (uid '{now.uid}') in '{checkpoint.path}' is not that of this job: {error}; "
                 "start the unchanged job, or start without this state"
             ) from error
-        if found:
-            moves[operator_id] = found
+        if operator_moves:
+            moves[operator_id] = operator_moves
     return moves
 
 
@@ -94,10 +94,10 @@ def require_same_channels(checkpoint: Checkpoint, fingerprint: str | None) -> No
 
 
 def _require_all_claimed(graph: JobGraph, checkpoint: Checkpoint) -> None:
-    known = {operator.operator_id for vertex in graph.vertices for operator in vertex.operators}
+    operator_ids = {operator.operator_id for vertex in graph.vertices for operator in vertex.operators}
     unclaimed = [
         checkpoint.operators.get(operator_id) or OperatorEntry(operator_id, operator_id, 1, 1)
-        for operator_id in sorted(checkpoint.stateful_ids() - known)
+        for operator_id in sorted(checkpoint.stateful_ids() - operator_ids)
     ]
     unclaimed = [entry for entry in unclaimed if entry.is_required]
     if not unclaimed:

@@ -60,8 +60,8 @@ class HdfsStore(WrittenStore):
 
     def versions(self, folder: str) -> dict[str, Hashable]:
         """The files with the times of their last change."""
-        found = self._listed(folder)
-        return {name: (status.getModificationTime(), status.getLen()) for name, status in found}
+        files = self._listed(folder)
+        return {name: (status.getModificationTime(), status.getLen()) for name, status in files}
 
     def read(self, path: str, most_bytes: int | None = None) -> bytes:
         """The content of a file."""
@@ -133,10 +133,10 @@ class HdfsStore(WrittenStore):
 
     def _listed(self, folder: str) -> list[tuple[str, Any]]:
         try:
-            found = self._files.call(folder, lambda system, path: list(system.listStatus(path)))
+            statuses = self._files.call(folder, lambda system, path: list(system.listStatus(path)))
         except FileNotFoundError:
             return []
-        return [(str(status.getPath().getName()), status) for status in found]
+        return [(str(status.getPath().getName()), status) for status in statuses]
 
 
 def _version_of(content: bytes) -> str:

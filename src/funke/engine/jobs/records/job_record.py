@@ -115,7 +115,7 @@ class JobRecord:
     def _written(self, kind: str) -> list[str]:
         """Paths of what attempts have written, newest first."""
         names = map(_WRITTEN_NAME.fullmatch, store_of(self.folder).versions(self.folder))
-        numbers = sorted((int(found[2]) for found in names if found and found[1] == kind), reverse=True)
+        numbers = sorted((int(match[2]) for match in names if match and match[1] == kind), reverse=True)
         return [join_path(self.folder, f"{kind}-{number}.json") for number in numbers]
 
     def version(self) -> tuple[tuple[str, Hashable], ...]:
@@ -286,8 +286,8 @@ class OwnedRecord:
         except OSError as error:
             raise StateError(f"the job's record '{path}' cannot be written: {error.strerror or error}") from error
         for name in names:
-            found = _WRITTEN_NAME.fullmatch(name)
-            if found and int(found[2]) < self.attempt - 1:
+            match = _WRITTEN_NAME.fullmatch(name)
+            if match and int(match[2]) < self.attempt - 1:
                 with contextlib.suppress(OSError):
                     store.remove(join_path(self.record.folder, name))
 
@@ -332,12 +332,12 @@ def lease_timeout_s(settings: Settings) -> float:
 def read_records(home: str) -> Iterator[JobRecord]:
     """All jobs of this user that are known, oldest first; a record of another user could name any command to run."""
     jobs = join_path(home, "jobs")
-    found = []
+    records = []
     for name in store_of(jobs).folders(jobs):
         # A folder without a record: its driver died before the job began.
         with contextlib.suppress(FileNotFoundError, NotADirectoryError, UntrustedError):
-            found.append(read_record(join_path(jobs, name)))
-    yield from sorted(found, key=lambda record: (record.started_ms, record.ordinal))
+            records.append(read_record(join_path(jobs, name)))
+    yield from sorted(records, key=lambda record: (record.started_ms, record.ordinal))
 
 
 def read_record(folder: str) -> JobRecord:

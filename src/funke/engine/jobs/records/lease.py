@@ -204,7 +204,7 @@ def await_beats(folders: list[str], timeout_s: float) -> None:
 
 def _numbers(folder: str) -> list[int]:
     names = store_of(folder).versions(folder)
-    return [int(found.group(1)) for name in names if (found := _NAME.fullmatch(name))]
+    return [int(match.group(1)) for name in names if (match := _NAME.fullmatch(name))]
 
 
 def _path(folder: str, number: int) -> str:

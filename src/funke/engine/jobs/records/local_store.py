@@ -41,12 +41,12 @@ class LocalStore(RecordStore):
 
     def versions(self, folder: str) -> dict[str, Hashable]:
         """The files with the times of their last change."""
-        found: dict[str, Hashable] = {}
+        versions: dict[str, Hashable] = {}
         with os.scandir(folder) as entries:
             for each in entries:
                 with contextlib.suppress(FileNotFoundError):  # it has just been removed
-                    found[each.name] = each.stat().st_mtime_ns
-        return found
+                    versions[each.name] = each.stat().st_mtime_ns
+        return versions
 
     def read(self, path: str, most_bytes: int | None = None) -> bytes:
         """A file that this user has written."""

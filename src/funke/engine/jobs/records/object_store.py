@@ -59,10 +59,10 @@ class ObjectStore(WrittenStore):
         import obstore
 
         with _failing(path):
-            found = obstore.get(self._client(), self._key(path))
-            if most_bytes is not None and found.meta["size"] > most_bytes:
+            content = obstore.get(self._client(), self._key(path))
+            if most_bytes is not None and content.meta["size"] > most_bytes:
                 raise OSError(f"'{path}' is larger than {most_bytes} bytes")
-            return bytes(found.bytes())
+            return bytes(content.bytes())
 
     def write(self, path: str, content: bytes) -> None:
         """Replaces an object."""
@@ -98,8 +98,8 @@ class ObjectStore(WrittenStore):
         import obstore
 
         with contextlib.suppress(OSError), _failing(folder):
-            for found in obstore.list(self._client(), self._key(folder)):
-                obstore.delete(self._client(), [each["path"] for each in found])
+            for objects in obstore.list(self._client(), self._key(folder)):
+                obstore.delete(self._client(), [each["path"] for each in objects])
         shutil.rmtree(self.local_folder(folder), ignore_errors=True)
 
     def _put(self, path: str, content: bytes, mode: Any) -> str | None:
@@ -118,9 +118,9 @@ class ObjectStore(WrittenStore):
         import obstore
 
         with contextlib.suppress(FileNotFoundError):
-            found = obstore.get(self._client(), self._key(path))
-            if bytes(found.bytes()) == content:
-                return str(found.meta["e_tag"])
+            stored = obstore.get(self._client(), self._key(path))
+            if bytes(stored.bytes()) == content:
+                return str(stored.meta["e_tag"])
         return None
 
     def _listed(self, folder: str) -> Any:

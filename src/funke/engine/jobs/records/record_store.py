@@ -150,7 +150,7 @@ def parse_owner(content: bytes) -> dict[str, Any]:
     ({'pid': 1}, {})
     """
     try:
-        found = json.loads(content)
+        members = json.loads(content)
     except ValueError:
         return {}
-    return dict(found) if isinstance(found, dict) else {}
+    return dict(members) if isinstance(members, dict) else {}

@@ -38,8 +38,8 @@ def recorded_view(record: JobRecord) -> JobView:
             configuration=masked(record.configuration),
             seen_ms=record.started_ms,
         )
-    known = {failure.message.partition("\n")[0] for failure in written.exceptions}
-    further = [text for text in state.failures if text.partition("\n")[0] not in known]
+    first_lines = {failure.message.partition("\n")[0] for failure in written.exceptions}
+    further = [text for text in state.failures if text.partition("\n")[0] not in first_lines]
     exceptions = (*(ExceptionView(0, written.attempt, text) for text in reversed(further)), *written.exceptions)
     return replace(written, status=state.status, ended_ms=state.ended_ms, exceptions=exceptions)
 
@@ -148,8 +148,8 @@ class RemoteJob:
 
     def thread_stacks(self) -> dict[int, tuple[ThreadStack, ...]]:
         """What the threads of each slot do."""
-        found = self._answer("threads")
-        return {int(slot): tuple(from_json(ThreadStack, each) for each in stacks) for slot, stacks in found.items()}
+        answer = self._answer("threads")
+        return {int(slot): tuple(from_json(ThreadStack, each) for each in stacks) for slot, stacks in answer.items()}
 
     def cancel(self) -> Future[None]:
         """Ends the job."""

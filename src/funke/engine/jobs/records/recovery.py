@@ -63,18 +63,20 @@ class ProgramRun:
     ) -> ProgramRun:
         """The run of the program that this process runs, which may continue an earlier one."""
         environ = os.environ if environ is None else environ
-        given = [sys.executable, *sys.orig_argv[1:]] if command is None else command
+        command_line = [sys.executable, *sys.orig_argv[1:]] if command is None else command
         # Taken out: programs that this one starts are runs of their own.
-        return ProgramRun(given, os.getcwd(), environ.pop(RUN_VARIABLE, None), environ.pop(_DAMAGE_VARIABLE, None))
+        return ProgramRun(
+            command_line, os.getcwd(), environ.pop(RUN_VARIABLE, None), environ.pop(_DAMAGE_VARIABLE, None)
+        )
 
     def admit(self, settings: JobSettings) -> JobSettings | EndedJob:
         """The settings with the record of the next job; or that job, if it had ended in an earlier run."""
         ordinal, self._submitted = self._submitted, self._submitted + 1
         configured = Settings(settings.configuration)
         home = home_folder(configured)
-        known = self._known(home, ordinal) if self._is_repeated else None
-        if known is not None and known.has_checkpoints:
-            return _continued(known, settings, self._on_damage)
+        earlier = self._earlier_job(home, ordinal) if self._is_repeated else None
+        if earlier is not None and earlier.has_checkpoints:
+            return _continued(earlier, settings, self._on_damage)
         record = self._new_record(home, ordinal, settings)
         try:
             remove_oldest(home, configured)
@@ -85,7 +87,7 @@ class ProgramRun:
                 raise
             return settings  # such a job is known to its own driver alone
 
-    def _known(self, home: str, ordinal: int) -> JobRecord | None:
+    def _earlier_job(self, home: str, ordinal: int) -> JobRecord | None:
         records = (record for record in read_records(home) if record.run_id == self._run_id)
         return next((record for record in records if record.ordinal == ordinal), None)
 
@@ -141,7 +143,7 @@ def is_highly_available(settings: Settings) -> bool:
 
 def interrupted_runs(home: str) -> dict[str, list[JobRecord]]:
     """The runs of programs whose driver is gone while a job of theirs had not ended, with these jobs."""
-    found: dict[str, list[JobRecord]] = {}
+    by_run: dict[str, list[JobRecord]] = {}
     records = list(read_records(home))
     await_owners(records)
     for record in records:
@@ -149,8 +151,8 @@ def interrupted_runs(home: str) -> dict[str, list[JobRecord]]:
             continue
         owner = record.owner()
         if owner is None or not owner.is_alive:
-            found.setdefault(record.run_id, []).append(record)
-    return found
+            by_run.setdefault(record.run_id, []).append(record)
+    return by_run
 
 
 @dataclass(frozen=True)

@@ -71,8 +71,8 @@ class JobSources:
         vertices: Collection[int] | None = None,
     ) -> Iterator[SourceCoordinator]:
         """The source coordinators of a plan, or of some of its vertices, in a row: the caller closes them."""
-        wanted = plan.placements if vertices is None else vertices
-        sources = [vertex_id for vertex_id in wanted if plan.placements[vertex_id].is_source]
+        vertex_ids = plan.placements if vertices is None else vertices
+        sources = [vertex_id for vertex_id in vertex_ids if plan.placements[vertex_id].is_source]
         return (create_coordinator(plan, vertex_id, spark, checkpoint, is_streaming) for vertex_id in sources)
 
     @property
@@ -188,13 +188,13 @@ class JobSources:
 
     def poll_hungry(self, max_records: int) -> Polled:
         """Asks the sources of subtasks with little left to read; only those that have something are named."""
-        found = []
+        polled = []
         for coordinator in self.coordinators:
             if not coordinator.enumerator.is_finished and coordinator.is_hungry and self._is_aligned(coordinator):
                 splits = coordinator.poll(max_records)
                 if splits:
-                    found.append((coordinator, splits))
-        return found
+                    polled.append((coordinator, splits))
+        return polled
 
     def new_commands(self, polled: Polled, is_first: bool) -> Iterator[tuple[int, ReadCommand]]:
         """Slots with the commands for their sources: splits, and the end of splits."""

@@ -49,7 +49,7 @@ class SourceCoordinator:
     _owner: dict[str, int] = field(default_factory=dict)
     _idle: set[int] = field(default_factory=set)
     # By subtask: the splits that it has been given and has not read to their end, in their order.
-    _given: dict[int, list[Split]] = field(default_factory=dict)
+    _unread: dict[int, list[Split]] = field(default_factory=dict)
     # By subtask: how many records it has read of each of them.
     _read: dict[int, tuple[int, ...]] = field(default_factory=dict)
     # By subtask: what is left of each of them, where that is known better than by a number.
@@ -79,7 +79,7 @@ class SourceCoordinator:
     @property
     def has_unfinished(self) -> bool:
         """Whether the last epoch ended before all its splits were read."""
-        return any(self._given.values())
+        return any(self._unread.values())
 
     @property
     def is_over(self) -> bool:
@@ -98,13 +98,17 @@ class SourceCoordinator:
 
     def commands(self, splits: list[Split], deadline_ms: int | None = None) -> list[ReadCommand]:
         """One order per source subtask; also for those that have nothing to read, so that time passes for them."""
-        left = {} if self._has_begun else {subtask: list(given) for subtask, given in self._given.items()}
+        left = (
+            {}
+            if self._has_begun
+            else {subtask: list(splits_of_subtask) for subtask, splits_of_subtask in self._unread.items()}
+        )
         assigned = self._assign(splits)
         is_over = self.enumerator.is_finished
         commands = []
         for subtask in range(self.vertex.parallelism):
             first = left.get(subtask, [])
-            self._given.setdefault(subtask, []).extend(assigned[subtask])
+            self._unread.setdefault(subtask, []).extend(assigned[subtask])
             commands.append(
                 ReadCommand(
                     self.vertex.id,
@@ -124,11 +128,11 @@ class SourceCoordinator:
         parallelism = self.vertex.parallelism
         assigned: list[list[Split]] = [[] for _ in range(parallelism)]
         # What they have not read yet counts: splits that come one at a time do not all go to the first.
-        load = [sum(max(1, split.weight) for split in self._given.get(index, ())) for index in range(parallelism)]
+        load = [sum(max(1, split.weight) for split in self._unread.get(index, ())) for index in range(parallelism)]
         for split in splits:
             if split.id in self._owner:
                 load[self._owner[split.id]] += max(1, split.weight)
-        known = set(self._owner)
+        assigned_before = set(self._owner)
         going_on = Counter(self._owner.values())
         # The heaviest first, so that all get about the same; what one subtask gets it reads in the order of the source.
         for split in sorted(splits, key=lambda split: -split.weight):
@@ -136,7 +140,7 @@ class SourceCoordinator:
                 least = min(range(parallelism), key=lambda index: (load[index], going_on[index], index))
                 self._owner[split.id] = least
                 going_on[least] += 1
-            if split.id not in known:
+            if split.id not in assigned_before:
                 load[self._owner[split.id]] += max(1, split.weight)
         for split in splits:
             assigned[self._owner[split.id]].append(split)
@@ -156,11 +160,11 @@ class SourceCoordinator:
         self.watermarks[subtask] = report.watermark
         (self._idle.add if report.is_idle else self._idle.discard)(subtask)
         self.records += report.records
-        given = self._given.setdefault(subtask, [])
+        unread = self._unread.setdefault(subtask, [])
         for outcome in report.outcomes:
             # The first one, unless its reader reads several side by side.
-            position = next(index for index, split in enumerate(given) if split.id == outcome.split.id)
-            self._named(self.enumerator.report)(replace(outcome, split=given.pop(position)))
+            position = next(index for index, split in enumerate(unread) if split.id == outcome.split.id)
+            self._named(self.enumerator.report)(replace(outcome, split=unread.pop(position)))
         self._read[subtask], self._rests[subtask] = report.unfinished, report.rests
 
     # Without epochs, subtasks read on while a checkpoint is taken: what they read behind their barrier does not count.
@@ -195,10 +199,10 @@ class SourceCoordinator:
     @property
     def has_leftovers(self) -> bool:
         """Whether splits are left that were to be read to their end."""
-        return any(map(self._ending, self._given))
+        return any(map(self._ending, self._unread))
 
     def _ending(self, subtask: int) -> list[Split]:
-        return [split for split in self._given.get(subtask, ()) if not split.is_endless]
+        return [split for split in self._unread.get(subtask, ()) if not split.is_endless]
 
     @property
     def watermark(self) -> int:
@@ -210,7 +214,7 @@ class SourceCoordinator:
         """The source's position: what was handed out, what of that is not read yet, and the progress of event time."""
         return SourceState(
             self.enumerator.snapshot(),
-            {subtask: left for subtask in self._given if (left := self._left(subtask))},
+            {subtask: left for subtask in self._unread if (left := self._left(subtask))},
             self.vertex.parallelism,
             self.watermark,
             dict(self._owner),
@@ -221,12 +225,12 @@ class SourceCoordinator:
 
     def _left(self, subtask: int) -> tuple[tuple[Split, int], ...]:
         # What was given behind the last report has not been touched.
-        given, read = self._given[subtask], self._read.get(subtask, ())
-        records = (*read, *[0] * (len(given) - len(read)))
-        rests = (*self._rests.get(subtask, ()), *[None] * len(given))
+        unread, read = self._unread[subtask], self._read.get(subtask, ())
+        records = (*read, *[0] * (len(unread) - len(read)))
+        rests = (*self._rests.get(subtask, ()), *[None] * len(unread))
         return tuple(
             (split, count) if rest is None else (rest, 0)
-            for split, count, rest in zip(given, records, rests)
+            for split, count, rest in zip(unread, records, rests)
             if not split.is_live
         )
 
@@ -245,7 +249,7 @@ class SourceCoordinator:
     def _take_over(self, subtask: int, split: Split, read: int) -> None:
         # All pieces of one split go to one subtask.
         subtask = self._owner.get(split.id, subtask)
-        self._given.setdefault(subtask, []).append(split)
+        self._unread.setdefault(subtask, []).append(split)
         self._read[subtask] = (*self._read.get(subtask, ()), read)
         if not split.is_last:
             self._owner[split.id] = subtask

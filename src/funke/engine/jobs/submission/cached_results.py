@@ -22,7 +22,7 @@ class CachedResults:
     """The cached streams of one environment, by the node that computes them."""
 
     def __init__(self) -> None:
-        self._wanted: set[int] = set()
+        self._node_ids: set[int] = set()
         self._elements: dict[int, list[Any]] = {}
         self._filling: list[threading.Thread] = []
 
@@ -31,7 +31,7 @@ class CachedResults:
         for ancestor in ancestors.nodes.values():
             if isinstance(ancestor.operation, ReadSource) and not ancestor.operation.source.is_bounded:
                 raise GraphError(at_user_line(f"cache() needs bounded input, but '{ancestor.title}' never ends"))
-        self._wanted.add(node.id)
+        self._node_ids.add(node.id)
 
     def forget(self, node: StreamNode) -> None:
         """Let the next job compute a node again."""
@@ -76,7 +76,7 @@ class CachedResults:
         self._elements[node_id] = elements
 
     def _unfilled(self, graph: StreamGraph) -> Iterator[int]:
-        return (node_id for node_id in sorted(self._wanted & graph.nodes.keys()) if node_id not in self._elements)
+        return (node_id for node_id in sorted(self._node_ids & graph.nodes.keys()) if node_id not in self._elements)
 
     def _wait(self) -> None:
         for thread in self._filling:

@@ -28,14 +28,14 @@ def executor_settings(settings: Settings, master: str, slots: int) -> dict[str, 
     per_worker = max(1, settings.get(options.TASK_SLOTS))
     cores = int(settings.raw(_CORES, per_worker))
     workers = -(-slots // cores)
-    found = {_CORES: str(cores)}
+    derived = {_CORES: str(cores)}
     if master.startswith("spark:"):
         # A standalone cluster gives an application all that it has, unless told how many cores are enough.
-        found[_MOST_CORES] = str(workers * cores)
+        derived[_MOST_CORES] = str(workers * cores)
     else:
-        found[_INSTANCES] = str(workers)
+        derived[_INSTANCES] = str(workers)
         limit = slot_memory_limit(settings)
         if limit is not None:
             # Slots are processes beside the executor's JVM, in the same container.
-            found[_OVERHEAD] = f"{(limit.size * cores >> 20) + _SPARKS_OWN_MB}m"
-    return {key: value for key, value in found.items() if key not in settings}
+            derived[_OVERHEAD] = f"{(limit.size * cores >> 20) + _SPARKS_OWN_MB}m"
+    return {key: value for key, value in derived.items() if key not in settings}

@@ -102,10 +102,10 @@ def _with_suggestion(key: str, reason: str) -> str:
 
 
 def _reason_of_reporter(key: str, settings: Settings) -> str:
-    known = {each.name: each for each in reporters.reporters_of(settings) if each.kind}
+    by_name = {each.name: each for each in reporters.reporters_of(settings) if each.kind}
     name, _, rest = key[len(reporters.PREFIX) :].partition(".")
-    if name in known:
-        return "" if known[name].reads(rest) else "reporters have no such setting here"
+    if name in by_name:
+        return "" if by_name[name].reads(rest) else "reporters have no such setting here"
     return reason_without_effect(key)
 
 

@@ -21,9 +21,9 @@ def warn_of_other_session(
 
     `of_starter` is what the job asked for that has started the session, if one did: this job may not want all of it.
     """
-    wanted = {key: value for key, value in settings.to_text_dict().items() if _concerns_session(key)}
-    further = {key: value for key, value in (of_starter or {}).items() if _concerns_session(key) and key not in wanted}
-    differing = [*_differences(wanted, of_session), *_not_wanted(further)]
+    own = {key: value for key, value in settings.to_text_dict().items() if _concerns_session(key)}
+    further = {key: value for key, value in (of_starter or {}).items() if _concerns_session(key) and key not in own}
+    differing = [*_differences(own, of_session), *_not_wanted(further)]
     if differing:
         notice(f"warning: Spark's session was there before the job and keeps its settings: {'; '.join(differing)}")
 
@@ -33,13 +33,13 @@ def _concerns_session(key: str) -> bool:
     return key.startswith("spark.") and not key.startswith("spark.hadoop.")
 
 
-def _differences(wanted: Mapping[str, str], of_session: Mapping[str, str]) -> Iterator[str]:
-    shown, found = masked(wanted), masked(of_session)
-    for key, value in shown.items():
+def _differences(own: Mapping[str, str], of_session: Mapping[str, str]) -> Iterator[str]:
+    masked_own, masked_session = masked(own), masked(of_session)
+    for key, value in masked_own.items():
         if key not in of_session:
             yield f"{key} is not set, the job asks for '{value}'"
-        elif not _holds(key, of_session[key], wanted[key]):
-            yield f"{key} is '{found[key]}', the job asks for '{value}'"
+        elif not _holds(key, of_session[key], own[key]):
+            yield f"{key} is '{masked_session[key]}', the job asks for '{value}'"
 
 
 def _not_wanted(further: Mapping[str, str]) -> Iterator[str]:
@@ -49,13 +49,16 @@ def _not_wanted(further: Mapping[str, str]) -> Iterator[str]:
             yield f"{key} is '{value}' for another job"
 
 
-def _holds(key: str, found: str, wanted: str) -> bool:
+def _holds(key: str, session_value: str, own_value: str) -> bool:
     if key.endswith("JavaOptions"):
         # Spark adds its own.
-        return set(wanted.split()) <= set(found.split())
+        return set(own_value.split()) <= set(session_value.split())
     if key in _FILES:
-        return set(map(_path_of, wanted.split(","))) <= set(map(_path_of, found.split(",")))
-    return found.strip() == wanted.strip() or {found.lower(), wanted.lower()} in ({"true"}, {"false"})
+        return set(map(_path_of, own_value.split(","))) <= set(map(_path_of, session_value.split(",")))
+    return session_value.strip() == own_value.strip() or {session_value.lower(), own_value.lower()} in (
+        {"true"},
+        {"false"},
+    )
 
 
 def _path_of(file: str) -> str:

@@ -41,22 +41,25 @@ def _store(
     password: ConfigOption[str | None],
     key_password: ConfigOption[str | None] | None = None,
 ) -> KeyStore:
-    found = configured.get(path)
-    if not found:
+    store_path = configured.get(path)
+    if not store_path:
         raise ConfigurationError(f"{options.SSL_ENABLED.key} is true, but {' or '.join(path.keys)} is not set")
     return KeyStore(
-        path.key, found, configured.get(password), configured.get(key_password) if key_password is not None else None
+        path.key,
+        store_path,
+        configured.get(password),
+        configured.get(key_password) if key_password is not None else None,
     )
 
 
 def _fingerprints(text: str) -> frozenset[bytes]:
-    found = [part.strip().replace(":", "") for part in text.split(",") if part.strip()]
-    if not all(re.fullmatch("[0-9a-fA-F]{40}", part) for part in found):
+    fingerprints = [part.strip().replace(":", "") for part in text.split(",") if part.strip()]
+    if not all(re.fullmatch("[0-9a-fA-F]{40}", part) for part in fingerprints):
         raise ConfigurationError(
             f"option '{options.SSL_FINGERPRINT.key}': {text!r} is not a SHA-1 fingerprint; "
             "openssl x509 -noout -fingerprint -sha1 -in CERTIFICATE shows one"
         )
-    return frozenset(map(bytes.fromhex, found))
+    return frozenset(map(bytes.fromhex, fingerprints))
 
 
 def _versions_and_ciphers(configured: Settings) -> tuple[tuple[str, str], str | None]:
@@ -65,22 +68,22 @@ def _versions_and_ciphers(configured: Settings) -> tuple[tuple[str, str], str | 
     names = _names(configured.get(options.SSL_ALGORITHMS) or "")
     if not names:
         return (versions[0], versions[-1]), None
-    known = {name: cipher for name in names if (cipher := _to_openssl(name)) is not None}
+    supported = {name: cipher for name in names if (cipher := _to_openssl(name)) is not None}
     newer = [name for name in names if name in _SUITES_OF_1_3]
-    usable = [version for version in versions if (newer if version == "TLSv1.3" else known)]
+    usable = [version for version in versions if (newer if version == "TLSv1.3" else supported)]
     if not usable:
         raise ConfigurationError(
             f"option '{options.SSL_ALGORITHMS.key}': none of {', '.join(names)} can be used here with "
             f"{' or '.join(versions)}; examples are TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 for TLSv1.2 and "
             f"{_SUITES_OF_1_3[0]} for TLSv1.3"
         )
-    _tell(names, known, newer, usable)
-    return (usable[0], usable[-1]), ":".join(known.values()) or None
+    _tell(names, supported, newer, usable)
+    return (usable[0], usable[-1]), ":".join(supported.values()) or None
 
 
-def _tell(names: list[str], known: dict[str, str], newer: list[str], usable: list[str]) -> None:
+def _tell(names: list[str], supported: dict[str, str], newer: list[str], usable: list[str]) -> None:
     """Says what of the list cannot be kept to."""
-    others = [name for name in names if name not in known and name not in newer]
+    others = [name for name in names if name not in supported and name not in newer]
     if others:
         sys.stderr.write(f"warning: OpenSSL has no {', '.join(others)} that would encrypt; TLS does without\n")
     if "TLSv1.3" in usable and len(newer) < len(_SUITES_OF_1_3):
@@ -90,14 +93,14 @@ def _tell(names: list[str], known: dict[str, str], newer: list[str], usable: lis
 
 def _versions(text: str) -> list[str]:
     names = {name.lower(): name for name in _VERSIONS}
-    wanted = _names(text)
-    unknown = [name for name in wanted if name.lower() not in names]
-    if unknown or not wanted:
+    requested = _names(text)
+    unknown = [name for name in requested if name.lower() not in names]
+    if unknown or not requested:
         raise ConfigurationError(
             f"option '{options.SSL_PROTOCOL.key}': {', '.join(unknown) or 'an empty list'} cannot be used; there are "
             f"{' and '.join(_VERSIONS)}, older versions are not secure"
         )
-    return sorted({names[name.lower()] for name in wanted})
+    return sorted({names[name.lower()] for name in requested})
 
 
 def _names(text: str) -> list[str]:

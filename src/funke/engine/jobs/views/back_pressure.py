@@ -83,7 +83,7 @@ def diagnose(in_usage: float, out_usage: float, busy: float) -> Diagnosis:
 def together(subtasks: Sequence[PressureView]) -> PressureView:
     """Of a vertex: the most of each figure; it is the root if one of its subtasks is."""
     ratio = max(each.ratio for each in subtasks)
-    found = {each.diagnosis for each in subtasks}
+    diagnoses = {each.diagnosis for each in subtasks}
     return PressureView(
         status_of(ratio),
         ratio,
@@ -91,7 +91,7 @@ def together(subtasks: Sequence[PressureView]) -> PressureView:
         max(each.in_usage for each in subtasks),
         max(each.out_usage for each in subtasks),
         any(each.is_back_pressured for each in subtasks),
-        next(each for each in (Diagnosis.ROOT, Diagnosis.PRESSED, Diagnosis.FINE) if each in found),
+        next(each for each in (Diagnosis.ROOT, Diagnosis.PRESSED, Diagnosis.FINE) if each in diagnoses),
     )
 
 

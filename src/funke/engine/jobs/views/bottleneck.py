@@ -208,8 +208,8 @@ def _is_only_sink(vertex: VertexView) -> bool:
 
 
 def _names(names: list[str]) -> str:
-    shown = [f'"{name}"' for name in names[:3]]
-    return ", ".join(shown) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    quoted = [f'"{name}"' for name in names[:3]]
+    return ", ".join(quoted) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 def _skew(view: JobView, vertex: VertexView) -> float | None:
@@ -221,8 +221,8 @@ def _skew(view: JobView, vertex: VertexView) -> float | None:
     if vertex.parallelism < 2 or not is_keyed or _all_busy(vertex):
         return None
     shares = [_fullest_share(view, vertex, name) for name in ("numRecordsInPerSecond", "numRecordsIn")]
-    known = [each for each in shares if each is not None]
-    share = min(known, default=0.0)
+    numeric = [each for each in shares if each is not None]
+    share = min(numeric, default=0.0)
     return share if share >= min(0.95, _SKEWED / vertex.parallelism) else None
 
 

@@ -198,20 +198,20 @@ class CheckpointsView:
     @property
     def last_completed(self) -> CheckpointView | None:
         """The last one that was completed, of either kind."""
-        found = [each for each in (self.last_checkpoint, self.last_savepoint) if each is not None]
-        return max(found, key=lambda each: each.id, default=None)
+        completed_views = [each for each in (self.last_checkpoint, self.last_savepoint) if each is not None]
+        return max(completed_views, key=lambda each: each.id, default=None)
 
     @property
     def last_failure(self) -> str:
         """What was wrong with the last one that failed."""
         return self.last_failed.failure if self.last_failed is not None else ""
 
-    def with_completed(self, made: CheckpointView) -> CheckpointsView:
+    def with_completed(self, view: CheckpointView) -> CheckpointsView:
         """One more is complete."""
-        counted = replace(self, completed=self.completed + 1, history=self._history_with(made))
-        if made.kind == "savepoint":
-            return replace(counted, last_savepoint=made)
-        return replace(counted, last_checkpoint=made)
+        counted = replace(self, completed=self.completed + 1, history=self._history_with(view))
+        if view.kind == "savepoint":
+            return replace(counted, last_savepoint=view)
+        return replace(counted, last_checkpoint=view)
 
     def with_failed(self, failed: CheckpointView) -> CheckpointsView:
         """One more has failed."""
@@ -250,7 +250,7 @@ class ExceptionView:
     @property
     def raising_line(self) -> str | None:
         """The innermost line of the stack that is of no library; our own are not in it."""
-        own = [found for found in _FRAME.finditer(self.traceback) if not _LIBRARY.search(found["file"])]
+        own = [frame for frame in _FRAME.finditer(self.traceback) if not _LIBRARY.search(frame["file"])]
         return f"{own[-1]['file']}:{own[-1]['line']}" if own else None
 
     @staticmethod

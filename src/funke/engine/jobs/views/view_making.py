@@ -128,7 +128,7 @@ def _latest(attempts: list[tuple[ExecutionVertex, ...]]) -> list[ExecutionVertex
 
 
 def _by_vertex(subtasks: Iterable[ExecutionVertex]) -> dict[int, list[ExecutionVertex]]:
-    found: dict[int, list[ExecutionVertex]] = defaultdict(list)
+    by_vertex: dict[int, list[ExecutionVertex]] = defaultdict(list)
     for subtask in subtasks:
-        found[subtask.vertex_id].append(subtask)
-    return found
+        by_vertex[subtask.vertex_id].append(subtask)
+    return by_vertex

@@ -43,7 +43,7 @@ class RequestRunner:
         self._queue = queue
         self._pending: deque[QueueItem] = deque()
         self._submitted = 0  # written by the operator's thread
-        self._taken = 0  # written by the loop's thread
+        self._received = 0  # written by the loop's thread
         self._is_called = False
         self._is_stopping = False
         self._failure: Exception | None = None
@@ -66,7 +66,7 @@ class RequestRunner:
     @property
     def has_capacity(self) -> bool:
         """Whether all that was handed over has begun, or is sure to begin without waiting for another call."""
-        return self._submitted - self._queue.released <= self._capacity or self._taken == self._submitted
+        return self._submitted - self._queue.released <= self._capacity or self._received == self._submitted
 
     @property
     def is_idle(self) -> bool:
@@ -132,7 +132,7 @@ class RequestRunner:
             if isinstance(item, Request) and queue.open_requests >= capacity:
                 return
             queue.add(pending.popleft())
-            self._taken += 1
+            self._received += 1
             if isinstance(item, Request):
                 self._start(item)
         self._progress.set()

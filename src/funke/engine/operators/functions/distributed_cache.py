@@ -18,8 +18,8 @@ class DistributedCache:
     def get_file(self, name: str) -> str:
         """Return the path of the copy on this machine; it must not be changed."""
         if name not in self._files:
-            known = ", ".join(sorted(self._files)) or "none"
+            names = ", ".join(sorted(self._files)) or "none"
             raise ConfigurationError(
-                f"there is no cached file '{name}'; call register_cached_file() before execute() (registered: {known})"
+                f"there is no cached file '{name}'; call register_cached_file() before execute() (registered: {names})"
             )
         return self._files[name]

@@ -71,7 +71,7 @@ class IntervalJoinOperator(KeyedOperator):
     def open(self) -> None:
         super().open()
         descriptors = [ValueStateDescriptor(name, PickledBytesTypeInfo()) for name in _STATE_NAMES]
-        self._buffers: list[ValueState[_Buffer]] = [self.backend.get_state(found) for found in descriptors]
+        self._buffers: list[ValueState[_Buffer]] = [self.backend.get_state(descriptor) for descriptor in descriptors]
 
     def input_handler(self, input_index: int) -> Callable[[list[Any], list[int] | None], None]:
         """The method for batches of one side."""
@@ -172,9 +172,9 @@ class IntervalJoinOperator(KeyedOperator):
                 right_timestamp,
                 timestamp,
             )
-            found = process(left, right, context)
-            if found is not None:
-                take(found, timestamp)
+            outputs = process(left, right, context)
+            if outputs is not None:
+                take(outputs, timestamp)
         self.guard.check(results.values)
         results.send()
 
@@ -187,8 +187,8 @@ def _take_plain(results: ResultBatch) -> Callable[[Iterable[Any], int], None]:
     """Takes results that need no look at each of them."""
     append, stamp = results.values.append, results.timestamps.append
 
-    def take(found: Iterable[Any], timestamp: int) -> None:
-        for result in found:
+    def take(outputs: Iterable[Any], timestamp: int) -> None:
+        for result in outputs:
             append(result)
             stamp(timestamp)
 

@@ -36,8 +36,10 @@ def partition_function(partitioner: Any) -> Callable[[Any, int], int]:
         raise TypeError(f"partition_custom() needs a Partitioner or a callable, got {type(partitioner).__name__}")
     if is_to_be_opened(partitioner):
         return SharedFunction(partitioner, "partition", _as_it_is)
-    found: Callable[[Any, int], int] = partitioner.partition if isinstance(partitioner, Partitioner) else partitioner
-    return found
+    partition: Callable[[Any, int], int] = (
+        partitioner.partition if isinstance(partitioner, Partitioner) else partitioner
+    )
+    return partition
 
 
 def _as_it_is(call: Callable[..., Any]) -> Callable[..., Any]:

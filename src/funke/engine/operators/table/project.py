@@ -75,10 +75,10 @@ class _Projection:
 
 def projected_type(operation: ProjectColumns, input_type: RowTypeInfo) -> RowTypeInfo:
     """The type of the rows that a projection makes: what a column was, it stays; else what Arrow computes."""
-    known = dict(zip(field_names(input_type), input_type.get_field_types()))
+    input_types = dict(zip(field_names(input_type), input_type.get_field_types()))
     schema = _Projection(operation).of(pa.RecordBatch.from_pylist([], pa.schema(list(to_arrow(input_type))))).schema
     types = [
-        known[expression.name] if isinstance(expression, Column) else from_arrow(field.type)
+        input_types[expression.name] if isinstance(expression, Column) else from_arrow(field.type)
         for (_, expression), field in zip(operation.columns, schema)
     ]
     return Types.ROW_NAMED([name for name, _ in operation.columns], types)

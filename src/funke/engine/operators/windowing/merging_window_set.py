@@ -38,7 +38,7 @@ class MergingWindowSet:
         merges = _Merges()
         self._assigner.merge_windows([*self.mapping, new_window], merges)
         result, is_merged = new_window, False
-        for merge_result, group in merges.found.items():
+        for merge_result, group in merges.groups.items():
             if new_window in group:
                 is_merged, result = True, merge_result
             self._merge(merge_result, self._open_ones(group, new_window), on_merge)
@@ -67,7 +67,7 @@ class _Merges(MergingWindowAssigner.MergeCallback[Any]):
     """Notes which windows become one."""
 
     def __init__(self) -> None:
-        self.found: dict[Any, list[Any]] = {}
+        self.groups: dict[Any, list[Any]] = {}
 
     def merge(self, to_be_merged: Iterable[Any], merge_result: Any) -> None:
-        self.found[merge_result] = list(to_be_merged)
+        self.groups[merge_result] = list(to_be_merged)

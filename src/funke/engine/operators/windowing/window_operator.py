@@ -163,10 +163,10 @@ class WindowOperator(KeyedOperator):
 
     def fire(self, window: Any, contents: Any, timestamp: int | None) -> None:
         """Evaluates a window that has contents."""
-        found = contents.get()
-        if found is None or (self.keeps_elements and not found):
+        value = contents.get()
+        if value is None or (self.keeps_elements and not value):
             return
-        self.evaluate(window, found if self.keeps_elements else [found], timestamp)
+        self.evaluate(window, value if self.keeps_elements else [value], timestamp)
 
     def evaluate(self, window: Any, elements: list[Any], timestamp: int | None) -> None:
         """Calls the window function, or emits what was combined."""

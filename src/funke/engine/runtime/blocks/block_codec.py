@@ -65,8 +65,8 @@ def decode_block(data: bytes | bytearray | memoryview) -> list[Part]:
     try:
         return [_PARTS[kind](*content) for kind, *content in decode(data)]
     except KeyError as missing:
-        known = ", ".join(_PARTS)
-        raise SerializationError(f"a block with a part of unknown kind {missing}; expected one of {known}") from None
+        names = ", ".join(_PARTS)
+        raise SerializationError(f"a block with a part of unknown kind {missing}; expected one of {names}") from None
 
 
 _PARTS: dict[str, Callable[..., Part]] = {"r": RecordsPart, "c": ColumnsPart, "w": WatermarkPart, "s": StatusPart}

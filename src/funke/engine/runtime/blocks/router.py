@@ -346,14 +346,14 @@ class _ByKey(_Indexed):
         self._key_selector = key_selector
         self._select_keys = key_list(key_selector)
         self._key_groups = key_groups
-        self._known: dict[Any, int] = {}
+        self._number_of_key: dict[Any, int] = {}
         self._hot_keys = HotKeys()
         self._column_keys: KeyWatch | None = None
 
     def indices(self, values: list[Any]) -> list[int]:
         keys = self._select_keys(values)
         try:
-            indices = list(map(self._known.__getitem__, keys))
+            indices = list(map(self._number_of_key.__getitem__, keys))
         except (KeyError, TypeError):
             indices = [self._index(key) for key in keys]
         if self._hot_keys.is_due():  # 0.1 µs for each batch, and the selector is not called for it
@@ -377,11 +377,11 @@ class _ByKey(_Indexed):
 
     def _index(self, key: Any) -> int:
         try:
-            return self._known[key]
+            return self._number_of_key[key]
         except KeyError:
-            if len(self._known) >= _MOST_CACHED_KEYS:
-                self._known.clear()
-            index = self._known[key] = self._compute(key)
+            if len(self._number_of_key) >= _MOST_CACHED_KEYS:
+                self._number_of_key.clear()
+            index = self._number_of_key[key] = self._compute(key)
             return index
         except TypeError:  # an unhashable key
             return self._compute(key)

@@ -74,6 +74,6 @@ def _check(archive: str, member: tarfile.TarInfo, folder: Path) -> None:
 
 def _require_within(archive: str, name: str, folder: Path, target: str) -> None:
     root = os.path.realpath(folder)
-    found = os.path.realpath(os.path.join(root, target))
-    if os.path.isabs(target) or "\0" in target or (found != root and not found.startswith(root + os.sep)):
+    resolved = os.path.realpath(os.path.join(root, target))
+    if os.path.isabs(target) or "\0" in target or (resolved != root and not resolved.startswith(root + os.sep)):
         raise UntrustedError(f"the archive '{archive}' has '{name}', which points outside of its folder ('{target}')")

@@ -86,13 +86,13 @@ def _uniquely_named(path: str, folder: str) -> str:
 
 def _staged_file(path: str, folder: str) -> str:
     """What to put on `sys.path` for a file: its copy's folder for a module, the file itself for a zip or a folder."""
-    found = _existing(path)
-    if not found.endswith(".py"):
-        return found
+    existing = _existing(path)
+    if not existing.endswith(".py"):
+        return existing
     modules = os.path.join(folder, "modules")
     os.makedirs(modules, exist_ok=True)
-    if not os.path.exists(os.path.join(modules, os.path.basename(found))):
-        shutil.copy(found, modules)
+    if not os.path.exists(os.path.join(modules, os.path.basename(existing))):
+        shutil.copy(existing, modules)
     return modules
 
 

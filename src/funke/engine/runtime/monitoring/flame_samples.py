@@ -34,7 +34,7 @@ class SampleCommand:
 
 @dataclass(frozen=True)
 class SampledStack:
-    """A stack, the outermost function first, of a vertex (None for no one's) and how often it was seen."""
+    """A stack, the outermost function first, of a vertex (None if it belongs to none) and how often it was seen."""
 
     vertex_id: int | None
     frames: tuple[str, ...]
@@ -93,13 +93,13 @@ def _queued_s(thread: SampledThread) -> float:
 
 def _names(frame: FrameType | None, depth: int) -> list[str]:
     """The functions of a stack, the outermost first, without those of the loop that leads to them all."""
-    found: list[FrameType] = []
+    frames: list[FrameType] = []
     while frame is not None:
-        found.append(frame)
+        frames.append(frame)
         frame = frame.f_back
-    found.reverse()
-    start = next((number for number, each in enumerate(found) if not _is_loop(each)), 0)
-    return [_name(each) for each in found[start : start + depth]]
+    frames.reverse()
+    start = next((number for number, each in enumerate(frames) if not _is_loop(each)), 0)
+    return [_name(each) for each in frames[start : start + depth]]
 
 
 def _is_loop(frame: FrameType) -> bool:

@@ -156,23 +156,23 @@ class InChannel:
             self._free_buffers(size)
             self.taken_bytes += size
             return kind, content
-        parts, taken = self._parts_of(kind, content, size), size
-        if not self._has_next(taken) or not any(isinstance(part, ColumnsPart) for part in parts):
+        parts, taken_size = self._parts_of(kind, content, size), size
+        if not self._has_next(taken_size) or not any(isinstance(part, ColumnsPart) for part in parts):
             self._processing = size
             return BLOCK, parts
         parts, size = [*parts], self._whole_buffers(size)
-        while self._has_next(taken):
+        while self._has_next(taken_size):
             kind, content, more = self.queue.popleft()
             parts += self._parts_of(kind, content, more)
-            taken += more
+            taken_size += more
             # They are given back together.
             size += self._whole_buffers(more)
         self._processing = size
         return BLOCK, with_joined_columns(parts)
 
-    def _has_next(self, taken: int) -> bool:
+    def _has_next(self, taken_size: int) -> bool:
         """Whether the next block can be taken with so many bytes."""
-        return bool(self.queue) and self.queue[0][0] == BLOCK and taken + self.queue[0][2] <= _MOST_BYTES_AT_ONCE
+        return bool(self.queue) and self.queue[0][0] == BLOCK and taken_size + self.queue[0][2] <= _MOST_BYTES_AT_ONCE
 
     def _parts_of(self, kind: int, content: Any, size: int) -> list[Part]:
         if kind == BLOCK:
@@ -216,13 +216,13 @@ class InChannel:
 
     def borrow(self) -> None:
         """Takes buffers from the pool for what the sender has waiting."""
-        wanted = self._backlog - self._promised
-        taken = min(wanted, self._pool.free)
-        if taken > 0:
-            self._pool.free -= taken
-            self._borrowed += taken
-            self._grant(taken)
-        if wanted > taken and not self.is_wanting:
+        missing = self._backlog - self._promised
+        borrowed = min(missing, self._pool.free)
+        if borrowed > 0:
+            self._pool.free -= borrowed
+            self._borrowed += borrowed
+            self._grant(borrowed)
+        if missing > borrowed and not self.is_wanting:
             self.is_wanting = True
             self._pool.wanting.append(self)
 
@@ -295,7 +295,7 @@ class LocalOut(OutChannel):
         self._target = target
         self._most = most_blocks
         self._guard = ResultGuard()
-        target.on_taken = self._taken
+        target.on_taken = self._on_taken
         target.on_announced = self._announced
 
     def send(self, parts: list[Part]) -> int:
@@ -318,7 +318,7 @@ class LocalOut(OutChannel):
     def _announced(self, block_bytes: int) -> None:
         self.on_announced(block_bytes)
 
-    def _taken(self) -> None:
+    def _on_taken(self) -> None:
         self._set_full(self._target.buffers >= self._most)
 
 

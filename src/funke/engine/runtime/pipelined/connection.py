@@ -85,13 +85,13 @@ class Connection:
         """Sends what the system takes just now; False when the rest waits until the socket can be written."""
         queue = self._queue
         while queue:
-            pieces = [queue.popleft() for _ in range(min(len(queue), _MOST_BUFFERS))]
+            buffers = [queue.popleft() for _ in range(min(len(queue), _MOST_BUFFERS))]
             try:
-                sent = self._socket.sendmsg(pieces)
+                sent = self._socket.sendmsg(buffers)
             except BlockingIOError:
                 sent = 0
             self.bytes_sent += sent
-            left = _behind(pieces, sent)
+            left = _behind(buffers, sent)
             if left:
                 queue.extendleft(reversed(left))
                 return False
@@ -149,10 +149,10 @@ def size_of(head: bytes) -> int:
     return int(_HEAD.unpack(head)[3])
 
 
-def _behind(pieces: list[bytes | memoryview], sent: int) -> list[bytes | memoryview]:
+def _behind(buffers: list[bytes | memoryview], sent: int) -> list[bytes | memoryview]:
     """What is left of pieces of which so many bytes were sent."""
-    for number, piece in enumerate(pieces):
-        if sent < len(piece):
-            return [memoryview(piece)[sent:], *pieces[number + 1 :]]
-        sent -= len(piece)
+    for number, buffer in enumerate(buffers):
+        if sent < len(buffer):
+            return [memoryview(buffer)[sent:], *buffers[number + 1 :]]
+        sent -= len(buffer)
     return []

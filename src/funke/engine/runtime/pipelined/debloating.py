@@ -28,21 +28,21 @@ class BlockSize:
 
     def learn(self, rate: float, buffers: int) -> bool:
         """Takes a rate (bytes per second) and the buffers that are in use; whether there is a size to announce."""
-        wanted = rate * self._settings.target_s / max(1, buffers)
-        # Growing is no faster than shrinking, however much could be taken.
-        self._mean += self._weight * (min(wanted, 2 * self._mean) - self._mean)
+        target = rate * self._settings.target_s / max(1, buffers)
+        # The buffer grows as slowly as it shrinks, however much could be taken.
+        self._mean += self._weight * (min(target, 2 * self._mean) - self._mean)
         self._mean = max(self._settings.least_bytes, min(self._mean, self._most))
-        found = round(self._mean)
-        if not self._is_change(found):
+        size = round(self._mean)
+        if not self._is_change(size):
             return False
-        self.bytes = found
+        self.bytes = size
         return True
 
-    def _is_change(self, found: int) -> bool:
-        if found == self.bytes:
+    def _is_change(self, size: int) -> bool:
+        if size == self.bytes:
             return False
-        is_at_an_end = found in (self._settings.least_bytes, self._most)
-        return is_at_an_end or abs(found - self.bytes) >= self._settings.threshold * self.bytes
+        is_at_an_end = size in (self._settings.least_bytes, self._most)
+        return is_at_an_end or abs(size - self.bytes) >= self._settings.threshold * self.bytes
 
 
 class Debloater:
@@ -63,7 +63,7 @@ class Debloater:
         self._size = BlockSize(settings, most_bytes)
         self._clock = clock
         self._rate = 0.0
-        self._taken = 0
+        self._taken_bytes = 0
         self._sampled_at = clock()
         # It has nothing to take since then.
         self._idle_since: float | None = self._sampled_at
@@ -81,14 +81,14 @@ class Debloater:
 
     def sample(self) -> None:
         """Looks at what was taken since the last time; without anything a sample goes on."""
-        taken = sum(channel.taken_bytes for channel in self._channels)
+        taken_bytes = sum(channel.taken_bytes for channel in self._channels)
         now = self._clock()
         idle_s = self._idle_s + (0.0 if self._idle_since is None else now - self._idle_since)
         active_s = now - self._sampled_at - idle_s
-        if taken == self._taken or active_s <= 0:
+        if taken_bytes == self._taken_bytes or active_s <= 0:
             return
-        self._rate = (taken - self._taken) / active_s
-        self._taken, self._sampled_at, self._idle_s = taken, now, 0.0
+        self._rate = (taken_bytes - self._taken_bytes) / active_s
+        self._taken_bytes, self._sampled_at, self._idle_s = taken_bytes, now, 0.0
         if self._idle_since is not None:
             self._idle_since = now
         if self._size.learn(self._rate, sum(channel.buffers_on_their_way for channel in self._channels)):

@@ -49,18 +49,18 @@ class SlotBuffers:
         return self._sizes[("output", exchange_id)]
 
     def _subtasks(self) -> list[tuple[JobVertex, int]]:
-        found = [(each, self._slot - self._plan.placements[each.id].first_slot) for each in self._plan.graph.vertices]
-        return [(vertex, subtask) for vertex, subtask in found if 0 <= subtask < vertex.parallelism]
+        located = [(each, self._slot - self._plan.placements[each.id].first_slot) for each in self._plan.graph.vertices]
+        return [(vertex, subtask) for vertex, subtask in located if 0 <= subtask < vertex.parallelism]
 
     def _pools(self, vertex: JobVertex, subtask: int) -> list[_Pool]:
         network, plan = self._network, self._plan
-        found = [self._output(edge, subtask) for edge in plan.outputs_of(vertex.id)]
+        pools = [self._output(edge, subtask) for edge in plan.outputs_of(vertex.id)]
         inputs = plan.inputs_of(vertex.id)
         if inputs:
             remote = sum(self._remote_senders(edge, subtask) for edge in inputs)
             most = max(len(inputs), network.floating_buffers)
-            found.append(_Pool(("input", vertex.id), remote * network.channel_buffers, len(inputs), most))
-        return found
+            pools.append(_Pool(("input", vertex.id), remote * network.channel_buffers, len(inputs), most))
+        return pools
 
     def _output(self, edge: JobEdge, subtask: int) -> _Pool:
         receivers = self._parallelism(edge.target_vertex)
@@ -98,11 +98,11 @@ class SlotBuffers:
         left = self._network.total_buffers - self.required
         usable = [min(left, pool.most - pool.least) for pool in pools]
         whole = sum(usable)
-        sizes, used, given = {}, 0, 0
+        sizes, used, handed_out = {}, 0, 0
         for pool, more in zip(pools, usable):
             used += more
-            share = min(left, whole) * used // whole - given if more else 0
-            given += share
+            share = min(left, whole) * used // whole - handed_out if more else 0
+            handed_out += share
             sizes[pool.location] = pool.least + share
         return sizes
 

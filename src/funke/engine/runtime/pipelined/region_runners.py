@@ -26,7 +26,7 @@ class RegionRunners:
     def __init__(self, regions: tuple[Region, ...], create: Callable[[Region], StreamRunner]) -> None:
         self._region_of = {slot: region.number for region in regions for slot in region.slots}
         self._runners: dict[int, StreamRunner] = {}
-        # Those that are being deployed, which nobody but their thread talks to.
+        # Those that are being deployed: only their own thread sends them commands.
         self._starting: set[StreamRunner] = set()
         self._is_closing = False
         self._lock = threading.Lock()

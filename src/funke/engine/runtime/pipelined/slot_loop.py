@@ -83,13 +83,13 @@ _LONGEST_WAIT_S = 1.0
 
 def channel_numbers(plan: Plan) -> dict[tuple[int, int, int], int]:
     """The number of every channel, (exchange, sending subtask, receiving subtask), the same in all slots."""
-    found: dict[tuple[int, int, int], int] = {}
+    numbers: dict[tuple[int, int, int], int] = {}
     for exchange in plan.graph.edges:
         target, source = plan.by_id[exchange.target_vertex], plan.by_id[exchange.source_vertex]
         for receiver in range(target.parallelism):
             for sender in senders_to(exchange.partitioner, receiver, source.parallelism, target.parallelism):
-                found[exchange.id, sender, receiver] = len(found)
-    return found
+                numbers[exchange.id, sender, receiver] = len(numbers)
+    return numbers
 
 
 class SlotLoop:

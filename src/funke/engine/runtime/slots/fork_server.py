@@ -50,12 +50,12 @@ _fork_servers: dict[int, tuple[subprocess.Popen[bytes], DriverHost]] = {}
 def open_fork_server() -> DriverHost:
     """The fork server of this process, with its run folder; started if there is none."""
     with _lock:
-        known = _fork_servers.get(os.getpid())
-        if known is None or known[0].poll() is not None:
-            known = _fork_servers[os.getpid()] = _start_fork_server()
+        server = _fork_servers.get(os.getpid())
+        if server is None or server[0].poll() is not None:
+            server = _fork_servers[os.getpid()] = _start_fork_server()
         libraries = [name for name in _LIBRARIES if name in sys.modules]
         libraries += [_FOR_SLOTS[name] for name in libraries if name in _FOR_SLOTS]
-        return replace(known[1], libraries=tuple(libraries), working_folder=folder_of_program())
+        return replace(server[1], libraries=tuple(libraries), working_folder=folder_of_program())
 
 
 def _start_fork_server() -> tuple[subprocess.Popen[bytes], DriverHost]:

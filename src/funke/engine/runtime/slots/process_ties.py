@@ -48,11 +48,11 @@ def name_process(name: str) -> None:
 
 def children_of(parent: int) -> list[int]:
     """The living processes whose parent is the given one."""
-    found = []
+    children = []
     for name in os.listdir("/proc"):
         if name.isdecimal():
             with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{name}/stat", "rb") as stat:
                 fields = stat.read().rpartition(b")")[2].split()
                 if int(fields[1]) == parent and fields[0] != b"Z":
-                    found.append(int(name))
-    return found
+                    children.append(int(name))
+    return children

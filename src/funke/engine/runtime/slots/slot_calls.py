@@ -50,15 +50,15 @@ def sample(address: SlotAddress, credentials: Credentials, command: SampleComman
     """What a slot does, seen so many times; takes as long as that takes."""
     limit_s = command.samples * command.delay_ms / 1000 + _SAMPLES_LATE_S
     with contextlib.closing(connect(address, credentials, command, limit_s)) as slot:
-        found: tuple[SampledStack, ...] = pickle.loads(slot.receive_message())
-        return found
+        stacks: tuple[SampledStack, ...] = pickle.loads(slot.receive_message())
+        return stacks
 
 
 def dump_threads(address: SlotAddress, credentials: Credentials) -> tuple[ThreadStack, ...]:
     """What the threads of a slot do."""
     with contextlib.closing(connect(address, credentials, DumpCommand(), _HANDSHAKE_S)) as slot:
-        found: tuple[ThreadStack, ...] = pickle.loads(slot.receive_message())
-        return found
+        stacks: tuple[ThreadStack, ...] = pickle.loads(slot.receive_message())
+        return stacks
 
 
 def change_log_levels(address: SlotAddress, credentials: Credentials, levels: LogLevels) -> None:

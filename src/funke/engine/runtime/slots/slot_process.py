@@ -23,11 +23,11 @@ _MEMORY_VARIABLE = "_PYTHON_WORKER_MEMORY_LIMIT"
 
 def main(launch_file: str, listeners: tuple[int, ...]) -> None:
     """Reads the launch message and serves on the given sockets."""
-    taken = f"{launch_file}.taken"
-    os.rename(launch_file, taken)  # only one process can be launched by it
-    with open_own_file(taken) as message:
+    claimed_file = f"{launch_file}.taken"
+    os.rename(launch_file, claimed_file)  # only one process can be launched by it
+    with open_own_file(claimed_file) as message:
         launch: SlotLaunch = pickle.load(message)
-    os.unlink(taken)
+    os.unlink(claimed_file)
     os.environ.update(launch.environment)
     os.environ[_MEMORY_VARIABLE] = str(_memory_of(launch.deployment.memory_limit))
     if launch.deployment.time_zone is not None:

@@ -104,15 +104,15 @@ class Subtask:
 
         An operator without state of keys behind an exchange by keys does not know them.
         """
-        found = dict(self.chain.head.hottest_key())
+        hottest = dict(self.chain.head.hottest_key())
         for receiver, router in zip(self.receivers, self.routers):
-            found |= {f"to.{receiver}.{name}": value for name, value in router.hottest_key().items()}
-        return found
+            hottest |= {f"to.{receiver}.{name}": value for name, value in router.hottest_key().items()}
+        return hottest
 
     def _metrics(self) -> dict[int, dict[str, Any]]:
-        found = {node_id: operator.metrics() for node_id, operator in self.chain.operators.items()}
+        by_node = {node_id: operator.metrics() for node_id, operator in self.chain.operators.items()}
         head = self.chain.specs[0].node_id
-        return {**found, head: {**found[head], **self.gate.input_metrics()}}
+        return {**by_node, head: {**by_node[head], **self.gate.input_metrics()}}
 
     def report(self, busy_ms: float) -> SubtaskReport:
         """How it stands."""
@@ -125,7 +125,7 @@ class Subtask:
             self.watermark,
             chain.next_wakeup_ms(),
             busy_ms,
-            {node_id: self.rates.with_rates(node_id, found) for node_id, found in self._metrics().items()},
+            {node_id: self.rates.with_rates(node_id, own_metrics) for node_id, own_metrics in self._metrics().items()},
             chain.has_unfinished,
             None if self.source is None else self.source.report(),
         )
@@ -233,7 +233,7 @@ class Subtasks:
         return read_in_flight(self._deployment.restore, self._slot, self._copies)
 
     def write(
-        self, command: CheckpointCommand, known: dict[str, int | None], in_flight: InFlight | None, folder: str
+        self, command: CheckpointCommand, known_files: dict[str, int | None], in_flight: InFlight | None, folder: str
     ) -> WrittenSnapshots:
         """Writes the state of all subtasks into a folder; runs in a process of its own."""
         handles, new_bytes, states = [], 0, StateSizes()
@@ -243,7 +243,7 @@ class Subtasks:
             vertex = subtask.vertex
             # With the attempt in its name, no other driver or slot ever writes this file.
             name = f"{vertex.id}-{subtask.index}-{self._deployment.attempt}"
-            snapshot = ChainSnapshot(command, folder, name, known, limit)
+            snapshot = ChainSnapshot(command, folder, name, known_files, limit)
             handle = snapshot.write(subtask.chain, subtask.index, vertex.parallelism)
             states.add(snapshot.states.all())
             reach("in-snapshot")
@@ -266,8 +266,8 @@ class Subtasks:
     ) -> None:
         """Writes the state of all subtasks, as it is now, beside what follows."""
         reach("before-snapshot")
-        known = self.snapshots.known_files(command.folder)
-        self.snapshots.start(command, partial(self.write, command, known, in_flight), stall_ms, alignments)
+        known_files = self.snapshots.known_files(command.folder)
+        self.snapshots.start(command, partial(self.write, command, known_files, in_flight), stall_ms, alignments)
         if not self._deployment.backend.is_asynchronous:
             self.snapshots.await_written(command.checkpoint_id)
         reach("after-snapshot")

@@ -144,8 +144,8 @@ def unpack(deployment: JobDeployment) -> Plan:
     """Makes this process, which belongs to the job alone, one that can run its functions; returns the plan."""
     arm(deployment.fault)
     install_access(deployment.storage)
-    wanted = [path for path in deployment.python_paths if path not in sys.path and os.path.exists(path)]
-    sys.path[:0] = wanted
+    paths = [path for path in deployment.python_paths if path not in sys.path and os.path.exists(path)]
+    sys.path[:0] = paths
     for hook in deployment.startup:
         module, _, function = hook.partition(":")
         getattr(importlib.import_module(module), function)()

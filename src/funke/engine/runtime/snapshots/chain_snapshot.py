@@ -33,7 +33,7 @@ class ChainSnapshot:
     command: CheckpointCommand
     folder: str
     name: str
-    known: Mapping[str, int | None] = field(default_factory=dict)
+    known_files: Mapping[str, int | None] = field(default_factory=dict)
     # What may be written of one operator's keyed state, and of its other state; None for any size.
     max_state_bytes: int | None = None
     # What was written, as opposed to what the checkpoint consists of.
@@ -102,11 +102,11 @@ class ChainSnapshot:
         size = os.path.getsize(file.path)
         own_name = f"{self.name}-{operator_id}-{file.name}"
         target = own_name if file.shared_id is None else f"{SHARED}{file.shared_id}"
-        if target not in self.known:
+        if target not in self.known_files:
             copy_file(file.path, join_path(self.folder, target))
             self.new_bytes += size
-        known = self.known.get(target)
-        return NativeFile(target, file.name, size, checksum_of(file.path) if known is None else known)
+        checksum = self.known_files.get(target)
+        return NativeFile(target, file.name, size, checksum_of(file.path) if checksum is None else checksum)
 
 
 def write_in_flight(command: CheckpointCommand, folder: str, name: str, slot: int, content: Any) -> SnapshotHandle:

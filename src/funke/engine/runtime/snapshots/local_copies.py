@@ -44,8 +44,8 @@ class LocalCopies:
                 uri, spooled = join_path(folder, path), join_path(spool, path)
                 if os.path.exists(spooled):
                     kept.add(self._take(spooled, uri))
-                elif (found := self.find(uri, size)) is not None:
-                    kept.add(self._link(found, uri))
+                elif (copy := self.find(uri, size)) is not None:
+                    kept.add(self._link(copy, uri))
         with self._lock:
             self._kept[checkpoint_id] = kept
 
@@ -55,9 +55,9 @@ class LocalCopies:
             # Every user may write to the system's temporary folder.
             with contextlib.suppress(OSError):
                 require_private_folder(parent)
-                for found in glob.glob(os.path.join(glob.escape(parent), "*", f"{_key(uri)}.*")):
-                    if os.path.getsize(found) == size and found.endswith(f".{_checksum(found)}"):
-                        return found
+                for copy in glob.glob(os.path.join(glob.escape(parent), "*", f"{_key(uri)}.*")):
+                    if os.path.getsize(copy) == size and copy.endswith(f".{_checksum(copy)}"):
+                        return copy
         return None
 
     def supersede(self, newest: int, aborted: Iterable[int]) -> None:
@@ -85,10 +85,10 @@ class LocalCopies:
         shutil.move(spooled, target)
         return target
 
-    def _link(self, found: str, uri: str) -> str:
-        target = self._target(uri, found.rpartition(".")[2])
-        if found != target and not os.path.exists(target):
-            os.link(found, target)
+    def _link(self, copy: str, uri: str) -> str:
+        target = self._target(uri, copy.rpartition(".")[2])
+        if copy != target and not os.path.exists(target):
+            os.link(copy, target)
         return target
 
     def _target(self, uri: str, checksum: str) -> str:

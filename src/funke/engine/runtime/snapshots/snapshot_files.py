@@ -53,7 +53,7 @@ def _writing(path: str) -> Iterator[None]:
     except StateError:
         raise
     except Exception as error:
-        raise StateError(f"{_shown(path)} cannot be written: {_reason(error)}") from error
+        raise StateError(f"{_display_path(path)} cannot be written: {_reason(error)}") from error
 
 
 @contextlib.contextmanager
@@ -69,10 +69,10 @@ def _reading(path: str) -> Iterator[None]:
     except Exception as error:
         is_there_nothing = isinstance(error, FileNotFoundError) or local_path(path) is not None
         kind = StateError if is_there_nothing else StorageUnavailableError
-        raise kind(f"{_shown(path)} cannot be read: {_reason(error)}") from error
+        raise kind(f"{_display_path(path)} cannot be read: {_reason(error)}") from error
 
 
-def _shown(path: str) -> str:
+def _display_path(path: str) -> str:
     """Complete, unless its length was forged."""
     return f"'{path}'" if len(path) <= _MOST_SHOWN else f"'{path[:_MOST_SHOWN]}…' ({len(path)} characters)"
 
@@ -204,8 +204,8 @@ def file_size(path: str) -> int | None:
         if local is not None:
             return os.path.getsize(local) if os.path.isfile(local) else None
         system, name = open_file_system(path)
-        found = system.get_file_info(name)
-    return int(found.size) if found.is_file else None
+        info = system.get_file_info(name)
+    return int(info.size) if info.is_file else None
 
 
 def copy_file(source: str, target: str) -> None:
@@ -268,8 +268,8 @@ def _fetch(source: str, target: str, may_link: bool) -> None:
                     return
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(target)
-            with open_own_file(local) as found, open(target, "wb") as out:
-                shutil.copyfileobj(found, out, _READ_BYTES)
+            with open_own_file(local) as source_file, open(target, "wb") as out:
+                shutil.copyfileobj(source_file, out, _READ_BYTES)
             return
         download(source, target)
 
@@ -283,8 +283,8 @@ def list_folder(path: str) -> list[str]:
         from pyarrow import fs
 
         system, name = open_file_system(path)
-        found = system.get_file_info(fs.FileSelector(name, allow_not_found=True))
-    return [item.base_name for item in found]
+        infos = system.get_file_info(fs.FileSelector(name, allow_not_found=True))
+    return [item.base_name for item in infos]
 
 
 def create_folder(path: str) -> bool:

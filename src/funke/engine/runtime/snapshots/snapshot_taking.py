@@ -124,8 +124,8 @@ class SnapshotTaker:
     def known_files(self, folder: str) -> dict[str, int | None]:
         """Shared files that a new checkpoint need not write, relative to its folder, with their checksums."""
         shared = join_path(folder, SHARED)
-        known = self._shared.items()
-        return {SHARED + path[len(shared) :]: checksum for path, checksum in known if path.startswith(shared)}
+        files = self._shared.items()
+        return {SHARED + path[len(shared) :]: checksum for path, checksum in files if path.startswith(shared)}
 
     def acknowledge(self, ack: SnapshotAck) -> None:
         """Keeps an answer that needed no child."""

@@ -65,19 +65,19 @@ def restore_chain(
     Tells whether there was any. Files of a state backend's own are put into `scratch` for as long as it takes. What is
     among the copies on this host is taken from there. State of the operators in `moves` is moved on its way.
     """
-    wanted = {spec.operator_id: chain.operators[spec.node_id] for spec in chain.specs}
-    useful = [handle for handle in handles if not wanted.keys().isdisjoint(handle.operator_ids)]
+    operators = {spec.operator_id: chain.operators[spec.node_id] for spec in chain.specs}
+    useful = [handle for handle in handles if not operators.keys().isdisjoint(handle.operator_ids)]
     if useful:
         reach("restore")
     with _read_failures(), ExitStack() as closing:
         opened = [(handle, _open(handle, closing, copies)) for handle in useful]
-        for operator_id, operator in wanted.items():
-            found = [(handle, reader) for handle, reader in opened if operator_id in handle.operator_ids]
-            for handle, _ in found:
+        for operator_id, operator in operators.items():
+            readers = [(handle, reader) for handle, reader in opened if operator_id in handle.operator_ids]
+            for handle, _ in readers:
                 operator.restore_types(dict(dict(handle.types).get(operator_id, ())))
-            _restore_own(operator, {h.subtask: (h.parallelism, r.own(operator_id)) for h, r in found}, subtask_range)
-            native = _native(operator_id, [handle for handle, _ in found], subtask_range, scratch, copies)
-            parts = _keyed(operator_id, [reader for _, reader in found], subtask_range)
+            _restore_own(operator, {h.subtask: (h.parallelism, r.own(operator_id)) for h, r in readers}, subtask_range)
+            native = _native(operator_id, [handle for handle, _ in readers], subtask_range, scratch, copies)
+            parts = _keyed(operator_id, [reader for _, reader in readers], subtask_range)
             with native as folders:
                 if moves and operator_id in moves:
                     # Entries are written anew, so that files of before cannot be used as they are.
@@ -179,22 +179,24 @@ def _keyed(
 
 def _restore_own(operator: Operator, states: dict[int, tuple[int, Any]], subtask_range: SubtaskRange) -> None:
     """Gives back what each subtask had, or deals it out when there are more or fewer subtasks now."""
-    known = {subtask: own for subtask, (_, own) in sorted(states.items()) if own is not None}
-    if not known:
+    own_states = {subtask: own for subtask, (_, own) in sorted(states.items()) if own is not None}
+    if not own_states:
         return
     is_same = all(parallelism == subtask_range.parallelism for parallelism, _ in states.values())
-    if all(isinstance(own, OperatorStateSnapshot) for own in known.values()):
-        share = redistribute(list(known.values()), subtask_range.parallelism)[subtask_range.subtask]
+    if all(isinstance(own, OperatorStateSnapshot) for own in own_states.values()):
+        share = redistribute(list(own_states.values()), subtask_range.parallelism)[subtask_range.subtask]
         if is_same:
             # Lists move only when they have to; union lists go to all subtasks in any case.
-            share = replace(share, lists=known[subtask_range.subtask].lists if subtask_range.subtask in known else {})
+            share = replace(
+                share, lists=own_states[subtask_range.subtask].lists if subtask_range.subtask in own_states else {}
+            )
         operator.restore(share)
     elif is_same:
-        if subtask_range.subtask in known:
-            operator.restore(known[subtask_range.subtask])
-    elif all(isinstance(own, list) for own in known.values()):
-        joined = [item for own in known.values() for item in own]
+        if subtask_range.subtask in own_states:
+            operator.restore(own_states[subtask_range.subtask])
+    elif all(isinstance(own, list) for own in own_states.values()):
+        joined = [item for own in own_states.values() for item in own]
         operator.restore(joined[subtask_range.subtask :: subtask_range.parallelism])
-    elif all(isinstance(own, dict) for own in known.values()):
-        operator.restore(next(iter(known.values())))  # the same in every subtask, such as broadcast state
+    elif all(isinstance(own, dict) for own in own_states.values()):
+        operator.restore(next(iter(own_states.values())))  # the same in every subtask, such as broadcast state
     # Anything else, such as the progress of event time, only made sense where it was.

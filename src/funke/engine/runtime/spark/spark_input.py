@@ -78,7 +78,7 @@ class SparkStreamEnumerator(SplitEnumerator):
 
     def __init__(self, source: Any, spark: SparkSession, restored: QueryPosition | None = None) -> None:
         self._waiting: queue.SimpleQueue[tuple[DataFrame, int, list[str]]] = queue.SimpleQueue()
-        self._taken = threading.Event()
+        self._batch_done = threading.Event()
         self._is_closed = False
         self._position = restored or QueryPosition()
         self._batch: tuple[int, list[str]] | None = None
@@ -94,9 +94,9 @@ class SparkStreamEnumerator(SplitEnumerator):
     def _on_batch(self, frame: DataFrame, batch_id: int) -> None:
         if batch_id <= self._position.batch_id:
             return  # read before the checkpoint
-        self._taken.clear()
+        self._batch_done.clear()
         self._waiting.put((frame, batch_id, self._log.names_at(batch_id)))
-        while not self._taken.wait(0.2):
+        while not self._batch_done.wait(0.2):
             if self._is_closed:
                 return
 
@@ -114,7 +114,7 @@ class SparkStreamEnumerator(SplitEnumerator):
     def report(self, outcome: ReadOutcome) -> None:
         """The epoch is done: the query may go on."""
         self._read = self._batch
-        self._taken.set()
+        self._batch_done.set()
 
     @property
     def is_finished(self) -> bool:

@@ -301,10 +301,10 @@ def started_with(spark: OnSpark) -> dict[str, str]:
 
 def _settings_of(context: SparkContext) -> dict[str, str]:
     """All settings of a session; asked for once, since that takes many calls to Java."""
-    found: dict[str, str] | None = getattr(context, "_funke_settings", None)
-    if found is None:
-        found = context._funke_settings = dict(context.getConf().getAll())  # type: ignore[attr-defined]
-    return found
+    settings: dict[str, str] | None = getattr(context, "_funke_settings", None)
+    if settings is None:
+        settings = context._funke_settings = dict(context.getConf().getAll())  # type: ignore[attr-defined]
+    return settings
 
 
 def forget_lost_application() -> None:

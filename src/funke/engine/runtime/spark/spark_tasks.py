@@ -60,7 +60,7 @@ def driver_address(spark: OnSpark) -> HostAddress:
     return HostAddress(host, settings.get("spark.driver.bindAddress", host))
 
 
-def await_task_slots(context: SparkContext, wanted: int, is_restarted: bool, request_s: float) -> int:
+def await_task_slots(context: SparkContext, most_cores: int, is_restarted: bool, request_s: float) -> int:
     """On a cluster, waits for as many cores as are wanted; returns how many tasks can run at a time.
 
     With fewer the job begins when Spark's own option says so, with none it waits for `request_s`. The first executor
@@ -68,12 +68,12 @@ def await_task_slots(context: SparkContext, wanted: int, is_restarted: bool, req
     """
     begin = time.time()
     # More than the application may have does not come.
-    wanted = min(wanted, int(context.getConf().get("spark.cores.max", str(wanted)) or wanted))
+    most_cores = min(most_cores, int(context.getConf().get("spark.cores.max", str(most_cores)) or most_cores))
     # A new application has not had any: it is as if the job began.
     is_restarted = is_restarted and bool(_executors(context, is_active=False))
     first_wait_s = context._jsc.sc().conf().getTimeAsMs(*_EXECUTOR_WAIT) / 1000
     end = begin + (_LOST_EXECUTOR_WAIT_S if is_restarted else first_wait_s)
-    while (cores := _cores(executors := _executors(context))) < wanted:
+    while (cores := _cores(executors := _executors(context))) < most_cores:
         now = time.time()
         if cores and not is_restarted:
             # On slow machines the others take as long as this one did.
@@ -82,7 +82,7 @@ def await_task_slots(context: SparkContext, wanted: int, is_restarted: bool, req
         if cores and now > end:
             break
         if not cores and now > begin + request_s:
-            raise SlotTimeoutError(lack_of_room(context, wanted, request_s))
+            raise SlotTimeoutError(lack_of_room(context, most_cores, request_s))
         time.sleep(0.1)
     return cores
 
@@ -114,8 +114,8 @@ def _lost_executors(context: SparkContext) -> list[str]:
 
 def _executors(context: SparkContext, is_active: bool = True) -> list[Any]:
     executors: Any = context._jsc.sc().statusStore().executorList(is_active)
-    found = [executors.apply(number) for number in range(executors.size())]
-    return [executor for executor in found if executor.id() != "driver"]
+    all_executors = [executors.apply(number) for number in range(executors.size())]
+    return [executor for executor in all_executors if executor.id() != "driver"]
 
 
 def _cores(executors: Iterable[Any]) -> int:

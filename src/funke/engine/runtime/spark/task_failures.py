@@ -30,9 +30,9 @@ class TaskFailure(Exception):
 
 def failure_in(error: BaseException) -> Failure | None:
     """What a task has raised, if that is why Spark's job failed."""
-    found = _MARK.search(str(error))
-    if found is None:
+    match = _MARK.search(str(error))
+    if match is None:
         return None
-    fields: list[Any] = json.loads(base64.b64decode(found[1]))
+    fields: list[Any] = json.loads(base64.b64decode(match[1]))
     name, error_type, message, traceback_text = map(str, fields)
     return Failure(OperatorLocation(name), error_type, message, traceback_text)

@@ -53,14 +53,14 @@ def build() -> ClassArchive | None:
         _remove_leftovers(folder)
         archive = None
         try:
-            archive = _made(folder, installation)
+            archive = _create_archive(folder, installation)
         finally:
             remember(note_of(folder, installation), archive)
             _remove_oldest(folder)
         return archive
 
 
-def _made(folder: str, installation: Installation) -> ClassArchive:
+def _create_archive(folder: str, installation: Installation) -> ClassArchive:
     class_path, java_options = _launch_arguments(installation)
     path = os.path.join(folder, f"classes-{installation.key}-{secrets.token_hex(4)}.jsa")
     unfinished = f"{path}.part"

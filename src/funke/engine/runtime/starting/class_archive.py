@@ -55,11 +55,11 @@ class Installation:
     @staticmethod
     def of_this_process() -> Installation | None:
         """What PySpark would start; None if only spark-submit knows how: its settings say more than we read."""
-        found = importlib.util.find_spec("pyspark")
+        spec = importlib.util.find_spec("pyspark")
         java = _java()
-        if found is None or found.origin is None or java is None:
+        if spec is None or spec.origin is None or java is None:
             return None
-        home = os.path.dirname(os.path.realpath(found.origin))
+        home = os.path.dirname(os.path.realpath(spec.origin))
         # A folder on the class path rules an archive out; and what is in this one is for spark-submit to read.
         if _has_settings_for_submit(home) or os.path.exists(os.path.join(home, "conf")):
             return None
@@ -68,15 +68,15 @@ class Installation:
 
 def _java() -> str | None:
     home = os.environ.get("JAVA_HOME")
-    found = shutil.which(os.path.join(home, "bin", "java") if home else "java")
-    return os.path.realpath(found) if found else None
+    path = shutil.which(os.path.join(home, "bin", "java") if home else "java")
+    return os.path.realpath(path) if path else None
 
 
 def _has_settings_for_submit(home: str) -> bool:
-    given = {name for name in os.environ if name.startswith(_SUBMIT_PREFIX)} - _READ_BY_SPARK - _SET_BY_PYSPARK
+    variables = {name for name in os.environ if name.startswith(_SUBMIT_PREFIX)} - _READ_BY_SPARK - _SET_BY_PYSPARK
     if os.path.realpath(os.environ.get("SPARK_HOME", home)) == home:
-        given.discard("SPARK_HOME")
-    return bool(given or _SUBMIT_VARIABLES & os.environ.keys())
+        variables.discard("SPARK_HOME")
+    return bool(variables or _SUBMIT_VARIABLES & os.environ.keys())
 
 
 def _key(java: str, home: str) -> str:
@@ -92,10 +92,10 @@ def _key(java: str, home: str) -> str:
 
 def _stamp(path: str) -> list[int] | None:
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return None
-    return [found.st_size, found.st_mtime_ns]
+    return [status.st_size, status.st_mtime_ns]
 
 
 @dataclass(frozen=True)
@@ -157,11 +157,11 @@ def find_archive(folder: str, installation: Installation) -> ClassArchive | None
     try:
         require_private_folder(folder)
         with open_own_file(note_of(folder, installation)) as file:
-            known = json.loads(file.read(_MOST_NOTE_BYTES))
-        archive = ClassArchive(known["path"], known["size"], known["class_path"], tuple(known["options"]))
-        found = os.lstat(archive.path)
+            note = json.loads(file.read(_MOST_NOTE_BYTES))
+        archive = ClassArchive(note["path"], note["size"], note["class_path"], tuple(note["options"]))
+        status = os.lstat(archive.path)
     except (OSError, UntrustedError, ValueError, TypeError, KeyError):
         return None
-    is_own = stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid() and not stat.S_IMODE(found.st_mode) & 0o022
+    is_own = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and not stat.S_IMODE(status.st_mode) & 0o022
     is_inside = os.path.dirname(archive.path) == folder
-    return archive if is_own and is_inside and found.st_size == archive.size else None
+    return archive if is_own and is_inside and status.st_size == archive.size else None

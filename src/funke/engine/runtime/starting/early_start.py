@@ -54,9 +54,9 @@ def start_early(options: Mapping[str, str]) -> None:
 def take_gateway(options: Mapping[str, str]) -> Any | None:
     """The gateway to Spark's process, started now if it was not before; None when PySpark is to start it."""
     with _lock:
-        found = list(_waiting)
+        waiting = list(_waiting)
         _waiting.clear()
-    for early in found:
+    for early in waiting:
         if early.options == dict(options):
             return _connect(early)
         early.process.end()

@@ -58,12 +58,12 @@ def take_aside(options: Mapping[str, str]) -> SparkContext | None:
     if not fits(options):
         end_aside()
         return None
-    found = _aside.pop()
+    aside = _aside.pop()
     with SparkContext._lock:
-        SparkContext._gateway, SparkContext._jvm = found.gateway, found.jvm
-        SparkContext._active_spark_context = found.context
-    _move(found)
-    return found.context
+        SparkContext._gateway, SparkContext._jvm = aside.gateway, aside.jvm
+        SparkContext._active_spark_context = aside.context
+    _move(aside)
+    return aside.context
 
 
 def end_aside() -> None:

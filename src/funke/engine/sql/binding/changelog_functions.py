@@ -40,6 +40,7 @@ def bind_changelog_function(
     function: queries.ChangelogFunction, bind_source: Callable[[queries.Relation], tuple[Relation, Scope]]
 ) -> Relation:
     """The meaning of one of the two functions."""
+    # Flink gives both functions row semantics: every row stands for itself.
     if function.partition_by:
         raise rejected(
             "Only tables with set semantics may be partitioned. Invalid PARTITION BY clause in the 0-th operand of "
@@ -57,6 +58,7 @@ def _to_changelog(
 ) -> ToChangelog:
     if op in [column.name for column in columns]:
         raise ValidationException(f"Field names must be unique. Found duplicates: [{op}]")
+    # Without a mapping every kind has its own name as its code. With one, kinds that it leaves out are dropped.
     codes = {kind: kind.name for kind in RowKind} if pairs is None else {}
     for names, code in pairs or ():
         for kind in map(_kind, names.split(",")):
@@ -73,12 +75,14 @@ def _from_changelog(
     kinds = {kind.name: kind for kind in RowKind} if pairs is None else {}
     for codes, name in pairs or ():
         kind = _kind(name)
+        # The way back must be unique: several codes may mean one kind, but only under one key of the map.
         if kind in kinds.values():
             raise _rejected(
                 f"Duplicate change operation: '{kind.name}'. Use comma-separated keys to map multiple codes to the "
                 "same operation (e.g., MAP['c, r', 'INSERT'])."
             )
         kinds.update((code.strip(), kind) for code in codes.split(","))
+    # Upserts need a key, which the function does not have.
     if RowKind.UPDATE_AFTER in kinds.values() and RowKind.UPDATE_BEFORE not in kinds.values():
         raise ValidationException(
             "The 'op_mapping' must include UPDATE_BEFORE for retract mode. Upsert mode (without UPDATE_BEFORE) is not "
@@ -92,8 +96,8 @@ def _op_index(op: str, columns: tuple[Column, ...]) -> int:
     if index is None:
         raise ValidationException(f"The op column '{op}' does not exist in the input schema.")
     if not isinstance(columns[index].type, CHARACTER):
-        given = to_sql_text(columns[index].type)
-        raise ValidationException(f"The op column '{op}' must be of STRING type, but was '{given}'.")
+        type_text = to_sql_text(columns[index].type)
+        raise ValidationException(f"The op column '{op}' must be of STRING type, but was '{type_text}'.")
     return index
 
 

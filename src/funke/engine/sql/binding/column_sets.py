@@ -22,7 +22,7 @@ __all__ = ["ColumnSets"]
 class ColumnSets:
     """Writes out the expressions of one call of the Table API.
 
-    `other_names` are those that are no columns: of windows. Types are asked for only where a row is flattened, and
+    `other_names` are names of windows, which are not columns. Types are computed only where a row is flattened, and
     where `+` may join texts.
     """
 
@@ -85,10 +85,15 @@ class ColumnSets:
             return self._parts_of(parse_expression(text.value))
         if expression.name == "flatten":
             return self._flattened(self.written_out(expression.arguments[0]))
-        shown = DEFINITION_NAMES.get(expression.name)
-        if shown is not None and not expression.path and expression.function is None and self.is_user_function(shown):
+        definition_name = DEFINITION_NAMES.get(expression.name)
+        if (
+            definition_name is not None
+            and not expression.path
+            and expression.function is None
+            and self.is_user_function(definition_name)
+        ):
             # As in Flink: a temporary system function `plus` is what `+` of the Table API calls.
-            return [self._rebuilt(replace(expression, name=shown.lower(), path=(shown,)))]
+            return [self._rebuilt(replace(expression, name=definition_name.lower(), path=(definition_name,)))]
         rebuilt = self._rebuilt(expression)
         return [self._concatenated(rebuilt) if expression.name == "+" else rebuilt]
 

@@ -58,9 +58,11 @@ def _calculated(calculation: Calculation, rows: list[tuple[Any, ...]]) -> list[t
         batch = batch.filter(pa.repeat(mask, len(batch)) if isinstance(mask, pa.Scalar) else mask)
     lists = []
     for expression in calculation.expressions:
-        found = column_of(expression)(batch)
-        is_same = isinstance(found, pa.Scalar)
-        lists.append([to_value(found, expression.type)] * len(batch) if is_same else to_values(found, expression.type))
+        result = column_of(expression)(batch)
+        is_same = isinstance(result, pa.Scalar)
+        lists.append(
+            [to_value(result, expression.type)] * len(batch) if is_same else to_values(result, expression.type)
+        )
     return list(zip(*lists))
 
 

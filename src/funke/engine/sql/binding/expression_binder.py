@@ -88,10 +88,10 @@ class OuterColumns:
 
     def column(self, name: syntax.Name) -> BoundOuterColumn:
         """What a name means, for the inner query."""
-        found = self._binder.bind_column(name)
-        if found not in self.used:
-            self.used.append(found)
-        return BoundOuterColumn(found.type, self.used.index(found), name.parts[-1])
+        bound = self._binder.bind_column(name)
+        if bound not in self.used:
+            self.used.append(bound)
+        return BoundOuterColumn(bound.type, self.used.index(bound), name.parts[-1])
 
 
 class QueryMeaning(Protocol):
@@ -206,8 +206,8 @@ class ExpressionBinder:
                     "on join's condition now"
                 )
         truth = BooleanType(any(each._nullable for each in (*types, *(one.type for one in operands))))
-        found = BoundSubQuery(truth, "in", relation, operands, outer)
-        return self._call("not", [found], expression) if expression.is_negated else found
+        test = BoundSubQuery(truth, "in", relation, operands, outer)
+        return self._call("not", [test], expression) if expression.is_negated else test
 
     def _one_of(
         self, left: BoundExpression, data_type: DataType, relation: Relation, expression: syntax.InQuery
@@ -226,7 +226,7 @@ class ExpressionBinder:
         if is_all:
             comparison = _OPPOSITES[comparison]
         if comparison == "=":
-            found = self.bind(syntax.InQuery(call.arguments[0], query.query, position=call.position))
+            test = self.bind(syntax.InQuery(call.arguments[0], query.query, position=call.position))
         else:
             left = self.bind(call.arguments[0])
             relation, outer = self._inner_relation(query.query)
@@ -235,8 +235,8 @@ class ExpressionBinder:
             # Rejects values that cannot be compared.
             self._call(comparison, [left, BoundConstant(data_type, None)], call)
             truth = BooleanType(left.type._nullable or data_type._nullable)
-            found = BoundSubQuery(truth, "some", relation, (left,), outer, comparison)
-        return self._call("not", [found], call) if is_all else found
+            test = BoundSubQuery(truth, "some", relation, (left,), outer, comparison)
+        return self._call("not", [test], call) if is_all else test
 
     def bind_condition(self, expression: syntax.Expression, clause: str) -> BoundExpression:
         """The meaning of a condition, which must be a truth value."""
@@ -256,15 +256,15 @@ class ExpressionBinder:
     def _bind_name(self, name: syntax.Name) -> BoundExpression:
         if self.outer is not None and not self._scope.knows(name) and self.outer.knows(name):
             return self.outer.column(name)
-        found: BoundExpression
-        found, fields = self._scope.find(name)
+        value: BoundExpression
+        value, fields = self._scope.find(name)
         for field in fields:
-            if not isinstance(found.type, RowType):
+            if not isinstance(value.type, RowType):
                 raise rejected(f"Table '{name.parts[0]}' not found", name.position_of(0))
-            if field not in found.type.names:
+            if field not in value.type.names:
                 raise self._scope.unknown_field(name)
-            found = self._field(found, field, name)
-        return found
+            value = self._field(value, field, name)
+        return value
 
     def bind_fields(self, row: BoundExpression, origin: syntax.Expression) -> list[BoundExpression]:
         """The fields of a row, each as a value of its own."""
@@ -296,13 +296,13 @@ class ExpressionBinder:
         arguments = [self.bind_argument(each) for each in call.arguments]
         if call.function is not None:
             return self._apply(as_scalar(call.function), arguments, call)
-        found = self._call(".".join(call.path) or call.name, arguments, call)
+        bound = self._call(".".join(call.path) or call.name, arguments, call)
         if call.name == "+" and len(arguments) == 1:
             return arguments[0]  # a plus before one operand changes nothing
         rows = [each for each in arguments if isinstance(each, BoundFunction) and each.call.function.name == "row"]
         if call.name in ("=", "in", "not in") and len(rows) == len(arguments):
             return self._compare_fields(call, rows)
-        return found
+        return bound
 
     def _compare_fields(self, call: syntax.Call, rows: list[BoundFunction]) -> BoundExpression:
         """The comparison of rows that are written out, field by field: with a NULL in it the answer may be unknown."""
@@ -311,8 +311,8 @@ class ExpressionBinder:
         for other in others:
             pairs = zip(first.arguments, other.arguments)
             answers.append(self._all_of("and", [self._call("=", list(each), call) for each in pairs], call))
-        found = self._all_of("or", answers, call)
-        return self._call("not", [found], call) if call.name == "not in" else found
+        answer = self._all_of("or", answers, call)
+        return self._call("not", [answer], call) if call.name == "not in" else answer
 
     def _all_of(self, name: str, parts: list[BoundExpression], origin: syntax.Expression) -> BoundExpression:
         return parts[0] if len(parts) == 1 else self._call(name, parts, origin)
@@ -363,18 +363,18 @@ class ExpressionBinder:
         origin: syntax.Expression,
     ) -> list[BoundExpression]:
         """Arguments as the types that the user has declared."""
-        given = [each.type for each in arguments]
-        if len(given) != len(types) or not all(map(can_cast_implicitly, given, types)):
+        argument_types = [each.type for each in arguments]
+        if len(argument_types) != len(types) or not all(map(can_cast_implicitly, argument_types, types)):
             raise ValidationException(
-                f"Invalid function call:\n{name}({', '.join(map(to_sql_text, given))})\nCaused by: "
+                f"Invalid function call:\n{name}({', '.join(map(to_sql_text, argument_types))})\nCaused by: "
                 f"Invalid input arguments. Expected signatures are:\n"
                 f"{name}({', '.join(map(to_sql_text, types))})"
             )
         return [
             each
-            if with_nullable(each.type, True) == with_nullable(wanted, True)
-            else self._call("cast", [each, symbol_of(wanted)], origin)
-            for each, wanted in zip(arguments, types)
+            if with_nullable(each.type, True) == with_nullable(declared, True)
+            else self._call("cast", [each, symbol_of(declared)], origin)
+            for each, declared in zip(arguments, types)
         ]
 
 

@@ -200,10 +200,10 @@ class RepeatedExpressions:
             return compute
 
         def get(batch: pa.RecordBatch) -> Any:
-            found = self._columns.get(number)
-            if found is None:
-                found = self._columns[number] = compute(batch)
-            return found
+            column = self._columns.get(number)
+            if column is None:
+                column = self._columns[number] = compute(batch)
+            return column
 
         return get
 

@@ -209,15 +209,19 @@ class GroupedBinder(ExpressionBinder):
     def _key_type(self, number: int) -> DataType:
         expression = self._key_expressions[number]
         is_always_there = all(expression in keys for keys in self._sets)
+        # A key that is not in every set is NULL in the rows of the others.
         return expression.type if is_always_there else with_nullable(expression.type, True)
 
     def _bind_aggregate(self, function: AggregateFunction, call: syntax.Call) -> BoundExpression:
+        # VAR and STDDEV of numbers are computed of two aggregates, the sum of squared distances and COUNT, which other
+        # calls of the query may share.
         if is_spread(function) and len(call.arguments) == 1:
             argument = self._plain.bind(call.arguments[0])
             if isinstance(argument.type, NUMERIC):
                 return super().bind(in_sums(function, call, argument.type))
         bound = self._bound_aggregate(function, call)
         number = self._aggregates.index_of(bound)
+        # With GROUPING SETS the number of the set is a key as well.
         index = len(self._keys) + (1 if self._has_several_sets else 0) + number
         return BoundColumn(bound.call.result, index, f"EXPR${number}")
 
@@ -234,7 +238,7 @@ class GroupedBinder(ExpressionBinder):
             condition = self._inputs.index_of(self._plain.bind_condition(call.condition, "FILTER"))
         arguments = self._bound_arguments(function, call)
         try:
-            made = bind_aggregate(
+            bound = bind_aggregate(
                 function,
                 [each.as_argument() for each in arguments],
                 may_be_empty=condition is not None or any(not keys for keys in self._sets),
@@ -243,7 +247,7 @@ class GroupedBinder(ExpressionBinder):
             )
         except TypeMismatchError as error:
             raise rejected(str(error), call.position) from error
-        return BoundAggregate(made, tuple(map(self._index_of_argument, arguments)), condition)
+        return BoundAggregate(bound, tuple(map(self._index_of_argument, arguments)), condition)
 
     def _bound_arguments(self, function: AggregateFunction, call: syntax.Call) -> list[BoundExpression]:
         name = call.name.upper()
@@ -277,6 +281,7 @@ class GroupedBinder(ExpressionBinder):
                 )
         levels = [_level(keys, each) for each in self._sets]
         if call.name == "group_id":
+            # GROUP_ID tells equal sets apart; GROUPING and GROUPING_ID which keys a row is grouped by.
             levels = [self._sets[:index].count(each) for index, each in enumerate(self._sets)]
         numbers = [BoundConstant(BigIntType(False), level) for level in levels]
         if not self._has_several_sets:
@@ -290,8 +295,10 @@ class GroupedBinder(ExpressionBinder):
 
     def aggregation(self, source: Relation, where: BoundExpression | None) -> Relation:
         """The aggregation of everything that was bound."""
+        # COUNT(*) alone needs no column, but a batch without columns has no rows.
         inputs = self._inputs.items or [BoundConstant(BigIntType(False), 0)]
         columns = tuple(Column(_name(each, index), each.type, time_of(each)) for index, each in enumerate(inputs))
+        # One calculation in front: keys and arguments of aggregates become columns, and equal ones are computed once.
         computed: Relation = Calculation(columns, source, tuple(inputs), where)
         keys, shift = tuple(self._keys), 0
         if self._has_several_sets:

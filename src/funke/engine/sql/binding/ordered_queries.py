@@ -29,16 +29,16 @@ def bind_ordered(query: Ordered, bind: Callable[[queries.Query], Relation]) -> R
     relation = bind(plain)
     if not query.order_by:
         return Limit(relation.columns, relation, query.offset, query.limit)
-    shown = relation.columns
-    positions = [_index_of(item, shown) for item in query.order_by]
+    columns = relation.columns
+    positions = [_index_of(item, columns) for item in query.order_by]
     hidden = [item.operand for item, position in zip(query.order_by, positions) if position is None]
     if hidden:
         relation = _with_hidden(plain, hidden, bind)
-    numbers = iter(range(len(shown), len(relation.columns)))
+    numbers = iter(range(len(columns), len(relation.columns)))
     indexes = [next(numbers) if position is None else position for position in positions]
     keys = tuple(sort_key(index, item) for index, item in zip(indexes, query.order_by))
     ordered = Sort(relation.columns, relation, keys, query.offset, query.limit)
-    return _first_columns(ordered, shown) if hidden else ordered
+    return _first_columns(ordered, columns) if hidden else ordered
 
 
 def limited(relation: Relation, offset: int, limit: int | None) -> Relation:

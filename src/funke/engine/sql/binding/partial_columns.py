@@ -71,5 +71,5 @@ def _for_rows(get: ColumnGetter, data_type: Any, batch: pa.RecordBatch, rows: An
 
 
 def _truth(condition: Any, length: int) -> Array:
-    found = pc.fill_null(pc.cast(condition, pa.bool_()), False)
-    return np.full(length, found.as_py()) if isinstance(found, pa.Scalar) else np.asarray(found)
+    truth = pc.fill_null(pc.cast(condition, pa.bool_()), False)
+    return np.full(length, truth.as_py()) if isinstance(truth, pa.Scalar) else np.asarray(truth)

@@ -147,9 +147,9 @@ class QueryBinder(SourceBinder):
         bound: list[BoundExpression] = []
         for item in self._written_out(items, scope, binder):
             if isinstance(item, syntax.Star):
-                found = scope.all_of(item)
-                bound += binder.bind_star(found, item)
-                names += [column.name for column in found]
+                star_columns = scope.all_of(item)
+                bound += binder.bind_star(star_columns, item)
+                names += [column.name for column in star_columns]
                 continue
             if isinstance(item, syntax.Alias) and len(item.names) > 1:
                 # The fields of one row: of an aggregate function that gives several values.
@@ -180,10 +180,10 @@ class QueryBinder(SourceBinder):
             yield from (syntax.Name((*row.parts, each), position=item.position) for each in data_type.names)
 
     def _with_tables(self, query: queries.With) -> QueryBinder:
-        known: dict[str, Relation] = {}
+        tables: dict[str, Relation] = {}
 
         def find(path: tuple[str, ...], *options: Any) -> Relation | None:
-            return known[path[0]] if len(path) == 1 and path[0] in known else self.find_table(path, *options)
+            return tables[path[0]] if len(path) == 1 and path[0] in tables else self.find_table(path, *options)
 
         inner = replace(self, find_table=find)
         for name, column_names, each in query.tables:
@@ -191,7 +191,7 @@ class QueryBinder(SourceBinder):
             names = column_names or tuple(column.name for column in relation.columns)
             if len(names) != len(relation.columns):
                 raise rejected("Number of columns must match number of query columns", each.position)
-            known[name] = _renamed(relation, names)
+            tables[name] = _renamed(relation, names)
         return inner
 
     def _bind_values(self, values: queries.Values) -> Relation:
@@ -228,16 +228,16 @@ class QueryBinder(SourceBinder):
             raise rejected(f"Column count mismatch in {words}", queries.items_position(query.right))
         columns: list[Column] = []
         for one, other in zip(left.columns, right.columns):
-            found = common_type([one.type, other.type])
-            if found is None:
+            shared_type = common_type([one.type, other.type])
+            if shared_type is None:
                 index = queries.item_position(query.left, len(columns))
                 raise rejected(f"Type mismatch in column {len(columns) + 1} of {words}", index)
             # Flink takes the role of the left side for both; rows of a side that has none would have no event time.
-            columns.append(Column(one.name, found, one.time if one.time is other.time else None))
-        wanted = tuple(columns)
+            columns.append(Column(one.name, shared_type, one.time if one.time is other.time else None))
+        result_columns = tuple(columns)
         # The rows of a union come under one name, whichever side they are of.
-        own = wanted if query.kind == "union" else _named(wanted, right.columns)
-        return of_relations(query, wanted, self._as_types(left, wanted), self._as_types(right, own))
+        own = result_columns if query.kind == "union" else _named(result_columns, right.columns)
+        return of_relations(query, result_columns, self._as_types(left, result_columns), self._as_types(right, own))
 
     def _as_types(self, relation: Relation, columns: tuple[Column, ...]) -> Relation:
         """The same rows under the names of a set, cast where their types are narrower."""

@@ -193,5 +193,5 @@ def with_expressions(relation: R, change: Callable[[BoundExpression], BoundExpre
         part: Any = value
         return replace(part, **{name: changed(each) for name, each in vars(part).items()})
 
-    found: R = changed(relation)
-    return found
+    result: R = changed(relation)
+    return result

@@ -57,16 +57,16 @@ class Scope:
         """The column that a name means, and the fields of rows that follow behind it."""
         parts = name.parts
         if len(parts) > 1 and any(column.table == parts[0] for column in self.columns):
-            found = [i for i, column in enumerate(self.columns) if (column.table, column.name) == parts[:2]]
-            if not found:
+            indexes = [i for i, column in enumerate(self.columns) if (column.table, column.name) == parts[:2]]
+            if not indexes:
                 hint = did_you_mean(parts[1], (column.name for column in self.columns if column.table == parts[0]))
                 raise rejected(f"Column '{parts[1]}' not found in table '{parts[0]}'{hint}", name.position_of(1))
-            return self._column(found[0]), parts[2:]
-        found = self._indexes.get(parts[0], [])
-        if len(found) > 1:
+            return self._column(indexes[0]), parts[2:]
+        indexes = self._indexes.get(parts[0], [])
+        if len(indexes) > 1:
             raise rejected(f"Column '{parts[0]}' is ambiguous", name.position)
-        if found:
-            return self._column(found[0]), parts[1:]
+        if indexes:
+            return self._column(indexes[0]), parts[1:]
         if len(parts) > 1:
             hint = did_you_mean(parts[0], {column.table for column in self.columns if column.table is not None})
             raise rejected(f"Table '{parts[0]}' not found{hint}", name.position_of(0))
@@ -147,32 +147,32 @@ class MissingName:
     """An unknown name, and the names that are known there."""
 
     name: str
-    known: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
 
     @property
     def hint(self) -> str:
         """The end of a message about it."""
-        return did_you_mean(self.name, self.known)
+        return did_you_mean(self.name, self.names)
 
 
 def unknown_function(
     name: str, types: Sequence[DataType], position: Position | None, own: Sequence[str] = ()
 ) -> SqlValidationError:
     """The error for an unknown function; `own` are the names of the program's functions."""
-    given = ", ".join(f"<{family_text(each)}>" for each in types)
+    type_list = ", ".join(f"<{family_text(each)}>" for each in types)
     hint = did_you_mean(name, (*built_in_names(), *own), _CLOSE_FUNCTION)
-    return rejected(f"No match found for function signature {name}({given}){hint}", position)
+    return rejected(f"No match found for function signature {name}({type_list}){hint}", position)
 
 
 def names_of(source: Relation, own: Sequence[str]) -> tuple[str, ...]:
     """The names of the columns of what stands behind FROM: its own ones, or those that it is given."""
-    given = source.column_aliases
-    if not given or len(given) == len(own):
-        return given or tuple(own)
+    aliases = source.column_aliases
+    if not aliases or len(aliases) == len(own):
+        return aliases or tuple(own)
     columns = ", ".join(f"'{each}'" for each in own)
     raise rejected(
         f"List of column aliases must have same degree as table; table has {len(own)} columns ({columns}), whereas "
-        f"alias list has {len(given)} columns",
+        f"alias list has {len(aliases)} columns",
         source.aliases_position or source.position,
     )
 

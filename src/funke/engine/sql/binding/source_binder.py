@@ -173,11 +173,11 @@ class SourceBinder:
     def _find(self, table: queries.TableRef) -> Relation:
         if table.as_of is not None:
             raise UnsupportedFeatureError("FOR SYSTEM_TIME AS OF in SQL")
-        found = self.find_table(table.path, table.options) if table.options else self.find_table(table.path)
-        if found is None:
+        relation = self.find_table(table.path, table.options) if table.options else self.find_table(table.path)
+        if relation is None:
             missing = self.find_missing(table.path)
             raise rejected(f"Object '{missing.name}' not found{missing.hint}", table.position)
-        return found
+        return relation
 
 
 def _named_constants(source: queries.Relation, relation: Relation) -> Relation:

@@ -20,20 +20,20 @@ TtlHints = Mapping[str, str]
 
 def bind_ttl_hints(hints: Hints, source: queries.Relation | None, is_grouped: bool) -> TtlHints:
     """The times of a query's hints by table; as in Flink a query without joins and groups does not look at them."""
-    found: dict[str, str] = {}
+    times: dict[str, str] = {}
     for name, options in hints:
         if name == "STATE_TTL":
-            found.update(_checked(options))
-    if not found or not (is_grouped or isinstance(source, queries.Join)):
+            times.update(_checked(options))
+    if not times or not (is_grouped or isinstance(source, queries.Join)):
         return {}
     tables = list(leaves_of(source))
-    unknown = [name for name in found if not any(is_named(each, name) for each in tables)]
+    unknown = [name for name in times if not any(is_named(each, name) for each in tables)]
     if unknown:
         raise ValidationException(
             "The options of following hints cannot match the name of input tables or views: \n"
             f"`{', '.join(unknown)}` in `STATE_TTL`"
         )
-    return found
+    return times
 
 
 def with_join_ttls(joined: Joined, source: queries.Join, hints: TtlHints) -> Joined:

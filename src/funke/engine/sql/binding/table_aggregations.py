@@ -45,10 +45,10 @@ def bind_table_aggregation(
     columns = tuple(Column(f"in${index}", each.type) for index, each in enumerate([*keys, *arguments]))
     computed = Calculation(columns, source, (*keys, *arguments), where)
     key_columns = [Column(f"key${index}", each.type) for index, each in enumerate(keys)]
-    made = [Column(name, data_type) for name, data_type in result_fields(user)]
+    result_columns = [Column(name, data_type) for name, data_type in result_fields(user)]
     indexes = range(len(keys), len(columns))
-    rows = TableAggregation((*key_columns, *made), computed, tuple(range(len(keys))), user, tuple(indexes))
-    return _selected(select, plain, keys, rows, made)
+    rows = TableAggregation((*key_columns, *result_columns), computed, tuple(range(len(keys))), user, tuple(indexes))
+    return _selected(select, plain, keys, rows, result_columns)
 
 
 def _selected(
@@ -56,17 +56,18 @@ def _selected(
     plain: ExpressionBinder,
     keys: list[BoundExpression],
     rows: TableAggregation,
-    made: list[Column],
+    result_columns: list[Column],
 ) -> Relation:
     columns: list[Column] = []
     expressions: list[BoundExpression] = []
     for item in select.items:
         operand, names = (item.operand, item.names) if isinstance(item, syntax.Alias) else (item, ())
         if isinstance(operand, syntax.Call) and operand.function is rows.function:
-            chosen = names if len(names) == len(made) else tuple(each.name for each in made)
-            columns += [Column(name, each.type) for name, each in zip(chosen, made)]
+            chosen = names if len(names) == len(result_columns) else tuple(each.name for each in result_columns)
+            columns += [Column(name, each.type) for name, each in zip(chosen, result_columns)]
             expressions += [
-                BoundColumn(each.type, len(keys) + index, name) for index, (name, each) in enumerate(zip(chosen, made))
+                BoundColumn(each.type, len(keys) + index, name)
+                for index, (name, each) in enumerate(zip(chosen, result_columns))
             ]
             continue
         bound = plain.bind(operand)

@@ -106,13 +106,13 @@ class CatalogManager:
 
     def get(self, identifier: Identifier) -> TableObject:
         """Return the table or view of a name, which must be there."""
-        found = self.find(identifier)
-        if found is None:
+        table = self.find(identifier)
+        if table is None:
             raise ValidationException(
                 f"Cannot find table '{identifier}' in any of the catalogs [{', '.join(self.list_catalogs())}], "
                 "nor as a temporary table."
             )
-        return found
+        return table
 
     def is_temporary(self, identifier: Identifier) -> bool:
         return identifier in self._temporary
@@ -181,8 +181,8 @@ class CatalogManager:
     def _drop_temporary(
         self, identifier: Identifier, ignore_if_not_exists: bool, is_kind: Callable[[TableObject], bool]
     ) -> bool:
-        found = self._temporary.get(identifier)
-        if found is not None and is_kind(found):
+        table = self._temporary.get(identifier)
+        if table is not None and is_kind(table):
             del self._temporary[identifier]
             return True
         if not ignore_if_not_exists:
@@ -193,11 +193,11 @@ class CatalogManager:
 
     def list_tables(self, catalog: str | None = None, database: str | None = None) -> list[str]:
         """Return tables and views, temporary ones too."""
-        permanent = self._permanent(catalog, database, lambda found, name: found.list_tables(name))
+        permanent = self._permanent(catalog, database, lambda owner, name: owner.list_tables(name))
         return sorted({*permanent, *self._temporary_names(catalog, database)})
 
     def list_views(self, catalog: str | None = None, database: str | None = None) -> list[str]:
-        permanent = self._permanent(catalog, database, lambda found, name: found.list_views(name))
+        permanent = self._permanent(catalog, database, lambda owner, name: owner.list_views(name))
         hidden = set(self._temporary_names(catalog, database))
         return sorted({*(set(permanent) - hidden), *self._temporary_names(catalog, database, is_view=True)})
 
@@ -210,11 +210,11 @@ class CatalogManager:
     def _permanent(
         self, catalog: str | None, database: str | None, names: Callable[[Catalog, str], list[str]]
     ) -> list[str]:
-        found = self.catalog(catalog or self.current_catalog)
+        owner = self.catalog(catalog or self.current_catalog)
         database = database or self.current_database
-        if not found.database_exists(database):
+        if not owner.database_exists(database):
             raise ValidationException(f"Database {database} does not exist")
-        return names(found, database)
+        return names(owner, database)
 
     def _temporary_names(self, catalog: str | None, database: str | None, is_view: bool | None = None) -> Iterator[str]:
         namespace = (catalog or self.current_catalog, database or self.current_database)

@@ -45,12 +45,12 @@ class FunctionRegistry:
 
     def drop_temporary_system(self, name: str, ignore_if_not_exists: bool) -> bool:
         """Drop a temporary system function; returns whether there was one."""
-        found = self._system.pop(name.lower(), None)
-        if found is None and not ignore_if_not_exists:
+        function = self._system.pop(name.lower(), None)
+        if function is None and not ignore_if_not_exists:
             raise ValidationException(
                 f"Could not drop temporary system function. A function named '{name}' doesn't exist."
             )
-        return found is not None
+        return function is not None
 
     def create_temporary(self, path: Sequence[str], function: CatalogFunction, ignore_if_exists: bool) -> None:
         identifier = self._qualify(path)
@@ -64,10 +64,10 @@ class FunctionRegistry:
     def drop_temporary(self, path: Sequence[str], ignore_if_not_exists: bool) -> bool:
         """Drop a temporary function of a database; returns whether there was one."""
         identifier = self._qualify(path)
-        found = self._temporary.pop(identifier, None)
-        if found is None and not ignore_if_not_exists:
+        function = self._temporary.pop(identifier, None)
+        if function is None and not ignore_if_not_exists:
             raise ValidationException(f"Temporary catalog function {identifier} doesn't exist")
-        return found is not None
+        return function is not None
 
     def create(self, path: Sequence[str], function: CatalogFunction, ignore_if_exists: bool) -> None:
         """Create a function in a catalog."""
@@ -106,8 +106,8 @@ class FunctionRegistry:
         return sorted({*self._system, *temporary})
 
     def _qualify(self, path: Sequence[str]) -> Identifier:
-        found = self._catalogs.qualify(path)
-        return Identifier(found.catalog, found.database, found.name.lower())
+        identifier = self._catalogs.qualify(path)
+        return Identifier(identifier.catalog, identifier.database, identifier.name.lower())
 
     def _reject_hidden(self, action: str, identifier: Identifier) -> None:
         if identifier in self._temporary:

@@ -161,8 +161,8 @@ class InMemoryCatalog(Catalog):
         return list(self._database(database).functions)
 
     def get_function(self, database: str, name: str) -> CatalogFunction | None:
-        found = self._databases.get(database)
-        return None if found is None else found.functions.get(name.lower())
+        own = self._databases.get(database)
+        return None if own is None else own.functions.get(name.lower())
 
     def create_function(self, database: str, name: str, function: CatalogFunction, ignore_if_exists: bool) -> None:
         functions = self._database(database).functions
@@ -195,8 +195,8 @@ class InMemoryCatalog(Catalog):
         return list(self._database(database).models)
 
     def get_model(self, database: str, name: str) -> CatalogModel | None:
-        found = self._databases.get(database)
-        return None if found is None else found.models.get(name)
+        own = self._databases.get(database)
+        return None if own is None else own.models.get(name)
 
     def create_model(self, database: str, name: str, model: CatalogModel, ignore_if_exists: bool) -> None:
         models = self._database(database).models
@@ -238,8 +238,8 @@ class InMemoryCatalog(Catalog):
             self.get_table(database, name)
         if not self._partition_keys(database, name):
             raise self._not_partitioned(database, name)
-        wanted = (spec or {}).items()
-        return [dict(key) for key in self._partitions(database, name) if wanted <= dict(key).items()]
+        items = (spec or {}).items()
+        return [dict(key) for key in self._partitions(database, name) if items <= dict(key).items()]
 
     def get_partition(self, database: str, name: str, spec: PartitionSpec) -> CatalogPartition:
         partition = self._partitions(database, name).get(_spec_key(spec))

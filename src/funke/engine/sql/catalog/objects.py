@@ -82,8 +82,6 @@ TableObject = CatalogTable | CatalogView
 
 @dataclass(frozen=True)
 class CatalogDatabase:
-    """A database."""
-
     properties: Mapping[str, str] = field(default_factory=dict)
     comment: str = ""
 

@@ -34,7 +34,6 @@ def metadata_text(key: str | None, is_virtual: bool) -> str:
 
 
 def key_text(name: str, columns: Iterable[str]) -> str:
-    """Return a primary key."""
     return f"CONSTRAINT {quoted(name)} PRIMARY KEY ({', '.join(map(quoted, columns))}) NOT ENFORCED"
 
 
@@ -48,10 +47,10 @@ def _lines(schema: SchemaDefinition) -> Iterator[str]:
         yield key_text(schema.primary_key_name or "_".join(("PK", *schema.primary_key)), schema.primary_key)
 
 
-def _definition_text(column: ColumnDefinition, given: str | None) -> str:
+def _definition_text(column: ColumnDefinition, type_string: str | None) -> str:
     if column.type is None:
         text = f"{quoted(column.name)} AS {summary(column.expression) if column.expression else ''}"
         return text if not column.comment else f"{text} COMMENT '{column.comment}'"
     extras = metadata_text(column.metadata_key, column.is_virtual) if column.is_metadata else ""
-    type_text = to_sql_text(column.type) if given is None else f"[{given}]"
+    type_text = to_sql_text(column.type) if type_string is None else f"[{type_string}]"
     return column_text(column.name, type_text, extras, column.comment)

@@ -167,8 +167,8 @@ def _data_type(table: str, field: Any) -> DataType:
 def _spark_type(data_type: Any) -> str:
     from pyspark.sql.pandas.types import from_arrow_type
 
-    made: str = from_arrow_type(to_column_type(data_type), prefer_timestamp_ntz=True).simpleString()
-    return made if data_type._nullable else f"{made} NOT NULL"
+    type_text: str = from_arrow_type(to_column_type(data_type), prefer_timestamp_ntz=True).simpleString()
+    return type_text if data_type._nullable else f"{type_text} NOT NULL"
 
 
 def _text(value: str) -> str:

@@ -129,6 +129,7 @@ def connection_of(values: OptionValues, user: TableOption) -> dict[str, Any]:
         "host": values[HOST],
         "user": values[user],
         "password": values[PASSWORD],
+        # The drivers count whole seconds, and take 0 for no limit.
         "connect_timeout": max(1, values[TIMEOUT].to_millis() // 1000),
     }
 
@@ -175,6 +176,7 @@ class ChangeTableSource(TableSource):
 
     @property
     def kinds(self) -> frozenset[RowKind]:  # type: ignore[override]
+        # A snapshot alone has rows and no changes.
         if self.is_bounded or self.is_append_only:
             return INSERTS
         return UPSERTS if self.settings.is_upsert else ALL_CHANGES

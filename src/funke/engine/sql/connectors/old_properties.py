@@ -97,13 +97,13 @@ def _modern_key(connector: str, file_format: str, key: str) -> str | None:
         return key
     if key.startswith("connector.properties."):
         return key.removeprefix("connector.")
-    known = _CONNECTOR_KEYS.get(connector, {})
-    if key in known:
-        return known[key]
+    modern_keys = _CONNECTOR_KEYS.get(connector, {})
+    if key in modern_keys:
+        return modern_keys[key]
     name = key.removeprefix("format.")
     if key.startswith("format.") and name in _FORMAT_KEYS.get(file_format, ()):
         return f"{file_format}.{name}"
-    supported = "\n".join(sorted([*known, *(f"format.{each}" for each in _FORMAT_KEYS.get(file_format, ()))]))
+    supported = "\n".join(sorted([*modern_keys, *(f"format.{each}" for each in _FORMAT_KEYS.get(file_format, ()))]))
     raise ValidationException(f"Unsupported property of Flink 1.x: '{key}'.\n\nSupported properties:\n\n{supported}")
 
 

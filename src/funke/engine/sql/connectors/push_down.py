@@ -70,6 +70,7 @@ def _filtered(relation: Relation, conditions: Sequence[BoundExpression]) -> Rela
     if isinstance(relation, Scan) and isinstance(relation.table, TableSource):
         table = relation.table
         for each in conditions:
+            # The condition stays in the plan as well: a source may skip whole parts of files, and not single rows.
             table = (table.with_condition(each) if is_deterministic(each) else None) or table
         return replace(relation, table=table)
     return relation
@@ -77,6 +78,7 @@ def _filtered(relation: Relation, conditions: Sequence[BoundExpression]) -> Rela
 
 def _limited(relation: Relation, rows: int) -> Relation:
     """A relation of which the first rows are enough: its source need not read more."""
+    # Behind a filter the first rows of the source may be none of the result's.
     if isinstance(relation, Calculation) and relation.condition is None:
         return replace(relation, input=_limited(relation.input, rows))
     if isinstance(relation, WatermarkAssigner):
@@ -87,10 +89,10 @@ def _limited(relation: Relation, rows: int) -> Relation:
     return relation
 
 
-def _narrowed(relation: Relation, wanted: set[int]) -> tuple[Relation, dict[int, int]]:
+def _narrowed(relation: Relation, needed: set[int]) -> tuple[Relation, dict[int, int]]:
     """A relation with at least the wanted columns, and where those of the old one stand now."""
     # A batch without columns has no rows.
-    kept = sorted(wanted) or [0]
+    kept = sorted(needed) or [0]
     numbers = {old: new for new, old in enumerate(kept)}
     if isinstance(relation, Scan) and isinstance(relation.table, TableSource) and len(kept) < len(relation.columns):
         table = relation.table.with_columns(kept)
@@ -104,12 +106,13 @@ def _narrowed(relation: Relation, wanted: set[int]) -> tuple[Relation, dict[int,
         )
         return push_down(chosen), numbers
     if isinstance(relation, WatermarkAssigner):
-        return _narrowed_watermarks(relation, wanted)
+        return _narrowed_watermarks(relation, needed)
     return push_down(relation), {index: index for index in range(len(relation.columns))}
 
 
-def _narrowed_watermarks(relation: WatermarkAssigner, wanted: set[int]) -> tuple[Relation, dict[int, int]]:
-    needed = wanted | {relation.rowtime} | set(columns_in([relation.expression]))
+def _narrowed_watermarks(relation: WatermarkAssigner, needed_above: set[int]) -> tuple[Relation, dict[int, int]]:
+    # Watermarks are computed here, even if the query does not show the column.
+    needed = needed_above | {relation.rowtime} | set(columns_in([relation.expression]))
     narrow, numbers = _narrowed(relation.input, needed)
     olds = {new: old for old, new in numbers.items()}
     columns = tuple(relation.columns[olds[index]] for index in range(len(narrow.columns)))

@@ -95,6 +95,7 @@ class SparkLoad:
         if self.form is not None:
             reader = reader.format(self.form)
         frame: DataFrame = reader.table(self.table) if self.table is not None else reader.load(self.path)
+        # By name, as Flink's sources do: the order of Spark's columns is not part of the table's schema.
         chosen = frame.select(*(f"`{each.name}`" for each in self.columns))
         casts = [
             _other_timestamp(each.type, field.dataType.typeName()) for each, field in zip(self.columns, chosen.schema)
@@ -104,11 +105,11 @@ class SparkLoad:
         return chosen.select(*(chosen[index].cast(each) if each else chosen[index] for index, each in enumerate(casts)))
 
 
-def _other_timestamp(wanted: DataType, given: str) -> str | None:
+def _other_timestamp(data_type: DataType, spark_type: str) -> str | None:
     """Timestamps with a zone where the table has none, or without, change by the clock of Spark's session."""
-    if isinstance(wanted, TimestampType) and given == "timestamp":
+    if isinstance(data_type, TimestampType) and spark_type == "timestamp":
         return "timestamp_ntz"
-    return "timestamp" if isinstance(wanted, LocalZonedTimestampType) and given == "timestamp_ntz" else None
+    return "timestamp" if isinstance(data_type, LocalZonedTimestampType) and spark_type == "timestamp_ntz" else None
 
 
 @dataclass(frozen=True)
@@ -192,6 +193,7 @@ class SparkTableSink(TableSink):
     takes_frames = True
 
     def accepted_kinds(self, requested: frozenset[RowKind]) -> frozenset[RowKind]:
+        # Spark's writers append or overwrite; they have no updates by key.
         return INSERTS
 
     def create_sink(self, columns: Sequence[Column], upsert_key: Sequence[int] = ()) -> Sink:

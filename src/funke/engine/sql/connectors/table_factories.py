@@ -49,7 +49,7 @@ COMMON_OPTIONS = (CONNECTOR, _PROPERTY_VERSION, *WATERMARK_OPTIONS)
 
 def create_table_source(context: TableContext) -> TableSource:
     """Return what reads a table of the catalog."""
-    with _reported("Unable to create a source for reading table", context):
+    with _with_context("Unable to create a source for reading table", context):
         factory = find_factory(context.options)
         if not factory.reads:
             raise ValidationException(
@@ -61,7 +61,7 @@ def create_table_source(context: TableContext) -> TableSource:
 
 def create_table_sink(context: TableContext) -> TableSink:
     """Return what writes a table of the catalog."""
-    with _reported("Unable to create a sink for writing table", context):
+    with _with_context("Unable to create a sink for writing table", context):
         factory = find_factory(context.options)
         if not factory.writes:
             raise ValidationException(
@@ -77,8 +77,8 @@ def find_factory(options: Mapping[str, str]) -> TableFactory:
     if identifier is None:
         raise ValidationException("Table options do not contain an option key 'connector' for discovering a connector.")
     with caused_by(f"Cannot discover a connector using option: 'connector'='{identifier}'"):
-        found = table_factories().get(identifier)
-        if found is None:
+        factory = table_factories().get(identifier)
+        if factory is None:
             available = "\n".join(sorted(table_factories()))
             other = _ALTERNATIVES.get(identifier)
             hint = f"\n\n{other}" if other else did_you_mean(identifier, table_factories(), begin="\n\nDid")
@@ -87,26 +87,26 @@ def find_factory(options: Mapping[str, str]) -> TableFactory:
                 "'org.apache.flink.table.factories.DynamicTableFactory' in the classpath.\n\n"
                 f"Available factory identifiers are:\n\n{available}{hint}"
             )
-        return found
+        return factory
 
 
 @cache
 def table_factories() -> Mapping[str, TableFactory]:
     """Return all connectors by their names: those of this package, and those that other packages bring."""
     named = [EntryPoint(name, value, _GROUP) for name, _, value in (each.partition("=") for each in _BUILT_IN)]
-    found: dict[str, TableFactory] = {}
+    factories: dict[str, TableFactory] = {}
     for point in (*named, *entry_points(group=_GROUP)):
         factory = point.load()()
         if not isinstance(factory, TableFactory):
             raise ValidationException(f"the entry point {point.name} = {point.value} is not a TableFactory")
-        found[factory.identifier] = factory
-    return found
+        factories[factory.identifier] = factory
+    return factories
 
 
 def _check_options(factory: TableFactory, context: TableContext) -> None:
     required, optional = factory.options_for(context)
     _check_required(required, context.options)
-    _check_known(factory, (*required, *optional), context.options)
+    _check_supported(factory, (*required, *optional), context.options)
 
 
 def _check_required(required: tuple[TableOption, ...], options: Mapping[str, str]) -> None:
@@ -118,11 +118,13 @@ def _check_required(required: tuple[TableOption, ...], options: Mapping[str, str
         )
 
 
-def _check_known(factory: TableFactory, known: tuple[TableOption, ...], options: Mapping[str, str]) -> None:
-    known = (*(COMMON_OPTIONS if factory.takes_common_options else (CONNECTOR,)), *known)
-    unknown = _unknown_keys(factory, known, options)
+def _check_supported(
+    factory: TableFactory, supported_options: tuple[TableOption, ...], options: Mapping[str, str]
+) -> None:
+    supported_options = (*(COMMON_OPTIONS if factory.takes_common_options else (CONNECTOR,)), *supported_options)
+    unknown = _unknown_keys(factory, supported_options, options)
     if unknown:
-        supported = "\n".join(sorted({each.key for each in known}))
+        supported = "\n".join(sorted({each.key for each in supported_options}))
         names = "\n".join(unknown)
         raise ValidationException(
             f"Unsupported options found for '{factory.identifier}'.\n\nUnsupported options:\n\n{names}\n\n"
@@ -130,8 +132,10 @@ def _check_known(factory: TableFactory, known: tuple[TableOption, ...], options:
         )
 
 
-def _unknown_keys(factory: TableFactory, known: tuple[TableOption, ...], options: Mapping[str, str]) -> list[str]:
-    keys = {key for each in known for key in each.keys}
+def _unknown_keys(
+    factory: TableFactory, supported_options: tuple[TableOption, ...], options: Mapping[str, str]
+) -> list[str]:
+    keys = {key for each in supported_options for key in each.keys}
     return sorted(key for key in options if key not in keys and not key.startswith(factory.free_prefixes))
 
 
@@ -146,16 +150,16 @@ def _all_options(factory: TableFactory, context: TableContext) -> tuple[TableOpt
 
 
 @contextmanager
-def _reported(what: str, context: TableContext) -> Iterator[None]:
+def _with_context(what: str, context: TableContext) -> Iterator[None]:
     """Puts in front of an error which table it is about, and behind it which options may be mistyped.
 
     Mistyped ones are shown without their values, which may be secrets."""
     factory = table_factories().get(context.options.get(CONNECTOR.key, ""))
-    known = () if factory is None else _all_options(factory, context)
-    unknown = [] if factory is None else _unknown_keys(factory, known, context.options)
-    shown = {**masked(context.options), **dict.fromkeys(unknown, HIDDEN)}
-    options = "\n".join(f"'{key}'='{text}'" for key, text in sorted(shown.items()))
-    keys = [key for each in known for key in each.keys]
+    supported_options = () if factory is None else _all_options(factory, context)
+    unknown = [] if factory is None else _unknown_keys(factory, supported_options, context.options)
+    shown_options = {**masked(context.options), **dict.fromkeys(unknown, HIDDEN)}
+    options = "\n".join(f"'{key}'='{text}'" for key, text in sorted(shown_options.items()))
+    keys = [key for each in supported_options for key in each.keys]
     hints = [f"\n\nUnknown option '{key}'{hint}" for key in unknown if (hint := did_you_mean(key, keys))]
     with caused_by(f"{what} '{context.identifier.summary}'.\n\nTable options are:\n\n{options}", "".join(hints)):
         yield

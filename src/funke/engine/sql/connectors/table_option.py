@@ -49,10 +49,10 @@ class TableOption:
     def read(self, text: str) -> Any:
         """Return the value that a text means; choices are found in any case."""
         if self.choices:
-            found = {choice.lower(): choice for choice in self.choices}.get(text.strip().lower())
-            if found is None:
+            spelled = {choice.lower(): choice for choice in self.choices}.get(text.strip().lower())
+            if spelled is None:
                 raise ConfigurationError(f"{text!r} is not one of {', '.join(self.choices)}")
-            return found
+            return spelled
         return _PARSERS[self.type](text)
 
 

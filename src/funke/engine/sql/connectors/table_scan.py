@@ -64,6 +64,7 @@ def scan_relation(
     path = (identifier.catalog, identifier.database, identifier.name)
     if not metadata:
         return Scan(source.columns, source, path, source.kinds, primary_key)
+    # A source gives metadata in a type of its own; the declared one is reached by a cast.
     _check_metadata(identifier, metadata, source)
     source = source.with_metadata([(_key_of(each), each.name) for each in metadata])
     scan = Scan(source.columns, source, path, source.kinds, primary_key)
@@ -150,14 +151,14 @@ def with_event_time(
 
 def _in_milliseconds(relation: Relation, rowtime: int, make: BinderFactory) -> Relation:
     """As in Flink: event time has milliseconds, whatever its column was declared with."""
-    given = relation.columns[rowtime]
-    if not isinstance(given.type, (TimestampType, LocalZonedTimestampType)) or given.type.precision == 3:
+    time_column = relation.columns[rowtime]
+    if not isinstance(time_column.type, (TimestampType, LocalZonedTimestampType)) or time_column.type.precision == 3:
         return relation
-    wanted = type(given.type)(3, given.type._nullable)
+    time_type = type(time_column.type)(3, time_column.type._nullable)
     bind = make(_scope_of(relation)).bind
     names = [syntax.Name((each.name,)) for each in relation.columns]
-    bound = tuple(bind(syntax.Cast(name, wanted) if index == rowtime else name) for index, name in enumerate(names))
-    columns = [replace(each, type=wanted) if each is given else each for each in relation.columns]
+    bound = tuple(bind(syntax.Cast(name, time_type) if index == rowtime else name) for index, name in enumerate(names))
+    columns = [replace(each, type=time_type) if each is time_column else each for each in relation.columns]
     return Calculation(tuple(columns), relation, bound)
 
 

@@ -51,13 +51,13 @@ def _array_type(arguments: Sequence[Argument]) -> DataType | None:
     return None if element is None else ArrayType(element, False)
 
 
-def _parts_cast(call: BoundCall, wanted: Sequence[DataType]) -> list[Callable[[SqlValue], SqlValue]]:
+def _parts_cast(call: BoundCall, targets: Sequence[DataType]) -> list[Callable[[SqlValue], SqlValue]]:
     """Return what casts each argument to its wanted type, NULLs as they are."""
 
     def or_null(cast: Callable[[SqlValue], SqlValue]) -> Callable[[SqlValue], SqlValue]:
         return lambda value: None if value is None else cast(value)
 
-    return [or_null(value_cast(source, target, call.session)) for source, target in zip(call.types, wanted)]
+    return [or_null(value_cast(source, target, call.session)) for source, target in zip(call.types, targets)]
 
 
 def _array_body(call: BoundCall) -> Body:
@@ -126,8 +126,8 @@ def _get_type(arguments: Sequence[Argument]) -> DataType | None:
     index, row = _field_index(arguments), arguments[0].type
     if index is None or not isinstance(row, RowType):
         return None
-    found = row.field_types()[index]
-    return with_nullable(found, is_nullable(found) or is_nullable(row))
+    field_type = row.field_types()[index]
+    return with_nullable(field_type, is_nullable(field_type) or is_nullable(row))
 
 
 def _get_body(call: BoundCall) -> Body:
@@ -159,18 +159,18 @@ def _element(items: list[SqlValue]) -> SqlValue:
 
 def _same_elements(arguments: Sequence[Argument]) -> DataType | None:
     """The common type of two arrays."""
-    found = common_type(_types(arguments))
-    return None if found is None else with_nullable(found, any_nullable(_types(arguments)))
+    element_type = common_type(_types(arguments))
+    return None if element_type is None else with_nullable(element_type, any_nullable(_types(arguments)))
 
 
 def _with_element(arguments: Sequence[Argument]) -> DataType | None:
     """The type of an array that an element is added to."""
     array: Any = arguments[0].type
-    element, given = array.element_type, arguments[1].type
-    if not can_cast_implicitly(given, with_nullable(element, True)):
+    element, added_type = array.element_type, arguments[1].type
+    if not can_cast_implicitly(added_type, with_nullable(element, True)):
         return None
     # Flink says that the array may be NULL if the element may be.
-    return ArrayType(with_nullable(element, any_nullable([element, given])), any_nullable([array, given]))
+    return ArrayType(with_nullable(element, any_nullable([element, added_type])), any_nullable([array, added_type]))
 
 
 def _same_array(arguments: Sequence[Argument]) -> DataType | None:
@@ -227,19 +227,19 @@ def _contains_type(arguments: Sequence[Argument]) -> DataType | None:
 
 
 def _keys_type(arguments: Sequence[Argument]) -> DataType:
-    found: Any = arguments[0].type
-    return ArrayType(found.key_type, is_nullable(found))
+    map_type: Any = arguments[0].type
+    return ArrayType(map_type.key_type, is_nullable(map_type))
 
 
 def _values_type(arguments: Sequence[Argument]) -> DataType:
-    found: Any = arguments[0].type
-    return ArrayType(found.value_type, is_nullable(found))
+    map_type: Any = arguments[0].type
+    return ArrayType(map_type.value_type, is_nullable(map_type))
 
 
 def _entries_type(arguments: Sequence[Argument]) -> DataType:
-    found: Any = arguments[0].type
-    row = RowType([RowField("key", found.key_type), RowField("value", found.value_type)])
-    return ArrayType(row, is_nullable(found))
+    map_type: Any = arguments[0].type
+    row = RowType([RowField("key", map_type.key_type), RowField("value", map_type.value_type)])
+    return ArrayType(row, is_nullable(map_type))
 
 
 def _from_arrays_type(arguments: Sequence[Argument]) -> DataType:

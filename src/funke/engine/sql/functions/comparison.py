@@ -54,11 +54,12 @@ _KERNELS = {
 
 def compared_type(types: Sequence[DataType]) -> DataType:
     """Return the type that values are compared as: a text beside something else is read as that."""
+    # As in Flink '5' < 10 compares numbers. Texts are only compared as texts among themselves.
     others = [each for each in types if not isinstance(each, (*CHARACTER, NullType))]
     if others:
         types = others
-    found = common_type(types)
-    return NullType() if found is None else found
+    shared_type = common_type(types)
+    return NullType() if shared_type is None else shared_type
 
 
 def _comparison_type(arguments: Sequence[Argument]) -> DataType | None:
@@ -76,6 +77,7 @@ def _has_nulls(data_type: DataType) -> bool:
 
 
 def _order_type(arguments: Sequence[Argument]) -> DataType | None:
+    # Rows, arrays and maps are equal or not, but have no order.
     if any(isinstance(each.type, (*CONSTRUCTED, BitmapType, VariantType)) for each in arguments):
         return None
     return _comparison_type(arguments)
@@ -90,10 +92,11 @@ def _same_typed_body(body: Body) -> Callable[[BoundCall], Body]:
 
 def _same_typed_kernel(kernel: Kernel) -> Callable[[BoundCall], Kernel | None]:
     def make(call: BoundCall) -> Kernel | None:
-        wanted = compared_type(call.types)
-        if isinstance(wanted, (*CONSTRUCTED, NullType)):
+        operand_type = compared_type(call.types)
+        # Arrow does not compare nested columns.
+        if isinstance(operand_type, (*CONSTRUCTED, NullType)):
             return None
-        return cast_columns(call.types, [wanted] * len(call.types), kernel)
+        return cast_columns(call.types, [operand_type] * len(call.types), kernel)
 
     return make
 
@@ -133,8 +136,8 @@ def _negated(make: Callable[[BoundCall], Body]) -> Callable[[BoundCall], Body]:
         body = make(call)
 
         def negated(*values: SqlValue) -> bool | None:
-            found = body(*values)
-            return None if found is None else not found
+            answer = body(*values)
+            return None if answer is None else not answer
 
         return negated
 
@@ -171,16 +174,17 @@ def _in(call: BoundCall) -> Body:
 
 
 def _in_kernel(call: BoundCall) -> Kernel | None:
+    # Arrow looks values up in a set. NULL among the candidates makes a miss unknown, which is_in does not know.
     if not all(each.is_constant and each.value is not None for each in call.arguments[1:]):
         return None
-    wanted = compared_type(call.types)
-    return _same_typed_kernel(lambda value, *rest: _is_member(value, rest, wanted))(call)
+    operand_type = compared_type(call.types)
+    return _same_typed_kernel(lambda value, *rest: _is_member(value, rest, operand_type))(call)
 
 
-def _is_member(value: Datum, candidates: Sequence[Datum], wanted: DataType) -> Datum:
+def _is_member(value: Datum, candidates: Sequence[Datum], operand_type: DataType) -> Datum:
     members = pa.array([each.as_py() for each in candidates], candidates[0].type)
-    found = pc.is_in(value, value_set=members)
-    return pc.if_else(pc.is_valid(value), found, pa.scalar(None, pa.bool_()))
+    membership = pc.is_in(value, value_set=members)
+    return pc.if_else(pc.is_valid(value), membership, pa.scalar(None, pa.bool_()))
 
 
 def _is_distinct(call: BoundCall) -> Body:

@@ -47,12 +47,13 @@ def _case_type(arguments: Sequence[Argument]) -> DataType | None:
     conditions = [each.type for index, each in enumerate(arguments) if not _is_value(index, count)]
     if count < 3 or count % 2 == 0 or not all(isinstance(each, (BooleanType, NullType)) for each in conditions):
         return None
+    # The type is that of all branches together, whichever of them is taken.
     return common_type([each.type for index, each in enumerate(arguments) if _is_value(index, count)])
 
 
 def _if_type(arguments: Sequence[Argument]) -> DataType | None:
-    found = _case_type(arguments)
-    return None if found is None else with_nullable(found, any_nullable(each.type for each in arguments))
+    result = _case_type(arguments)
+    return None if result is None else with_nullable(result, any_nullable(each.type for each in arguments))
 
 
 def _case_body(call: BoundCall) -> Body:
@@ -68,6 +69,7 @@ def _case_body(call: BoundCall) -> Body:
 
 
 def _cast_or_null(source: DataType, call: BoundCall) -> Callable[[SqlValue], SqlValue]:
+    # A condition, or a bare NULL: both stay as they are.
     if isinstance(source, (BooleanType, NullType)) and not isinstance(call.result, BooleanType):
         return lambda value: value
     cast = value_cast(source, call.result, call.session)
@@ -82,12 +84,12 @@ def _case_kernel(call: BoundCall) -> Kernel | None:
         return None
 
     def case(*columns: Datum) -> Datum:
-        found = casts[-1](columns[-1])
+        result = casts[-1](columns[-1])
         for index in range(len(columns) - 3, -1, -2):
             # A condition may be a bare NULL.
             condition = pc.fill_null(pc.cast(columns[index], pa.bool_()), False)
-            found = pc.if_else(condition, casts[index // 2](columns[index + 1]), found)
-        return found
+            result = pc.if_else(condition, casts[index // 2](columns[index + 1]), result)
+        return result
 
     return case
 
@@ -96,10 +98,10 @@ def _column_casts(types: Sequence[DataType], target: DataType) -> list[ColumnCas
     """Return what casts columns to one type; None if one cannot be, or if Arrow does not choose among such values."""
     if isinstance(target, CONSTRUCTED):
         return None
-    wanted = to_column_type(target)
+    arrow_type = to_column_type(target)
     casts: list[Callable[[Any], Any]] = []
     for each in types:
-        cast = (lambda column: pc.cast(column, wanted)) if isinstance(each, NullType) else column_cast(each, target)
+        cast = (lambda column: pc.cast(column, arrow_type)) if isinstance(each, NullType) else column_cast(each, target)
         if cast is None:
             return None
         casts.append(cast)
@@ -107,15 +109,15 @@ def _column_casts(types: Sequence[DataType], target: DataType) -> list[ColumnCas
 
 
 def _coalesce_type(arguments: Sequence[Argument]) -> DataType | None:
-    found = common(arguments)
-    return None if found is None else with_nullable(found, all(is_nullable(each.type) for each in arguments))
+    result = common(arguments)
+    return None if result is None else with_nullable(result, all(is_nullable(each.type) for each in arguments))
 
 
 def _ifnull_type(arguments: Sequence[Argument]) -> DataType | None:
     first = arguments[0].type
-    found = _coalesce_type(arguments)
+    result = _coalesce_type(arguments)
     # What is never NULL stays as it is.
-    return found if found is None or is_nullable(first) else first
+    return result if result is None or is_nullable(first) else first
 
 
 def _coalesce_body(call: BoundCall) -> Body:
@@ -134,12 +136,13 @@ def _coalesce_kernel(call: BoundCall) -> Kernel | None:
 
 def _nullif_type(arguments: Sequence[Argument]) -> DataType | None:
     left, right = (each.type for each in arguments)
+    # The type of the first argument, even if values are compared as another one.
     return with_nullable(left, True) if are_comparable(left, right) else None
 
 
 def _nullif_body(call: BoundCall) -> Body:
-    wanted = compared_type(call.types)
-    first, second = (value_cast(each, wanted, call.session) for each in call.types)
+    operand_type = compared_type(call.types)
+    first, second = (value_cast(each, operand_type, call.session) for each in call.types)
 
     def nullif(left: SqlValue, right: SqlValue) -> SqlValue:
         if left is None or right is None:
@@ -184,6 +187,7 @@ def _extreme(name: str, is_better: Callable[[SqlValue, SqlValue], bool], kernel:
 
     def kernel_for(call: BoundCall) -> Kernel | None:
         casts = _column_casts(call.types, call.result)
+        # Arrow has another order of NaN and -0.0 than Java, and none of texts here.
         if casts is None or not pa.types.is_integer(to_column_type(call.result)):
             return None
         return lambda *columns: kernel(*(cast(each) for cast, each in zip(casts, columns)), skip_nulls=False)

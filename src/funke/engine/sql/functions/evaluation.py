@@ -25,10 +25,10 @@ def column_function(call: BoundCall) -> ColumnFunction:
     kernel = call.kernel()
     if kernel is None:
         return OverDistinct(mapped_body(call)) if call.function.may_skip_repeats else mapped_body(call)
-    wanted = to_column_type(call.result)
+    result_type = to_column_type(call.result)
 
     def evaluate(columns: Sequence[Any], length: int) -> pa.Array:
-        return as_column(kernel(*columns), wanted, length)
+        return as_column(kernel(*columns), result_type, length)
 
     return evaluate
 
@@ -61,13 +61,13 @@ def _results(values: list[SqlValue], call: BoundCall) -> pa.Array:
         ) from error
 
 
-def as_column(result: pa.Array | pa.ChunkedArray | pa.Scalar, wanted: pa.DataType, length: int) -> pa.Array:
+def as_column(result: pa.Array | pa.ChunkedArray | pa.Scalar, result_type: pa.DataType, length: int) -> pa.Array:
     """Return the result of a kernel as an array of the wanted type."""
     if isinstance(result, pa.Scalar):
         result = pa.repeat(result, length)
     if isinstance(result, pa.ChunkedArray):
         result = result.combine_chunks()
-    return result if result.type == wanted else result.cast(wanted, safe=False)
+    return result if result.type == result_type else result.cast(result_type, safe=False)
 
 
 def _values(column: Any, data_type: DataType) -> Any:

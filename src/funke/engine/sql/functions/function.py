@@ -253,12 +253,12 @@ class Function:
         if not any(form.accepts(types) for form in self.alternatives):
             return None
         if not isinstance(self.result, DataType):
-            found = self.result(arguments)
+            result = self.result(arguments)
         else:
-            found = with_nullable(self.result, self.is_strict and any_nullable(types))
-        if found is not None and self.may_give_null:
-            return with_nullable(found, True)
-        return found
+            result = with_nullable(self.result, self.is_strict and any_nullable(types))
+        if result is not None and self.may_give_null:
+            return with_nullable(result, True)
+        return result
 
 
 @dataclass(frozen=True)

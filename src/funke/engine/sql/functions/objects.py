@@ -33,28 +33,28 @@ def _object_type(arguments: Sequence[Argument]) -> DataType | None:
 
 
 def _updated_type(arguments: Sequence[Argument]) -> DataType | None:
-    given = arguments[0].type
+    input_type = arguments[0].type
     if len(arguments) % 2 == 0:
         return None
-    if not isinstance(given, StructuredType):
-        raise TypeMismatchError(f"The first argument must be a structured type, but was {to_sql_text(given)}.")
+    if not isinstance(input_type, StructuredType):
+        raise TypeMismatchError(f"The first argument must be a structured type, but was {to_sql_text(input_type)}.")
     changed = dict(_pairs(arguments))
-    unknown = next((key for key in changed if key not in given.names), None)
+    unknown = next((key for key in changed if key not in input_type.names), None)
     if unknown is not None:
         index = 2 + 2 * list(changed).index(unknown)
         raise TypeMismatchError(
             f"The field name '{unknown}' at position {index} is not part of the structured type attributes. Available "
-            f"attributes: [{', '.join(given.names)}]."
+            f"attributes: [{', '.join(input_type.names)}]."
         )
     fields = [
-        RowField(each.name, changed[each.name].type if each.name in changed else each.data_type) for each in given
+        RowField(each.name, changed[each.name].type if each.name in changed else each.data_type) for each in input_type
     ]
-    return StructuredType(given.class_name, fields, given._nullable)
+    return StructuredType(input_type.class_name, fields, input_type._nullable)
 
 
 def _pairs(arguments: Sequence[Argument]) -> list[tuple[str, Argument]]:
     """The names of fields, which are constants and there once, with the arguments behind them."""
-    found: dict[str, Argument] = {}
+    pairs: dict[str, Argument] = {}
     for number, (key, value) in enumerate(zip(arguments[1::2], arguments[2::2])):
         index = 2 + 2 * number
         if not isinstance(key.type, CHARACTER):
@@ -66,10 +66,10 @@ def _pairs(arguments: Sequence[Argument]) -> list[tuple[str, Argument]]:
             raise TypeMismatchError(
                 f"The field key at position {index} must be a non-nullable character string literal."
             )
-        if key.value in found:
+        if key.value in pairs:
             raise TypeMismatchError(f"The field name '{key.value}' at position {index} is repeated.")
-        found[key.value] = value
-    return list(found.items())
+        pairs[key.value] = value
+    return list(pairs.items())
 
 
 def _updating_body(call: BoundCall) -> Body:

@@ -119,9 +119,9 @@ def call_rejection(
     counts = [_counts(each) for each in signatures]
     if not any(least <= len(types) <= most for least, most in counts):
         return _wrong_number(name, len(types), counts)
-    given = _shown(name, [f"<{each}>" for each in strings])
+    call_text = _call_text(name, [f"<{each}>" for each in strings])
     forms = "\n".join(f"'{each}'" for each in dict.fromkeys(_forms(name, signatures, len(types))))
-    return f"Cannot apply '{name.upper()}' to arguments of type '{given}'. Supported form(s): {forms}"
+    return f"Cannot apply '{name.upper()}' to arguments of type '{call_text}'. Supported form(s): {forms}"
 
 
 def _counts(signature: Signature) -> tuple[int, int]:
@@ -129,24 +129,24 @@ def _counts(signature: Signature) -> tuple[int, int]:
     return least, 1_000_000 if any(mark == "..." for _, mark in signature) else len(signature)
 
 
-def _wrong_number(name: str, given: int, counts: Sequence[tuple[int, int]]) -> str:
+def _wrong_number(name: str, count: int, counts: Sequence[tuple[int, int]]) -> str:
     least, most = min(each for each, _ in counts), max(each for _, each in counts)
-    wanted = least if given < least else most
-    return f"Invalid number of arguments to function '{name.upper()}'. Was expecting {wanted} arguments"
+    expected_count = least if count < least else most
+    return f"Invalid number of arguments to function '{name.upper()}'. Was expecting {expected_count} arguments"
 
 
-def _forms(name: str, signatures: Sequence[Signature], given: int) -> list[str]:
+def _forms(name: str, signatures: Sequence[Signature], count: int) -> list[str]:
     if name in ("like", "not like"):
-        return [_shown(name.removeprefix("not "), ["<STRING>"] * 3)]
-    found = []
+        return [_call_text(name.removeprefix("not "), ["<STRING>"] * 3)]
+    forms = []
     for signature in signatures:
         least, most = _counts(signature)
-        if name in _INFIX and not least <= given <= most:
+        if name in _INFIX and not least <= count <= most:
             continue
         for length in range(least, min(most, len(signature)) + 1):
             parts = [_families(name, text) for text, _ in signature[:length]]
-            found += [_shown(name, [f"<{each}>" for each in one]) for one in product(*parts)]
-    return found
+            forms += [_call_text(name, [f"<{each}>" for each in one]) for one in product(*parts)]
+    return forms
 
 
 def _families(name: str, parameter: str) -> list[str]:
@@ -157,7 +157,7 @@ def _families(name: str, parameter: str) -> list[str]:
     return [_FAMILIES.get(each, each.upper()) for each in parameter.split("/")]
 
 
-def _shown(name: str, arguments: Sequence[str]) -> str:
+def _call_text(name: str, arguments: Sequence[str]) -> str:
     """A call as SQL writes it, of types."""
     if name in _INFIX and len(arguments) > 1:
         return f" {name.upper()} ".join(arguments)
@@ -201,9 +201,9 @@ def _map(types: Sequence[DataType], strings: Sequence[str]) -> str:
 
 
 def _item(types: Sequence[DataType], strings: Sequence[str]) -> str:
-    given = ", ".join(f"<{each}>" for each in strings)
+    type_list = ", ".join(f"<{each}>" for each in strings)
     forms = "<ARRAY>[<INTEGER>]\n<MAP>[<ANY>]\n<ROW>[<CHARACTER>|<INTEGER>]\n<VARIANT>[<CHARACTER>|<INTEGER>]"
-    return f"Cannot apply 'ITEM' to arguments of type 'ITEM({given})'. Supported form(s): {forms}"
+    return f"Cannot apply 'ITEM' to arguments of type 'ITEM({type_list})'. Supported form(s): {forms}"
 
 
 def _in(types: Sequence[DataType], strings: Sequence[str]) -> str:

@@ -1,7 +1,7 @@
 """Columns of relations as texts that say what they are computed of, down to the columns of tables.
 
 Names that a query gives, columns that it leaves out and the indexes of columns make no difference; another column,
-another function or another table does. Conditions are no part of a column: they say which rows come.
+another function or another table does. Conditions are not part of a column: they decide which rows come.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ def user_function_text(user: UserFunction) -> str:
     own = user.function.func if isinstance(user.function, _DELEGATIONS) else user.function
     # What has no name of its own, such as a partial, is known by its class.
     name = own.__qualname__ if isinstance(own, FunctionType | BuiltinFunctionType) else type(own).__qualname__
-    given = vars(own) if isinstance(own, UserDefinedFunction) else {}
-    values = ", ".join(f"{key}={value!r}" for key, value in sorted(given.items()) if isinstance(value, _PLAIN))
+    settings = vars(own) if isinstance(own, UserDefinedFunction) else {}
+    values = ", ".join(f"{key}={value!r}" for key, value in sorted(settings.items()) if isinstance(value, _PLAIN))
     kept = user.accumulator_type
     accumulators = "" if kept is None else f" OF {kept if isinstance(kept, str) else type_text(kept)}"
     return _bounded(f"{user.name}[{name}{f'({values})' if values else ''}{accumulators}]")
@@ -76,14 +76,13 @@ class ColumnStrings:
     """The texts of the columns of relations; each one is made once."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[int, int], str] = {}
+        self._strings_of_columns: dict[tuple[int, int], str] = {}
 
     def column(self, relation: Relation, index: int) -> str:
-        """What a column is."""
-        found = self._known.get((id(relation), index))
-        if found is None:
-            found = self._known[id(relation), index] = _bounded(as_node(relation).column_text(self, index))
-        return found
+        text = self._strings_of_columns.get((id(relation), index))
+        if text is None:
+            text = self._strings_of_columns[id(relation), index] = _bounded(as_node(relation).column_text(self, index))
+        return text
 
     def typed(self, relation: Relation, index: int) -> str:
         """The same with its type."""
@@ -128,8 +127,8 @@ class ColumnStrings:
         user = function.user if isinstance(function, UserAggregate) else None
         name = function.name.upper() if user is None else user_function_text(user)
         arguments = [
-            repr(given.value) if index < 0 else self.typed(source, index)
-            for index, given in zip(aggregate.arguments, call.arguments)
+            repr(argument.value) if index < 0 else self.typed(source, index)
+            for index, argument in zip(aggregate.arguments, call.arguments)
         ]
         distinct = "DISTINCT " if call.is_distinct else ""
         condition = "" if aggregate.condition is None else f" FILTER {self.column(source, aggregate.condition)}"

@@ -85,12 +85,12 @@ class AssignWatermarksOperator(Operator):
 
     def _reached(self, data: pa.RecordBatch) -> Array:
         """How far event time has come behind each row."""
-        found = self._watermarks(data)
-        if isinstance(found, pa.Scalar):
-            found = pa.repeat(found, len(data))
-        values = _milliseconds(found)
-        if found.null_count:
-            values = np.where(np.asarray(found.is_null()), _NONE, values)
+        watermarks = self._watermarks(data)
+        if isinstance(watermarks, pa.Scalar):
+            watermarks = pa.repeat(watermarks, len(data))
+        values = _milliseconds(watermarks)
+        if watermarks.null_count:
+            values = np.where(np.asarray(watermarks.is_null()), _NONE, values)
         return np.maximum(np.maximum.accumulate(values), self._current)
 
     def _seen_ends(self, reached: Array, times: Any) -> Iterator[int]:

@@ -93,6 +93,7 @@ class CalculateOperator(FunctionsOperator):
         self._repeated.begin()
         self._batch_time.begin()
         if self._condition is not None:
+            # First the filter: the columns are computed of the rows that are left.
             batch = self._kept(batch, self._condition(batch.data))
         if len(batch):
             columns = [self._as_array(get(batch.data), len(batch)) for get in self._getters]
@@ -106,6 +107,7 @@ class CalculateOperator(FunctionsOperator):
     def _kept(self, batch: ColumnBatch, mask: Datum) -> ColumnBatch:
         if isinstance(mask, pa.Scalar):
             return batch if mask.as_py() else batch.slice(0, 0)
+        # Unknown is not true.
         mask = mask.fill_null(False)
         self._repeated.keep(mask)
         return batch.filter(mask)

@@ -34,17 +34,17 @@ class CorrelateOperator(FunctionsOperator):
     takes_rows = False
     takes_columns = True
 
-    def __init__(self, made: Correlate, clock: Clock) -> None:
-        self._input = schema_of(made.input.columns)
-        self._output_schema = schema_of(made.columns)
-        self._made = made.columns[len(made.input.columns) :]
-        self._keeps_all = made.keeps_all
+    def __init__(self, node: Correlate, clock: Clock) -> None:
+        self._input = schema_of(node.input.columns)
+        self._output_schema = schema_of(node.columns)
+        self._function_columns = node.columns[len(node.input.columns) :]
+        self._keeps_all = node.keeps_all
         self._batch_time = BatchTime(clock)
-        self._getters = [column_of(with_clock(each, self._batch_time)) for each in made.arguments]
-        self._types = [each.type for each in made.arguments]
-        own = () if made.function is None else (made.function.function,)
-        self.functions = OpenedFunctions(made.arguments, others=own)
-        self._rows_of = _of_collection(made) if made.function is None else _of_function(made)
+        self._getters = [column_of(with_clock(each, self._batch_time)) for each in node.arguments]
+        self._types = [each.type for each in node.arguments]
+        own = () if node.function is None else (node.function.function,)
+        self.functions = OpenedFunctions(node.arguments, others=own)
+        self._rows_of = _of_collection(node) if node.function is None else _of_function(node)
 
     def process_columns(self, batch: ColumnBatch) -> None:
         """Sends on the rows that are made of each row, behind its columns."""
@@ -54,7 +54,7 @@ class CorrelateOperator(FunctionsOperator):
         arguments = [self._values(get(batch.data), index, len(batch)) for index, get in enumerate(self._getters)]
         indexes: list[int] = []
         rows: list[tuple[Any, ...]] = []
-        nothing = (None,) * len(self._made)
+        nothing = (None,) * len(self._function_columns)
         for index in range(len(batch)):
             before = len(rows)
             rows += self._rows_of(*(each[index] for each in arguments))
@@ -69,25 +69,27 @@ class CorrelateOperator(FunctionsOperator):
         return [to_value(column, data_type)] * length if isinstance(column, pa.Scalar) else to_values(column, data_type)
 
     def _emit(self, repeated: ColumnBatch, rows: list[tuple[SqlValue, ...]]) -> None:
-        made = [from_values(values, column.type) for values, column in zip(zip(*rows), self._made, strict=True)]
-        data = pa.RecordBatch.from_arrays([*repeated.data.columns, *made], schema=self._output_schema)
+        arrays = [
+            from_values(values, column.type) for values, column in zip(zip(*rows), self._function_columns, strict=True)
+        ]
+        data = pa.RecordBatch.from_arrays([*repeated.data.columns, *arrays], schema=self._output_schema)
         self.output.emit_columns(repeated.with_data(data))
 
 
-def _of_function(made: Correlate) -> Callable[..., Rows]:
+def _of_function(node: Correlate) -> Callable[..., Rows]:
     """As in PyFlink: lists, ranges and generators give several rows, None none, and anything else is one row."""
-    function = made.function
+    function = node.function
     assert function is not None
     evaluate = function.function.eval
-    from_user = [from_user_value(each.type) for each in made.columns[len(made.input.columns) :]]
-    to_user = [to_user_value(each.type) for each in made.arguments]
+    from_user = [from_user_value(each.type) for each in node.columns[len(node.input.columns) :]]
+    to_user = [to_user_value(each.type) for each in node.arguments]
     count = len(from_user)
 
     def rows_of(*arguments: Any) -> Rows:
-        given = evaluate(*(each if convert is None else convert(each) for convert, each in zip(to_user, arguments)))
-        if given is None:
+        result = evaluate(*(each if convert is None else convert(each) for convert, each in zip(to_user, arguments)))
+        if result is None:
             return
-        for value in given if isinstance(given, (list, range, GeneratorType)) else (given,):
+        for value in result if isinstance(result, (list, range, GeneratorType)) else (result,):
             fields = tuple(value) if isinstance(value, (tuple, Row)) else (value,)
             if len(fields) != count:
                 raise ValueError(f"the function '{function.name}' gives {count} columns, got {value!r}")
@@ -96,8 +98,8 @@ def _of_function(made: Correlate) -> Callable[..., Rows]:
     return rows_of
 
 
-def _of_collection(made: Correlate) -> Callable[..., Rows]:
-    data_type: Any = made.arguments[0].type
+def _of_collection(node: Correlate) -> Callable[..., Rows]:
+    data_type: Any = node.arguments[0].type
     has_fields = not isinstance(data_type, MapType) and isinstance(data_type.element_type, RowType)
 
     def elements(collection: SqlValue) -> Iterator[tuple[SqlValue, ...]]:
@@ -112,6 +114,6 @@ def _of_collection(made: Correlate) -> Callable[..., Rows]:
 
     def rows_of(collection: SqlValue) -> Rows:
         for number, each in enumerate(elements(collection) if collection is not None else (), 1):
-            yield (*each, number) if made.has_ordinality else tuple(each)
+            yield (*each, number) if node.has_ordinality else tuple(each)
 
     return rows_of

@@ -39,12 +39,12 @@ class ExpandOperator(Operator):
         self.records_in += len(batch)
         self._batch_time.begin()
         length = len(batch)
-        made = []
+        expanded = []
         for getters in self._projections:
             columns = [get(batch.data) for get in getters]
             arrays = [pa.repeat(each, length) if isinstance(each, pa.Scalar) else each for each in columns]
-            made.append(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
+            expanded.append(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
         # Those of the first row come first.
-        order = (np.arange(length)[:, None] + length * np.arange(len(made))).ravel()
-        repeated = batch.take(np.repeat(np.arange(length), len(made)))
-        self.output.emit_columns(repeated.with_data(pa.concat_batches(made).take(pa.array(order))))
+        order = (np.arange(length)[:, None] + length * np.arange(len(expanded))).ravel()
+        repeated = batch.take(np.repeat(np.arange(length), len(expanded)))
+        self.output.emit_columns(repeated.with_data(pa.concat_batches(expanded).take(pa.array(order))))

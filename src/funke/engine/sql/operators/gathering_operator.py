@@ -24,7 +24,7 @@ class GatheringOperator(Operator):
     def process_columns(self, batch: ColumnBatch) -> None:
         """Lets rows wait."""
         self.records_in += len(batch)
-        self._batches.append(self.taken(batch))
+        self._batches.append(self.kept_part(batch))
 
     def process_watermark(self, watermark: int) -> None:
         """Lets it wait."""
@@ -33,14 +33,13 @@ class GatheringOperator(Operator):
     def end_input(self) -> None:
         """Sends what comes of all rows."""
         rows, self._batches = ColumnBatch.concat(self._batches) if self._batches else None, []
-        made = self.results(rows)
-        if made is not None:
-            self.output.emit_columns(made)
+        results = self.results(rows)
+        if results is not None:
+            self.output.emit_columns(results)
         if self._watermark is not None:
             self.output.emit_watermark(self._watermark)
 
-    def taken(self, batch: ColumnBatch) -> ColumnBatch:
-        """What is kept of a batch."""
+    def kept_part(self, batch: ColumnBatch) -> ColumnBatch:
         return batch
 
     @abstractmethod

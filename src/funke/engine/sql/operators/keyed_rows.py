@@ -188,10 +188,12 @@ class _BackendRows(KeyedRows[Changes]):
     def take_in(self, data: pa.RecordBatch, takes_in: Array) -> Iterator[Changes]:
         codes, keys = self._form.keys.encode(data)
         fetched = self._columns.fetch(keys)
-        known, numbers = np.flatnonzero(fetched.is_known), np.arange(len(keys))
+        known_keys, numbers = np.flatnonzero(fetched.is_known), np.arange(len(keys))
         rows = self._form.create()
         rows.reserve_keys(len(keys))
-        rows.put(*_with_keys(known, self._form.from_columns(tuple(column[known] for column in fetched.columns))))
+        rows.put(
+            *_with_keys(known_keys, self._form.from_columns(tuple(column[known_keys] for column in fetched.columns)))
+        )
         yield from rows.take_in(data, codes, takes_in)
         chosen, lengths = rows.rows_of(numbers)
         kept = lengths > 0

@@ -161,8 +161,8 @@ class MatchOperator(ColumnMatching):
             looked_up = looked_up or [pa.nulls(len(runs))]
             column = getter(pa.RecordBatch.from_arrays(looked_up, [str(index) for index in range(len(looked_up))]))
             column = pa.repeat(column, len(runs)) if isinstance(column, pa.Scalar) else column
-            wanted = to_column_type(measure.expression.type)
-            arrays.append(column if column.type == wanted else column.cast(wanted))
+            column_type = to_column_type(measure.expression.type)
+            arrays.append(column if column.type == column_type else column.cast(column_type))
         data = pa.RecordBatch.from_arrays(arrays, schema=self._output_schema)
         times = np.array([each.time for each in completed], np.int64) if self.is_event_time else None
         self.output.emit_columns(ColumnBatch(data, times))
@@ -194,10 +194,10 @@ def _looked_up(lookup: Lookup, positions: dict[int, int], head: int | None) -> _
 
     def rows(run: Run | None, own: tuple[int, _Row] | None) -> list[_Row]:
         path = [] if run is None else path_of(run)
-        found = [link[EVENT] for link in path if not stages or link[STAGE] in stages]
+        rows_of_stages = [link[EVENT] for link in path if not stages or link[STAGE] in stages]
         if own is not None and (not stages or own[0] in stages):
-            found.append(own[1])
-        return found
+            rows_of_stages.append(own[1])
+        return rows_of_stages
 
     if lookup.aggregate is not None:
         return _aggregated(lookup, positions, rows)
@@ -212,8 +212,8 @@ def _looked_up(lookup: Lookup, positions: dict[int, int], head: int | None) -> _
         return of_head
 
     def first(run: Run | None, own: tuple[int, _Row] | None) -> Any:
-        found = rows(run, own)
-        return found[offset][index] if offset < len(found) else None
+        rows_of_run = rows(run, own)
+        return rows_of_run[offset][index] if offset < len(rows_of_run) else None
 
     def last(run: Run | None, own: tuple[int, _Row] | None) -> Any:
         # From the last row back: matches may be long.

@@ -26,11 +26,11 @@ class OpenedFunctions:
         aggregates: Iterable[AggregateFunction] = (),
         others: Iterable[UserDefinedFunction] = (),
     ) -> None:
-        found = [each for expression in expressions for each in functions_in(expression)]
-        found += [each.user.function for each in aggregates if isinstance(each, UserAggregate) and each.user]
-        found += others
+        functions = [each for expression in expressions for each in functions_in(expression)]
+        functions += [each.user.function for each in aggregates if isinstance(each, UserAggregate) and each.user]
+        functions += others
         # One object may be called by several expressions.
-        self._functions = list({id(each): each for each in found}.values())
+        self._functions = list({id(each): each for each in functions}.values())
         self._opened: list[UserDefinedFunction] = []
         self._runtime: StreamingRuntimeContext | None = None
 

@@ -108,7 +108,6 @@ class PatternVersions:
         return True
 
     def names(self) -> Iterator[str]:
-        """The names of all patterns."""
         yield from self._entries
 
     def changes_in(self, after_ms: int, until_ms: int) -> list[int]:

@@ -38,10 +38,10 @@ def require_rows(
         for table_id, entries in part.tables.items():
             first = next(iter(entries.values()), None) if table_id.name == table else None
             rows = [] if first is None else (first[0] if table_id.has_ttl else first)[0]
-            found = len(rows[0][1] if is_sorted else rows[0]) if rows else width
-            if found != width:
+            count = len(rows[0][1] if is_sorted else rows[0]) if rows else width
+            if count != width:
                 raise StateError(
-                    f"a row of '{table}' has {found} values, and this query keeps {width}: it is the state of another "
+                    f"a row of '{table}' has {count} values, and this query keeps {width}: it is the state of another "
                     "query"
                 )
         yield group, part
@@ -81,5 +81,5 @@ def column_of(values: tuple[SqlValue, ...], kind: pa.DataType) -> pa.Array:
 
 def index_of(row: Values, rows: Sequence[Values], columns: Sequence[int]) -> int | None:
     """Where the first of some rows stands that has the same values in these columns."""
-    wanted = [row[column] for column in columns]
-    return next((at for at, each in enumerate(rows) if [each[column] for column in columns] == wanted), None)
+    values = [row[column] for column in columns]
+    return next((at for at, each in enumerate(rows) if [each[column] for column in columns] == values), None)

@@ -30,25 +30,25 @@ class _StreamColumnsOperator(Operator):
     takes_rows = False
     takes_columns = True
 
-    def __init__(self, made: StreamColumns) -> None:
-        self._schema = schema_of(made.columns)
-        self._fields = made.fields
+    def __init__(self, node: StreamColumns) -> None:
+        self._schema = schema_of(node.columns)
+        self._fields = node.fields
 
     def process_columns(self, batch: ColumnBatch) -> None:
         self.records_in += len(batch)
         arrays = [self._array(batch, index, field.type) for index, field in zip(self._fields, self._schema)]
         self.output.emit_columns(batch.with_data(pa.RecordBatch.from_arrays(arrays, schema=self._schema)))
 
-    def _array(self, batch: ColumnBatch, index: int | None, wanted: pa.DataType) -> pa.Array:
+    def _array(self, batch: ColumnBatch, index: int | None, arrow_type: pa.DataType) -> pa.Array:
         if index is not None:
             column = batch.data.column(index)
-            return column if column.type == wanted else column.cast(wanted, safe=False)
+            return column if column.type == arrow_type else column.cast(arrow_type, safe=False)
         if batch.timestamps is None:
             raise ValueError(
                 "Rowtime timestamp is not defined. Please make sure that a proper TimestampAssigner is defined and the "
                 "stream environment uses the EventTime time characteristic."
             )
-        return pa.array(batch.timestamps, pa.timestamp("ms", getattr(wanted, "tz", None))).cast(wanted)
+        return pa.array(batch.timestamps, pa.timestamp("ms", getattr(arrow_type, "tz", None))).cast(arrow_type)
 
 
 @dataclass(frozen=True)
@@ -66,9 +66,9 @@ class _TimestampedRowsOperator(Operator):
     takes_rows = False
     takes_columns = True
 
-    def __init__(self, made: TimestampedRows) -> None:
-        self._schema = schema_of(made.columns)
-        self._rowtime = made.rowtime
+    def __init__(self, node: TimestampedRows) -> None:
+        self._schema = schema_of(node.columns)
+        self._rowtime = node.rowtime
 
     def process_columns(self, batch: ColumnBatch) -> None:
         self.records_in += len(batch)

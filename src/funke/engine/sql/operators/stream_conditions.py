@@ -44,8 +44,8 @@ def bits_of_events(
     automaton: Automaton, rows: StreamRows, events: list[Any]
 ) -> tuple[list[int], int, dict[OfColumns, int]]:
     """For each event the expressions that are true, as bits; the bits of whole conditions, and the bit of each one."""
-    bits, known = bits_of_masks(automaton)
+    bits, condition_bits = bits_of_masks(automaton)
     batch = as_schema(RowsToColumns(rows).convert(events, None), schema_of(columns_of_stream(rows)))
     masks = [(bit, column_of(mask.expression)) for mask, bit in bits.items()]
-    found: list[int] = mask_bits(masks, batch.data).tolist()
-    return found, known, bits
+    masked_bits: list[int] = mask_bits(masks, batch.data).tolist()
+    return masked_bits, condition_bits, bits

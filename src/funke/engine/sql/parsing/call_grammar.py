@@ -59,8 +59,6 @@ _ABSENT_BY_DEFAULT = ("json_array", "json_arrayagg")
 
 
 class CallGrammar(ExpressionGrammar):
-    """Reads calls."""
-
     def table_reference(self) -> Relation:
         """A table by its path, or a query in parentheses."""
         raise NotImplementedError
@@ -84,17 +82,17 @@ class CallGrammar(ExpressionGrammar):
         """A word that begins a constant, or a type, wants something else behind it."""
         if self.token.key in ("DATE", "TIME", "TIMESTAMP"):
             position = self.position()
-            shown = self.text[self.token.start : self.ahead().end]
-            self.fail_at(position, f'Encountered "{" ".join(shown.split())}" at {position}.')
+            text = self.text[self.token.start : self.ahead().end]
+            self.fail_at(position, f'Encountered "{" ".join(text.split())}" at {position}.')
         self.reject_word()
 
     def _special_call(self) -> Expression:
         token = self.advance()
         position = self.position(token)
         self.expect("(")
-        found = _FORMS[token.key](self, token.key.lower(), position)
+        call = _FORMS[token.key](self, token.key.lower(), position)
         self.expect(")")
-        return self._with_aggregation(replace(found, position=self.span(position)))
+        return self._with_aggregation(replace(call, position=self.span(position)))
 
     # Plain calls
 
@@ -109,7 +107,7 @@ class CallGrammar(ExpressionGrammar):
         name = path[-1].lower()
         order_by = self.order_by() if name == "array_agg" else ()
         self.expect(")")
-        found = Call(
+        call = Call(
             name,
             arguments,
             is_distinct=quantifier == "DISTINCT",
@@ -118,7 +116,7 @@ class CallGrammar(ExpressionGrammar):
             path=() if path == (name,) else path,
             position=self.span(position),
         )
-        return self._with_aggregation(found)
+        return self._with_aggregation(call)
 
     def _function_path(self) -> tuple[str, ...]:
         if self.token.key in RESERVED_FUNCTIONS or self.token.key in NILADIC_FUNCTIONS:
@@ -133,9 +131,9 @@ class CallGrammar(ExpressionGrammar):
             position = self.position()
             self.advance()
             return (Star(position=position),), ()
-        found = self.separated(self._named_argument)
-        names = tuple(name for name, _ in found if name is not None)
-        return tuple(argument for _, argument in found), names
+        arguments = self.separated(self._named_argument)
+        names = tuple(name for name, _ in arguments if name is not None)
+        return tuple(argument for _, argument in arguments), names
 
     def _named_argument(self) -> tuple[str | None, Expression]:
         name = None
@@ -189,14 +187,14 @@ class CallGrammar(ExpressionGrammar):
 
     # Behind a call
 
-    def _with_aggregation(self, found: Call) -> Call:
+    def _with_aggregation(self, call: Call) -> Call:
         """[RESPECT NULLS] [WITHIN GROUP (…)] [FILTER (…)] [OVER …]."""
         if self.at("IGNORE", "NULLS"):
             raise UnsupportedFeatureError("IGNORE NULLS")
         self.accept("RESPECT", "NULLS")
         if not self.at_any("WITHIN", "FILTER", "OVER"):
-            return found
-        within_group, condition = found.within_group, None
+            return call
+        within_group, condition = call.within_group, None
         over: OverWindow | str | None = None
         if self.accept("WITHIN"):
             self.expect("GROUP", "(")
@@ -209,15 +207,15 @@ class CallGrammar(ExpressionGrammar):
         if self.accept("OVER"):
             over = self.over_window() if self.at("(") else self.identifier()
         return Call(
-            found.name,
-            found.arguments,
-            found.is_distinct,
+            call.name,
+            call.arguments,
+            call.is_distinct,
             condition,
             over,
-            found.argument_names,
+            call.argument_names,
             within_group,
-            found.path,
-            position=found.position,
+            call.path,
+            position=call.position,
         )
 
     # Forms of their own

@@ -32,6 +32,7 @@ class Cursor:
         return self._position_of((token or self.token).start)
 
     def _position_of(self, index: int) -> Position:
+        # Lines and columns count from 1, as in Flink's messages.
         line = bisect_right(self._line_starts, index)
         return Position(line, index - self._line_starts[line - 1] + 1)
 
@@ -108,6 +109,7 @@ class Cursor:
 
     def reject_word(self) -> NoReturn:
         """Raise the error that the current token cannot stand where a name could; a reserved word is named."""
+        # Flink says "Incorrect syntax near the keyword …" of a reserved word, and "Encountered …" of any other token.
         if self.token.kind == "word" and self.token.key in RESERVED_WORDS:
             self.reject_pair(self.token, self.ahead())
         self.reject()
@@ -117,8 +119,8 @@ class Cursor:
         position = self.position(token)
         if token.kind == "word":
             self.fail_at(position, f"Incorrect syntax near the keyword '{token.key}' at {position}.")
-        shown = f"{self._shown_text(token)} {self._shown_text(following)}"
-        self.fail_at(position, f'Encountered "{shown}" at {position}.')
+        pair = f"{self._shown_text(token)} {self._shown_text(following)}"
+        self.fail_at(position, f'Encountered "{pair}" at {position}.')
 
     def _shown_text(self, token: Token) -> str:
         text = self.text[token.start : token.end] or "<EOF>"
@@ -141,8 +143,8 @@ class Cursor:
         """Raise the error about a character that starts nothing, or about what has no end."""
         position, first = self.position(token), token.text[0]
         if first in "'\"":
-            shown = first.replace('"', '\\"')
-            self.fail_at(position, f'Encountered "{shown}" at {position}.')
+            quote = first.replace('"', '\\"')
+            self.fail_at(position, f'Encountered "{quote}" at {position}.')
         if first in "xX":
             self.fail_at(position, "Binary literal string must contain only characters '0' - '9', 'A' - 'F'")
         if len(token.text) == 1:
@@ -200,17 +202,17 @@ class Cursor:
 
     def separated(self, one: Callable[[], T]) -> tuple[T, ...]:
         """Take one or more, with commas between."""
-        found = [one()]
+        items = [one()]
         while self.accept(","):
-            found.append(one())
-        return tuple(found)
+            items.append(one())
+        return tuple(items)
 
     def in_parentheses(self, one: Callable[[], T]) -> tuple[T, ...]:
         """Take one or more, with commas between and parentheses around."""
         self.expect("(")
-        found = self.separated(one)
+        items = self.separated(one)
         self.expect(")")
-        return found
+        return items
 
     # Plain values
 
@@ -231,9 +233,9 @@ class Cursor:
         self.expect("(")
         if self.accept(")"):
             return ()
-        found = self.separated(self._option)
+        pairs = self.separated(self._option)
         self.expect(")")
-        return found
+        return pairs
 
     def _option(self) -> tuple[str, str]:
         key = self.string()

@@ -85,9 +85,11 @@ class ExpressionGrammar(TypeGrammar):
                 self.reject_pair(operator, following)
             raise
 
-    def _whole(self, found: Expression) -> Expression:
+    def _whole(self, expression: Expression) -> Expression:
         """An expression that ends with the token that was taken last."""
-        return found if found.position is None else replace(found, position=self.span(found.position))
+        return (
+            expression if expression.position is None else replace(expression, position=self.span(expression.position))
+        )
 
     def _operand(self) -> Expression:
         key = self.token.key
@@ -99,25 +101,25 @@ class ExpressionGrammar(TypeGrammar):
             position = self.position()
             self.advance()
             return self._whole(_signed(key, self.expression(_SIGN), position))
-        found = self._primary()
-        if found.position is not None and found.position.end is None:
+        operand = self._primary()
+        if operand.position is not None and operand.position.end is None:
             # What stands in parentheses has its end already.
-            found = self._whole(found)
-        return self._with_parts(found) if self.at_any("[", ".") else found
+            operand = self._whole(operand)
+        return self._with_parts(operand) if self.at_any("[", ".") else operand
 
-    def _with_parts(self, found: Expression) -> Expression:
+    def _with_parts(self, operand: Expression) -> Expression:
         """`a[1]`, `f(x).b`: an element of a collection or a field of a row."""
         while True:
             if self.accept("["):
-                found = Call("at", (found, self.expression()), position=found.position)
+                operand = Call("at", (operand, self.expression()), position=operand.position)
                 self.expect("]")
-                found = self._whole(found)
+                operand = self._whole(operand)
             elif self.accept("."):
                 position = self.position()
-                found = Call("get", (found, string_literal(self.identifier(), position)), position=found.position)
-                found = self._whole(found)
+                operand = Call("get", (operand, string_literal(self.identifier(), position)), position=operand.position)
+                operand = self._whole(operand)
             else:
-                return found
+                return operand
 
     def _binary(self, left: Expression, precedence: int) -> Expression:
         token = self.advance()
@@ -139,8 +141,12 @@ class ExpressionGrammar(TypeGrammar):
             return Call(f"{comparison} {'all' if is_all else 'some'}", (left, query), position=left.position)
         items = self.expressions()
         self.expect(")")
-        found: list[Expression] = [Call(comparison, (left, each), position=left.position) for each in items]
-        return found[0] if len(found) == 1 else Call("and" if is_all else "or", tuple(found), position=left.position)
+        comparisons: list[Expression] = [Call(comparison, (left, each), position=left.position) for each in items]
+        return (
+            comparisons[0]
+            if len(comparisons) == 1
+            else Call("and" if is_all else "or", tuple(comparisons), position=left.position)
+        )
 
     def _inner_query(self) -> Query:
         """A query in parentheses, from its first to its last word."""
@@ -287,14 +293,14 @@ class ExpressionGrammar(TypeGrammar):
             return Call("row", items, position=position)
         return self._interval_between(items[0], position) if self.at_any(*_INTERVAL_UNITS) else items[0]
 
-    def _interval_between(self, found: Expression, position: Position) -> Expression:
+    def _interval_between(self, difference: Expression, position: Position) -> Expression:
         """`(end - start) DAY TO SECOND`."""
         token = self.token
         units = self.interval_units()
-        if not isinstance(found, Call) or found.name != "-" or len(found.arguments) != 2:
+        if not isinstance(difference, Call) or difference.name != "-" or len(difference.arguments) != 2:
             self.fail('Illegal expression. Was expecting "(DATETIME - DATETIME) INTERVALQUALIFIER"', token)
         interval = TypeArgument(to_interval_type(units), position=self.position(token))
-        return Call("interval between", (*found.arguments, interval), position=self.span(position))
+        return Call("interval between", (*difference.arguments, interval), position=self.span(position))
 
     def _word(self) -> Expression:
         token = self.token
@@ -329,8 +335,8 @@ class ExpressionGrammar(TypeGrammar):
 
     def _time_constant(self) -> Expression:
         token = self.advance()
-        found = time_literal(token.key, self.string(), self.position(token))
-        return self.fail_to_mean(found, token) if isinstance(found, str) else found
+        literal = time_literal(token.key, self.string(), self.position(token))
+        return self.fail_to_mean(literal, token) if isinstance(literal, str) else literal
 
     def _interval(self) -> Expression:
         token = self.expect("INTERVAL")
@@ -376,9 +382,9 @@ class ExpressionGrammar(TypeGrammar):
         self.expect("(")
         operand = self.expression()
         self.expect("AS")
-        found = self.data_type(has_nulls=False)
+        target = self.data_type(has_nulls=False)
         self.expect(")")
-        return Cast(operand, found, is_safe, position=position)
+        return Cast(operand, target, is_safe, position=position)
 
     def _exists(self) -> Expression:
         position = self.position()

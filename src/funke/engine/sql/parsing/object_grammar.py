@@ -29,7 +29,6 @@ class ObjectGrammar(TableGrammar):
     """Reads what makes, changes and removes objects."""
 
     def create(self) -> Statement:
-        """CREATE …."""
         position = self.position()
         self.expect("CREATE")
         if self.accept("OR"):
@@ -116,7 +115,6 @@ class ObjectGrammar(TableGrammar):
     # ALTER
 
     def alter(self) -> Statement:
-        """ALTER …."""
         position = self.position()
         self.expect("ALTER")
         if self.accept("TEMPORARY"):
@@ -165,7 +163,6 @@ class ObjectGrammar(TableGrammar):
     # DROP
 
     def drop(self) -> Statement:
-        """DROP …."""
         position = self.position()
         self.expect("DROP")
         is_temporary = self.accept("TEMPORARY")

@@ -115,8 +115,8 @@ class PatternGrammar(CallGrammar):
         return self.identifier()
 
     def _quantifier(self) -> str:
-        found = self.accept_any("*", "+", "?") or self._repetition()
-        return found + "?" if found and self.accept("?") else found
+        quantifier = self.accept_any("*", "+", "?") or self._repetition()
+        return quantifier + "?" if quantifier and self.accept("?") else quantifier
 
     def _repetition(self) -> str:
         if not self.at("{") or self.ahead().key == "-":

@@ -102,8 +102,8 @@ class QueryGrammar(RelationGrammar):
 
     def _values_row(self) -> tuple[Expression, ...]:
         is_row = self.at_any("(", "ROW")
-        found = self.expression()
-        return found.arguments if is_row and isinstance(found, Call) and found.name == "row" else (found,)
+        row = self.expression()
+        return row.arguments if is_row and isinstance(row, Call) and row.name == "row" else (row,)
 
     # SELECT
 
@@ -185,8 +185,8 @@ class QueryGrammar(RelationGrammar):
         if self.accept("(", ")"):
             return ()
         is_list = self.at("(")
-        found = self.expression()
-        return found.arguments if is_list and isinstance(found, Call) and found.name == "row" else (found,)
+        keys = self.expression()
+        return keys.arguments if is_list and isinstance(keys, Call) and keys.name == "row" else (keys,)
 
 
 def _joined(parts: Iterable[Keys]) -> Keys:

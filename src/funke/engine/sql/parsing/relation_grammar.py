@@ -88,23 +88,23 @@ class RelationGrammar(PatternGrammar):
 
     def _table(self) -> Relation:
         start = self.position()
-        found = self._bare_table()
+        table = self._bare_table()
         if self.at("MATCH_RECOGNIZE"):
-            found = self.match_recognize(found)
+            table = self.match_recognize(table)
         if self.at_any("TABLESAMPLE", "PIVOT", "UNPIVOT"):
             raise UnsupportedFeatureError(f"{self.token.key} in SQL")
         name = self.alias()
         if name is None:
-            return found
+            return table
         placed = self.in_parentheses(self._placed_name) if self.at("(") else ()
         self._reject_same_names(placed)
         columns = tuple(name for name, _ in placed)
         position = placed[0][1].to(placed[-1][1].end or placed[-1][1]) if placed else None
-        if isinstance(found, Join):
+        if isinstance(table, Join):
             self.fail_at(start, "Join expression encountered in illegal context")
         whole = self.span(start)
-        found = replace(found, alias=name, column_aliases=columns, aliases_position=position, whole_position=whole)
-        return self._matched(found) if self.at("MATCH_RECOGNIZE") else found
+        table = replace(table, alias=name, column_aliases=columns, aliases_position=position, whole_position=whole)
+        return self._matched(table) if self.at("MATCH_RECOGNIZE") else table
 
     @staticmethod
     def _reject_same_names(placed: Sequence[tuple[str, Position]]) -> None:
@@ -117,8 +117,8 @@ class RelationGrammar(PatternGrammar):
 
     def _matched(self, source: Relation) -> Relation:
         """A pattern over a table that has an alias already, with an alias of its own."""
-        found, name = self.match_recognize(source), self.alias()
-        return found if name is None else replace(found, alias=name)
+        match, name = self.match_recognize(source), self.alias()
+        return match if name is None else replace(match, alias=name)
 
     def alias(self) -> str | None:
         """[AS] name, if it comes next."""
@@ -138,12 +138,12 @@ class RelationGrammar(PatternGrammar):
             return self._in_parentheses()
         if self._at_call():
             return self._called(is_lateral=False)
-        found = self.table_reference()
+        table = self.table_reference()
         if self.accept("FOR"):
             self.expect("SYSTEM_TIME", "AS", "OF")
             # What binds less than a sum may belong to the join's condition.
-            found = replace(found, as_of=self.expression(33), position=position)
-        return found
+            table = replace(table, as_of=self.expression(33), position=position)
+        return table
 
     def table_reference(self) -> TableRef:
         """A table by its path, with OPTIONS."""
@@ -183,20 +183,20 @@ class RelationGrammar(PatternGrammar):
             query = self.query()
             self.expect(")")
             return SubQuery(query, position=position)
-        found = self.relation()
-        if isinstance(found, TableRef):
+        relation = self.relation()
+        if isinstance(relation, TableRef):
             self.fail("Expected query or join", self.before())
         self.expect(")")
-        return found
+        return relation
 
     # Table functions
 
     def _table_function(self, is_lateral: bool) -> Relation:
         """`TABLE(f(x))`."""
         self.expect("TABLE", "(")
-        found = self._called(is_lateral)
+        function = self._called(is_lateral)
         self.expect(")")
-        return found
+        return function
 
     def _called(self, is_lateral: bool) -> Relation:
         position = self.position()
@@ -249,10 +249,14 @@ class RelationGrammar(PatternGrammar):
     def _arguments_by_name(call: Call, names: Sequence[str]) -> dict[str, Expression] | None:
         """Arguments with the names that they have or stand for; None if these are others, or the same again."""
         plain = len(call.arguments) - len(call.argument_names)
-        given = [*names[:plain], *(name.lower() for name in call.argument_names)]
-        if len(given) != len(call.arguments) or not set(given) <= set(names) or len(set(given)) < len(given):
+        argument_names = [*names[:plain], *(name.lower() for name in call.argument_names)]
+        if (
+            len(argument_names) != len(call.arguments)
+            or not set(argument_names) <= set(names)
+            or len(set(argument_names)) < len(argument_names)
+        ):
             return None
-        return dict(zip(given, call.arguments))
+        return dict(zip(argument_names, call.arguments))
 
     def _window_source(self, call: Call, table: Expression) -> tuple[Relation, tuple[Expression, ...]]:
         return self._source_of(table) or self._reject_window(call)
@@ -311,12 +315,12 @@ class RelationGrammar(PatternGrammar):
         """`/*+ NAME('key' = 'value', …), … */`, if it comes next."""
         if not self.accept("/*+"):
             return ()
-        found = [self._hint()]
+        items = [self._hint()]
         while not self.at("*/"):
             self.accept(",")
-            found.append(self._hint())
+            items.append(self._hint())
         self.expect("*/")
-        return tuple(found)
+        return tuple(items)
 
     def _hint(self) -> tuple[str, tuple[tuple[str, str], ...]]:
         name = self.identifier().upper()

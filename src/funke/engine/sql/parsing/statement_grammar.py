@@ -49,39 +49,36 @@ def parse(text: str) -> list[Statement]:
 def parse_expression(text: str) -> Expression:
     """The expression that is the whole text."""
     grammar = StatementGrammar(text)
-    found = grammar.expression()
+    expression = grammar.expression()
     grammar.expect("<EOF>")
-    return found
+    return expression
 
 
 def parse_type(text: str) -> DataType:
     """The type that is the whole text: INT NOT NULL."""
     grammar = StatementGrammar(text)
-    found = grammar.data_type()
+    data_type = grammar.data_type()
     grammar.expect("<EOF>")
-    return found
+    return data_type
 
 
 class StatementGrammar(ObjectGrammar):
-    """Reads statements."""
-
     def statements(self) -> list[Statement]:
         """All statements up to the end."""
-        found = []
+        parsed = []
         while self.accept(";"):
             pass
         while not self.at("<EOF>"):
             first = self.token
             read = self.statement()
-            found.append(read if read.written else replace(read, written=self.since(first)))
+            parsed.append(read if read.written else replace(read, written=self.since(first)))
             if not self.at("<EOF>"):
                 self.expect(";")
             while self.accept(";"):
                 pass
-        return found
+        return parsed
 
     def statement(self) -> Statement:
-        """One statement."""
         key = self.token.key
         read = _STATEMENTS.get(key)
         if read is not None:
@@ -126,8 +123,8 @@ class StatementGrammar(ObjectGrammar):
         )
 
     def _target_columns(self) -> tuple[tuple[str, ...], tuple[Position, ...]]:
-        found = self.in_parentheses(lambda: (self.identifier(), self.span(self.position(self.before()))))
-        return tuple(name for name, _ in found), tuple(position for _, position in found)
+        columns = self.in_parentheses(lambda: (self.identifier(), self.span(self.position(self.before()))))
+        return tuple(name for name, _ in columns), tuple(position for _, position in columns)
 
     def _execute(self) -> Statement:
         """EXECUTE STATEMENT SET BEGIN … END, or EXECUTE before an INSERT or a query."""
@@ -216,25 +213,25 @@ class StatementGrammar(ObjectGrammar):
     def _show(self) -> Statement:
         position = self.position()
         self.expect("SHOW")
-        what = self._shown()
+        what = self._listed_kind()
         path: tuple[str, ...] = ()
         if what.startswith("create ") or what == "partitions":
             path = self.path()
         elif what == "columns":
             self.expect_any("FROM", "IN")
             path = self.path()
-        elif what in _SHOWN_IN and self.accept_any("FROM", "IN"):
+        elif what in _LISTED_IN and self.accept_any("FROM", "IN"):
             path = self.path()
         partition = self.partition() if what == "partitions" and self.accept("PARTITION") else ()
-        pattern, is_negated, ignores_case = self._like_pattern() if what in _SHOWN_LIKE else (None, False, False)
+        pattern, is_negated, ignores_case = self._like_pattern() if what in _LISTED_LIKE else (None, False, False)
         return Show(what, path, pattern, is_negated, ignores_case, partition, position=position)
 
-    def _shown(self) -> str:
+    def _listed_kind(self) -> str:
         """What SHOW is to show, in lower case."""
-        for words in _SHOWN:
+        for words in _LISTED:
             if self.accept(*words):
                 return " ".join(words).lower()
-        for words in _SHOWN_UNSUPPORTED:
+        for words in _LISTED_UNSUPPORTED:
             if self.at(*words):
                 raise UnsupportedFeatureError(f"SHOW {' '.join(words)} in SQL")
         # The word that no form goes on with.
@@ -285,7 +282,7 @@ class StatementGrammar(ObjectGrammar):
         return Reset(self.string() if self.token.kind == "string" else None, position=position)
 
 
-_SHOWN = (
+_LISTED = (
     ("CATALOGS",),
     ("CURRENT", "CATALOG"),
     ("DATABASES",),
@@ -305,9 +302,9 @@ _SHOWN = (
     ("JARS",),
     ("JOBS",),
 )
-_SHOWN_UNSUPPORTED = (("MODELS",), ("MATERIALIZED", "TABLES"), ("CREATE", "MODEL"), ("CREATE", "MATERIALIZED"))
-_SHOWN_IN = ("databases", "tables", "views", "functions", "user functions", "procedures")
-_SHOWN_LIKE = ("catalogs", *_SHOWN_IN, "columns")
+_LISTED_UNSUPPORTED = (("MODELS",), ("MATERIALIZED", "TABLES"), ("CREATE", "MODEL"), ("CREATE", "MATERIALIZED"))
+_LISTED_IN = ("databases", "tables", "views", "functions", "user functions", "procedures")
+_LISTED_LIKE = ("catalogs", *_LISTED_IN, "columns")
 _STATEMENTS: dict[str, Callable[[StatementGrammar], Statement]] = {
     "CREATE": StatementGrammar.create,
     "REPLACE": StatementGrammar.replace_table,

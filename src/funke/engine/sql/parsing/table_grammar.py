@@ -154,13 +154,13 @@ class TableGrammar(QueryGrammar):
         position = self.position()
         name = self.identifier()
         if self.accept("AS"):
-            found = ColumnDefinition(name, expression=self.expression(), comment=self.comment(), position=position)
+            column = ColumnDefinition(name, expression=self.expression(), comment=self.comment(), position=position)
         elif self.at_any(",", ")"):
             # CREATE TABLE t (b, a) AS SELECT …
-            found = ColumnDefinition(name, position=position)
+            column = ColumnDefinition(name, position=position)
         else:
-            found = self._typed_column(schema, name, position)
-        schema.columns.append(self._with_position(found))
+            column = self._typed_column(schema, name, position)
+        schema.columns.append(self._with_position(column))
 
     def _typed_column(self, schema: _Schema, name: str, position: Position) -> ColumnDefinition:
         if self.at("INTERVAL"):

@@ -60,22 +60,20 @@ _MOST_DIGITS = 38
 
 
 class TypeGrammar(Cursor):
-    """Reads types."""
-
     def data_type(self, has_nulls: bool = True) -> DataType:
         """A type, maybe with ARRAY or MULTISET around it, and NULL or NOT NULL behind it where that may be said."""
-        found = self._bare_type()
-        found = self._with_nulls(found) if has_nulls else found
+        result = self._bare_type()
+        result = self._with_nulls(result) if has_nulls else result
         while word := self.accept_any("ARRAY", "MULTISET"):
-            found = ArrayType(found) if word == "ARRAY" else MultisetType(found)
-            found = self._with_nulls(found) if has_nulls else found
-        return found
+            result = ArrayType(result) if word == "ARRAY" else MultisetType(result)
+            result = self._with_nulls(result) if has_nulls else result
+        return result
 
-    def _with_nulls(self, found: DataType) -> DataType:
+    def _with_nulls(self, data_type: DataType) -> DataType:
         if self.accept("NOT", "NULL"):
-            return found.not_null()
+            return data_type.not_null()
         self.accept("NULL")
-        return found
+        return data_type
 
     def _bare_type(self) -> DataType:
         token = self.token
@@ -117,9 +115,11 @@ class TypeGrammar(Cursor):
     def _char_type(self) -> DataType:
         if self.accept("VARYING"):
             return self._varchar_type()
+        # The standard's default: CHAR is CHAR(1), BINARY is BINARY(1).
         return CharType(self._length(1))
 
     def _varchar_type(self) -> DataType:
+        # In SQL Flink reads VARCHAR without a length as STRING.
         return VarCharType(self._length(LONGEST))
 
     def _binary_type(self) -> DataType:
@@ -156,6 +156,7 @@ class TypeGrammar(Cursor):
         return TimeType(precision)
 
     def _timestamp_type(self) -> DataType:
+        # Microseconds by default, as in the standard; at most nanoseconds.
         precision = self._fraction_digits(6, 9)
         if self.accept("WITHOUT"):
             self.expect("TIME", "ZONE")
@@ -201,9 +202,9 @@ class TypeGrammar(Cursor):
 
     def _element_type(self) -> DataType:
         self.expect("<")
-        found = self.data_type()
+        element_type = self.data_type()
         self.expect(">")
-        return found
+        return element_type
 
     def _map_type(self) -> DataType:
         self.expect("<")

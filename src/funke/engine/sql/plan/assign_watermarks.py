@@ -37,8 +37,8 @@ class AssignWatermarks(WatermarkAssigner, PassThrough):
         # Pushing down narrows what it reads.
         return self, same_columns(self)
 
-    def with_watermarks(self, wanted: WatermarkStep | None) -> PlanNode:
-        return replace(self, input=self.input.with_watermarks(None), step=wanted)
+    def with_watermarks(self, consumer_step: WatermarkStep | None) -> PlanNode:
+        return replace(self, input=self.input.with_watermarks(None), step=consumer_step)
 
     def title(self, style: ExplainStyle) -> str:
         rowtime, watermark = self.columns[self.rowtime].name, expression_text(self.expression, style)

@@ -51,9 +51,9 @@ class Calc(Calculation, PlanNode):
     def changelog(self) -> Kinds:
         return self.input.changelog()
 
-    def needs_before(self, wanted: bool) -> tuple[bool, ...]:
+    def needs_before(self, consumer_needs: bool) -> tuple[bool, ...]:
         # A row whose update does not pass the condition must be taken back.
-        return (wanted or self.condition is not None,)
+        return (consumer_needs or self.condition is not None,)
 
     def upsert_keys(self) -> UpsertKeys:
         return self._handed_on(self.input.upsert_keys())
@@ -95,10 +95,10 @@ class Calc(Calculation, PlanNode):
         )
         return node, {old: new for new, old in enumerate(kept)}
 
-    def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
+    def watermark_step(self, consumer_step: WatermarkStep | None) -> WatermarkStep | None:
         calls = (call for each in (*self.expressions, self.condition) for call in calls_in(each))
         asks_watermark = any(call.call.function.name == CURRENT_WATERMARK for call in calls)
-        return EVERY_WATERMARK if asks_watermark else wanted
+        return EVERY_WATERMARK if asks_watermark else consumer_step
 
     def title(self, style: ExplainStyle) -> str:
         named = ", ".join(named_text(each.name, own, style) for each, own in zip(self.columns, self.expressions))

@@ -38,15 +38,15 @@ class Correlate(Correlation, PlanNode):
     def changelog(self) -> Kinds:
         return self.input.changelog()
 
-    def needs_before(self, wanted: bool) -> tuple[bool, ...]:
+    def needs_before(self, consumer_needs: bool) -> tuple[bool, ...]:
         # The rows of an update are not known by a key: those of before are taken back one by one.
         return (True,)
 
     def pruned(self, needed: frozenset[int]) -> Pruned:
         return self, same_columns(self)
 
-    def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
-        return wanted
+    def watermark_step(self, consumer_step: WatermarkStep | None) -> WatermarkStep | None:
+        return consumer_step
 
     def title(self, style: ExplainStyle) -> str:
         fields = field_names(self.columns, separator=",")

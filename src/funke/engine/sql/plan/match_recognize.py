@@ -40,7 +40,7 @@ class MatchRecognize(Matches, PlanNode):
     def changelog(self) -> Kinds:
         return INSERTS
 
-    def needs_before(self, wanted: bool) -> tuple[bool, ...]:
+    def needs_before(self, consumer_needs: bool) -> tuple[bool, ...]:
         return (True,)
 
     def upsert_keys(self) -> UpsertKeys:
@@ -84,9 +84,9 @@ class MatchRecognize(Matches, PlanNode):
         indexes = {keys + old: keys + new for new, old in enumerate(measures)}
         return node, {**{key: key for key in range(keys)}, **indexes}
 
-    def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
+    def watermark_step(self, consumer_step: WatermarkStep | None) -> WatermarkStep | None:
         # Runs are over by every watermark, which a match may wait for.
-        return EVERY_WATERMARK if self.time.is_event_time else wanted
+        return EVERY_WATERMARK if self.time.is_event_time else consumer_step
 
     # Texts
 
@@ -153,8 +153,8 @@ class MatchRecognize(Matches, PlanNode):
         return f"{self.meaning_text(strings)} {self._measure_text(strings, self.measures[index - keys])}"
 
     def _measure_text(self, strings: ColumnStrings, measure: Measure) -> str:
-        found = [self._lookup_meaning(strings, each) for each in measure.lookups]
-        return strings.expression(measure.expression, lambda index: found[index])
+        lookups = [self._lookup_meaning(strings, each) for each in measure.lookups]
+        return strings.expression(measure.expression, lambda index: lookups[index])
 
     def _lookup_meaning(self, strings: ColumnStrings, lookup: Lookup) -> str:
         if lookup.aggregate is not None:
@@ -169,8 +169,8 @@ class MatchRecognize(Matches, PlanNode):
             if each.lookups is None:
                 text = strings.expression_on(self.input, each.condition)
             else:
-                found = [self._lookup_meaning(strings, lookup) for lookup in each.lookups]
-                text = strings.expression(each.condition, lambda index, found=found: found[index])  # type: ignore[misc]
+                lookups = [self._lookup_meaning(strings, lookup) for lookup in each.lookups]
+                text = strings.expression(each.condition, lambda index, lookups=lookups: lookups[index])  # type: ignore[misc]
             conditions.append(f"{self.pattern.names[each.stage]} AS {text}")
         within = f" WITHIN {self.pattern.within_ms} ms" if self.pattern.within_ms else ""
         return f"PATTERN ({_pattern_text(self.pattern.elements)}){within} DEFINE {', '.join(conditions) or 'nothing'}"

@@ -128,8 +128,8 @@ class PlanNode(Relation, ABC):
         return bool(self.changelog() & RETRACTIONS)
 
     @abstractmethod
-    def needs_before(self, wanted: bool) -> tuple[bool, ...]:
-        """For each input whether it needs UPDATE_BEFORE, if its own consumer does (`wanted`) or not."""
+    def needs_before(self, consumer_needs: bool) -> tuple[bool, ...]:
+        """For each input whether it needs UPDATE_BEFORE, if its own consumer does (`consumer_needs`) or not."""
 
     def can_omit_before(self) -> bool:
         """Whether it can do without UPDATE_BEFORE in its output, as far as its inputs can where it asks them to."""
@@ -163,12 +163,12 @@ class PlanNode(Relation, ABC):
         """The node with at least the needed columns, and where the columns are then."""
 
     @abstractmethod
-    def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
-        """How finely watermarks must stand in its inputs, for itself and for a consumer that wants `wanted`."""
+    def watermark_step(self, consumer_step: WatermarkStep | None) -> WatermarkStep | None:
+        """How finely watermarks must stand in its inputs, for itself and for a consumer that needs `consumer_step`."""
 
-    def with_watermarks(self, wanted: WatermarkStep | None) -> PlanNode:
+    def with_watermarks(self, consumer_step: WatermarkStep | None) -> PlanNode:
         """The plan of this node for a consumer that looks at watermarks that finely; None does not look at them."""
-        step = self.watermark_step(wanted)
+        step = self.watermark_step(consumer_step)
         return with_inputs(self, lambda each: each.with_watermarks(step))
 
     # Texts
@@ -217,8 +217,8 @@ class PassThrough(PlanNode):
     def changelog(self) -> Kinds:
         return self.input.changelog()
 
-    def needs_before(self, wanted: bool) -> tuple[bool, ...]:
-        return (wanted,)
+    def needs_before(self, consumer_needs: bool) -> tuple[bool, ...]:
+        return (consumer_needs,)
 
     def upsert_keys(self) -> UpsertKeys:
         return self.input.upsert_keys()
@@ -227,8 +227,8 @@ class PassThrough(PlanNode):
         source, moves = self.input.pruned(needed)
         return replace(self, columns=source.columns, input=source), moves
 
-    def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
-        return wanted
+    def watermark_step(self, consumer_step: WatermarkStep | None) -> WatermarkStep | None:
+        return consumer_step
 
     def column_text(self, strings: ColumnStrings, index: int) -> str:
         return strings.column(self.input, index)
@@ -263,7 +263,7 @@ class DetachedInput(PlanNode):
     def changelog(self) -> Kinds:
         return self.kinds
 
-    def needs_before(self, wanted: bool) -> tuple[bool, ...]:
+    def needs_before(self, consumer_needs: bool) -> tuple[bool, ...]:
         return ()
 
     def upsert_keys(self) -> UpsertKeys:
@@ -272,8 +272,8 @@ class DetachedInput(PlanNode):
     def pruned(self, needed: frozenset[int]) -> Pruned:
         return self, same_columns(self)
 
-    def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
-        return wanted
+    def watermark_step(self, consumer_step: WatermarkStep | None) -> WatermarkStep | None:
+        return consumer_step
 
     def title(self, style: ExplainStyle) -> str:
         return f"Input({field_names(self.columns)})"

@@ -22,10 +22,10 @@ def without_unused(node: PlanNode) -> PlanNode:
 
 def only(node: PlanNode, needed: Iterable[int]) -> PlanNode:
     """A node with these columns, in this order."""
-    wanted = list(needed)
-    pruned, moves = node.pruned(frozenset(wanted))
-    if [moves[each] for each in wanted] == list(range(len(pruned.columns))):
+    indexes = list(needed)
+    pruned, moves = node.pruned(frozenset(indexes))
+    if [moves[each] for each in indexes] == list(range(len(pruned.columns))):
         return pruned
-    columns = tuple(node.columns[each] for each in wanted)
-    same = (BoundColumn(each.type, moves[index], each.name, each.time) for index, each in zip(wanted, columns))
+    columns = tuple(node.columns[each] for each in indexes)
+    same = (BoundColumn(each.type, moves[index], each.name, each.time) for index, each in zip(indexes, columns))
     return Calc(columns, pruned, tuple(same))

@@ -39,7 +39,7 @@ class TableScan(Scan, PlanNode):
     def changelog(self) -> Kinds:
         return self.kinds
 
-    def needs_before(self, wanted: bool) -> tuple[bool, ...]:
+    def needs_before(self, consumer_needs: bool) -> tuple[bool, ...]:
         return ()
 
     def for_consumer(self, needs_before: bool, settings: ChangeSettings) -> PlanNode:
@@ -68,8 +68,8 @@ class TableScan(Scan, PlanNode):
     def pruned(self, needed: frozenset[int]) -> Pruned:
         return self, same_columns(self)
 
-    def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
-        return wanted
+    def watermark_step(self, consumer_step: WatermarkStep | None) -> WatermarkStep | None:
+        return consumer_step
 
     def title(self, style: ExplainStyle) -> str:
         table = ", ".join(self.path) or "*anonymous*"

@@ -34,8 +34,8 @@ class Union(UnionAll, PlanNode):
     def changelog(self) -> Kinds:
         return INSERTS.union(*(each.changelog() for each in self.inputs))
 
-    def needs_before(self, wanted: bool) -> tuple[bool, ...]:
-        return (wanted,) * len(self.inputs)
+    def needs_before(self, consumer_needs: bool) -> tuple[bool, ...]:
+        return (consumer_needs,) * len(self.inputs)
 
     def pruned(self, needed: frozenset[int]) -> Pruned:
         kept = kept_columns(needed)
@@ -43,8 +43,8 @@ class Union(UnionAll, PlanNode):
         columns = tuple(self.columns[index] for index in kept)
         return replace(self, columns=columns, inputs=inputs), {old: new for new, old in enumerate(kept)}
 
-    def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
-        return wanted
+    def watermark_step(self, consumer_step: WatermarkStep | None) -> WatermarkStep | None:
+        return consumer_step
 
     def title(self, style: ExplainStyle) -> str:
         return f"Union(all=[true], union=[{field_names(self.columns)}])"

@@ -32,14 +32,14 @@ class Values(Constants, PlanNode):
     def changelog(self) -> Kinds:
         return INSERTS
 
-    def needs_before(self, wanted: bool) -> tuple[bool, ...]:
+    def needs_before(self, consumer_needs: bool) -> tuple[bool, ...]:
         return ()
 
     def pruned(self, needed: frozenset[int]) -> Pruned:
         return self, same_columns(self)
 
-    def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
-        return wanted
+    def watermark_step(self, consumer_step: WatermarkStep | None) -> WatermarkStep | None:
+        return consumer_step
 
     def title(self, style: ExplainStyle) -> str:
         rows = ", ".join(f"{{ {', '.join(map(value_text, row))} }}" for row in self.rows[:_MOST_ROWS])

@@ -40,7 +40,7 @@ class WindowTableFunction(WindowTable, PlanNode):
     def changelog(self) -> Kinds:
         return self.input.changelog()
 
-    def needs_before(self, wanted: bool) -> tuple[bool, ...]:
+    def needs_before(self, consumer_needs: bool) -> tuple[bool, ...]:
         return (True,)
 
     def pruned(self, needed: frozenset[int]) -> Pruned:
@@ -59,8 +59,8 @@ class WindowTableFunction(WindowTable, PlanNode):
         bounds = {first + number: len(source.columns) + number for number in range(len(WINDOW_COLUMNS))}
         return node, {each: moves[each] for each in used} | bounds
 
-    def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
-        return wanted
+    def watermark_step(self, consumer_step: WatermarkStep | None) -> WatermarkStep | None:
+        return consumer_step
 
     def title(self, style: ExplainStyle) -> str:
         inputs = self.input.columns
@@ -91,8 +91,8 @@ class SessionWindowTableFunction(WindowTableFunction):
     def distributions(self) -> tuple[Distribution, ...]:
         return (Hash(self.partition_by or ()),)
 
-    def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
-        return finer(wanted, window_step(self.time, self.windows))
+    def watermark_step(self, consumer_step: WatermarkStep | None) -> WatermarkStep | None:
+        return finer(consumer_step, window_step(self.time, self.windows))
 
     def state_meaning(self, strings: ColumnStrings) -> StateMeaning | None:
         from funke.engine.sql.meaning import COLUMNS, columns_of, input_facts, key_fact, window_fact

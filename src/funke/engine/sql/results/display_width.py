@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from unicodedata import east_asian_width
 
-__all__ = ["cut", "display_width", "right_aligned"]
+__all__ = ["display_width", "right_aligned", "truncated"]
 
 _WIDE = ("W", "F")
 _MARK = "..."
@@ -19,7 +19,7 @@ def display_width(text: str) -> int:
     return len(text) if text.isascii() else sum(_character_width(each) for each in text)
 
 
-def cut(text: str, width: int) -> str:
+def truncated(text: str, width: int) -> str:
     """Return a text that takes at most `width` columns; one that was longer ends with dots."""
     if display_width(text) <= width:
         return text

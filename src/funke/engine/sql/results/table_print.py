@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from funke.engine.sql.results.display_width import cut, display_width, right_aligned
+from funke.engine.sql.results.display_width import display_width, right_aligned, truncated
 from funke.engine.sql.results.value_text import value_text
 from funke.engine.types.logical import (
     BigIntType,
@@ -99,7 +99,7 @@ def _framed(names: list[str], widths: list[int], rows: Iterable[list[str]]) -> I
 
 
 def _line(strings: Sequence[str], widths: Sequence[int]) -> str:
-    cells = (f" {right_aligned(cut(text, width), width)} |" for text, width in zip(strings, widths))
+    cells = (f" {right_aligned(truncated(text, width), width)} |" for text, width in zip(strings, widths))
     return "|" + "".join(cells)
 
 

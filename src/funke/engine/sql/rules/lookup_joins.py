@@ -135,8 +135,8 @@ def _as_regular_join(join: SnapshotJoin) -> Relation:
 def _without_nulls(join: LookupJoin) -> LookupJoin:
     """A left join all of whose rows have a match."""
     width = len(join.input.columns)
-    shown = tuple(Column(each.name, own.type) for each, own in zip(join.columns[width:], join.expressions))
-    return replace(join, columns=(*join.columns[:width], *shown), keeps_all=False)
+    table_columns = tuple(Column(each.name, own.type) for each, own in zip(join.columns[width:], join.expressions))
+    return replace(join, columns=(*join.columns[:width], *table_columns), keeps_all=False)
 
 
 def _settings(join: LookupJoin, settings: Settings) -> LookupSettings:

@@ -49,9 +49,9 @@ def _calculation(aggregation: Aggregation) -> Calculation:
     return Calc(aggregation.columns, lower(aggregation.input), tuple(expressions))
 
 
-def _as_type(column: Column, index: int, wanted: DataType) -> BoundExpression:
+def _as_type(column: Column, index: int, target: DataType) -> BoundExpression:
     same = BoundColumn(column.type, index, column.name, column.time)
-    if column.type == wanted:
+    if column.type == target:
         return same
-    call = bind(FUNCTIONS["cast"], [same.as_argument(), symbol_of(wanted).as_argument()])
-    return BoundFunction(wanted, call, (same, symbol_of(wanted)))
+    call = bind(FUNCTIONS["cast"], [same.as_argument(), symbol_of(target).as_argument()])
+    return BoundFunction(target, call, (same, symbol_of(target)))

@@ -30,10 +30,10 @@ _OPPOSITES = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 def plain_conditions(condition: BoundExpression | None) -> list[BoundExpression]:
     """The conditions that must all be true for one to be, each once and in plain form."""
-    found: list[BoundExpression] = []
+    parts: list[BoundExpression] = []
     for each in [] if condition is None else conjuncts(condition):
-        found += [part for part in _plain(each) if part not in found and not _is_true(part)]
-    return found
+        parts += [part for part in _plain(each) if part not in parts and not _is_true(part)]
+    return parts
 
 
 def disjuncts(condition: BoundExpression) -> list[BoundExpression]:
@@ -45,35 +45,37 @@ def disjuncts(condition: BoundExpression) -> list[BoundExpression]:
 
 def with_constants(conditions: Sequence[BoundExpression]) -> list[BoundExpression]:
     """Conditions with a = b instead of which b is equal to what a is said to be: a = 5 AND a = b is a = 5 AND b = 5."""
-    known: dict[int, BoundConstant] = {}
+    constants: dict[int, BoundConstant] = {}
     for each in conditions:
         arguments = _arguments(each) if _is_call(each, "=") else ()
         for one, other in (arguments, arguments[::-1]) if arguments else ():
             if isinstance(one, BoundColumn) and isinstance(other, BoundConstant) and other.value is not None:
-                known.setdefault(one.index, other)
-    found: list[BoundExpression] = []
+                constants.setdefault(one.index, other)
+    changed_conditions: list[BoundExpression] = []
     for each in conditions:
-        changed = _with_known(each, known)
-        found += [] if changed in found or _is_true(changed) else [changed]
-    return found
+        changed = _with_constant(each, constants)
+        changed_conditions += [] if changed in changed_conditions or _is_true(changed) else [changed]
+    return changed_conditions
 
 
-def _with_known(condition: BoundExpression, known: Mapping[int, BoundConstant]) -> BoundExpression:
+def _with_constant(condition: BoundExpression, constants: Mapping[int, BoundConstant]) -> BoundExpression:
     if not _is_call(condition, "="):
         return condition
     one, other = _arguments(condition)
     if not isinstance(one, BoundColumn) or not isinstance(other, BoundColumn):
         return condition
+    # Columns of other types would be compared after a cast, so the constant is not a value of the other one.
     if with_nullable(one.type, True) != with_nullable(other.type, True):
         return condition
-    if one.index in known:
-        return _call("=", other, known[one.index])
-    return _call("=", one, known[other.index]) if other.index in known else condition
+    if one.index in constants:
+        return _call("=", other, constants[one.index])
+    return _call("=", one, constants[other.index]) if other.index in constants else condition
 
 
 def _plain(condition: BoundExpression) -> list[BoundExpression]:
     if _is_call(condition, "not"):
         (inner,) = _arguments(condition)
+        # NOT (a < b) is a >= b also for NULL: both are unknown then.
         opposite = _OPPOSITES.get(_name(inner))
         return [condition if opposite is None else _call(opposite, *_arguments(inner))]
     if not _is_call(condition, "or"):
@@ -98,6 +100,7 @@ def _without_common(condition: BoundExpression, parts: Sequence[BoundExpression]
     """What all parts of OR have in common, and the rest of them."""
     all_conditions = [conjuncts(each) for each in parts]
     first, *others = all_conditions
+    # (a AND b) OR (a AND c) is a AND (b OR c): what is common may be a key of a join, or go into a source.
     common = [each for each in first if all(each in some for some in others) and is_deterministic(each)]
     if not common:
         return [condition]

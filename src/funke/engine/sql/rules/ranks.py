@@ -89,11 +89,11 @@ def _reject_ranks(calculation: Calculation) -> None:
         return
     for index, name in _ranks_of(relation):
         bounds = [_bound(each, index) for each in conjuncts(calculation.condition)]
-        known = [each for several in bounds if several is not None for each in several]
+        own_bounds = [each for several in bounds if several is not None for each in several]
         # Without an upper bound the state of a Top-N has no limit.
-        if known and all(operator in (">", ">=") for operator, _ in known):
+        if own_bounds and all(operator in (">", ">=") for operator, _ in own_bounds):
             raise TableException(_NO_END)
-        if known and isinstance(relation, SortedAggregation):
+        if own_bounds and isinstance(relation, SortedAggregation):
             raise TableException(f"{name.upper()}() on streaming table is not supported currently")
 
 
@@ -125,25 +125,25 @@ def _limited(calculation: Calculation, numbered: NumberedRows, is_stream: bool) 
     if calculation.condition is None:
         return None
     number = len(numbered.columns) - 1
-    wanted, rest = _Range(), []
+    number_range, rest = _Range(), []
     for each in conjuncts(calculation.condition):
         bound = _bound(each, number)
         if bound is None:
             rest.append(each)
         else:
             for operator, value in bound:
-                wanted = wanted.within(operator, value)
-    if wanted.last is None:
+                number_range = number_range.within(operator, value)
+    if number_range.last is None:
         return None
     # As in Flink: a number that is not read is not emitted, so a row that only changes its number sends nothing.
     used = number in columns_in([*calculation.expressions, *rest])
-    is_one = wanted.first == wanted.last
+    is_one = number_range.first == number_range.last
     number_columns = numbered.columns[number:] if used and not is_one else ()
-    in_windows = _window_rank(numbered, wanted.first, wanted.last, number_columns) if is_stream else None
-    relation = in_windows or _ranked_rows(numbered, wanted.first, wanted.last, number_columns)
+    in_windows = _window_rank(numbered, number_range.first, number_range.last, number_columns) if is_stream else None
+    relation = in_windows or _ranked_rows(numbered, number_range.first, number_range.last, number_columns)
 
     def placed(expression: BoundExpression) -> BoundExpression:
-        constant = BoundConstant(numbered.columns[number].type, wanted.first)
+        constant = BoundConstant(numbered.columns[number].type, number_range.first)
         return with_columns(expression, lambda column: constant if is_one and column.index == number else column)
 
     for each in rest[1:]:
@@ -196,22 +196,22 @@ def _window_rank(numbered: NumberedRows, first: int, last: int, number: Sequence
     As in Flink windows are those of table functions.
     """
     source, keys = numbered.input, {*numbered.keys}
-    found = window_columns(source)
-    if found is None or not found.start & keys or not found.end & keys:
+    bounds_of = window_columns(source)
+    if bounds_of is None or not bounds_of.start & keys or not bounds_of.end & keys:
         return None
-    windows = found.maker.windows
+    windows = bounds_of.maker.windows
     if windows is None or not windows.is_table_function:
         return None
-    if not found.table.time.is_event_time or as_node(source).changelog() != INSERTS:
+    if not bounds_of.table.time.is_event_time or as_node(source).changelog() != INSERTS:
         return None
-    bounds = found.start | found.end | found.time
+    bounds = bounds_of.start | bounds_of.end | bounds_of.time
     time = source.columns[numbered.order[0].index].time if len(numbered.order) == 1 else None
     return RankedWindows(
         (*source.columns, *number),
         source,
         tuple(key for key in numbered.keys if key not in bounds),
-        (min(found.start & keys), min(found.end & keys)),
-        found.table.time,
+        (min(bounds_of.start & keys), min(bounds_of.end & keys)),
+        bounds_of.table.time,
         numbered.order,
         first,
         last,

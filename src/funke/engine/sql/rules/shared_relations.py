@@ -11,7 +11,7 @@ from funke.engine.sql.binding.relations import Relation, Scan, inputs_of
 
 __all__ = ["Reuse", "SharedRelations", "repeated_relations", "reuse_of"]
 
-_Made = TypeVar("_Made")
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
@@ -33,23 +33,23 @@ def reuse_of(settings: _Settings) -> Reuse:
     return Reuse(*(parse_boolean(settings.get(key, "true")) for key in keys))
 
 
-class SharedRelations(Generic[_Made]):
+class SharedRelations(Generic[_Result]):
     """What was made of relations, to be found again for equal ones."""
 
     def __init__(self, reuse: Reuse) -> None:
         self._reuse = reuse
         # Relations may hold what has no hash: they are found by their columns, and then compared.
-        self._made: dict[tuple[Any, ...], list[tuple[Relation, _Made]]] = {}
+        self._results: dict[tuple[Any, ...], list[tuple[Relation, _Result]]] = {}
 
-    def find(self, relation: Relation) -> _Made | None:
+    def find(self, relation: Relation) -> _Result | None:
         """What was made of an equal relation, if that may be used again."""
         if not self._reuse.of_parts or (isinstance(relation, Scan) and not self._reuse.of_sources):
             return None
-        return next((made for other, made in self._made.get(_key(relation), ()) if other == relation), None)
+        return next((result for other, result in self._results.get(_key(relation), ()) if other == relation), None)
 
-    def add(self, relation: Relation, made: _Made) -> None:
+    def add(self, relation: Relation, result: _Result) -> None:
         """Something was made of a relation."""
-        self._made.setdefault(_key(relation), []).append((relation, made))
+        self._results.setdefault(_key(relation), []).append((relation, result))
 
 
 def _key(relation: Relation) -> tuple[Any, ...]:
@@ -62,13 +62,13 @@ def repeated_relations(relations: Sequence[Relation], reuse: Reuse) -> list[Rela
     repeated: list[Relation] = []
 
     def visit(relation: Relation) -> None:
-        found = shared.find(relation)
-        if found is None:
+        earlier = shared.find(relation)
+        if earlier is None:
             shared.add(relation, relation)
             for each in inputs_of(relation):
                 visit(each)
-        elif not any(each is found for each in repeated):
-            repeated.append(found)
+        elif not any(each is earlier for each in repeated):
+            repeated.append(earlier)
 
     for each in relations:
         visit(each)

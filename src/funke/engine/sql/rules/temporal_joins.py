@@ -35,11 +35,11 @@ def _check(join: TemporalJoin) -> None:
     # Otherwise one row could match the versions of several keys.
     if not {*join.right_keys} >= set(primary):
         # Computed keys are columns that lowering has added.
-        given = sorted(each for each in join.right_keys if not right.columns[each].name.startswith("$f"))
-        needed, found = (", ".join(right.columns[index].name for index in each) for each in (primary, given))
+        keys = sorted(each for each in join.right_keys if not right.columns[each].name.startswith("$f"))
+        needed, condition = (", ".join(right.columns[index].name for index in each) for each in (primary, keys))
         raise ValidationException(
             f"Temporal table's primary key [{needed}] must be included in the equivalence condition of temporal join, "
-            f"but current temporal join condition is [{found}]."
+            f"but current temporal join condition is [{condition}]."
         )
     for one, other in zip(join.left_keys, join.right_keys):
         left_type, right_type = left.columns[one].type, right.columns[other].type

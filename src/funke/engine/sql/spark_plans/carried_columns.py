@@ -71,21 +71,21 @@ def carried_type(data_type: DataType) -> pa.DataType:
 
 def to_carried_array(array: Any, data_type: DataType) -> Any:
     """A column of a table as Spark carries it."""
-    carried = carried_type(data_type)
-    if array.type == carried:
+    spark_type = carried_type(data_type)
+    if array.type == spark_type:
         return array
     if pa.types.is_nested(array.type):
         values = to_values(array, data_type)
-        return pa.array([None if each is None else pickle.dumps(each) for each in values], carried)
-    return array.view(carried) if pa.types.is_temporal(array.type) else array.cast(carried)
+        return pa.array([None if each is None else pickle.dumps(each) for each in values], spark_type)
+    return array.view(spark_type) if pa.types.is_temporal(array.type) else array.cast(spark_type)
 
 
-def _from_carried(array: Any, data_type: DataType, wanted: Any) -> Any:
-    if array.type == wanted:
+def _from_carried(array: Any, data_type: DataType, arrow_type: Any) -> Any:
+    if array.type == arrow_type:
         return array
-    if pa.types.is_nested(wanted):
+    if pa.types.is_nested(arrow_type):
         # Pickled by this very job's tasks.
         return from_values([None if each is None else pickle.loads(each) for each in array.to_pylist()], data_type)
-    if pa.types.is_null(wanted):
+    if pa.types.is_null(arrow_type):
         return pa.nulls(len(array))
-    return array.view(wanted) if pa.types.is_temporal(wanted) else array.cast(wanted)
+    return array.view(arrow_type) if pa.types.is_temporal(arrow_type) else array.cast(arrow_type)

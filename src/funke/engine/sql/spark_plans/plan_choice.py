@@ -162,8 +162,8 @@ def _is_joined_in_slots(relation: Relation) -> bool:
     if not any(isinstance(each, BatchJoin) for each in _parts(relation)):
         return False
     sizes = [_size_bytes(each) for each in _parts(relation) if isinstance(each, (Scan, Values))]
-    known = [size for size in sizes if size is not None]
-    return len(known) == len(sizes) and sum(known) <= _MOST_BYTES_IN_SLOTS
+    known_sizes = [size for size in sizes if size is not None]
+    return len(known_sizes) == len(sizes) and sum(known_sizes) <= _MOST_BYTES_IN_SLOTS
 
 
 def _parts(relation: Relation) -> Iterator[Relation]:

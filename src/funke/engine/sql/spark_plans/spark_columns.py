@@ -26,17 +26,17 @@ _WIDER = {
 }
 
 
-def carried_input(column: SparkColumn, given: Any, wanted: DataType) -> SparkColumn | None:
+def carried_input(column: SparkColumn, source_type: Any, data_type: DataType) -> SparkColumn | None:
     """A column of the Spark type `given` as one of a table; None if only Arrow can make it that."""
-    carried = from_arrow_type(carried_type(wanted))
-    if given == carried:
+    target_type = from_arrow_type(carried_type(data_type))
+    if source_type == target_type:
         return column
-    if carried.typeName() in _WIDER.get(given.typeName(), ()):
-        return column.cast(carried)
-    unit = _UNITS.get(_unit(wanted))
-    if unit is None or given.typeName() not in ("timestamp", "timestamp_ntz"):
+    if target_type.typeName() in _WIDER.get(source_type.typeName(), ()):
+        return column.cast(target_type)
+    unit = _UNITS.get(_unit(data_type))
+    if unit is None or source_type.typeName() not in ("timestamp", "timestamp_ntz"):
         return None
-    microseconds = _microseconds(column, given.typeName())
+    microseconds = _microseconds(column, source_type.typeName())
     # Towards zero, as Arrow does.
     return microseconds if unit == 1 else F.call_function("div", microseconds, F.lit(unit).cast("bigint"))
 
@@ -49,18 +49,18 @@ def _microseconds(column: SparkColumn, kind: str) -> SparkColumn:
     return (since.cast("interval second").cast("decimal(20, 6)") * F.lit(1_000_000)).cast("bigint")
 
 
-def written_output(column: SparkColumn, given: DataType, wanted: Any) -> SparkColumn | None:
+def written_output(column: SparkColumn, data_type: DataType, target_type: Any) -> SparkColumn | None:
     """A column as it is carried as one of the Spark type `wanted`; None if only Arrow can make it that."""
-    carried, unit = from_arrow_type(carried_type(given)), _unit(given)
-    if carried == wanted:
+    source_type, unit = from_arrow_type(carried_type(data_type)), _unit(data_type)
+    if source_type == target_type:
         return column
-    if unit not in _SECONDS or wanted.typeName() not in ("timestamp", "timestamp_ntz"):
+    if unit not in _SECONDS or target_type.typeName() not in ("timestamp", "timestamp_ntz"):
         return None
     timestamp = _epoch() + F.expr(f"INTERVAL '{_SECONDS[unit]}' SECOND") * column
-    if isinstance(given, LocalZonedTimestampType):
+    if isinstance(data_type, LocalZonedTimestampType):
         timestamp = F.timestamp_micros(column * F.lit(_UNITS[unit]))
     # A timestamp without a zone is one with a zone by the clock of Spark's session, as everywhere in Spark.
-    return timestamp.cast(wanted)
+    return timestamp.cast(target_type)
 
 
 def _unit(data_type: DataType) -> str:

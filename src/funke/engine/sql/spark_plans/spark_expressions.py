@@ -100,14 +100,14 @@ def _literal(value: Any, data_type: DataType) -> SparkColumn:
     if not is_comparable(data_type):
         raise _NoTwinError
     try:
-        carried = to_carried_array(from_values([value], data_type), data_type)
+        array = to_carried_array(from_values([value], data_type), data_type)
     except pa.ArrowInvalid:
         # No column has such a value.
         raise _NoTwinError from None
-    if pa.types.is_date32(carried.type):
+    if pa.types.is_date32(array.type):
         # Java's dates of before 1582, by way of which Spark takes Python's, are those of another calendar.
-        return F.date_from_unix_date(F.lit(carried.cast(pa.int32())[0].as_py()).cast("int"))
-    return F.lit(carried[0].as_py()).cast(from_arrow_type(carried.type))
+        return F.date_from_unix_date(F.lit(array.cast(pa.int32())[0].as_py()).cast("int"))
+    return F.lit(array[0].as_py()).cast(from_arrow_type(array.type))
 
 
 class _Arguments:
@@ -119,51 +119,50 @@ class _Arguments:
         self._call = call
 
     def plain(self) -> list[SparkColumn]:
-        """As they are."""
         return [_twin(each, self._columns) for each in self.expressions]
 
-    def all_as(self, wanted: DataType) -> list[SparkColumn]:
-        return [self.one_as(each, wanted) for each in self.expressions]
+    def all_as(self, data_type: DataType) -> list[SparkColumn]:
+        return [self.one_as(each, data_type) for each in self.expressions]
 
-    def one_as(self, expression: BoundExpression, wanted: DataType) -> SparkColumn:
+    def one_as(self, expression: BoundExpression, data_type: DataType) -> SparkColumn:
         """One of them in a type that has all its values."""
-        given = expression.type
+        own_type = expression.type
         if isinstance(expression, BoundConstant):
-            return _literal(self._cast_constant(expression, wanted), wanted)
-        if _is_same(given, wanted) or _is_wider_text(given, wanted):
+            return _literal(self._cast_constant(expression, data_type), data_type)
+        if _is_same(own_type, data_type) or _is_wider_text(own_type, data_type):
             return _twin(expression, self._columns)
-        if _is_wider_number(given, wanted):
-            return _twin(expression, self._columns).cast(_spark_type(wanted))
+        if _is_wider_number(own_type, data_type):
+            return _twin(expression, self._columns).cast(_spark_type(data_type))
         raise _NoTwinError
 
-    def _cast_constant(self, constant: BoundConstant, wanted: DataType) -> Any:
+    def _cast_constant(self, constant: BoundConstant, data_type: DataType) -> Any:
         if constant.value is None:
             return None
         try:
-            return value_cast(constant.type, wanted, self._call.session)(constant.value)
+            return value_cast(constant.type, data_type, self._call.session)(constant.value)
         except (CastError, OverflowError):
             # Each row fails that needs it.
             raise _NoTwinError from None
 
 
-def _is_same(given: DataType, wanted: DataType) -> bool:
-    return given.nullable() == wanted.nullable()
+def _is_same(source: DataType, target: DataType) -> bool:
+    return source.nullable() == target.nullable()
 
 
-def _is_wider_text(given: DataType, wanted: DataType) -> bool:
+def _is_wider_text(source: DataType, target: DataType) -> bool:
     return (
-        isinstance(given, CHARACTER)
-        and isinstance(wanted, VarCharType)
-        and getattr(given, "length", 0) <= wanted.length
+        isinstance(source, CHARACTER)
+        and isinstance(target, VarCharType)
+        and getattr(source, "length", 0) <= target.length
     )
 
 
-def _is_wider_number(given: DataType, wanted: DataType) -> bool:
-    if isinstance(given, INTEGRAL) and isinstance(wanted, INTEGRAL):
-        return BITS[type(given)] <= BITS[type(wanted)]
-    if isinstance(given, (*INTEGRAL, DecimalType)) and isinstance(wanted, DecimalType):
-        exact = to_decimal_type(given)
-        return wanted.scale >= exact.scale and wanted.precision - wanted.scale >= exact.precision - exact.scale
+def _is_wider_number(source: DataType, target: DataType) -> bool:
+    if isinstance(source, INTEGRAL) and isinstance(target, INTEGRAL):
+        return BITS[type(source)] <= BITS[type(target)]
+    if isinstance(source, (*INTEGRAL, DecimalType)) and isinstance(target, DecimalType):
+        exact = to_decimal_type(source)
+        return target.scale >= exact.scale and target.precision - target.scale >= exact.precision - exact.scale
     return False
 
 
@@ -172,25 +171,25 @@ def _spark_type(data_type: DataType) -> Any:
 
 
 def _comparison(name: str, call: BoundCall, arguments: _Arguments) -> SparkColumn:
-    wanted = compared_type(call.types)
+    operand_type = compared_type(call.types)
     # Numbers with a fraction: Spark takes NaN for a number that is equal to itself.
-    if isinstance(wanted, NullType) or not is_key(wanted):
+    if isinstance(operand_type, NullType) or not is_key(operand_type):
         raise _NoTwinError
-    found: SparkColumn = _COMPARISONS[name](*arguments.all_as(wanted))
-    return found
+    compared: SparkColumn = _COMPARISONS[name](*arguments.all_as(operand_type))
+    return compared
 
 
 def _test(name: str, call: BoundCall, arguments: _Arguments) -> SparkColumn:
     (value,) = arguments.plain()
     if name not in ("is null", "is not null") and not isinstance(call.types[0], BooleanType):
         raise _NoTwinError
-    found: SparkColumn = _TESTS[name](value)
-    return found
+    tested: SparkColumn = _TESTS[name](value)
+    return tested
 
 
 def _logic(combine: Callable[[Any, Any], Any], call: BoundCall, arguments: _Arguments) -> SparkColumn:
-    found: SparkColumn = reduce(combine, arguments.all_as(BooleanType()))
-    return found
+    combined: SparkColumn = reduce(combine, arguments.all_as(BooleanType()))
+    return combined
 
 
 def _arithmetic(name: str, call: BoundCall, arguments: _Arguments) -> SparkColumn:
@@ -211,10 +210,10 @@ def _arithmetic(name: str, call: BoundCall, arguments: _Arguments) -> SparkColum
 
 def _case(call: BoundCall, arguments: _Arguments) -> SparkColumn:
     *pairs, otherwise = arguments.expressions
-    found: Any = F
+    chain: Any = F
     for condition, value in zip(pairs[::2], pairs[1::2]):
-        found = found.when(arguments.one_as(condition, BooleanType()), _chosen(call, arguments, value))
-    chosen: SparkColumn = found.otherwise(_chosen(call, arguments, otherwise))
+        chain = chain.when(arguments.one_as(condition, BooleanType()), _chosen(call, arguments, value))
+    chosen: SparkColumn = chain.otherwise(_chosen(call, arguments, otherwise))
     return chosen
 
 

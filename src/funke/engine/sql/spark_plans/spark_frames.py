@@ -158,19 +158,19 @@ class _Frames:
 
     def written(self, relation: Relation) -> DataFrame:
         rows, schema = self._rows(relation), written_schema(relation.columns)
-        wanted = from_arrow_schema(schema, prefer_timestamp_ntz=is_timestamp_ntz_preferred())
+        target_types = from_arrow_schema(schema, prefer_timestamp_ntz=is_timestamp_ntz_preferred())
         if not rows.steps:
-            made = [
+            outputs = [
                 written_output(rows.at(index), each.type, field.dataType)
-                for index, (each, field) in enumerate(zip(rows.columns, wanted))
+                for index, (each, field) in enumerate(zip(rows.columns, target_types))
             ]
-            plain = [column.alias(name) for column, name in zip(made, schema.names) if column is not None]
-            if len(plain) == len(made):
+            plain = [column.alias(name) for column, name in zip(outputs, schema.names) if column is not None]
+            if len(plain) == len(outputs):
                 return rows.frame.select(*plain)
         code = TaskCode.of(rows.inputs, rows.steps, rows.columns, self._settings, is_written=True)
         frame = rows.frame.mapInArrow(code, from_arrow_schema(schema))
         # By the clock of Spark's session, as everywhere in Spark.
-        return frame.select(*(frame[f"`{each.name}`"].cast(each.dataType).alias(each.name) for each in wanted))
+        return frame.select(*(frame[f"`{each.name}`"].cast(each.dataType).alias(each.name) for each in target_types))
 
     # Where rows come from
 
@@ -182,9 +182,9 @@ class _Frames:
     def constants(self, constants: Values) -> _Rows:
         schema = carried_schema(constants.columns)
         batches = to_batches(constants.columns, constants.rows)
-        carried = [to_carried(each.data, constants.columns, schema) for each in batches]
+        batches_for_spark = [to_carried(each.data, constants.columns, schema) for each in batches]
         # One behind the other, as they stand there.
-        frame = self._spark.createDataFrame(pa.Table.from_batches(carried, schema)).coalesce(1)
+        frame = self._spark.createDataFrame(pa.Table.from_batches(batches_for_spark, schema)).coalesce(1)
         return _Rows.plain(frame, constants.columns)
 
     def scan(self, scan: TableScan) -> _Rows:
@@ -205,13 +205,13 @@ class _Frames:
         """What Spark reads: without a detour if Spark itself can give it the types of the table."""
         frame = table.load(self._spark)
         frame = frame.toDF(*(f"c{index}" for index in range(len(frame.columns))))
-        made = [
+        inputs = [
             carried_input(frame[field.name], field.dataType, each.type)
             for field, each in zip(frame.schema, scan.columns)
         ]
-        carried = [column.alias(f"c{index}") for index, column in enumerate(made) if column is not None]
-        if len(carried) == len(made):
-            return _Rows.plain(frame.select(*carried), scan.columns)
+        plain = [column.alias(f"c{index}") for index, column in enumerate(inputs) if column is not None]
+        if len(plain) == len(inputs):
+            return _Rows.plain(frame.select(*plain), scan.columns)
         return _Rows(frame, None, scan.columns, (TypedColumns(scan.columns),))
 
     # What looks at single rows
@@ -224,9 +224,11 @@ class _Frames:
         rows, left = self._filtered(rows, calculation.condition)
         twins = [expression_twin(each, rows.all_columns()) for each in calculation.expressions]
         fields = from_arrow_schema(carried_schema(calculation.columns))
-        made = [twin.cast(field.dataType).alias(field.name) for twin, field in zip(twins, fields) if twin is not None]
-        if left is None and len(made) == len(twins):
-            return _Rows.plain(rows.frame.select(*made), calculation.columns)
+        twins_as_types = [
+            twin.cast(field.dataType).alias(field.name) for twin, field in zip(twins, fields) if twin is not None
+        ]
+        if left is None and len(twins_as_types) == len(twins):
+            return _Rows.plain(rows.frame.select(*twins_as_types), calculation.columns)
         make = replace(calculation, condition=left).detached().create
         return rows.then(OperatorStep(make), calculation.columns)
 
@@ -235,10 +237,10 @@ class _Frames:
         if condition is None:
             return rows, None
         twins = [expression_twin(part, rows.all_columns()) for part in conjuncts(condition)]
-        known = [twin for twin in twins if twin is not None]
-        if known:
-            rows = replace(rows, frame=rows.frame.filter(reduce(operator.and_, known)))
-        return rows, None if len(known) == len(twins) else condition
+        translated = [twin for twin in twins if twin is not None]
+        if translated:
+            rows = replace(rows, frame=rows.frame.filter(reduce(operator.and_, translated)))
+        return rows, None if len(translated) == len(twins) else condition
 
     def single_rows(self, node: Expand | Correlate) -> _Rows:
         return self._then(node.input, node.detached().create, node)
@@ -332,12 +334,12 @@ class _Frames:
         ]
         parts = [] if join.condition is None else conjuncts(join.condition)
         twins = [expression_twin(part, columns) for part in parts]
-        known = [twin for twin in twins if twin is not None]
-        if len(known) < len(twins) and join.kind != "inner":
+        translated = [twin for twin in twins if twin is not None]
+        if len(translated) < len(twins) and join.kind != "inner":
             return None
-        on = reduce(operator.and_, [*equal, *known]) if equal or known else F.lit(True)
+        on = reduce(operator.and_, [*equal, *translated]) if equal or translated else F.lit(True)
         rows = _Rows.plain(left.frame.join(other, on, _JOIN_KINDS[join.kind]), join.columns)
-        if len(known) == len(twins):
+        if len(translated) == len(twins):
             return rows
         same = tuple(BoundColumn(each.type, index, each.name) for index, each in enumerate(join.columns))
         rest = Calc(join.columns, DetachedInput(join.columns, INSERTS, NO_KEYS), same, join.condition)
@@ -395,11 +397,11 @@ class _Frames:
         numbered = timed.frame.withColumn("session", number)
         session = Window.partitionBy(*by, numbered["session"])
         start, end = F.min(own).over(session), F.max(own).over(session) + gap_ms
-        found = numbered.select(*timed.all_at(range(width)), start.alias(f"c{width}"), end.alias(f"c{width + 1}"))
+        intervals = numbered.select(*timed.all_at(range(width)), start.alias(f"c{width}"), end.alias(f"c{width + 1}"))
         times = (LOCAL_TIME, Column("$end", BigIntType(False)))
         columns = table.columns if isinstance(table, WindowTableFunction) else _with_windows(rows.columns, table)
         step = WindowColumns(columns, tuple(range(width)), width, width + 1, table.time)
-        return _Rows.plain(found, (*rows.columns, *times)).then(step, columns)
+        return _Rows.plain(intervals, (*rows.columns, *times)).then(step, columns)
 
     def window_aggregation(self, aggregation: WindowAggregate) -> _Rows:
         rows, windows = self._rows(aggregation.input), aggregation.windows

@@ -78,10 +78,10 @@ class TaskCode:
             is_batch=True,
             job_parameters=dict(self.settings.job_parameters),
         )
-        given = batches if inputs is None else (from_carried(batch, inputs) for batch in batches)
-        rows = (ColumnBatch(batch) for batch in given if batch.num_rows)
-        for made in through(steps, rows, task):
-            yield to_written(made.data, schema) if is_written else to_carried(made.data, outputs, schema)
+        table_batches = batches if inputs is None else (from_carried(batch, inputs) for batch in batches)
+        rows = (ColumnBatch(batch) for batch in table_batches if batch.num_rows)
+        for output in through(steps, rows, task):
+            yield to_written(output.data, schema) if is_written else to_carried(output.data, outputs, schema)
 
     def _prepare(self) -> None:
         """As slots are: the program's modules can be imported, and its file systems reached."""

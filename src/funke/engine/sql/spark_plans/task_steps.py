@@ -62,10 +62,10 @@ class ReadSplits:
         try:
             for number in (number for batch in batches for number in batch.data.column(0).to_pylist()):
                 for split in self.splits[number :: self.shares]:
-                    found = self.reader.read_columns(split)
-                    if found is None:
-                        found = (forms.columns_of(*rows) for rows in self.reader.read(split))
-                    yield from (as_schema(batch, schema) for batch in found if len(batch))
+                    batches_of_split = self.reader.read_columns(split)
+                    if batches_of_split is None:
+                        batches_of_split = (forms.columns_of(*rows) for rows in self.reader.read(split))
+                    yield from (as_schema(batch, schema) for batch in batches_of_split if len(batch))
         finally:
             self.reader.close()
 
@@ -179,13 +179,13 @@ class _Running:
 
     def take(self, batch: ColumnBatch, side: int = 0) -> list[ColumnBatch]:
         self.operator.columns_handler(side)(batch)
-        return self._sent.taken()
+        return self._sent.take_all()
 
     def advance(self, watermark: int) -> list[ColumnBatch]:
         self.operator.process_watermark(watermark)
         if watermark == MAX_WATERMARK:
             self.operator.end_input()
-        return self._sent.taken()
+        return self._sent.take_all()
 
 
 class _Sent:
@@ -208,6 +208,6 @@ class _Sent:
     def process_status(self, is_idle: bool) -> None:
         """No later step uses event time."""
 
-    def taken(self) -> list[ColumnBatch]:
+    def take_all(self) -> list[ColumnBatch]:
         batches, self._batches = self._batches, []
         return batches

@@ -48,12 +48,12 @@ class BackendColumns(KeyedColumns):
         if isinstance(keys, (np.ndarray, TextKeys)):
             keys = keys.tolist()
         table = self._table(namespace)
-        found = table.get_all(keys)
+        stored = table.get_all(keys)
         if self._layout.ttl_ms:
             oldest = self._now_ms() - self._layout.ttl_ms
-            found = [ABSENT if each is ABSENT or each[1] <= oldest else each[0] for each in found]
-        is_known = np.fromiter((each is not ABSENT for each in found), np.bool_, len(found))
-        columns = from_entries([each for each in found if each is not ABSENT], self._layout)
+            stored = [ABSENT if each is ABSENT or each[1] <= oldest else each[0] for each in stored]
+        is_known = np.fromiter((each is not ABSENT for each in stored), np.bool_, len(stored))
+        columns = from_entries([each for each in stored if each is not ABSENT], self._layout)
         if not is_known.all():
             created = self._layout.create(len(keys))
             for mine, column in zip(created, columns):
@@ -69,9 +69,9 @@ class BackendColumns(KeyedColumns):
         fetched.indexes.put_all(fetched.keys, entries)
 
     def entries(self, namespace: Hashable) -> tuple[list[Any], Columns]:
-        found = dict(self._table(namespace).items())
-        values = [each[0] for each in found.values()] if self._layout.ttl_ms else list(found.values())
-        return list(found), from_entries(values, self._layout)
+        stored = dict(self._table(namespace).items())
+        values = [each[0] for each in stored.values()] if self._layout.ttl_ms else list(stored.values())
+        return list(stored), from_entries(values, self._layout)
 
     def drop(self, namespace: Hashable) -> None:
         self._table(namespace).clear()

@@ -43,6 +43,7 @@ class HeapColumns(KeyedColumns):
         positions = self._index(namespace).find(keys)
         is_known = positions >= 0
         if self._layout.ttl_ms:
+            # An expired entry is unknown at once; its memory is freed by the next sweep.
             is_known &= self._last_use[positions] > self._now_ms() - self._layout.ttl_ms if self._size else False
         if is_known.all():
             return Fetched(keys, tuple(column[positions] for column in self._columns), is_known, namespace, positions)
@@ -79,16 +80,17 @@ class HeapColumns(KeyedColumns):
         self._is_known[positions] = 1
 
     def _index(self, namespace: Hashable) -> KeyIndex:
-        found = self._numbers.get(namespace)
-        if found is None:
-            found = self._numbers[namespace] = KeyIndex()
-        return found
+        index = self._numbers.get(namespace)
+        if index is None:
+            index = self._numbers[namespace] = KeyIndex()
+        return index
 
     def _placed(self, keys: Keys, positions: Array, namespace: Hashable) -> Array:
         """Gives positions to keys that have none."""
         missing = np.flatnonzero(positions < 0)
         if not len(missing):
             return positions
+        # Positions of removed keys first: the arrays do not grow while keys come and go.
         reused = [self._free.pop() for _ in range(min(len(missing), len(self._free)))]
         fresh = len(missing) - len(reused)
         numbers = np.array([*reused, *range(self._size, self._size + fresh)], np.int64)
@@ -118,6 +120,7 @@ class HeapColumns(KeyedColumns):
         self._free.extend(positions.tolist())
         self._is_known[positions] = 0
         for column in self._columns:
+            # Arrays of numbers hold no memory of their own for an entry.
             if column.dtype == object:
                 column[positions] = None
 
@@ -126,13 +129,14 @@ class HeapColumns(KeyedColumns):
         return keys, tuple(column[positions] for column in self._columns)
 
     def drop(self, namespace: Hashable) -> None:
-        found = self._numbers.pop(namespace, None)
-        if found is not None:
-            self._release(found.entries()[1])
+        index = self._numbers.pop(namespace, None)
+        if index is not None:
+            self._release(index.entries()[1])
 
     def prune(self) -> None:
         ttl_ms, now = self._layout.ttl_ms, self._now_ms()
         if ttl_ms and now >= self._next_sweep_ms:
+            # One sweep for each time to live, since it looks at all entries: none outlives its time by more than that.
             self._next_sweep_ms = now + ttl_ms
             for namespace, index in self._numbers.items():
                 keys, positions = index.entries()

@@ -315,8 +315,8 @@ def _filled(size: int, value: int) -> Array:
 
 def _longer(array: Array, size: int, value: int) -> Array:
     """The array with room for more, in place; it has no other owner."""
-    known = len(array)
+    length = len(array)
     array.resize(size, refcheck=False)
     if value:
-        array[known:] = value
+        array[length:] = value
     return array

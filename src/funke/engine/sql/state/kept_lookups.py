@@ -41,11 +41,11 @@ class KeptLookups:
         self._rows: dict[bytes, list[tuple[int, Any, int]]] = {}
         self._live = 0
 
-    def add(self, data: pa.RecordBatch, counts: Array, found: Sequence[pa.Array], now_ms: int) -> None:
+    def add(self, data: pa.RecordBatch, counts: Array, matches: Sequence[pa.Array], now_ms: int) -> None:
         """Keeps rows with what was found: for each so many, as columns of all of them."""
         first_left, first = self._left.count, self._right.count
         self._left.add(data)
-        self._right.add(pa.RecordBatch.from_arrays(list(found), schema=self._schemas[1]))
+        self._right.add(pa.RecordBatch.from_arrays(list(matches), schema=self._schemas[1]))
         ends = (np.cumsum(counts) + first).tolist()
         for index, (key, end, count) in enumerate(zip(self._keys_of(data), ends, counts.tolist())):
             entry = (first_left + index, np.arange(end - count, end), now_ms)
@@ -114,12 +114,12 @@ class KeptLookups:
         is_found = data.column(data.num_columns - 1).to_numpy(zero_copy_only=False)
         starts: Array = np.flatnonzero(np.concatenate([[True], rows[1:] != rows[:-1]]))
         counts: Array = np.add.reduceat(is_found.astype(np.int64), starts)
-        found = data.filter(pa.array(is_found)).columns[width:-2]
+        matches = data.filter(pa.array(is_found)).columns[width:-2]
         own = pa.RecordBatch.from_arrays(data.columns[:width], schema=self._schemas[0]).take(pa.array(starts))
         first = 0
         for index in range(len(starts)):
             end = first + int(counts[index])
-            part = [each.slice(first, end - first) for each in found]
+            part = [each.slice(first, end - first) for each in matches]
             self.add(own.slice(index, 1), counts[index : index + 1], part, int(times[starts[index]]))
             first = end
 

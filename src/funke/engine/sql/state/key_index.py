@@ -29,7 +29,6 @@ class TextKeys(Sequence[str]):
         self._strings: list[str] | None = None
 
     def tolist(self) -> list[str]:
-        """All keys."""
         if self._strings is None:
             self._strings = self.column.to_pylist()
         return self._strings
@@ -135,11 +134,11 @@ class KeyIndex:
     def _text_index(self, rows: int) -> BytesIndex | None:
         if self._strings is None and BytesIndex.is_ready(rows):
             self._strings = BytesIndex()
-            known = {key: number for key, number in self._others.items() if _is_text(key)}
-            if known:
-                column = pa.array(list(known), pa.large_string())
-                self._strings.add(ByteKeys.of_column(column), np.fromiter(known.values(), np.int64, len(known)))
-                self._others = {key: number for key, number in self._others.items() if key not in known}
+            text_keys = {key: number for key, number in self._others.items() if _is_text(key)}
+            if text_keys:
+                column = pa.array(list(text_keys), pa.large_string())
+                self._strings.add(ByteKeys.of_column(column), np.fromiter(text_keys.values(), np.int64, len(text_keys)))
+                self._others = {key: number for key, number in self._others.items() if key not in text_keys}
         return self._strings
 
     def _divided(self, keys: Sequence[Any]) -> tuple[Array, Array]:

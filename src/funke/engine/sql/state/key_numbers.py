@@ -39,7 +39,7 @@ class KeyNumbers:
         if not self._has_columns:
             return 1
         if self._is_integer:
-            return self._integers.given
+            return self._integers.issued
         return len(self._by_bytes) if self._bytes is None else len(self._bytes)
 
     def numbers(self, columns: Sequence[pa.Array], count: int) -> Array:
@@ -48,7 +48,7 @@ class KeyNumbers:
 
     def find(self, columns: Sequence[pa.Array], count: int) -> Array:
         """The number of each row's key; -1 where it has none, or a part of it is NULL."""
-        return self._of_whole_keys(columns, count, self._found)
+        return self._of_whole_keys(columns, count, self._numbers_without_new)
 
     def _of_whole_keys(
         self, columns: Sequence[pa.Array], count: int, numbers_of: Callable[[Sequence[pa.Array]], Array]
@@ -89,24 +89,24 @@ class KeyNumbers:
         if self._bytes is None and BytesIndex.is_ready(4 * len(keys)):
             self._bytes = BytesIndex()
             if self._by_bytes:
-                known = pa.array(list(self._by_bytes), pa.large_binary())
+                key_column = pa.array(list(self._by_bytes), pa.large_binary())
                 # In the order in which numbers were given, so that each gets its own again.
-                self._bytes.intern(ByteKeys.of_column(known))
+                self._bytes.intern(ByteKeys.of_column(key_column))
                 self._by_bytes = {}
         if self._bytes is not None:
             return self._bytes.intern(ByteKeys.of_column(keys))
         known_keys = self._by_bytes
-        found = [known_keys.setdefault(each, len(known_keys)) for each in keys.to_pylist()]
-        return np.array(found, np.int64)
+        numbers = [known_keys.setdefault(each, len(known_keys)) for each in keys.to_pylist()]
+        return np.array(numbers, np.int64)
 
-    def _found(self, columns: Sequence[pa.Array]) -> Array:
+    def _numbers_without_new(self, columns: Sequence[pa.Array]) -> Array:
         if self._is_integer:
             return self._integers.find(_integers(columns[0]))
         keys = row_bytes(columns)
         if self._bytes is not None:
             return self._bytes.find(ByteKeys.of_column(keys))
-        known = self._by_bytes
-        return np.array([known.get(each, -1) for each in keys.to_pylist()], np.int64)
+        number_of_key = self._by_bytes
+        return np.array([number_of_key.get(each, -1) for each in keys.to_pylist()], np.int64)
 
 
 def _integers(column: pa.Array) -> Array:

@@ -34,10 +34,10 @@ class TimedSide(JoinSide):
     def near(self, numbers: Array, counts: Array, times: Array, before_ms: int, behind_ms: int) -> tuple[Array, Array]:
         """The pairs of given rows and of rows with the same key that are as near: indexes, and numbers of rows."""
         rows = self.matching(numbers, int(counts.sum()))
-        given: Array = np.repeat(np.arange(len(numbers)), counts)
-        distances = self._times[rows] - times[given]
+        row_of_pair: Array = np.repeat(np.arange(len(numbers)), counts)
+        distances = self._times[rows] - times[row_of_pair]
         is_near = (distances >= -before_ms) & (distances <= behind_ms)
-        return given[is_near], rows[is_near]
+        return row_of_pair[is_near], rows[is_near]
 
     def add(self, data: pa.RecordBatch, numbers: Array, takes_in: Array, matches: Array, now_ms: int | Array) -> None:
         if data.num_rows:
@@ -61,7 +61,6 @@ class TimedSide(JoinSide):
         return self.matches[rows] > 0
 
     def times(self, rows: Array) -> Array:
-        """The times of rows."""
         return self._times[rows]
 
     def expired(self, last_ms: int) -> Array:

@@ -48,11 +48,11 @@ def create_database(session: TableSession, statement: syntax.CreateDatabase) -> 
 
 def alter_database(session: TableSession, statement: syntax.AlterDatabase) -> Outcome:
     catalog, name = database_path(session, statement.path)
-    found = session.catalogs.catalog(catalog)
+    owner = session.catalogs.catalog(catalog)
     try:
-        database = found.get_database(name)
+        database = owner.get_database(name)
         changed = replace(database, properties={**database.properties, **dict(statement.options)})
-        found.alter_database(name, changed, False)
+        owner.alter_database(name, changed, False)
     except JavaException as error:
         raise _caused(f"Could not execute ALTER DATABASE {catalog}.{name}", error) from error
     return OK
@@ -70,29 +70,31 @@ def create_catalog(session: TableSession, statement: syntax.CreateCatalog) -> Ou
 def alter_catalog(session: TableSession, statement: syntax.AlterCatalog) -> Outcome:
     if session.catalogs.get_catalog(statement.name) is None:
         raise CatalogException(f"Catalog {statement.name} does not exist in the catalog store.")
-    known = session.catalog_definitions.get(statement.name, CatalogDefinition({_TYPE: _IN_MEMORY}))
+    definition = session.catalog_definitions.get(statement.name, CatalogDefinition({_TYPE: _IN_MEMORY}))
+    # The catalog would be another one.
     if _TYPE in dict(statement.options) or _TYPE in statement.keys:
         raise ValidationException("ALTER CATALOG does not support changing the option 'type'")
-    options = {**known.options, **dict(statement.options)}
+    options = {**definition.options, **dict(statement.options)}
     kept = {key: value for key, value in options.items() if key not in statement.keys}
-    comment = known.comment if statement.comment is None else statement.comment
+    comment = definition.comment if statement.comment is None else statement.comment
     session.catalog_definitions[statement.name] = CatalogDefinition(kept, comment)
     return OK
 
 
 def new_catalog(session: TableSession, name: str, options: dict[str, str]) -> Catalog:
     """Make the catalog that options describe."""
+    # Masked: a message goes to logs.
     listed = "\n".join(f"'{key}'='{value}'" for key, value in masked(options).items())
-    reported = f"Unable to create catalog '{name}'.\n\nCatalog options are:\n{listed}"
+    failure = f"Unable to create catalog '{name}'.\n\nCatalog options are:\n{listed}"
     if _TYPE not in options:
         raise ValidationException(
-            f"{reported}\nCaused by: ValidationException: Catalog options do not contain an option key 'type' for "
+            f"{failure}\nCaused by: ValidationException: Catalog options do not contain an option key 'type' for "
             "discovering a catalog."
         )
     kind = options[_TYPE]
     if kind not in _OPTIONS:
         raise ValidationException(
-            f"{reported}\nCaused by: ValidationException: Could not find any factory for identifier '{kind}' "
+            f"{failure}\nCaused by: ValidationException: Could not find any factory for identifier '{kind}' "
             "that implements 'org.apache.flink.table.factories.CatalogFactory' in the classpath.\n\n"
             "Available factory identifiers are:\n\n" + "\n".join(sorted(_OPTIONS))
         )
@@ -100,30 +102,30 @@ def new_catalog(session: TableSession, name: str, options: dict[str, str]) -> Ca
     missing = sorted(required - set(options))
     if missing:
         raise ValidationException(
-            f"{reported}\nCaused by: ValidationException: One or more required options are missing.\n\n"
+            f"{failure}\nCaused by: ValidationException: One or more required options are missing.\n\n"
             "Missing required options are:\n\n" + "\n".join(missing)
         )
-    known = required | optional
-    unknown = sorted(set(options) - {_TYPE} - known)
+    supported_options = required | optional
+    unknown = sorted(set(options) - {_TYPE} - supported_options)
     if unknown:
-        supported = "\n".join(sorted(known))
+        supported = "\n".join(sorted(supported_options))
         raise ValidationException(
-            f"{reported}\nCaused by: ValidationException: Unsupported options found for '{kind}'.\n\n"
+            f"{failure}\nCaused by: ValidationException: Unsupported options found for '{kind}'.\n\n"
             f"Unsupported options:\n\n" + "\n".join(unknown) + f"\n\nSupported options:\n\n{supported}"
         )
     if kind == _JDBC:
-        return _jdbc_catalog(name, options, reported)
+        return _jdbc_catalog(name, options, failure)
     database = options.get(_DATABASE, "default")
     if kind == _SPARK:
         return SparkCatalog(name, database, options.get(_CATALOG, "spark_catalog"), session.settings.to_map)
     return InMemoryCatalog(name, database)
 
 
-def _jdbc_catalog(name: str, options: dict[str, str], reported: str) -> Catalog:
+def _jdbc_catalog(name: str, options: dict[str, str], failure: str) -> Catalog:
     try:
         return PostgresCatalog(name, *(options[key] for key in (_DATABASE, "username", "password", "base-url")))
     except JavaException as error:
-        raise _caused(reported, error) from error
+        raise _caused(failure, error) from error
 
 
 def drop_object(session: TableSession, statement: syntax.DropObject) -> Outcome:
@@ -156,17 +158,17 @@ def _drop_database(session: TableSession, statement: syntax.DropObject) -> None:
     catalog, name = database_path(session, statement.path)
     how = "CASCADE" if statement.is_cascade else "RESTRICT"
     exists = "IF EXISTS " if statement.if_exists else ""
-    reported = f"Could not execute DROP DATABASE {exists}{catalog}.{name} {how}"
+    failure = f"Could not execute DROP DATABASE {exists}{catalog}.{name} {how}"
     try:
         session.catalogs.drop_database(catalog, name, statement.if_exists, statement.is_cascade)
     except ValidationException as error:
-        raise TableException(f"{reported}\nCaused by: ValidationException: {error}") from error
+        raise TableException(f"{failure}\nCaused by: ValidationException: {error}") from error
     except JavaException as error:
-        raise _caused(reported, error) from error
+        raise _caused(failure, error) from error
 
 
-def _caused(reported: str, error: JavaException) -> ValidationException:
-    return ValidationException(f"{reported}\nCaused by: {type(error).__name__}: {error}")
+def _caused(failure: str, error: JavaException) -> ValidationException:
+    return ValidationException(f"{failure}\nCaused by: {type(error).__name__}: {error}")
 
 
 _TYPE = "type"

@@ -22,7 +22,6 @@ __all__ = ["create_catalog_text", "create_table_text", "create_view_text"]
 
 
 def create_table_text(session: TableSession, identifier: Identifier, table: CatalogTable, is_temporary: bool) -> str:
-    """The statement of a table."""
     columns = resolved(table.schema, session.binder())
     parts = [f"CREATE {_temporary(is_temporary)}TABLE {identifier} {lines_text(_lines(columns))}"]
     if table.comment:
@@ -42,10 +41,9 @@ def create_view_text(identifier: Identifier, view: CatalogView, is_temporary: bo
 
 
 def create_catalog_text(name: str, definition: CatalogDefinition | None) -> str:
-    """The statement of a catalog."""
-    found = definition or CatalogDefinition({"type": "generic_in_memory"})
-    comment = f"{_comment(found.comment)}\n" if found.comment else ""
-    return f"CREATE CATALOG {quoted(name)}\n{comment}{_options(found.options)}\n"
+    shown_definition = definition or CatalogDefinition({"type": "generic_in_memory"})
+    comment = f"{_comment(shown_definition.comment)}\n" if shown_definition.comment else ""
+    return f"CREATE CATALOG {quoted(name)}\n{comment}{_options(shown_definition.options)}\n"
 
 
 def _lines(table: ResolvedTable) -> Iterator[str]:
@@ -66,8 +64,8 @@ def _column_line(column: ResolvedColumn) -> str:
 
 
 def _options(options: Mapping[str, str]) -> str:
-    shown = (f"'{key}' = '{_escaped(str(value))}'" for key, value in masked(dict(options)).items())
-    return f"WITH {lines_text(sorted(shown))}"
+    lines = (f"'{key}' = '{_escaped(str(value))}'" for key, value in masked(dict(options)).items())
+    return f"WITH {lines_text(sorted(lines))}"
 
 
 def _comment(text: str) -> str:

@@ -35,19 +35,19 @@ def describe(session: TableSession, statement: syntax.Describe) -> Outcome:
 
 def existing(session: TableSession, identifier: Identifier) -> TableObject:
     """A table or view that must be there."""
-    found = session.catalogs.find(identifier)
-    if found is None:
+    table = session.catalogs.find(identifier)
+    if table is None:
         raise ValidationException(f"Tables or views with the identifier '{identifier.summary}' doesn't exist.")
-    return found
+    return table
 
 
-def columns_listing(session: TableSession, found: TableObject, is_kept: object = None) -> Outcome:
+def columns_listing(session: TableSession, table: TableObject, is_kept: object = None) -> Outcome:
     """The columns of a table or view, those whose names are kept."""
-    if isinstance(found, CatalogTable):
-        rows = _table_rows(resolved(found.schema, session.binder()))
+    if isinstance(table, CatalogTable):
+        rows = _table_rows(resolved(table.schema, session.binder()))
     else:
-        rows = _view_rows(session, found)
-    comments = {each.name: each.comment for each in found.schema.columns}
+        rows = _view_rows(session, table)
+    comments = {each.name: each.comment for each in table.schema.columns}
     kept = [row for row in rows if not callable(is_kept) or is_kept(row[0])]
     if not any(comments.values()):
         return listing(kept, *_COLUMNS)
@@ -92,23 +92,23 @@ def _extras(column: ResolvedColumn) -> str | None:
 def _catalog(session: TableSession, name: str, is_extended: bool) -> Outcome:
     if session.catalogs.get_catalog(name) is None:
         raise ValidationException(f"Cannot obtain metadata information from Catalog {name}.")
-    known = session.catalog_definitions.get(name, CatalogDefinition())
+    definition = session.catalog_definitions.get(name, CatalogDefinition())
     rows: list[tuple[object, ...]] = [
         ("name", name),
-        ("type", known.options.get("type", "generic_in_memory")),
-        ("comment", known.comment or None),
+        ("type", definition.options.get("type", "generic_in_memory")),
+        ("comment", definition.comment or None),
     ]
     if is_extended:
-        rows += [(f"option:{key}", value) for key, value in masked(known.options).items() if key != "type"]
+        rows += [(f"option:{key}", value) for key, value in masked(definition.options).items() if key != "type"]
     return listing(rows, "info name", "info value")
 
 
 def _database(session: TableSession, statement: syntax.Describe) -> Outcome:
     catalog, name = database_path(session, statement.path)
-    found = session.catalogs.get_catalog(catalog)
-    if found is None or not found.database_exists(name):
+    owner = session.catalogs.get_catalog(catalog)
+    if owner is None or not owner.database_exists(name):
         raise CatalogException(f"A database with name [{name}] does not exist in the catalog: [{catalog}].")
-    database = found.get_database(name)
+    database = owner.get_database(name)
     rows: list[tuple[object, ...]] = [("catalog", catalog), ("database", name), ("comment", database.comment or None)]
     if statement.is_extended:
         rows.append(

@@ -22,19 +22,19 @@ class DecoratedFunction(Protocol):
 
 def load_function(function: CatalogFunction) -> UserFunction:
     """Return a function of the catalog; a class name is that of an object that `udf()` made, behind its module."""
-    found = function.function
-    if found is None:
+    loaded = function.function
+    if loaded is None:
         if function.language.upper() != "PYTHON":
             raise UnsupportedFeatureError(
                 f"the function '{function.class_name}' of language {function.language.upper()}",
                 "Funke runs no Flink JVM; write it in Python",
             )
-        found = _imported(function.class_name)
-    if not isinstance(found, DecoratedFunction):
+        loaded = _imported(function.class_name)
+    if not isinstance(loaded, DecoratedFunction):
         raise ValidationException(
             f"'{function.class_name}' is not a table function; decorate it with @udf, @udtf, @udaf or @udtaf"
         )
-    return found._to_user_function()
+    return loaded._to_user_function()
 
 
 def _imported(class_name: str) -> object:

@@ -22,10 +22,10 @@ __all__ = ["show"]
 
 
 def show(session: TableSession, statement: Show) -> Outcome:
-    shown = _SHOWN.get(statement.what)
-    if shown is None:
+    listing_of = _LISTINGS.get(statement.what)
+    if listing_of is None:
         raise UnsupportedFeatureError(f"SHOW {statement.what.upper()}")
-    return shown(session, statement)
+    return listing_of(session, statement)
 
 
 def _names(column: str, names: Iterable[str], statement: Show) -> Outcome:
@@ -47,8 +47,8 @@ def _namespace(session: TableSession, statement: Show) -> tuple[str, str]:
     if not statement.path:
         return session.catalogs.current_catalog, session.catalogs.current_database
     catalog, database = database_path(session, statement.path)
-    found = session.catalogs.get_catalog(catalog)
-    if found is None or not found.database_exists(database):
+    owner = session.catalogs.get_catalog(catalog)
+    if owner is None or not owner.database_exists(database):
         raise ValidationException(f"Database '{database}' doesn't exist in catalog '{catalog}'.")
     return catalog, database
 
@@ -97,58 +97,58 @@ def _current_database(session: TableSession, statement: Show) -> Outcome:
 
 def _columns(session: TableSession, statement: Show) -> Outcome:
     identifier = session.catalogs.qualify(statement.path)
-    found = session.catalogs.find(identifier)
-    if found is None:
+    table = session.catalogs.find(identifier)
+    if table is None:
         raise ValidationException(f"Tables or views with the identifier '{identifier.summary}' doesn't exist.")
-    return columns_listing(session, found, _filter(statement))
+    return columns_listing(session, table, _filter(statement))
 
 
 def _partitions(session: TableSession, statement: Show) -> Outcome:
     identifier = session.catalogs.qualify(statement.path)
-    wanted = {name: str(value.value) for name, value in statement.partition if isinstance(value, Literal)}
+    spec = {name: str(value.value) for name, value in statement.partition if isinstance(value, Literal)}
     try:
         catalog = session.catalogs.catalog(identifier.catalog)
-        found = catalog.list_partitions(identifier.database, identifier.name, wanted or None)
+        partitions = catalog.list_partitions(identifier.database, identifier.name, spec or None)
     except JavaException as error:
         raise TableException(
             f"Could not execute SHOW PARTITIONS {identifier.summary}\nCaused by: {type(error).__name__}: {error}"
         ) from error
-    rows = ["/".join(f"{key}={value}" for key, value in each.items()) for each in found]
+    rows = ["/".join(f"{key}={value}" for key, value in each.items()) for each in partitions]
     return listing([(each,) for each in rows], "partition name")
 
 
 def _create_table(session: TableSession, statement: Show) -> Outcome:
     identifier = session.catalogs.qualify(statement.path)
-    found = _shown_object(session, statement, "SHOW CREATE TABLE")
-    if not isinstance(found, CatalogTable):
+    table = _shown_object(session, statement, "SHOW CREATE TABLE")
+    if not isinstance(table, CatalogTable):
         raise TableException(
             f"SHOW CREATE TABLE is only supported for tables, but {identifier.summary} is a view. Please use "
             "SHOW CREATE VIEW instead."
         )
     is_temporary = session.catalogs.is_temporary(identifier)
-    return text_outcome(create_table_text(session, identifier, found, is_temporary))
+    return text_outcome(create_table_text(session, identifier, table, is_temporary))
 
 
 def _create_view(session: TableSession, statement: Show) -> Outcome:
     identifier = session.catalogs.qualify(statement.path)
-    found = _shown_object(session, statement, "SHOW CREATE VIEW")
-    if not isinstance(found, CatalogView):
+    view = _shown_object(session, statement, "SHOW CREATE VIEW")
+    if not isinstance(view, CatalogView):
         raise TableException(
             f"SHOW CREATE VIEW is only supported for views, but {identifier.summary} is a table. Please use "
             "SHOW CREATE TABLE instead."
         )
-    return text_outcome(create_view_text(identifier, found, session.catalogs.is_temporary(identifier)))
+    return text_outcome(create_view_text(identifier, view, session.catalogs.is_temporary(identifier)))
 
 
 def _shown_object(session: TableSession, statement: Show, what: str) -> CatalogTable | CatalogView:
     identifier = session.catalogs.qualify(statement.path)
-    found = session.catalogs.find(identifier)
-    if found is None:
+    table = session.catalogs.find(identifier)
+    if table is None:
         raise ValidationException(
             f"Could not execute {what}. {'View' if 'VIEW' in what else 'Table'} with identifier {identifier} does not "
             "exist."
         )
-    return found
+    return table
 
 
 def _create_catalog(session: TableSession, statement: Show) -> Outcome:
@@ -158,7 +158,7 @@ def _create_catalog(session: TableSession, statement: Show) -> Outcome:
     return text_outcome(create_catalog_text(name, session.catalog_definitions.get(name)))
 
 
-_SHOWN: dict[str, Callable[[TableSession, Show], Outcome]] = {
+_LISTINGS: dict[str, Callable[[TableSession, Show], Outcome]] = {
     "tables": _tables,
     "views": _views,
     "catalogs": _catalogs,

@@ -47,7 +47,7 @@ class InsertPlan:
     not_null: tuple[int, ...] = ()
     # The statement as it was written, if it was one.
     text: str = ""
-    # What gives the rows, if it was no statement but can be written as one.
+    # The query behind the rows, if the Table API built it and it can be written as SQL.
     query: Query | None = field(default=None, compare=False)
     is_overwrite: bool = False
     # What is done with rows of the same primary key that the query tells apart, if that is said: deduplicate, …
@@ -81,7 +81,6 @@ OK = Outcome(_RESULT, (("OK",),), has_content=False, is_plain=True)
 
 
 def text_outcome(text: str, is_plain: bool = False) -> Outcome:
-    """One text."""
     return Outcome(_RESULT, ((text,),), is_plain=is_plain)
 
 

@@ -113,20 +113,20 @@ class TableSession:
 
     def find_relation(self, path: tuple[str, ...], options: tuple[tuple[str, str], ...] = ()) -> Relation | None:
         """The rows of a table or view; None if there is none."""
-        found = None
+        table = None
         # As in SQL at large: the names of a path that is too short come from the current catalog and database.
         if 1 <= len(path) <= 3:
             identifier = self.catalogs.qualify(path)
-            found = self.catalogs.find(identifier)
-        return None if found is None else self.relation_of(identifier, found, dict(options))
+            table = self.catalogs.find(identifier)
+        return None if table is None else self.relation_of(identifier, table, dict(options))
 
     def find_table(self, path: tuple[str, ...]) -> Relation | None:
         """The rows of a table or view for the Table API, where one that cannot be read is rejected by its jobs."""
         if not 1 <= len(path) <= 3:
             return None
         identifier = self.catalogs.qualify(path)
-        found = self.catalogs.find(identifier)
-        return None if found is None else self.relation_of(identifier, found, may_be_unreadable=True)
+        table = self.catalogs.find(identifier)
+        return None if table is None else self.relation_of(identifier, table, may_be_unreadable=True)
 
     def missing_part(self, path: tuple[str, ...]) -> MissingName:
         """The first part of a path that there is not: a catalog, a database, or the table."""
@@ -140,8 +140,8 @@ class TableSession:
 
     def find_declared(self, path: tuple[str, ...]) -> ResolvedTable | None:
         """The columns of a table as they were declared; None if it is a view."""
-        found = self.catalogs.find(self.catalogs.qualify(path))
-        return self.declared(found) if isinstance(found, CatalogTable) else None
+        table = self.catalogs.find(self.catalogs.qualify(path))
+        return self.declared(table) if isinstance(table, CatalogTable) else None
 
     def declared(self, table: CatalogTable) -> ResolvedTable:
         """The columns of a table as they were declared."""
@@ -150,40 +150,40 @@ class TableSession:
     def relation_of(
         self,
         identifier: Identifier,
-        found: CatalogTable | CatalogView,
+        table: CatalogTable | CatalogView,
         options: Mapping[str, str] | None = None,
         may_be_unreadable: bool = False,
     ) -> Relation:
         """The rows of a table or view of the catalog, with the options of a hint."""
-        return relation_of(self, identifier, found, options or {}, may_be_unreadable)
+        return relation_of(self, identifier, table, options or {}, may_be_unreadable)
 
     def find_function(self, name: str) -> Function | None:
         """The scalar function of a name; None if there is none, or if it is of another kind."""
-        found = self._find(name, _built_in)
-        if isinstance(found, UserFunction):
-            return as_scalar(found) if "scalar" in found.kind else None
-        return found if isinstance(found, Function) else None
+        function = self._find(name, _built_in)
+        if isinstance(function, UserFunction):
+            return as_scalar(function) if "scalar" in function.kind else None
+        return function if isinstance(function, Function) else None
 
     def find_aggregate(self, call: Call) -> AggregateFunction | None:
         """The aggregate function that a call means; None if it means none."""
         if call.function is not None:
             return plain_aggregate(call)
-        found = self._find(".".join(call.path) or call.name, _built_in)
-        if isinstance(found, UserFunction):
-            return as_aggregate(found) if found.kind == "aggregate" else None
-        return found if isinstance(found, AggregateFunction) else None
+        function = self._find(".".join(call.path) or call.name, _built_in)
+        if isinstance(function, UserFunction):
+            return as_aggregate(function) if function.kind == "aggregate" else None
+        return function if isinstance(function, AggregateFunction) else None
 
     def find_table_function(self, call: Call) -> UserFunction | None:
         """The table function that a call means; None if it means none."""
         if call.function is not None:
             return plain_table_function(call)
-        found = self._find(".".join(call.path) or call.name, lambda name: None)
-        return found if found is not None and found.kind == "table" else None
+        function = self._find(".".join(call.path) or call.name, lambda name: None)
+        return function if function is not None and function.kind == "table" else None
 
     def with_user_function(self, call: Call) -> Call:
         """A call by name as a call of the user function of that name, if there is one."""
-        found = None if call.function is not None else self._find(".".join(call.path) or call.name, _built_in)
-        return replace(call, function=found) if isinstance(found, UserFunction) else call
+        function = None if call.function is not None else self._find(".".join(call.path) or call.name, _built_in)
+        return replace(call, function=function) if isinstance(function, UserFunction) else call
 
     def _find(self, name: str, built_in: Callable[[str], F | None]) -> F | UserFunction | None:
         """The function of a name: temporary ones of the system, built-in ones, of modules, of the database."""
@@ -192,9 +192,9 @@ class TableSession:
             system = self.functions.find_system(name)
             if system is not None:
                 return load_function(system)
-            found = built_in(name) if self._uses_core else None
-            if found is not None:
-                return found
+            own = built_in(name) if self._uses_core else None
+            if own is not None:
+                return own
             of_module = self.modules.find(name)
             if of_module is not None:
                 return of_module

@@ -50,12 +50,12 @@ def _declared(statement: syntax.CreateTable) -> CatalogTable:
 
 def _like(session: TableSession, table: CatalogTable, like: syntax.LikeClause) -> CatalogTable:
     source = session.catalogs.qualify(like.source)
-    found = session.catalogs.find(source)
-    if found is None:
+    base = session.catalogs.find(source)
+    if base is None:
         raise ValidationException(f"Source table '{source}' of the LIKE clause not found in the catalog")
-    if isinstance(found, CatalogView):
+    if isinstance(base, CatalogView):
         raise ValidationException(f"Source table '{source}' of the LIKE clause can not be a VIEW")
-    return with_likeness(found, table, like.features)
+    return with_likeness(base, table, like.features)
 
 
 def _register(
@@ -88,6 +88,7 @@ def _create_as(session: TableSession, identifier: Identifier, statement: syntax.
     is_there = session.catalogs.find(identifier) is not None
     if is_there and statement.if_not_exists:
         return OK
+    # REPLACE, and CREATE OR REPLACE: the old table goes first.
     if statement.mode != "create" and is_there:
         session.catalogs.drop_table(identifier, True)
     relation = session.bind(statement.query)
@@ -98,10 +99,10 @@ def _create_as(session: TableSession, identifier: Identifier, statement: syntax.
     session.catalogs.create_table(identifier, table, False)
     names = tuple(each.name for each in relation.columns)
     # The catalog may know more of it: Spark's says how it is written.
-    made = session.catalogs.get(identifier)
-    assert isinstance(made, CatalogTable)
+    created = session.catalogs.get(identifier)
+    assert isinstance(created, CatalogTable)
     try:
-        return Inserts((plan_rows(session, identifier, made, relation, names),))
+        return Inserts((plan_rows(session, identifier, created, relation, names),))
     except (JavaException, UnsupportedFeatureError):
         # What cannot be written is not there either.
         session.catalogs.drop_table(identifier, True)
@@ -110,12 +111,12 @@ def _create_as(session: TableSession, identifier: Identifier, statement: syntax.
 
 def alter_table(session: TableSession, statement: syntax.AlterTable) -> Outcome:
     identifier = session.catalogs.qualify(statement.path)
-    found = session.catalogs.find(identifier)
-    if found is None:
+    table = session.catalogs.find(identifier)
+    if table is None:
         if statement.if_exists:
             return OK
         raise ValidationException(f"Table {identifier} doesn't exist or is a temporary table.")
-    if not isinstance(found, CatalogTable):
+    if not isinstance(table, CatalogTable):
         raise ValidationException("ALTER TABLE for a view is not allowed")
     if statement.action == "rename":
         new = session.catalogs.qualify(statement.new_path)
@@ -123,7 +124,8 @@ def alter_table(session: TableSession, statement: syntax.AlterTable) -> Outcome:
     elif statement.partitions:
         _alter_partitions(session, identifier, statement)
     else:
-        changed = _changed(found, statement)
+        changed = _changed(table, statement)
+        # Before the catalog changes: a computed column may name one that is gone.
         check_table(session, changed)
         session.catalogs.alter_table(identifier, changed, statement.if_exists)
     return OK

@@ -36,12 +36,12 @@ def create_view(session: TableSession, statement: syntax.CreateView) -> Outcome:
 
 def alter_view(session: TableSession, statement: syntax.AlterView) -> Outcome:
     identifier = session.catalogs.qualify(statement.path)
-    found = _existing(session, identifier)
+    view = _existing(session, identifier)
     if statement.query is None:
         new = session.catalogs.qualify(statement.new_path)
         session.catalogs.rename_table(identifier, new.name, False)
     else:
-        changed = _view(session, statement.query, statement.text, (), found.comment)
+        changed = _view(session, statement.query, statement.text, (), view.comment)
         session.catalogs.alter_table(identifier, changed, False)
     return OK
 
@@ -54,12 +54,12 @@ def schema_of_relation(relation: Relation, names: Sequence[str] = ()) -> SchemaD
 
 
 def _existing(session: TableSession, identifier: Identifier) -> CatalogView:
-    found = session.catalogs.find(identifier)
-    if not isinstance(found, CatalogView):
-        if found is None:
+    view = session.catalogs.find(identifier)
+    if not isinstance(view, CatalogView):
+        if view is None:
             raise ValidationException(f"View {identifier} doesn't exist or is a temporary view.")
         raise ValidationException("ALTER VIEW for a table is not allowed")
-    return found
+    return view
 
 
 def _view(session: TableSession, query: queries.Query, text: str, names: Sequence[str], comment: str) -> CatalogView:
@@ -83,21 +83,21 @@ def _names_of_with(part: Any) -> frozenset[str]:
     return frozenset(own).union(*(_names_of_with(getattr(part, each.name)) for each in fields(part)))
 
 
-def _qualified(part: Any, session: TableSession, known: frozenset[str]) -> Any:
+def _qualified(part: Any, session: TableSession, with_names: frozenset[str]) -> Any:
     """A query whose tables have full names: they mean the same whatever is current when the view is read."""
     if isinstance(part, tuple):
-        return tuple(_qualified(each, session, known) for each in part)
+        return tuple(_qualified(each, session, with_names) for each in part)
     if isinstance(part, queries.InlineTable) or not is_dataclass(part) or isinstance(part, type):
         return part
     if isinstance(part, queries.TableRef):
-        if len(part.path) == 1 and part.path[0] in known:
+        if len(part.path) == 1 and part.path[0] in with_names:
             return part
-        found = session.catalogs.qualify(part.path)
-        path = (found.catalog, found.database, found.name)
+        identifier = session.catalogs.qualify(part.path)
+        path = (identifier.catalog, identifier.database, identifier.name)
         return replace(part, path=path, alias=part.alias or part.path[-1])
     if not _may_hold_tables(part):
         return part
-    changes = {each.name: _qualified(getattr(part, each.name), session, known) for each in fields(part)}
+    changes = {each.name: _qualified(getattr(part, each.name), session, with_names) for each in fields(part)}
     return replace(part, **changes)
 
 

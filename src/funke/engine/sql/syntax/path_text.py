@@ -20,12 +20,12 @@ def parse_path(text: str) -> tuple[str, ...]:
     parts: list[str] = []
     position, has_more = 0, True
     while has_more:
-        found = _PART.match(text, position)
-        if found is None:
+        match = _PART.match(text, position)
+        if match is None:
             raise ConfigurationError(at_user_line(f"Invalid SQL identifier {text}."))
-        quoted, plain, separator = found.groups()
+        quoted, plain, separator = match.groups()
         parts.append(plain if quoted is None else quoted.replace("``", "`"))
-        position, has_more = found.end(), separator == "."
+        position, has_more = match.end(), separator == "."
     if len(parts) > 3:
         raise ConfigurationError(
             at_user_line(f"{text} has {len(parts)} parts; a path has a catalog, a database, a name")

@@ -75,21 +75,21 @@ def _json_query(arguments: tuple[Expression, ...], strings: Strings) -> str:
     if len(strings) == 2:
         return f"JSON_QUERY({strings[0]}, {strings[1]} WITHOUT ARRAY WRAPPER NULL ON EMPTY NULL ON ERROR)"
     _, _, returning, wrapper, on_empty, on_error = strings
-    wanted = "" if returning == "STRING" else f" RETURNING {returning}"
+    returning_text = "" if returning == "STRING" else f" RETURNING {returning}"
     with_or_not = "" if wrapper.startswith("WITHOUT") else "WITH "
     wrapped = f"{with_or_not}{wrapper} WRAPPER"
-    return f"JSON_QUERY({strings[0]}, {strings[1]}{wanted} {wrapped} {on_empty} ON EMPTY {on_error} ON ERROR)"
+    return f"JSON_QUERY({strings[0]}, {strings[1]}{returning_text} {wrapped} {on_empty} ON EMPTY {on_error} ON ERROR)"
 
 
 def _json_value(arguments: tuple[Expression, ...], strings: Strings) -> str:
     if len(strings) == 2:
         return f"JSON_VALUE({strings[0]}, {strings[1]})"
-    wanted = "" if strings[2] == "STRING" else f" RETURNING {strings[2]}"
+    returning_text = "" if strings[2] == "STRING" else f" RETURNING {strings[2]}"
     behaviours = "".join(
         _json_behaviour(arguments[index], arguments[index + 1], strings[index + 1], of)
         for index, of in ((3, "EMPTY"), (5, "ERROR"))
     )
-    return f"JSON_VALUE({strings[0]}, {strings[1]}{wanted}{behaviours})"
+    return f"JSON_VALUE({strings[0]}, {strings[1]}{returning_text}{behaviours})"
 
 
 def _json_behaviour(word: Expression, default: Expression, text: str, of: str) -> str:

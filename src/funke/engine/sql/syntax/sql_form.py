@@ -148,8 +148,8 @@ def _plain_call_text(call: Call) -> str:
 
 
 def _function_name(name: str) -> str:
-    shown = None if name in (*SPELLED, "coalesce", "like") else _QUOTED.get(name)
-    return name.upper() if shown is None else quoted(shown)
+    quoted_name = None if name in (*SPELLED, "coalesce", "like") else _QUOTED.get(name)
+    return name.upper() if quoted_name is None else quoted(quoted_name)
 
 
 def _type_text(data_type: DataType) -> str:

@@ -155,8 +155,8 @@ def _bare_call_text(call: Call) -> str:
     if name.startswith("is json "):
         kind = name.removeprefix("is json ")
         return _shaped("IS_JSON", *arguments, *(() if kind == "value" else (kind.upper(),)))
-    shown = name.upper() if name in IN_CAPITALS else DEFINITION_NAMES.get(name, name)
-    return _shaped(shown, *_with_names(call))
+    shown_name = name.upper() if name in IN_CAPITALS else DEFINITION_NAMES.get(name, name)
+    return _shaped(shown_name, *_with_names(call))
 
 
 def _with_names(call: Call) -> tuple[Any, ...]:

@@ -56,7 +56,7 @@ class HashMapBackend(KeyedBackend):
 
     def prune(self) -> None:
         handles = self._handles
-        for table_id in [found for found, handle in handles.items() if found[1] is not None and not handle.table]:
+        for table_id in [each for each, handle in handles.items() if each[1] is not None and not handle.table]:
             del handles[table_id]
 
     def snapshot_parts(self) -> Iterator[tuple[int, GroupPart]]:

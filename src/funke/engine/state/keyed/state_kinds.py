@@ -28,18 +28,18 @@ def kind_of(descriptor: StateDescriptor) -> str:
     kind = _KINDS.get(type(descriptor))
     if kind is not None:
         return kind
-    for known, name in _KINDS.items():
-        if isinstance(descriptor, known):
+    for descriptor_class, name in _KINDS.items():
+        if isinstance(descriptor, descriptor_class):
             return name
     raise StateError(f"'{descriptor!r}' is not a supported state descriptor")
 
 
-def require_kind(descriptor: StateDescriptor, known: dict[str, str]) -> str:
+def require_kind(descriptor: StateDescriptor, kinds: dict[str, str]) -> str:
     """The kind of a state, noted in `known`; StateError when its name stands there for another kind."""
     kind = kind_of(descriptor)
-    if known.setdefault(descriptor.name, kind) != kind:
+    if kinds.setdefault(descriptor.name, kind) != kind:
         raise StateError(
-            f"state '{descriptor.name}' is already a {known[descriptor.name]} state, in this job or in the snapshot "
+            f"state '{descriptor.name}' is already a {kinds[descriptor.name]} state, in this job or in the snapshot "
             f"it starts from, and cannot be used as a {kind} state; give each state its own name"
         )
     return kind

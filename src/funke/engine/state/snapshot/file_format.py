@@ -161,8 +161,8 @@ class SnapshotReader:
         for entry in self._entries_of(operator_id, _KEYED):
             if groups is None or entry.key_group in groups:
                 tables, event, processing = self._content(entry)
-                found = {TableId(*table_id): table for table_id, table in tables}
-                yield entry.key_group, GroupPart(found, event, processing)
+                tables_by_id = {TableId(*table_id): table for table_id, table in tables}
+                yield entry.key_group, GroupPart(tables_by_id, event, processing)
 
     def verify(self) -> None:
         """Reads every frame; StateError when one is damaged."""

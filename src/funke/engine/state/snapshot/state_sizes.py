@@ -41,29 +41,33 @@ class StateSizes:
         tables: dict[tuple[str, str], list[dict[Any, Any]]] = defaultdict(list)
         for table_id, table in part.tables.items():
             tables[table_id.name, table_id.kind].append(table)
-        pieces = [
+        parts = [
             _Piece(
                 name,
                 kind,
-                sum(map(_entries, found)),
-                chain.from_iterable(table.items() for table in found),
-                sum(map(len, found)),
+                sum(map(_entries, tables_of_state)),
+                chain.from_iterable(table.items() for table in tables_of_state),
+                sum(map(len, tables_of_state)),
             )
-            for (name, kind), found in tables.items()
+            for (name, kind), tables_of_state in tables.items()
         ]
         timers = {"event-time timers": part.event_timers, "processing-time timers": part.processing_timers}
-        pieces += [_Piece(name, "timers", len(found), found) for name, found in timers.items() if found]
-        self._divide(operator_id, pieces, size)
+        parts += [
+            _Piece(name, "timers", len(tables_of_state), tables_of_state)
+            for name, tables_of_state in timers.items()
+            if tables_of_state
+        ]
+        self._divide(operator_id, parts, size)
 
     def add_own(self, operator_id: str, own: Any, size: int) -> None:
         """State that is not keyed."""
         if not isinstance(own, OperatorStateSnapshot):
-            pieces = [_Piece(_OTHER, "operator", len(own) if isinstance(own, Sized) else 1, (own,))]
+            parts = [_Piece(_OTHER, "operator", len(own) if isinstance(own, Sized) else 1, (own,))]
         else:
             kinds = (("list", own.lists), ("union list", own.unions))
-            pieces = [_Piece(name, kind, len(held), held) for kind, named in kinds for name, held in named.items()]
-            pieces += [_Piece(name, "broadcast", len(held), held.items()) for name, held in own.broadcasts.items()]
-        self._divide(operator_id, pieces, size)
+            parts = [_Piece(name, kind, len(held), held) for kind, named in kinds for name, held in named.items()]
+            parts += [_Piece(name, "broadcast", len(held), held.items()) for name, held in own.broadcasts.items()]
+        self._divide(operator_id, parts, size)
 
     def add_files(self, operator_id: str, files: Iterable[LocalFile], size: int) -> None:
         """Files of a state backend's own, which knows roughly what is in them."""
@@ -72,14 +76,14 @@ class StateSizes:
         for each in held:
             self._add(operator_id, each, size * each.bytes / total if total else 0.0)
 
-    def _divide(self, operator_id: str, pieces: list[_Piece], size: int) -> None:
-        if len(pieces) == 1:
-            self._add(operator_id, pieces[0], size)
+    def _divide(self, operator_id: str, parts: list[_Piece], size: int) -> None:
+        if len(parts) == 1:
+            self._add(operator_id, parts[0], size)
             return
-        weights = [each.weight() for each in pieces]
+        weights = [each.weight() for each in parts]
         total = sum(weights)
-        for piece, weight in zip(pieces, weights):
-            self._add(operator_id, piece, size * weight / total if total else 0.0)
+        for state_part, weight in zip(parts, weights):
+            self._add(operator_id, state_part, size * weight / total if total else 0.0)
 
     def _add(self, operator_id: str, state: _Piece | HeldState, size: float) -> None:
         sums = self._sums[operator_id, state.name, state.kind]
@@ -95,8 +99,8 @@ class StateSizes:
 
     def all(self) -> tuple[StateSize, ...]:
         """The sums, the largest first."""
-        found = (StateSize(*what, int(entries), round(size)) for what, (entries, size) in self._sums.items())
-        return tuple(sorted(found, key=lambda each: -each.bytes))
+        sizes = (StateSize(*what, int(entries), round(size)) for what, (entries, size) in self._sums.items())
+        return tuple(sorted(sizes, key=lambda each: -each.bytes))
 
 
 def _entries(table: dict[Any, Any]) -> int:

@@ -334,11 +334,11 @@ class TtlMapState(TtlState, MapState[Any, Any]):
         deadline = now - self._ttl_ms
         stored = self.table.get(self._backend.current_key, {})
         entries = list(stored.items())
-        shown = [(key, self._read(key, now)) for key, _ in entries]
+        values = [(key, self._read(key, now)) for key, _ in entries]
         self._drop_some_expired(deadline)
         if self._shows_expired:
-            return shown
-        return [(key, value) for (key, value), (_, (_, time)) in zip(shown, entries, strict=True) if time > deadline]
+            return values
+        return [(key, value) for (key, value), (_, (_, time)) in zip(values, entries, strict=True) if time > deadline]
 
     def _drop_some_entries(self, stored: OrderedDict[Any, Any], deadline: int) -> None:
         for _ in range(self._cleanup_size):

@@ -186,8 +186,8 @@ def _of_values(column: Any, type_info: TypeInformation) -> Hashes:
     convert = from_arrow_value(type_info)
     values = to_python(column)
     hashes = map(stable_hash, values if convert is None else map(convert, values))
-    found = np.fromiter(hashes, np.int64, len(values))
-    return found if positions is None else found[positions]
+    numbers = np.fromiter(hashes, np.int64, len(values))
+    return numbers if positions is None else numbers[positions]
 
 
 Candidates = tuple[tuple[Callable[[Any], bool], Callable[[Any], Hashes]], ...]

@@ -30,10 +30,10 @@ __all__ = [
 
 def mismatch(type_name: str, needed: str, value: Any) -> NoReturn:
     """Raise the error for a value that does not fit its declared type."""
-    shown = repr(value)
-    if len(shown) > 80:
-        shown = shown[:77] + "..."
-    raise TypeMismatchError(f"type {type_name} needs {needed}, got {type(value).__name__}: {shown}")
+    text = repr(value)
+    if len(text) > 80:
+        text = text[:77] + "..."
+    raise TypeMismatchError(f"type {type_name} needs {needed}, got {type(value).__name__}: {text}")
 
 
 def wrap_integer(value: int, bits: int) -> int:

@@ -39,8 +39,8 @@ def mismatch_of(type_info: TypeInformation, value: Any) -> Mismatch | None:
     try:
         coerced = coerce(value)
     except TypeMismatchError:
-        return Mismatch(f"{_shown(value)} is rejected", is_rejected=True)
-    return None if _is_kept(value, coerced) else Mismatch(f"{_shown(value)} becomes {_shown(coerced)}")
+        return Mismatch(f"{_value_text(value)} is rejected", is_rejected=True)
+    return None if _is_kept(value, coerced) else Mismatch(f"{_value_text(value)} becomes {_value_text(coerced)}")
 
 
 def _is_kept(value: Any, coerced: Any) -> bool:
@@ -65,6 +65,6 @@ def _fields_of(row: Row, coerced: Row) -> list[Any]:
     return [row[name] for name in coerced._fields] if names and len(names) == len(coerced) else row._values
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= _MOST_SHOWN else text[: _MOST_SHOWN - 3] + "..."

@@ -112,6 +112,6 @@ class MapViewType(_ViewType):
         return f"MapViewType({self._key_type!r}, {self._value_type!r})"
 
 
-def require_type(parameter: str, given: Any) -> None:
+def require_type(parameter: str, value: Any) -> None:
     """Reject values that are not data types."""
-    require(isinstance(given, DataType), f"{parameter} must be a DataType, got {given!r}")
+    require(isinstance(value, DataType), f"{parameter} must be a DataType, got {value!r}")

@@ -50,8 +50,8 @@ def common_type(data_types: Sequence[DataType]) -> DataType | None:
     if not typed:
         return None
     start: DataType | None = typed[0]
-    found = reduce(_merged_or_none, typed[1:], start)
-    return None if found is None else with_nullable(found, any_nullable(data_types))
+    merged = reduce(_merged_or_none, typed[1:], start)
+    return None if merged is None else with_nullable(merged, any_nullable(data_types))
 
 
 def to_decimal_type(data_type: DataType) -> DecimalType:

@@ -109,10 +109,10 @@ def infer_row_type(elements: Sequence[Any], names: Sequence[str] | None = None) 
     """Return the type of rows that all elements are: tuples, lists, dicts, Rows, or objects with attributes."""
     if not elements:
         raise ValueError("can not infer schema from empty data set")
-    found = reduce(lambda one, other: _merged_rows(one, other, None), (_row_type(each, names) for each in elements))
-    if _has_null_type(found):
+    row_type = reduce(lambda one, other: _merged_rows(one, other, None), (_row_type(each, names) for each in elements))
+    if _has_null_type(row_type):
         raise ValueError("Some column types cannot be determined after inferring")
-    return found
+    return row_type
 
 
 def to_fields(element: Any, row_type: RowType) -> tuple[Any, ...]:
@@ -138,7 +138,7 @@ def verifier(data_type: DataType, name: str | None = None) -> Verify:
         if value is not None:
             verify_value(value)
         elif not data_type._nullable:
-            raise ValueError(_reported(name, "This field is not nullable, but got None"))
+            raise ValueError(_with_field(name, "This field is not nullable, but got None"))
 
     return verify
 
@@ -150,8 +150,8 @@ def _row_type(element: Any, names: Sequence[str] | None = None) -> RowType:
         values = tuple(element)
         fields = getattr(element, "_fields", None)
         if fields is None:
-            known = list(names or ())
-            fields = known + [f"_{index}" for index in range(len(known) + 1, len(values) + 1)]
+            known_names = list(names or ())
+            fields = known_names + [f"_{index}" for index in range(len(known_names) + 1, len(values) + 1)]
         items = zip(fields, values)
     elif hasattr(element, "__dict__"):
         items = sorted(element.__dict__.items())
@@ -196,7 +196,7 @@ def merged_type(one: DataType, other: DataType, name: str | None = None) -> Data
     if isinstance(other, NullType):
         return one
     if type(one) is not type(other):
-        raise TypeError(_reported(name, f"Can not merge type {type(one)} and {type(other)}"))
+        raise TypeError(_with_field(name, f"Can not merge type {type(one)} and {type(other)}"))
     if isinstance(one, RowType) and isinstance(other, RowType):
         return _merged_rows(one, other, name)
     if isinstance(one, ArrayType) and isinstance(other, ArrayType):
@@ -245,11 +245,11 @@ def _value_verifier(data_type: DataType, name: str | None) -> Verify:
 def _class_verifier(data_type: DataType, name: str | None) -> Verify:
     classes = _CLASSES.get(type(data_type).__name__)
     if classes is None:
-        raise AssertionError(_reported(name, f"unknown datatype: {data_type}"))
+        raise AssertionError(_with_field(name, f"unknown datatype: {data_type}"))
 
     def verify(value: Any) -> None:
         if type(value) not in classes:
-            raise TypeError(_reported(name, f"{data_type} can not accept object {value!r} in type {type(value)}"))
+            raise TypeError(_with_field(name, f"{data_type} can not accept object {value!r} in type {type(value)}"))
 
     return verify
 
@@ -261,11 +261,13 @@ def _range_verifier(data_type: DataType, name: str | None, accepted: Verify) -> 
         accepted(value)
         bits = _INTEGER_BITS.get(type(data_type))
         if bits is not None and not -(1 << (bits - 1)) <= value < 1 << (bits - 1):
-            raise ValueError(_reported(name, f"object of {type_name} out of range, got: {value}"))
+            raise ValueError(_with_field(name, f"object of {type_name} out of range, got: {value}"))
         if isinstance(data_type, (CharType, BinaryType)) and len(value) != data_type.length:
-            raise ValueError(_reported(name, f"length of object ({value}) of {type_name} is not: {data_type.length}"))
+            raise ValueError(_with_field(name, f"length of object ({value}) of {type_name} is not: {data_type.length}"))
         if isinstance(data_type, (VarCharType, VarBinaryType)) and len(value) > data_type.length:
-            raise ValueError(_reported(name, f"length of object ({value}) of {type_name} exceeds: {data_type.length}"))
+            raise ValueError(
+                _with_field(name, f"length of object ({value}) of {type_name} exceeds: {data_type.length}")
+            )
 
     return verify
 
@@ -285,12 +287,12 @@ def _row_verifier(row_type: RowType, name: str | None) -> Verify:
     def verify(value: Any) -> None:
         if isinstance(value, (tuple, list)) and len(value) != len(verifiers):
             raise ValueError(
-                _reported(
+                _with_field(
                     name, f"Length of object ({len(value)}) does not match with length of fields ({len(verifiers)})"
                 )
             )
         if not isinstance(value, (dict, Row, tuple, list)) and not hasattr(value, "__dict__"):
-            raise TypeError(_reported(name, f"RowType can not accept object {value!r} in type {type(value)}"))
+            raise TypeError(_with_field(name, f"RowType can not accept object {value!r} in type {type(value)}"))
         for verify_field, each in zip(verifiers, to_fields(value, row_type)):
             verify_field(each)
 
@@ -302,7 +304,7 @@ def _user_verifier(data_type: UserDefinedType, name: str | None) -> Verify:
 
     def verify(value: Any) -> None:
         if getattr(value, "__UDT__", None) != data_type:
-            raise ValueError(_reported(name, f"{value!r} is not an instance of type {data_type!r}"))
+            raise ValueError(_with_field(name, f"{value!r} is not an instance of type {data_type!r}"))
         verify_inner(data_type.serialize(value))
 
     return verify
@@ -312,5 +314,5 @@ def _field_name(field: str, name: str | None) -> str:
     return f"field {field}" if name is None else f"field {field} in {name}"
 
 
-def _reported(name: str | None, message: str) -> str:
+def _with_field(name: str | None, message: str) -> str:
     return message if name is None else f"{name}: {message}"

@@ -368,15 +368,15 @@ class _Parser:
 
     def _next(self, *kinds: str) -> str:
         if not self._peek(*kinds):
-            found = self._tokens[self._offset][1] if self._offset < len(self._tokens) else "the end"
-            raise self.problem(f"a {' or '.join(kinds)} is expected at '{found}'")
+            token = self._tokens[self._offset][1] if self._offset < len(self._tokens) else "the end"
+            raise self.problem(f"a {' or '.join(kinds)} is expected at '{token}'")
         self._offset += 1
         return self._tokens[self._offset - 1][1]
 
     def _accept(self, word: str) -> bool:
-        found = self._peek("name", "mark") and self._tokens[self._offset][1].upper() == word
-        self._offset += found
-        return found
+        is_next = self._peek("name", "mark") and self._tokens[self._offset][1].upper() == word
+        self._offset += is_next
+        return is_next
 
     def _expect(self, word: str) -> None:
         if not self._accept(word):

@@ -1,1 +1,1 @@
-"""`funke sql`: statements from the command line, from files, or as somebody types them."""
+"""`funke sql`: statements from the command line, from files, or typed at a prompt."""

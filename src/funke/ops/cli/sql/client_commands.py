@@ -120,12 +120,12 @@ def is_complete(text: str) -> bool:
 
 def pieces_of(text: str) -> Iterator[Statement | str]:
     """The statements and commands of a text; what is wrong is said before anything is run."""
-    found: list[Statement | str] = []
+    pieces: list[Statement | str] = []
     rest = text
     while (split := _next_command(rest)) is not None:
         before, command, rest = split
-        found += [*_parsed(before), command]
-    return iter([*found, *_parsed(rest)])
+        pieces += [*_parsed(before), command]
+    return iter([*pieces, *_parsed(rest)])
 
 
 def _next_command(text: str) -> tuple[str, str, str] | None:

@@ -32,19 +32,19 @@ def sql(arguments: list[str]) -> None:
     parser.add_argument("-b", "--batch", action="store_true", help="results are given once, of all the input")
     parser.add_argument("--gateway", metavar="HOST:PORT", help="a SQL gateway that runs the statements")
     parser.add_argument("-D", metavar="KEY=VALUE", action="append", default=[], help="any option of Flink's or Spark's")
-    given = parser.parse_args(arguments)
+    command_line = parser.parse_args(arguments)
 
-    options = {"execution.runtime-mode": "batch"} if given.batch else {}
-    for option in given.D:
+    options = {"execution.runtime-mode": "batch"} if command_line.batch else {}
+    for option in command_line.D:
         key, mark, value = option.partition("=")
         if not mark:
             raise ConfigurationError(f"-D needs key=value, got {named_only(option)}")
         options[key] = value
-    with _statements(given.gateway, options) as statements, contextlib.suppress(Leaving):
-        is_typed = not given.execute and not given.file and sys.stdin.isatty()
+    with _statements(command_line.gateway, options) as statements, contextlib.suppress(Leaving):
+        is_typed = not command_line.execute and not command_line.file and sys.stdin.isatty()
         waits = not is_typed or parse_boolean(options.get("table.dml-sync", "false"))
         shell = SqlShell(statements, waits, is_typed=is_typed and sys.stdout.isatty())
-        for path in given.init:
+        for path in command_line.init:
             shell.run(Path(path).read_text())
         if is_typed:
             ProgressLine.is_wanted = False
@@ -52,9 +52,9 @@ def sql(arguments: list[str]) -> None:
 
             SqlPrompt(shell).run()
             return
-        for text in (*(Path(path).read_text() for path in given.file), *given.execute):
+        for text in (*(Path(path).read_text() for path in command_line.file), *command_line.execute):
             shell.run(text)
-        if not given.execute and not given.file:
+        if not command_line.execute and not command_line.file:
             shell.run(sys.stdin.read())
 
 

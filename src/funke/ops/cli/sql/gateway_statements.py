@@ -133,18 +133,18 @@ class GatewayStatements:
 
     def settings(self) -> dict[str, str]:
         """The settings of the session."""
-        found = self._ask("GET", self._session)["properties"]
-        return {str(key): str(value) for key, value in found.items()}
+        properties = self._ask("GET", self._session)["properties"]
+        return {str(key): str(value) for key, value in properties.items()}
 
     def suggestions(self, text: str, position: int) -> tuple[str, list[Suggestion]]:
         """The word at a place, and what the gateway knows that it may become."""
         word = location_of(text, position).word
         body = {"statement": text, "position": position}
         try:
-            found = self._ask("GET", f"{self._session}/complete-statement", body)["candidates"]
+            candidates = self._ask("GET", f"{self._session}/complete-statement", body)["candidates"]
         except (StateError, JobExecutionError):
             return word, []
-        return word, [Suggestion(each) for each in found]
+        return word, [Suggestion(each) for each in candidates]
 
     def running_jobs(self) -> list[tuple[str, str]]:
         """No job of a gateway ends with the shell but the query that it shows."""
@@ -190,9 +190,9 @@ def _url_of(address: str) -> str:
 def _headers(address: str) -> dict[str, str]:
     """Those that are set; to the service of this user, its token: no other place is told it."""
     lines = os.environ.get(_HEADERS_VARIABLE, "").splitlines()
-    given = {key.strip(): value.strip() for key, mark, value in (each.partition(":") for each in lines) if mark}
-    if given:
-        return given
+    headers = {key.strip(): value.strip() for key, mark, value in (each.partition(":") for each in lines) if mark}
+    if headers:
+        return headers
     settings = settings_with([])
     folder = ServiceFolder(home_folder(settings))
     try:

@@ -38,7 +38,7 @@ class LiveView:
         self._reader = Thread(target=self._read, name="live rows", daemon=True)
 
     def run(self) -> bool:
-        """Show the result until it is complete, or somebody has had enough; whether it is complete."""
+        """Show the result until it is complete or the user leaves; returns whether it is complete."""
         self._reader.start()
         try:
             with _whole_screen():
@@ -70,7 +70,7 @@ class LiveView:
                 with self._lock:
                     self._rows.apply(row)
                     self._changes += 1
-        except BaseException as error:  # whoever looks at the view gets it
+        except BaseException as error:  # raised again in the thread that shows the view
             self._error = error
 
     def _show(self) -> bool:
@@ -90,10 +90,10 @@ class LiveView:
         width, height = shutil.get_terminal_size()
         with self._lock:
             # The frame has four lines, the last line of the screen says what to do.
-            shown = self._rows.first(max(1, height - 5))
-            table = self._lines(shown)
+            rows = self._rows.first(max(1, height - 5))
+            table = self._lines(rows)
             now = f"{datetime.datetime.now():%H:%M:%S}"
-            count = f"{len(shown)} of {len(self._rows)} rows, {self._changes} changes"
+            count = f"{len(rows)} of {len(self._rows)} rows, {self._changes} changes"
         lines = [*table, f"{now}  {count}  (q or Ctrl-C ends the query)"]
         screen = _END_OF_LINE.join(line[:width] for line in lines)
         sys.stdout.write(f"{_TO_THE_TOP}{screen}\x1b[K{_REST}")

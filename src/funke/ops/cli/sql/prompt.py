@@ -41,14 +41,14 @@ class SqlCompleter(Completer):
         # A word that is not begun is completed when the user asks for it.
         if complete_event.text_inserted and not document.text_before_cursor[-1:].strip(" \n;(,)"):
             return
-        word, found = self._statements.suggestions(document.text, document.cursor_position)
-        for each in found:
+        word, suggestions = self._statements.suggestions(document.text, document.cursor_position)
+        for each in suggestions:
             meaning = each.meaning.replace("\n", " ")
             yield Completion(each.text, -len(word), display_meta=meaning[:_LONGEST_MEANING])
 
 
 class SqlPrompt:
-    """Reads statements until somebody leaves; what fails is shown, and the shell goes on."""
+    """Reads statements until the user leaves; errors are shown, and the shell goes on."""
 
     def __init__(
         self, shell: SqlShell, history: History | None = None, source: Input | None = None, screen: Output | None = None
@@ -112,7 +112,7 @@ def _answer(question: str) -> str:
     try:
         return input(question)
     except EOFError:
-        # Ctrl-D once more, or a terminal that is gone: nobody is left to stay.
+        # Ctrl-D a second time, or a closed terminal: the shell leaves without asking.
         return "cancel"
 
 

@@ -125,16 +125,16 @@ class _Rows:
 
     def first(self, most: int, limit_s: float) -> list[Row]:
         """The first rows: waits for one, and then not for long."""
-        found = list(islice(self, 1))
+        rows = list(islice(self, 1))
         end = time.monotonic() + limit_s
-        while found and not self._is_over and len(found) < most and (left := end - time.monotonic()) > 0:
+        while rows and not self._is_over and len(rows) < most and (left := end - time.monotonic()) > 0:
             with contextlib.suppress(queue.Empty):
                 row = self._waiting.get(timeout=left)
                 if row is None:
                     self._end()
                 else:
-                    found.append(row)
-        return found
+                    rows.append(row)
+        return rows
 
     def _end(self) -> None:
         self._is_over = True

@@ -111,12 +111,12 @@ def _cell(text: str | None) -> str:
 
 
 def _aligned(text: str, width: int, column: ShownColumn) -> str:
-    cut = _cut(text, width)
-    room = " " * (width - display_width(cut))
-    return room + cut if column.is_number else cut + room
+    shortened = _shortened(text, width)
+    room = " " * (width - display_width(shortened))
+    return room + shortened if column.is_number else shortened + room
 
 
-def _cut(text: str, width: int) -> str:
+def _shortened(text: str, width: int) -> str:
     if display_width(text) <= width:
         return text
     kept = text[: width - 1]
@@ -188,7 +188,7 @@ def _json_value(text: str | None, column: ShownColumn) -> str:
         return "null"
     if column.is_boolean:
         return text.lower()
-    # NaN and infinities are no numbers in JSON.
+    # JSON has no NaN and no infinities.
     return text if column.is_number and text[-1].isdigit() else _json(text)
 
 

@@ -11,7 +11,7 @@ from funke.engine.sql.syntax.statements import Reset, Set, Statement
 from funke.ops.cli.sql.client_commands import CLEAR, HELP, HELP_TEXT, VERTICAL, pieces_of
 from funke.ops.cli.sql.result_display import ResultDisplay
 from funke.ops.cli.sql.shell_options import ShellOptions
-from funke.ops.cli.sql.shown_result import ShownResult, shown
+from funke.ops.cli.sql.shown_result import ShownResult, to_shown
 from funke.ops.sql.completion import Suggestion, suggestions
 from funke.ops.sql.statement_session import StatementSession
 
@@ -59,7 +59,7 @@ class LocalStatements:
         self.session = session
 
     def run(self, statement: Statement) -> ShownResult:
-        return shown(self.session.run(statement))
+        return to_shown(self.session.run(statement))
 
     def suggestions(self, text: str, position: int) -> tuple[str, list[Suggestion]]:
         return suggestions(self.session.t_env, text, position)
@@ -80,8 +80,8 @@ class LocalStatements:
         return self.session.leave_to_service(job_id)
 
     def settings(self) -> dict[str, str]:
-        found: dict[str, str] = self.session.t_env.get_config().to_map()
-        return found
+        text_map: dict[str, str] = self.session.t_env.get_config().to_map()
+        return text_map
 
 
 class SqlShell:
@@ -101,7 +101,7 @@ class SqlShell:
         self._waits = waits
         self._is_typed = is_typed
         self._show = show
-        self.options = ShellOptions(given=_shell_settings(statements.settings()))
+        self.options = ShellOptions(initial=_shell_settings(statements.settings()))
         self._display = ResultDisplay(self.options, show, is_typed)
 
     def run(self, text: str) -> None:

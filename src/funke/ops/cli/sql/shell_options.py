@@ -22,10 +22,10 @@ class ShellOptions:
     """What is set of them."""
 
     values: dict[str, str] = field(default_factory=dict)
-    given: Mapping[str, str] = field(default_factory=dict)
+    initial: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.values.update(self.given)
+        self.values.update(self.initial)
 
     def set(self, key: str, value: str) -> None:
         """Change one; those of others are passed over."""
@@ -42,8 +42,8 @@ class ShellOptions:
         """Take changes back."""
         for each in [key] if key is not None else list(self.values):
             self.values.pop(each, None)
-            if each in self.given:
-                self.values[each] = self.given[each]
+            if each in self.initial:
+                self.values[each] = self.initial[each]
 
     def _get(self, option: ConfigOption[Any]) -> Any:
         return Settings(self.values).get(option)
@@ -63,8 +63,8 @@ class ShellOptions:
 
     @property
     def widest_column(self) -> int | None:
-        found: int | None = self._get(options.WIDEST_COLUMN)
-        return found
+        width: int | None = self._get(options.WIDEST_COLUMN)
+        return width
 
     @property
     def shows_time(self) -> bool:
@@ -79,8 +79,8 @@ class ShellOptions:
 
     @property
     def output_file(self) -> str | None:
-        found: str | None = self._get(options.OUTPUT_FILE)
-        return found
+        path: str | None = self._get(options.OUTPUT_FILE)
+        return path
 
     @property
     def has_pager(self) -> bool:

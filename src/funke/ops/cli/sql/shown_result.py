@@ -12,7 +12,7 @@ from funke.engine.types.row import Row
 from funke.ops.sql.statement_session import SessionResult
 from funke.table import ResultKind
 
-__all__ = ["ShownColumn", "ShownResult", "shown"]
+__all__ = ["ShownColumn", "ShownResult", "to_shown"]
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class ShownResult:
     print_lines: Callable[[], Iterator[str]] | None = field(default=None, repr=False)
 
 
-def shown(result: SessionResult) -> ShownResult:
+def to_shown(result: SessionResult) -> ShownResult:
     """The result of a session in this process."""
     content = result.table._content
     types = [each.type for each in content.columns]

@@ -42,7 +42,7 @@ function App() {
     <a class="hidden" href="#main" onClick=${(event) => { event.preventDefault(); main.current.focus(); }}>To the content</a>
     <header class="top"><div class="top-row">
       <a class="brand" href="#/" aria-label="Funke, overview"><${Icon} name="spark" size=${20} />Funke</a>
-      <nav class="nav main" ref=${links} aria-label="Pages">${PAGES.map(([name, title]) => html`<a key=${name} href=${href(name ? [name] : [])} aria-current=${place === name ? "page" : undefined}>${title}${name === "" && calling ? html`<span class="badge" title="jobs with an alarm that nobody has seen">${calling}</span>` : null}</a>`)}</nav>
+      <nav class="nav main" ref=${links} aria-label="Pages">${PAGES.map(([name, title]) => html`<a key=${name} href=${href(name ? [name] : [])} aria-current=${place === name ? "page" : undefined}>${title}${name === "" && calling ? html`<span class="badge" title="jobs with an alarm that was not acknowledged">${calling}</span>` : null}</a>`)}</nav>
       <span class="gap" />
       <${LinkState} link=${link} isStale=${isStale} silentMs=${silentMs} />
       <${Search} jobs=${jobs} job=${jobs.find((each) => place === "jobs" && each.jid === jobId)} />

@@ -35,7 +35,7 @@ def shell_of(t_env: TableEnvironment, show: Callable[[str], None] = print) -> Sq
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "expected"),
     [
         ("", False),
         ("SELECT 1", False),
@@ -47,8 +47,8 @@ def shell_of(t_env: TableEnvironment, show: Callable[[str], None] = print) -> Sq
         ("EXECUTE STATEMENT SET BEGIN INSERT INTO a SELECT 1; END;", True),
     ],
 )
-def test_a_statement_ends_with_its_semicolon(text: str, wanted: bool) -> None:
-    assert is_complete(text) is wanted
+def test_a_statement_ends_with_its_semicolon(text: str, expected: bool) -> None:
+    assert is_complete(text) is expected
 
 
 def test_statements_run_in_one_environment(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -85,8 +85,8 @@ def test_what_is_typed_runs_line_by_line_and_mistakes_do_not_end_it(
 def test_names_are_completed(t_env: TableEnvironment) -> None:
     t_env.execute_sql("CREATE TABLE sales (a INT) WITH ('connector' = 'blackhole')")
     document = Document("SELECT * FROM s")
-    found = [each.text for each in SqlCompleter(statements(t_env)).get_completions(document, CompleteEvent())]
-    assert found == ["sales"]
+    results = [each.text for each in SqlCompleter(statements(t_env)).get_completions(document, CompleteEvent())]
+    assert results == ["sales"]
 
 
 ORDERED = "EXPLAIN SELECT * FROM t ORDER BY a"
@@ -94,8 +94,8 @@ TABLE = "CREATE TABLE t (a INT) WITH ('connector' = 'datagen', 'number-of-rows' 
 
 
 def test_the_runtime_mode_may_change_between_statements(t_env: TableEnvironment) -> None:
-    shown: list[str] = []
-    shell = shell_of(t_env, shown.append)
+    lines: list[str] = []
+    shell = shell_of(t_env, lines.append)
     shell.run(TABLE)
     with pytest.raises(Exception, match="Sort on a non-time-attribute field is not supported"):
         shell.run(ORDERED)
@@ -124,8 +124,8 @@ def test_the_runtime_mode_of_the_command(
 
 def test_commands_stand_between_statements(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sql", "-e", "HELP; SHOW CATALOGS; quit; SHOW DATABASES"]) == 0
-    shown = capsys.readouterr().out
-    assert "QUIT/EXIT" in shown and "default_catalog" in shown and "default_database" not in shown
+    output = capsys.readouterr().out
+    assert "QUIT/EXIT" in output and "default_catalog" in output and "default_database" not in output
 
 
 @pytest.mark.parametrize("text", ["\\x", " EXIT ;", "help", "clear;"])
@@ -134,14 +134,14 @@ def test_a_command_needs_no_semicolon(text: str) -> None:
 
 
 def test_results_in_another_form_and_in_a_file(t_env: TableEnvironment, tmp_path: Path) -> None:
-    shown: list[str] = []
-    shell = shell_of(t_env, shown.append)
+    lines: list[str] = []
+    shell = shell_of(t_env, lines.append)
     shell.run("SET 'funke.sql.format' = 'csv'; SHOW CATALOGS")
-    assert shown == ["OK", "catalog name", "default_catalog"]
+    assert lines == ["OK", "catalog name", "default_catalog"]
     shell.run(f"SET 'funke.sql.format' = 'markdown'; SET 'funke.sql.output-file' = '{tmp_path / 'out'}'; SHOW CATALOGS")
     assert (tmp_path / "out").read_text().splitlines() == ["| catalog name |", "| --- |", "| default_catalog |"]
     shell.run("RESET 'funke.sql.output-file'; SHOW CATALOGS")
-    assert shown[-3:] == ["| catalog name |", "| --- |", "| default_catalog |"]
+    assert lines[-3:] == ["| catalog name |", "| --- |", "| default_catalog |"]
     with pytest.raises(ConfigurationError, match="must be one of table, vertical, csv, json, markdown, got 'xml'"):
         shell.run("SET 'funke.sql.format' = 'xml'")
     assert shell.options.format == "markdown"

@@ -49,7 +49,7 @@ def test_a_query_without_joins_does_not_look_at_tables(t_env: TableEnvironment) 
 
 
 @pytest.mark.parametrize(
-    ("query", "shown"),
+    ("query", "text"),
     [
         ("/*+ BROADCAST(a) */ a.v FROM a JOIN b ON a.k = b.k", ["[BROADCAST options:[LEFT]]"]),
         ("/*+ NEST_LOOP(a, b) */ a.v FROM a JOIN b ON a.k = b.k", ["[NEST_LOOP options:[LEFT]]"]),
@@ -61,8 +61,8 @@ def test_a_query_without_joins_does_not_look_at_tables(t_env: TableEnvironment) 
         ("/*+ BROADCAST(d) */ d.v FROM a JOIN (SELECT * FROM b) AS d ON a.k = d.k", ["[BROADCAST options:[RIGHT]]"]),
     ],
 )
-def test_streams_show_hints(query: str, shown: list[str]) -> None:
+def test_streams_show_hints(query: str, text: list[str]) -> None:
     plan = tables(EnvironmentSettings.in_streaming_mode()).explain_sql(f"SELECT {query}")
     physical = plan.partition("== Optimized Physical Plan ==")[2].partition("== Optimized Execution Plan ==")[0]
     lines = [line.partition(", joinHints=[[")[2] for line in physical.splitlines() if "joinHints" in line]
-    assert lines == [f"{each}]])" for each in shown]
+    assert lines == [f"{each}]])" for each in text]

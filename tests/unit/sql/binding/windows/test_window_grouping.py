@@ -31,7 +31,7 @@ def node_of(relation: Relation, kind: type[Any]) -> Any:
     return node
 
 
-def shown(relation: Relation) -> list[tuple[str, str, TimeAttribute | None]]:
+def columns_of(relation: Relation) -> list[tuple[str, str, TimeAttribute | None]]:
     return [(column.name, to_sql_text(column.type), column.time) for column in relation.columns]
 
 
@@ -104,7 +104,7 @@ def test_the_time_of_a_window_is_time_again() -> None:
     inner = (
         f"SELECT window_time AS t, id, COUNT(*) AS n FROM {TUMBLE} GROUP BY window_start, window_end, window_time, id"
     )
-    assert shown(bound(inner)) == [
+    assert columns_of(bound(inner)) == [
         ("t", "TIMESTAMP(3) NOT NULL", TimeAttribute.ROWTIME),
         ("id", "INT", None),
         ("n", "BIGINT NOT NULL", None),
@@ -123,7 +123,7 @@ def test_the_functions_of_group_windows() -> None:
         "FROM clicks GROUP BY TUMBLE(ts, INTERVAL '5' SECOND), id "
         "HAVING TUMBLE_END(ts, INTERVAL '5' SECOND) IS NOT NULL"
     )
-    assert shown(relation) == [
+    assert columns_of(relation) == [
         ("EXPR$0", "TIMESTAMP(3) NOT NULL", None),
         ("e", "TIMESTAMP(3) NOT NULL", None),
         ("r", "TIMESTAMP(3)", TimeAttribute.ROWTIME),
@@ -138,7 +138,7 @@ def test_the_clock_itself_is_the_time_of_a_window() -> None:
         "WHERE id > 1 GROUP BY id, HOP(PROCTIME(), INTERVAL '1' SECOND, INTERVAL '5' SECOND) "
         "HAVING HOP_START(PROCTIME(), INTERVAL '1' SECOND, INTERVAL '5' SECOND) IS NOT NULL"
     )
-    assert [name for name, _, _ in shown(relation)] == ["id", "n", "e"]
+    assert [name for name, _, _ in columns_of(relation)] == ["id", "n", "e"]
     aggregation = node_of(relation, WindowAggregation)
     assert aggregation.windows == HoppingWindows(5_000, 1_000)
     assert not aggregation.time.is_event_time
@@ -220,7 +220,7 @@ def test_frames_of_over(frame: str, is_rows: bool, preceding: int | None) -> Non
     )
     node = node_of(relation, OverAggregation)
     assert (node.is_rows, node.preceding, node.partition_by, node.time.column) == (is_rows, preceding, (0,), 1)
-    assert shown(relation) == [("ts", "TIMESTAMP(3)", TimeAttribute.ROWTIME), ("s", "INT", None)]
+    assert columns_of(relation) == [("ts", "TIMESTAMP(3)", TimeAttribute.ROWTIME), ("s", "INT", None)]
     assert isinstance(relation, Calculation)
 
 
@@ -241,7 +241,7 @@ def test_only_what_is_looked_at_is_computed_and_carried() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "kind", "wanted"),
+    ("text", "kind", "expected"),
     [
         (
             f"SELECT id, COUNT(*) FROM {TUMBLE} GROUP BY window_start, window_end, id",
@@ -262,5 +262,5 @@ def test_only_what_is_looked_at_is_computed_and_carried() -> None:
         ),
     ],
 )
-def test_plans_name_windows_as_flink_does(text: str, kind: type[Any], wanted: str) -> None:
-    assert as_node(node_of(without_unused(lower(bound(text))), kind)).title(PREFIX) == wanted
+def test_plans_name_windows_as_flink_does(text: str, kind: type[Any], expected: str) -> None:
+    assert as_node(node_of(without_unused(lower(bound(text))), kind)).title(PREFIX) == expected

@@ -45,9 +45,9 @@ class Sqlite:
 
     def rows(self, query):
         connection = sqlite3.connect(self.path)
-        found = connection.execute(query).fetchall()
+        rows = connection.execute(query).fetchall()
         connection.close()
-        return found
+        return rows
 
 
 class Postgres:
@@ -63,16 +63,16 @@ class Postgres:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database(request, tmp_path):
-    found = Sqlite(tmp_path) if request.param == "sqlite" else Postgres(request.getfixturevalue("postgres"))
-    found.run("drop table if exists items")
-    return found
+    source = Sqlite(tmp_path) if request.param == "sqlite" else Postgres(request.getfixturevalue("postgres"))
+    source.run("drop table if exists items")
+    return source
 
 
 @pytest.fixture
 def postgresql(postgres):
-    found = Postgres(postgres)
-    found.run("drop table if exists items")
-    return found
+    source = Postgres(postgres)
+    source.run("drop table if exists items")
+    return source
 
 
 def table(database, columns, options="", name="items"):
@@ -195,12 +195,12 @@ def scanned(database, query, columns="id BIGINT, name STRING, price DECIMAL(8, 2
 def test_the_database_leaves_out_rows_and_columns(postgresql):
     postgresql.run("create table items (id bigint, name text, price numeric)")
     postgresql.run(*(f"insert into items values ({each}, 'n{each % 3}', {each}.004)" for each in range(10)))
-    found = scanned(postgresql, "SELECT id FROM t WHERE name = 'n1' AND id > 2 AND price <> 7.00 AND id + 1 > 0")
-    assert [each.name for each in found.columns] == ["id", "name", "price"]
-    assert [row[0] for row in values(found)] == [4]
-    assert len(found.read.conditions) == 3
-    found = scanned(postgresql, "SELECT id FROM t WHERE id IN (1, 5) OR (id BETWEEN 7 AND 8 AND name IS NOT NULL)")
-    assert [row[0] for row in values(found)] == [1, 5, 7, 8]
+    source = scanned(postgresql, "SELECT id FROM t WHERE name = 'n1' AND id > 2 AND price <> 7.00 AND id + 1 > 0")
+    assert [each.name for each in source.columns] == ["id", "name", "price"]
+    assert [row[0] for row in values(source)] == [4]
+    assert len(source.read.conditions) == 3
+    source = scanned(postgresql, "SELECT id FROM t WHERE id IN (1, 5) OR (id BETWEEN 7 AND 8 AND name IS NOT NULL)")
+    assert [row[0] for row in values(source)] == [1, 5, 7, 8]
     assert len(values(scanned(postgresql, "SELECT id FROM t LIMIT 3"))) == 3
 
 
@@ -286,7 +286,7 @@ def test_arrays_are_written(postgresql):
 
 
 @pytest.mark.parametrize(
-    ("options", "reported"),
+    ("options", "message"),
     [
         ("'username' = 'me'", "Either all or none of the following options should be provided:\nusername\npassword"),
         ("'scan.partition.num' = '2'", "Either all or none of the following options should be provided:\nscan.part"),
@@ -301,13 +301,13 @@ def test_arrays_are_written(postgresql):
         ),
     ],
 )
-def test_options_that_make_no_sense_are_rejected(options, reported):
+def test_options_that_make_no_sense_are_rejected(options, message):
     text = (
         f"CREATE TABLE t (id INT) WITH ('connector' = 'jdbc', 'url' = 'jdbc:sqlite:/x', 'table-name' = 'i', {options})"
     )
     with pytest.raises(ValidationException) as rejected:
         source_of(text)
-    assert reported in str(rejected.value)
+    assert message in str(rejected.value)
 
 
 def test_other_databases_are_rejected_and_passwords_not_shown():
@@ -357,6 +357,6 @@ def test_small_letters_come_before_the_spelling(postgresql):
 
 
 def test_a_query_may_stand_for_a_table(postgresql):
-    found = source_of(table(postgresql, "n INT", name="(select 7 as N) as q"))
+    source = source_of(table(postgresql, "n INT", name="(select 7 as N) as q"))
 
-    assert values(found) == [(7,)]
+    assert values(source) == [(7,)]

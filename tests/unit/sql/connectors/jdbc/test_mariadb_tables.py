@@ -98,8 +98,8 @@ def parts_and_conditions(database):
 
 def keys_are_looked_up(database):
     database.run("create table items (id bigint, name varchar(9))", "insert into items values (1, 'a'), (2, 'B')")
-    found = source_of(table(database, "id BIGINT, name STRING")).lookup_table()
-    rows = DatabaseRows(found.database, found.read, ["id"], 0)
+    lookup = source_of(table(database, "id BIGINT, name STRING")).lookup_table()
+    rows = DatabaseRows(lookup.database, lookup.read, ["id"], 0)
     keys = pa.record_batch([pa.array([1, 7])], ["id"])
     assert rows.fetch(keys).to_pylist() == [{"id": 1, "name": "a"}]
     # Others' rows are seen: no transaction stays open.

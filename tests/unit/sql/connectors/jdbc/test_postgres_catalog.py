@@ -61,9 +61,9 @@ def server(postgres):
 
 @pytest.fixture
 def catalog(server, base_url):
-    made = PostgresCatalog("pg", DATABASE, USER, PASSWORD, base_url)
-    made.open()
-    return made
+    catalog_ = PostgresCatalog("pg", DATABASE, USER, PASSWORD, base_url)
+    catalog_.open()
+    return catalog_
 
 
 def test_databases_and_tables_are_listed(catalog):
@@ -128,16 +128,16 @@ def test_a_catalog_by_statement(server, base_url, tables):
     assert tables.get_current_database() == DATABASE
     assert "shop.kinds" in tables.list_tables()
     assert "fields=[a, d]" in tables.explain_sql("SELECT a, d FROM `shop.kinds`")
-    for shown in ("SHOW CREATE CATALOG pg", "DESC CATALOG EXTENDED pg", "SHOW CREATE TABLE plain"):
-        assert PASSWORD not in str(list(tables.execute_sql(shown).collect()))
+    for statement in ("SHOW CREATE CATALOG pg", "DESC CATALOG EXTENDED pg", "SHOW CREATE TABLE plain"):
+        assert PASSWORD not in str(list(tables.execute_sql(statement).collect()))
     with pytest.raises(ValidationException, match="Missing required options are:\n\npassword") as rejected:
         tables.execute_sql(f"CREATE CATALOG other WITH ('type' = 'jdbc', {options})")
     assert base_url in str(rejected.value)
 
 
 def test_a_catalog_as_an_object(server, base_url, tables):
-    made = JdbcCatalog("pg", DATABASE, USER, PASSWORD, base_url)
-    assert "shop.kinds" in made.list_tables(DATABASE)
-    assert made.table_exists(ObjectPath(DATABASE, "plain"))
-    tables.register_catalog("pg", made)
+    catalog_ = JdbcCatalog("pg", DATABASE, USER, PASSWORD, base_url)
+    assert "shop.kinds" in catalog_.list_tables(DATABASE)
+    assert catalog_.table_exists(ObjectPath(DATABASE, "plain"))
+    tables.register_catalog("pg", catalog_)
     assert "TableSourceScan" in tables.explain_sql(f"SELECT * FROM pg.{DATABASE}.plain")

@@ -71,11 +71,11 @@ def new_gates():
 
 class GatedRows(KeyedTable):
     def fetch(self, keys: pa.RecordBatch) -> pa.RecordBatch:
-        wanted = keys.column(0).to_pylist()
-        gates.pass_through(wanted)
-        if -1 in wanted:
+        expected = keys.column(0).to_pylist()
+        gates.pass_through(expected)
+        if -1 in expected:
             raise SourceError("the server is away")
-        return pa.RecordBatch.from_pylist([{"key": each, "name": f"n{each}"} for each in wanted], schema_of(NAMES))
+        return pa.RecordBatch.from_pylist([{"key": each, "name": f"n{each}"} for each in expected], schema_of(NAMES))
 
     def fetch_all(self) -> pa.RecordBatch:
         raise NotImplementedError
@@ -123,20 +123,20 @@ def feed(harness, *ids):
 
 
 def sent(harness):
-    shown = []
+    numbers = []
     for each in harness.elements():
-        shown += [each] if isinstance(each, Watermark) else [row[0] for _, row in changes_of(each, join())]
-    return shown
+        numbers += [each] if isinstance(each, Watermark) else [row[0] for _, row in changes_of(each, join())]
+    return numbers
 
 
 def wait_for(harness, count):
     """Lets the operator look at what is ready until so many rows have left."""
-    shown = sent(harness)
-    while len(shown) < count:
+    numbers = sent(harness)
+    while len(numbers) < count:
         harness.operator._requests.wait()
         harness.operator.on_processing_time(harness.clock.now_ms())
-        shown += sent(harness)
-    return shown
+        numbers += sent(harness)
+    return numbers
 
 
 def test_results_leave_in_order():

@@ -24,9 +24,9 @@ class Table(KeyedTable):
         self.asked = []
 
     def fetch(self, keys):
-        wanted = keys.column(0).to_pylist()
-        self.asked.append(wanted)
-        keys = set(wanted)
+        expected = keys.column(0).to_pylist()
+        self.asked.append(expected)
+        keys = set(expected)
         return self._batch(row for row in self.rows if row[0] in keys)
 
     def fetch_all(self):
@@ -42,11 +42,12 @@ class Table(KeyedTable):
 
 
 def names(lookup, *keys):
-    found = lookup.find(pa.RecordBatch.from_arrays([pa.array(keys, pa.int64())], schema=KEYS))
-    column = found.rows.column("name").to_pylist()
-    ends = found.counts.cumsum().tolist()
+    results = lookup.find(pa.RecordBatch.from_arrays([pa.array(keys, pa.int64())], schema=KEYS))
+    column = results.rows.column("name").to_pylist()
+    ends = results.counts.cumsum().tolist()
     return [
-        [column[index] for index in found.indexes[end - count : end]] for end, count in zip(ends, found.counts.tolist())
+        [column[index] for index in results.indexes[end - count : end]]
+        for end, count in zip(ends, results.counts.tolist())
     ]
 
 

@@ -54,13 +54,13 @@ def query(select, kind="", more=""):
 
 
 def test_rows_with_all_that_is_found_for_them(run):
-    found = run(query("o.id, i.kind, i.twice")).feed((7, 1, 0), (8, 3, 0), (9, None, 0), (10, 2, 0))
-    assert found == [("+I", (7, "a", 20)), ("+I", (7, "b", 40)), ("+I", (10, "a", 60))]
+    changes = run(query("o.id, i.kind, i.twice")).feed((7, 1, 0), (8, 3, 0), (9, None, 0), (10, 2, 0))
+    assert changes == [("+I", (7, "a", 20)), ("+I", (7, "b", 40)), ("+I", (10, "a", 60))]
 
 
 def test_a_left_join_keeps_all_rows_in_order(run):
-    found = run(query("o.id, i.price", "LEFT")).feed((7, 3, 0), (8, 1, 0), (9, None, 0))
-    assert found == [("+I", (7, None)), ("+I", (8, 10)), ("+I", (8, 20)), ("+I", (9, None))]
+    changes = run(query("o.id, i.price", "LEFT")).feed((7, 3, 0), (8, 1, 0), (9, None, 0))
+    assert changes == [("+I", (7, None)), ("+I", (8, 10)), ("+I", (8, 20)), ("+I", (9, None))]
 
 
 def test_nothing_is_found_for_rows_without_keys(run):
@@ -111,8 +111,8 @@ def test_more_keys_than_one_query_takes(run, shop):
     shop.execute("begin")
     shop.executemany("insert into items values (?, 'x', ?)", [(key, key) for key in range(100, 1400)])
     shop.execute("commit")
-    found = run(query("o.id, i.price")).feed(*((key, key, 0) for key in range(100, 1400)))
-    assert found == [("+I", (key, key)) for key in range(100, 1400)]
+    changes = run(query("o.id, i.price")).feed(*((key, key, 0) for key in range(100, 1400)))
+    assert changes == [("+I", (key, key)) for key in range(100, 1400)]
 
 
 def test_a_table_that_went_is_reported(run, shop):
@@ -123,7 +123,7 @@ def test_a_table_that_went_is_reported(run, shop):
 
 
 @pytest.mark.parametrize(
-    ("text", "reported"),
+    ("text", "message"),
     [
         (query("o.id", "RIGHT"), "only support INNER JOIN and LEFT JOIN, but was RIGHT JOIN"),
         (
@@ -132,8 +132,8 @@ def test_a_table_that_went_is_reported(run, shop):
         ),
     ],
 )
-def test_joins_that_cannot_be_looked_up_are_rejected(items, text, reported):
-    with pytest.raises(TableException, match=reported):
+def test_joins_that_cannot_be_looked_up_are_rejected(items, text, message):
+    with pytest.raises(TableException, match=message):
         lower(bound(text, items()))
 
 
@@ -165,9 +165,9 @@ def test_threads_ask_postgresql_each_by_itself(postgres, options):
     running = LookupQuery(query("o.id, i.kind, i.price", "LEFT", "AND i.price < 900"), table)
     # Several requests: the rows of one are bounded.
     rows = [(number, number % 120, 0) for number in range(5_000)]
-    found = running.feed(*rows)
+    changes = running.feed(*rows)
     running.close()
     postgres.run("drop table items")
-    assert found == [
+    assert changes == [
         ("+I", (number, f"k{item}", item * 10) if item < 90 else (number, None, None)) for number, item, _ in rows
     ]

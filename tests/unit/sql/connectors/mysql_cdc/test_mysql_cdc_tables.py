@@ -62,7 +62,7 @@ def test_metadata_stands_behind_the_columns():
 
 
 @pytest.mark.parametrize(
-    ("options", "reported"),
+    ("options", "message"),
     [
         ("'server-id' = 'seven'", "The server id 'seven' is not a valid numeric"),
         ("'server-time-zone' = 'Nowhere'", "is not a time zone"),
@@ -76,22 +76,22 @@ def test_metadata_stands_behind_the_columns():
         ),
     ],
 )
-def test_options_that_make_no_sense_are_rejected(options, reported):
-    with pytest.raises(ValidationException, match=reported) as rejected:
+def test_options_that_make_no_sense_are_rejected(options, message):
+    with pytest.raises(ValidationException, match=message) as rejected:
         source_of(table(options))
     assert "hush" not in str(rejected.value)
 
 
 @pytest.mark.parametrize(
-    ("options", "reported"),
+    ("options", "message"),
     [
         ("'debezium.skipped.operations' = 'd'", "expected 't' or 'none'"),
         ("'scan.newly-added-table.enabled' = 'true'", "settled when the job starts"),
         ("'scan.startup.specific-offset.skip-rows' = '3'", "begins with a whole transaction"),
     ],
 )
-def test_what_is_not_there_is_rejected(options, reported):
-    with pytest.raises(UnsupportedFeatureError, match=reported):
+def test_what_is_not_there_is_rejected(options, message):
+    with pytest.raises(UnsupportedFeatureError, match=message):
         source_of(table(options))
 
 

@@ -44,7 +44,7 @@ def test_metadata_stands_behind_the_columns():
 
 
 @pytest.mark.parametrize(
-    ("options", "reported"),
+    ("options", "message"),
     [
         ("'slot.name' = 'My Slot'", "is not a slot name"),
         ("'scan.incremental.snapshot.chunk.size' = '1'", "must be larger than 1"),
@@ -52,10 +52,10 @@ def test_metadata_stands_behind_the_columns():
         ("'schema-name' = '('", "is not a pattern"),
     ],
 )
-def test_options_that_make_no_sense_are_rejected(options, reported):
+def test_options_that_make_no_sense_are_rejected(options, message):
     key = options.partition(" = ")[0]
     kept = ", ".join(each for each in OPTIONS.split(", ") if not each.startswith(key))
-    with pytest.raises(ValidationException, match=reported) as rejected:
+    with pytest.raises(ValidationException, match=message) as rejected:
         source_of(f"CREATE TABLE t (id INT) WITH ({kept}, {options})")
     assert "hush" not in str(rejected.value)
 

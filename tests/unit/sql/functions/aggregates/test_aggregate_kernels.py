@@ -86,24 +86,24 @@ def test_rows_of_two_batches(name_and_type: tuple[str, str], data: st.DataObject
     )
     groups, values, mask = (list(each) for each in zip(*rows))
     cut = data.draw(st.integers(1, len(rows) - 1))
-    wanted, final = by_body(call, groups, values, mask)
-    known = {group: kernel.create(1) for group in set(groups)}
+    expected, final = by_body(call, groups, values, mask)
+    model = {group: kernel.create(1) for group in set(groups)}
     folded = {group: kernel.create(1) for group in set(groups)}
-    found: list[Any] = []
+    items: list[Any] = []
     for start, end in ((0, cut), (cut, len(rows))):
         present = sorted(set(groups[start:end]))
-        taken, order = rows_of(call, groups[start:end], values[start:end], mask[start:end])
-        before = tuple(map(np.concatenate, zip(*(known[group] for group in present))))
-        after, running = kernel.running(before, taken)
+        batch, order = rows_of(call, groups[start:end], values[start:end], mask[start:end])
+        before = tuple(map(np.concatenate, zip(*(model[group] for group in present))))
+        after, running = kernel.running(before, batch)
         results: list[Any] = [None] * (end - start)
         for index, value in zip(order, to_values(running, call.result)):
             results[index] = value
-        found += results
-        total = kernel.accumulate(tuple(map(np.concatenate, zip(*(folded[group] for group in present)))), taken)
+        items += results
+        total = kernel.accumulate(tuple(map(np.concatenate, zip(*(folded[group] for group in present)))), batch)
         for index, group in enumerate(present):
-            known[group] = tuple(field[index : index + 1] for field in after)
+            model[group] = tuple(field[index : index + 1] for field in after)
             folded[group] = tuple(field[index : index + 1] for field in total)
-    assert same(found, wanted)
+    assert same(items, expected)
     everything = tuple(map(np.concatenate, zip(*(folded[group] for group in sorted(folded)))))
     assert same(to_values(kernel.values(everything), call.result), final)
 
@@ -135,13 +135,13 @@ def test_rows_are_taken_back(name_and_type: tuple[str, str], data: st.DataObject
     removed = added[: data.draw(st.integers(0, len(added)))]
     signs = [1] * len(added) + [-1] * len(removed)
     accumulator = body.create()
-    wanted = []
+    expected = []
     for sign, each in zip(signs, added + removed):
         (body.accumulate if sign > 0 else body.retract)(accumulator, each)
-        wanted.append(body.value(accumulator))
+        expected.append(body.value(accumulator))
     rows, _ = rows_of(call, [0] * len(signs), added + removed, None, signs)
     _, running = kernel.running(kernel.create(1), rows)
-    assert same(to_values(running, call.result), wanted)
+    assert same(to_values(running, call.result), expected)
 
 
 @pytest.mark.parametrize(

@@ -45,13 +45,13 @@ def test_results_are_those_of_the_body(rows: list[tuple[int, Any, int]]) -> None
     column = ArgumentColumn(from_values([values[index] for index in order], IntType()))
     given_rows = AggregateRows(segments, [column], np.array(signs, np.int8)[order])
     kernel = create_kernel(CALL, has_retractions=True)
-    wanted = by_body(rows)
-    if wanted is None:
+    expected = by_body(rows)
+    if expected is None:
         with pytest.raises(TableException, match="SingleValueAggFunction received more than one element"):
             kernel.running(kernel.create(len(segments)), given_rows)
         return
-    _, found = kernel.running(kernel.create(len(segments)), given_rows)
-    assert to_values(found, IntType()) == [wanted[index] for index in order]
+    _, result = kernel.running(kernel.create(len(segments)), given_rows)
+    assert to_values(result, IntType()) == [expected[index] for index in order]
 
 
 def test_what_two_accumulators_hold() -> None:

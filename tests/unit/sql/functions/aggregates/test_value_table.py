@@ -23,8 +23,8 @@ def table() -> ValueTable:
     return ValueTable(lambda values: values.tolist(), lambda keys: np.array(keys, np.int64))
 
 
-def taken(values: ValueTable, known: Any, rows: list[Any]) -> list[int]:
-    numbers = values.numbers(known)
+def take_in(values: ValueTable, entries: Any, rows: list[Any]) -> list[int]:
+    numbers = values.numbers(entries)
     groups = [-1 - numbers[group] if value is None else numbers[group] for group, value, _ in rows]
     plain = [0 if value is None else value for _, value, _ in rows]
     new = values.take_in(*(np.array(each, np.int64) for each in (groups, plain, [bits for *_, bits in rows])))
@@ -37,28 +37,28 @@ def taken(values: ValueTable, known: Any, rows: list[Any]) -> list[int]:
 def test_new_bits_are_those_that_a_dict_has_not(form: str, batches: list[list[Any]]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         use_form(form, patch)
-        values, known, model = table(), np.full(4, None, object), [defaultdict[Any, int](int) for _ in range(4)]
+        values, by_key, model = table(), np.full(4, None, object), [defaultdict[Any, int](int) for _ in range(4)]
         for rows in batches:
             expected = []
             for group, value, bits in rows:
                 expected.append(bits & ~model[group][value])
                 model[group][value] |= bits
-            assert taken(values, known, rows) == expected
-            stored = pickle.loads(pickle.dumps(known.tolist()))
-            wanted = [{value: bits for value, bits in own.items() if bits} for own in model]
-            assert [each or {} for each in stored] == wanted
+            assert take_in(values, by_key, rows) == expected
+            stored = pickle.loads(pickle.dumps(by_key.tolist()))
+            expected_values = [{value: bits for value, bits in own.items() if bits} for own in model]
+            assert [each or {} for each in stored] == expected_values
             if len(rows) % 2:  # as after a restart
-                values, known[:] = table(), stored
+                values, by_key[:] = table(), stored
 
 
 def test_the_table_grows_and_forgets_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("funke.engine.sql.functions.aggregates.value_table._FEW_GROUPS", 10)
     values = table()
     for turn in range(50):
-        known = np.full(1, None, object)
+        groups = np.full(1, None, object)
         rows = [(0, value, 1) for value in range(100)]
-        assert taken(values, known, rows) == [1] * 100
-        assert taken(values, known, rows) == [0] * 100
-        assert int(values._taken[0]) <= 100 * (turn + 1)
-    assert int(values._taken[0]) < 3000
-    assert len(pickle.loads(pickle.dumps(known.tolist()))[0]) == 100
+        assert take_in(values, groups, rows) == [1] * 100
+        assert take_in(values, groups, rows) == [0] * 100
+        assert int(values._slots_in_use[0]) <= 100 * (turn + 1)
+    assert int(values._slots_in_use[0]) < 3000
+    assert len(pickle.loads(pickle.dumps(groups.tolist()))[0]) == 100

@@ -54,12 +54,12 @@ def test_column_equals_values(source: str, data: st.DataObject) -> None:
         some = st.one_of(st.none(), strings.map(lambda text: text[:4] if source == "VARCHAR(4)" else text))
     values = data.draw(st.lists(some, min_size=1, max_size=4))
     columns = [from_values(values, call.types[0]), call.arguments[1].value]
-    found, wanted = (outcome(make(call), columns, len(values), call) for make in (column_function, mapped_body))
-    assert same(found, wanted), f"{values}: column {found}, values {wanted}"
+    actual, expected = (outcome(make(call), columns, len(values), call) for make in (column_function, mapped_body))
+    assert same(actual, expected), f"{values}: column {actual}, values {expected}"
 
 
 @pytest.mark.parametrize(
-    ("source", "target", "value", "wanted"),
+    ("source", "target", "value", "expected"),
     [
         ("BIGINT", "DECIMAL(20, 3)", 10**17 - 1, Decimal("99999999999999999.000")),
         ("BIGINT", "DECIMAL(20, 3)", 10**17, None),
@@ -80,14 +80,14 @@ def test_column_equals_values(source: str, data: st.DataObject) -> None:
         ("STRING", "BIGINT", " 12 ", 12),
     ],
 )
-def test_edges(source: str, target: str, value: Any, wanted: Any) -> None:
+def test_edges(source: str, target: str, value: Any, expected: Any) -> None:
     call = bound_call("cast", [Argument(from_sql_text(source)), symbol(from_sql_text(target))])
     assert call is not None and call.kernel() is not None
     column = from_values([value, None, value], call.types[0])
     for make in (column_function, mapped_body):
         for part in (column, column.slice(1)):
-            found = to_values(make(call)([part, call.arguments[1].value], len(part)), call.result)
-            assert found == [wanted, None, wanted][-len(part) :]
+            results = to_values(make(call)([part, call.arguments[1].value], len(part)), call.result)
+            assert results == [expected, None, expected][-len(part) :]
 
 
 @settings(max_examples=200, derandomize=True, deadline=None)
@@ -98,5 +98,5 @@ def test_to_timestamp(strings: list[str | None], pattern: bool) -> None:
     call = bound_call("to_timestamp", [Argument(string), *([given_pattern] if pattern else [])])
     assert call is not None
     columns = [from_values(strings, string), *([from_values([given_pattern.value], string)[0]] if pattern else [])]
-    found, wanted = (outcome(make(call), columns, len(strings), call) for make in (column_function, mapped_body))
-    assert same(found, wanted), f"{strings}: column {found}, values {wanted}"
+    actual, expected = (outcome(make(call), columns, len(strings), call) for make in (column_function, mapped_body))
+    assert same(actual, expected), f"{strings}: column {actual}, values {expected}"

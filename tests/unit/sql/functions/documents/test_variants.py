@@ -24,7 +24,7 @@ def rows(t_env: TableEnvironment, query: str) -> list[Any]:
 
 
 @pytest.mark.parametrize(
-    ("expression", "shown"),
+    ("expression", "text"),
     [
         ("""PARSE_JSON('{"a":1,"b":[1,2.5,"x",null,true]}')""", '{"a":1,"b":[1,2.5,"x",null,true]}'),
         ("""PARSE_JSON('{"b":1,"a":2}')""", '{"a":2,"b":1}'),
@@ -57,8 +57,8 @@ def rows(t_env: TableEnvironment, query: str) -> list[Any]:
         ("PARSE_JSON('[null]')[1]", "null"),
     ],
 )
-def test_documents_and_their_parts(t_env: TableEnvironment, expression: str, shown: str | None) -> None:
-    assert rows(t_env, f"SELECT JSON_STRING({expression})") == [(shown,)]
+def test_documents_and_their_parts(t_env: TableEnvironment, expression: str, text: str | None) -> None:
+    assert rows(t_env, f"SELECT JSON_STRING({expression})") == [(text,)]
 
 
 @pytest.mark.parametrize(
@@ -103,8 +103,10 @@ def test_what_fails(t_env: TableEnvironment, expression: str, message: str) -> N
 
 def test_groups_of_documents(t_env: TableEnvironment) -> None:
     strings = """(VALUES ('{"a":1,"b":2}'), ('{"b":2,"a":1}'), ('{"a": 1, "b": 2}')) AS q (k)"""
-    found = rows(t_env, f"SELECT JSON_STRING(j), COUNT(*) FROM (SELECT PARSE_JSON(k) AS j FROM {strings}) GROUP BY j")
-    assert sorted(found) == [('{"a":1,"b":2}', 1)] * 3 + [('{"a":1,"b":2}', 2)]
+    result_rows = rows(
+        t_env, f"SELECT JSON_STRING(j), COUNT(*) FROM (SELECT PARSE_JSON(k) AS j FROM {strings}) GROUP BY j"
+    )
+    assert sorted(result_rows) == [('{"a":1,"b":2}', 1)] * 3 + [('{"a":1,"b":2}', 2)]
 
 
 @pytest.mark.parametrize(
@@ -133,5 +135,5 @@ def test_groups_of_documents(t_env: TableEnvironment) -> None:
     ],
 )
 def test_strings_of_letters_and_digits(t_env: TableEnvironment, name: str, yes: list[str], no: list[str]) -> None:
-    (found,) = rows(t_env, "SELECT " + ", ".join(f"{name}({each})" for each in [*yes, *no]))
-    assert found == (True,) * len(yes) + (False,) * len(no)
+    (result_rows,) = rows(t_env, "SELECT " + ", ".join(f"{name}({each})" for each in [*yes, *no]))
+    assert result_rows == (True,) * len(yes) + (False,) * len(no)

@@ -34,8 +34,8 @@ def t_env() -> TableEnvironment:
 
 def changes(table: Table) -> list[str]:
     """The changes, each as a text; rows before updates are left out."""
-    found = changes_in(planned_rows(table._t_env._session, table._relation))
-    return [f"{kind} {', '.join(map(str, row))}" for kind, row in found if str(kind) != "-U"]
+    sent = changes_in(planned_rows(table._t_env._session, table._relation))
+    return [f"{kind} {', '.join(map(str, row))}" for kind, row in sent if str(kind) != "-U"]
 
 
 def rows(table: Table) -> list[Any]:
@@ -83,8 +83,8 @@ def rows(table: Table) -> list[Any]:
     ],
 )
 def test_sets_and_what_is_made_of_them(t_env: TableEnvironment, expression: str, value: Any) -> None:
-    (found,) = rows(t_env.sql_query(f"SELECT {expression}"))[0]
-    assert (found.hex() if isinstance(found, bytes) else found) == value
+    (result_rows,) = rows(t_env.sql_query(f"SELECT {expression}"))[0]
+    assert (result_rows.hex() if isinstance(result_rows, bytes) else result_rows) == value
 
 
 @pytest.mark.parametrize(
@@ -127,8 +127,8 @@ def test_files_have_none(t_env: TableEnvironment, file_format: str) -> None:
 
 def test_groups_of_sets(t_env: TableEnvironment) -> None:
     strings = f"(SELECT BITMAP_BUILD(a) AS b FROM {CHANGES} WHERE k = 'b')"
-    found = rows(t_env.sql_query(f"SELECT BITMAP_TO_STRING(b), COUNT(*) FROM {strings} GROUP BY b"))
-    assert dict(found) == {"{7}": 2, "{9}": 2, "{8,9}": 2}
+    result_rows = rows(t_env.sql_query(f"SELECT BITMAP_TO_STRING(b), COUNT(*) FROM {strings} GROUP BY b"))
+    assert dict(result_rows) == {"{7}": 2, "{9}": 2, "{8,9}": 2}
     assert rows(t_env.sql_query(f"SELECT COUNT(DISTINCT b) FROM {strings}"))[-1] == (3,)
 
 
@@ -199,5 +199,5 @@ def test_methods_of_expressions(t_env: TableEnvironment) -> None:
     )
     assert rows(strings) == [("{1,2,4294967295}", 3, [1, 2, -1])]
     numbers = t_env.from_elements([(1,), (2,), (1,)], DataTypes.ROW([DataTypes.FIELD("a", DataTypes.INT())]))
-    found = numbers.select(col("a").bitmap_build_agg().bitmap_to_string(), col("a").bitmap_build_cardinality_agg())
-    assert changes(found) == ["+I {1}, 1", "+U {1,2}, 2"]
+    result = numbers.select(col("a").bitmap_build_agg().bitmap_to_string(), col("a").bitmap_build_cardinality_agg())
+    assert changes(result) == ["+I {1}, 1", "+U {1,2}, 2"]

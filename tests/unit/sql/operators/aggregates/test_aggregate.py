@@ -41,8 +41,8 @@ def test_every_row_gives_a_change() -> None:
 
 def test_a_result_that_stays_the_same_is_not_sent_again() -> None:
     rows = [(1, "a", 5, None), (1, "b", 3, None), (1, "c", 9, None)]
-    found = outcome("SELECT k, MAX(v) FROM t GROUP BY k", [inserts(rows)])
-    assert found == [("+I", (1, 5)), ("-U", (1, 5)), ("+U", (1, 9))]
+    actual = outcome("SELECT k, MAX(v) FROM t GROUP BY k", [inserts(rows)])
+    assert actual == [("+I", (1, 5)), ("-U", (1, 5)), ("+U", (1, 9))]
     with_ttl = outcome("SELECT k, MAX(v) FROM t GROUP BY k", [inserts(rows)], ttl_ms=1000)
     assert with_ttl == [("+I", (1, 5)), ("-U", (1, 5)), ("+U", (1, 5)), ("-U", (1, 5)), ("+U", (1, 9))]
 
@@ -50,7 +50,7 @@ def test_a_result_that_stays_the_same_is_not_sent_again() -> None:
 def test_a_key_whose_last_row_is_taken_back_is_deleted() -> None:
     row = (1, "a", 5, None)
     changes: list[Change] = [("-D", row), ("+I", row), ("-D", row), ("-D", row), ("+I", row), ("+I", row), ("-U", row)]
-    wanted = [
+    expected = [
         ("+I", (1, 5)),
         ("-D", (1, 5)),
         ("+I", (1, 5)),
@@ -60,8 +60,8 @@ def test_a_key_whose_last_row_is_taken_back_is_deleted() -> None:
         ("+U", (1, 5)),
     ]
     text = "SELECT k, SUM(v) FROM t GROUP BY k"
-    assert outcome(text, [changes], has_changes=True) == wanted
-    assert outcome(text, [[change] for change in changes], has_changes=True) == wanted
+    assert outcome(text, [changes], has_changes=True) == expected
+    assert outcome(text, [[change] for change in changes], has_changes=True) == expected
 
 
 def test_folded_changes() -> None:
@@ -84,15 +84,15 @@ def test_without_keys_there_is_one_result() -> None:
 
 def test_distinct_rows_are_sent_once() -> None:
     rows = [(1, "a", 1, None), (1, "b", 2, None), (1, "a", 3, None), (None, "a", 1, None), (None, "a", 1, None)]
-    found = outcome("SELECT DISTINCT k, name FROM t", [inserts(rows[:2]), inserts(rows[2:])])
-    assert found == inserts([(1, "a"), (1, "b"), (None, "a")])
+    actual = outcome("SELECT DISTINCT k, name FROM t", [inserts(rows[:2]), inserts(rows[2:])])
+    assert actual == inserts([(1, "a"), (1, "b"), (None, "a")])
 
 
 def test_values_that_came_twice_are_there_until_both_have_gone() -> None:
     row = (1, "a", 5, None)
     batches: list[list[Change]] = [inserts([row, row, (1, "b", None, None)]), [("-D", row)], [("-D", row)]]
-    found = outcome("SELECT k, COUNT(DISTINCT v) FROM t GROUP BY k", batches, has_changes=True)
-    assert found == [("+I", (1, 1)), ("-U", (1, 1)), ("+U", (1, 0))]
+    actual = outcome("SELECT k, COUNT(DISTINCT v) FROM t GROUP BY k", batches, has_changes=True)
+    assert actual == [("+I", (1, 1)), ("-U", (1, 1)), ("+U", (1, 0))]
 
 
 def test_keys_of_many_types() -> None:
@@ -140,8 +140,8 @@ ROWS = st.tuples(
 def test_cuts_make_no_difference(rows: list[Any], cuts: list[int]) -> None:
     indexes = sorted({0, len(rows), *(cut for cut in cuts if cut < len(rows))})
     batches = [inserts(rows[start:end]) for start, end in pairwise(indexes)]
-    wanted = one_by_one(bound_query(EVERYTHING, **COLUMNS), inserts(rows)) if rows else []
-    assert repr(outcome(EVERYTHING, batches)) == repr(wanted)
+    expected = one_by_one(bound_query(EVERYTHING, **COLUMNS), inserts(rows)) if rows else []
+    assert repr(outcome(EVERYTHING, batches)) == repr(expected)
 
 
 @st.composite
@@ -164,8 +164,8 @@ def changelogs(draw: st.DrawFn) -> list[Change]:
 @given(changelogs(), st.integers(1, 12))
 def test_cuts_make_no_difference_to_retractions(changes: list[Change], size: int) -> None:
     batches = [changes[start : start + size] for start in range(0, len(changes), size)]
-    wanted = one_by_one(bound_query(EVERYTHING, has_changes=True, **COLUMNS), changes) if changes else []
-    assert repr(outcome(EVERYTHING, batches, has_changes=True)) == repr(wanted)
+    expected = one_by_one(bound_query(EVERYTHING, has_changes=True, **COLUMNS), changes) if changes else []
+    assert repr(outcome(EVERYTHING, batches, has_changes=True)) == repr(expected)
 
 
 @settings(max_examples=10)
@@ -174,10 +174,10 @@ def test_what_is_left_is_the_result_of_what_is_left(rows: list[Any], data: st.Da
     gone = data.draw(st.sets(st.integers(0, max(0, len(rows) - 1)), max_size=len(rows))) if rows else set()
     changes = inserts(rows) + [("-D", rows[index]) for index in sorted(gone)]
     left = inserts([row for index, row in enumerate(rows) if index not in gone])
-    wanted = folded(outcome(EVERYTHING, [left] if left else []))
+    expected = folded(outcome(EVERYTHING, [left] if left else []))
     for is_folded in (False, True):
-        found = outcome(EVERYTHING, [changes[:6], changes[6:]], has_changes=True, is_folded=is_folded)
-        assert folded(found) == wanted
+        actual = outcome(EVERYTHING, [changes[:6], changes[6:]], has_changes=True, is_folded=is_folded)
+        assert folded(actual) == expected
 
 
 @pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
@@ -185,22 +185,22 @@ def test_what_is_left_is_the_result_of_what_is_left(rows: list[Any], data: st.Da
 def test_state_survives_with_another_parallelism(backend: str, restored_backend: str) -> None:
     relation = bound_query(EVERYTHING, has_changes=True, **COLUMNS)
     rows = inserts([(number % 20, f"n{number % 7}", number, 0.5) for number in range(60)])
-    wanted = RunningQuery(relation)
-    wanted.feed(rows)
+    expected = RunningQuery(relation)
+    expected.feed(rows)
     first = RunningQuery(relation, backend=choice_of(backend))
     first.feed(rows)
     snapshot = first.stateful.snapshot()
     first.close()
     more = [("+I", (number, "z", 1000, 1.0)) for number in range(20)]
-    found = []
+    results = []
     for subtask in (0, 1):
         part = RunningQuery(
             relation, backend=choice_of(restored_backend), parallelism=2, subtask=subtask, restored=[snapshot]
         )
         mine = [change for change in more if _subtask_of(change[1][0], 2) == subtask]
-        found += part.feed(mine)
+        results += part.feed(mine)
         part.close()
-    assert sorted(found) == sorted(wanted.feed(more))
+    assert sorted(results) == sorted(expected.feed(more))
 
 
 def _subtask_of(key: int, parallelism: int) -> int:

@@ -44,13 +44,13 @@ def changes_of(form: str, text: str, rows: list[Any], size: int, backend: str, t
         query = RunningQuery(
             bound_query(text, settings=ChangeSettings(ttl_ms=ttl_ms), **COLUMNS), backend=choice_of(backend)
         )
-        found = [
+        changes = [
             change
             for start in range(0, len(rows), size)
             for change in query.feed([("+I", row) for row in rows[start : start + size]])
         ]
         query.close()
-    return found
+    return changes
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

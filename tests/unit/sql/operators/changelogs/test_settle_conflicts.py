@@ -57,7 +57,7 @@ class Running:
 
 
 @pytest.mark.parametrize(
-    ("changes", "reported"),
+    ("changes", "message"),
     [
         ([("+I", A)], [("+I", A)]),
         # The first one stays.
@@ -69,10 +69,10 @@ class Running:
     ],
 )
 @pytest.mark.parametrize("node", [BY_NAME, WHOLE], ids=["by key", "whole rows"])
-def test_what_comes_before_a_watermark(node: SinkMaterialize, changes: list[Change], reported: list[Change]) -> None:
+def test_what_comes_before_a_watermark(node: SinkMaterialize, changes: list[Change], message: list[Change]) -> None:
     running = Running(node)
     running.take(*changes)
-    assert running.reach(10) == reported
+    assert running.reach(10) == message
     running.ended()
 
 

@@ -79,9 +79,9 @@ class Running:
         return self.sent()
 
     def sent(self) -> list[Any]:
-        found = self.harness.elements()
-        self.watermarks = [each.timestamp for each in found if isinstance(each, Watermark)]
-        batches = [each for each in found if isinstance(each, ColumnBatch)]
+        received = self.harness.elements()
+        self.watermarks = [each.timestamp for each in received if isinstance(each, Watermark)]
+        batches = [each for each in received if isinstance(each, ColumnBatch)]
         rows = [row for batch in batches for _, row in changes_of(batch, self.join)]
         return [(*row[:2], _millis(row[2]), *row[3:5], _millis(row[5])) for row in rows]
 
@@ -207,12 +207,12 @@ def outcome(kind: JoinKind, left: Sequence[Row], right: Sequence[Row], bounds: t
     """What a batch gives."""
     model = Model(join_of(kind, *bounds))
     pairs = [(one, other) for one in left for other in right if model.is_match(one, other, 0)]
-    found = [(*one, *other) for one, other in pairs]
+    results = [(*one, *other) for one, other in pairs]
     if kind in ("left", "full"):
-        found += [(*one, *NOTHING) for one in left if not any(model.is_match(one, each, 0) for each in right)]
+        results += [(*one, *NOTHING) for one in left if not any(model.is_match(one, each, 0) for each in right)]
     if kind in ("right", "full"):
-        found += [(*NOTHING, *other) for other in right if not any(model.is_match(each, other, 0) for each in left)]
-    return Counter(found)
+        results += [(*NOTHING, *other) for other in right if not any(model.is_match(each, other, 0) for each in left)]
+    return Counter(results)
 
 
 def dealt(rows: Sequence[Row], parallelism: int) -> list[list[Row]]:

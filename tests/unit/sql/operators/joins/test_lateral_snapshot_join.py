@@ -40,11 +40,11 @@ def running(join=None, **more):
     return OperatorHarness(ColumnOperator((join or node()).create), keeps_columns=True, **more)
 
 
-def shown(harness):
-    found: list[Any] = []
+def received_rows(harness):
+    results: list[Any] = []
     for each in harness.elements():
-        found += [each] if isinstance(each, (Watermark, Status)) else [row for _, row in changes_of(each, node())]
-    return found
+        results += [each] if isinstance(each, (Watermark, Status)) else [row for _, row in changes_of(each, node())]
+    return results
 
 
 def feed_left(harness, *rows):
@@ -101,8 +101,8 @@ class Model:
                 self.sent.append(Watermark(self._held))
 
     def _join(self, row: tuple[Any, Any]) -> None:
-        found = [other for other in self._table if other[0] == row[0] and row[0] is not None]
-        self.sent += [(*row, *other) for other in found] or ([(*row, None, None)] if self._keeps_all else [])
+        results = [other for other in self._table if other[0] == row[0] and row[0] is not None]
+        self.sent += [(*row, *other) for other in results] or ([(*row, None, None)] if self._keeps_all else [])
 
 
 keys = st.one_of(st.none(), st.integers(0, 3))
@@ -136,7 +136,7 @@ def _as_the_model(steps, kind, is_cut, backend):
     times = [0, 0]
     for word, what in steps:
         if word == "restart":
-            sent += shown(harness)
+            sent += received_rows(harness)
             state = harness.snapshot()
             harness.close()
             backend = choice_of("rocksdb" if backend.name == "hashmap" else "hashmap")
@@ -144,7 +144,7 @@ def _as_the_model(steps, kind, is_cut, backend):
             # As in Flink watermarks are not kept: they come again.
             if times[0]:
                 watermark(harness, 0, times[0])
-                sent += [each for each in shown(harness) if not isinstance(each, Watermark)]
+                sent += [each for each in received_rows(harness) if not isinstance(each, Watermark)]
             continue
         if word in ("left", "right"):
             feed = feed_left if word == "left" else feed_right
@@ -157,7 +157,7 @@ def _as_the_model(steps, kind, is_cut, backend):
         times[side] += what
         watermark(harness, side, times[side])
         (model.left_watermark if side == 0 else model.right_watermark)(times[side])
-    sent += shown(harness)
+    sent += received_rows(harness)
     harness.close()
     assert _ordered(sent) == _ordered(model.sent)
 
@@ -179,13 +179,13 @@ def test_the_right_side_is_reported_by_itself_and_not_passed_on():
     watermark(harness, 1, 10)
     harness.operator.process_input_status(1, True)
     harness.operator.process_input_status(0, True)
-    assert shown(harness) == []
+    assert received_rows(harness) == []
     watermark(harness, 0, 5)
     watermark(harness, 1, COMPLETED_MS)
-    assert shown(harness) == [Watermark(5), Status(True)]
+    assert received_rows(harness) == [Watermark(5), Status(True)]
     watermark(harness, 1, 99)
     harness.operator.process_input_status(0, False)
-    assert shown(harness) == [Status(False)]
+    assert received_rows(harness) == [Status(False)]
 
 
 def test_a_side_that_falls_silent_ends_the_load_phase():
@@ -200,7 +200,7 @@ def test_a_side_that_falls_silent_ends_the_load_phase():
     feed_right(harness, ("+I", (1, 8)))
     harness.operator.on_processing_time(1600)
     # Changes that wait for a watermark count, too.
-    assert shown(harness) == [(1, 1, 1, 7), (1, 1, 1, 8)]
+    assert received_rows(harness) == [(1, 1, 1, 7), (1, 1, 1, 8)]
     assert harness.operator.next_wakeup_ms() is None
     assert harness.operator.metrics()["currentPhase"] == 1
 
@@ -217,7 +217,7 @@ def test_keys_that_nobody_asks_for_are_forgotten(backend, monkeypatch):
     clock.set(6_500)
     harness.operator.end_epoch()
     feed_left(harness, (1, 2), (2, 2))
-    assert shown(harness) == [(1, 1, 1, 7), (1, 2, 1, 7), (2, 2, None, None)]
+    assert received_rows(harness) == [(1, 1, 1, 7), (1, 2, 1, 7), (2, 2, None, None)]
     assert entries(harness) == 1
     assert harness.operator.metrics()["numStateTtlEvictions"] == 1
     harness.close()
@@ -251,7 +251,7 @@ def test_files_of_a_backend_come_back(monkeypatch):
     again = running(node(ttl_ms=1000), clock=clock, backend=backend, before_open=restore)
     watermark(again, 1, COMPLETED_MS)
     rows = [(key, 0, key, key * 10) for key in range(10) if key != 3]
-    assert sorted(shown(again), key=_key) == sorted([*rows, (3, 0, None, None)], key=_key)
+    assert sorted(received_rows(again), key=_key) == sorted([*rows, (3, 0, None, None)], key=_key)
     clock.set(50_800)
     feed_left(again, (15, 1))
     clock.set(51_500)
@@ -268,19 +268,19 @@ def test_keys_move_to_other_subtasks(is_loaded):
     feed_left(harness, *((key, 0) for key in range(40)))
     watermark(harness, 1, COMPLETED_MS if is_loaded else 10)
     feed_right(harness, ("-D", (3, 30)))
-    before = shown(harness)
+    before = received_rows(harness)
     state = harness.snapshot()
-    found = []
+    results = []
     for subtask in range(2):
         part = running(restored=[state], parallelism=2, subtask=subtask)
         watermark(part, 1, COMPLETED_MS)
-        found += shown(part)
+        results += received_rows(part)
         assert 5 < len(part.operator._side) < 35
     rows = [(key, 0, key, key * 10) for key in range(40)]
     if is_loaded:
-        assert before == rows and found == []
+        assert before == rows and results == []
     else:
-        assert before == [] and sorted(found) == sorted([*rows[:3], *rows[4:], (3, 0, None, None)], key=_key)
+        assert before == [] and sorted(results) == sorted([*rows[:3], *rows[4:], (3, 0, None, None)], key=_key)
 
 
 def _key(row):

@@ -75,12 +75,12 @@ LEFT = (Level(True, 0), Level(True, 0))
 @st.composite
 def chains(draw: st.DrawFn) -> Levels:
     count = draw(st.integers(2, 3))
-    made = []
+    levels = []
     for number in range(1, count + 1):
         before = st.integers(0, number - 1)
         level = Level(draw(st.booleans()), draw(before), draw(st.none() | before), draw(st.sampled_from("<=")))
-        made.append(level)
-    return tuple(made)
+        levels.append(level)
+    return tuple(levels)
 
 
 def batch_result(levels: Levels, tables: Sequence[Sequence[Row]]) -> Counter[Row]:

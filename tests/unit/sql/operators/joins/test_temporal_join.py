@@ -68,12 +68,12 @@ class Running:
         top = for_consumer(without_unused(lower(bound(text))), ALL_KINDS)
         self.relation, join = top, top.input
         assert isinstance(join, TemporalJoin)
-        self._sides = [self._made(factory_of(each)) if isinstance(each, Calc) else None for each in join.inputs]
+        self._sides = [self._operator(factory_of(each)) if isinstance(each, Calc) else None for each in join.inputs]
         self.join = OperatorHarness(ColumnOperator(factory_of(join)), keeps_columns=True, restored=restored)
-        self._last = self._made(factory_of(top))
+        self._last = self._operator(factory_of(top))
 
     @staticmethod
-    def _made(operator):
+    def _operator(operator):
         return OperatorHarness(ColumnOperator(operator), keeps_columns=True)
 
     def order(self, number, currency, time, sign="+I"):
@@ -96,12 +96,12 @@ class Running:
 
     def watermark(self, time):
         self.join.operator.process_watermark(time)
-        found = []
+        results = []
         for batch in self.join.elements():
             if not isinstance(batch, int) and hasattr(batch, "data"):
                 self._last.operator.process_columns(batch)
-                found += [change for made in self._last.elements() for change in changes_of(made, self.relation)]
-        return [(sign, *row) for sign, row in found]
+                results += [change for each in self._last.elements() for change in changes_of(each, self.relation)]
+        return [(sign, *row) for sign, row in results]
 
 
 def test_rows_meet_the_version_of_their_time():
@@ -200,25 +200,25 @@ def test_rows_without_a_time_are_counted():
 def test_every_row_meets_the_version_of_its_time_wherever_it_was_restored(steps, cut):
     """Whatever comes behind the watermark is left out; then the last word on each time counts."""
     run = Running(QUERY.format("LEFT", ""))
-    orders, versions, found, watermark = [], {}, [], -1
+    orders, versions, results, watermark = [], {}, [], -1
     for index, (what, key, time) in enumerate(steps):
         if index == cut:
             run = Running(QUERY.format("LEFT", ""), [run.join.snapshot()])
         if what == "watermark" and time > watermark:
             watermark = time
-            found += run.watermark(time)
+            results += run.watermark(time)
         elif what == "order" and time > watermark:
             run.order(index, key, time)
             orders.append((index, key, time))
         elif what in ("rate", "gone") and time > watermark:
             run.rate(key, index, time, "+I" if what == "rate" else "-D")
             versions[key, time] = index if what == "rate" else None
-    found += run.watermark(100)
+    results += run.watermark(100)
     expected = {}
     for number, key, time in orders:
-        known = [at for own, at in versions if own == key and at <= time]
-        expected[number] = versions[key, max(known)] if known else None
-    assert {number: rate for _, number, rate in found} == expected and len(found) == len(orders)
+        entries = [at for own, at in versions if own == key and at <= time]
+        expected[number] = versions[key, max(entries)] if entries else None
+    assert {number: rate for _, number, rate in results} == expected and len(results) == len(orders)
 
 
 def test_kinds_are_those_of_the_left_side():
@@ -249,7 +249,7 @@ VIEW = "SELECT {} FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY currency ORDER
 
 @pytest.fixture(scope="module")
 def t_env(tmp_path_factory):
-    made = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    environment = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     tables = {
         "rates": ("currency STRING, rate INT, ts TIMESTAMP(3)", ("currency", "rate", "ts"), RATE_ROWS),
         "orders": ("id INT, currency STRING, ts TIMESTAMP(3)", ("id", "currency", "ts"), ORDER_ROWS),
@@ -258,11 +258,11 @@ def t_env(tmp_path_factory):
         path = tmp_path_factory.mktemp(name) / "rows.json"
         timed = [(*row[:2], f"2024-01-01 00:00:{row[2]:02}") for row in rows]
         path.write_text("\n".join(json.dumps(dict(zip(names, row))) for row in timed))
-        made.execute_sql(
+        environment.execute_sql(
             f"CREATE TABLE {name} ({columns}, WATERMARK FOR ts AS ts - INTERVAL '3' SECOND) "
             f"WITH ('connector' = 'filesystem', 'format' = 'json', 'path' = '{path}')"
         )
-    return made
+    return environment
 
 
 @pytest.mark.parametrize(

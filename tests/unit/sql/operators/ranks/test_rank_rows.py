@@ -55,16 +55,16 @@ class Model:
     def take(self, change: Change) -> list[Change]:
         sign, row = change
         (order,) = sort_tuples(batch_of([change], COLUMNS).data, self.node.order)
-        known = self.lists.setdefault(row[0], [])
+        entries = self.lists.setdefault(row[0], [])
         self.sent = []
         if sign in ("-U", "-D"):
-            self._remove(known, (order, row))
+            self._remove(entries, (order, row))
         elif self.node.strategy is RankStrategy.RETRACT:
-            self._insert(known, (order, row))
+            self._insert(entries, (order, row))
         elif self.node.strategy is RankStrategy.UPDATE:
-            self._update(known, (order, row))
+            self._update(entries, (order, row))
         else:
-            self._append(known, (order, row))
+            self._append(entries, (order, row))
         return self.sent
 
     def send(self, sign: str, entry: Any, number: int) -> None:
@@ -77,59 +77,59 @@ class Model:
             self.send("-U", before[index], index + 1)
             self.send("+U", after[index], index + 1)
 
-    def _append(self, known: list[Any], entry: Any) -> None:
-        if len(known) < self.node.last or (known and entry[0] < known[-1][0]):
-            self._insert(known, entry)
-            del known[self.node.last :]
+    def _append(self, entries: list[Any], entry: Any) -> None:
+        if len(entries) < self.node.last or (entries and entry[0] < entries[-1][0]):
+            self._insert(entries, entry)
+            del entries[self.node.last :]
 
-    def _insert(self, known: list[Any], entry: Any) -> None:
-        last, index = self.node.last, bisect_right(known, entry[0], key=_by_order)
-        before = known[:last]
-        known.insert(index, entry)
+    def _insert(self, entries: list[Any], entry: Any) -> None:
+        last, index = self.node.last, bisect_right(entries, entry[0], key=_by_order)
+        before = entries[:last]
+        entries.insert(index, entry)
         if self.node.sends_numbers:
-            self.replace(before, known, index, len(before))
-            if len(known) <= last:
-                self.send("+I", known[-1], len(known))
+            self.replace(before, entries, index, len(before))
+            if len(entries) <= last:
+                self.send("+I", entries[-1], len(entries))
         elif index < last:
-            if len(known) > last:
-                self.send("-D", known[last], last)
+            if len(entries) > last:
+                self.send("-D", entries[last], last)
             self.send("+I", entry, index + 1)
 
-    def _update(self, known: list[Any], entry: Any) -> None:
-        index = next((at for at, each in enumerate(known) if each[1][:2] == entry[1][:2]), None)
+    def _update(self, entries: list[Any], entry: Any) -> None:
+        index = next((at for at, each in enumerate(entries) if each[1][:2] == entry[1][:2]), None)
         if index is None:
-            self._append(known, entry)
+            self._append(entries, entry)
             return
-        old, before, at = known[index], known[:], index
-        del known[index]
+        old, before, at = entries[index], entries[:], index
+        del entries[index]
         if old[0] != entry[0]:
-            at = bisect_right(known, entry[0], key=_by_order)
-        known.insert(at, entry)
+            at = bisect_right(entries, entry[0], key=_by_order)
+        entries.insert(at, entry)
         if self.node.sends_numbers:
             moved = range(min(at, index), max(at, index) + 1)
             for number in moved:
                 self.send("-U", before[number], number + 1)
             for number in moved:
-                self.send("+U", known[number], number + 1)
+                self.send("+U", entries[number], number + 1)
         else:
             self.send("-U", old, index + 1)
             self.send("+U", entry, at + 1)
 
-    def _remove(self, known: list[Any], entry: Any) -> None:
-        start, end = (find(known, entry[0], key=_by_order) for find in (bisect_left, bisect_right))
-        index = next((at for at in range(start, end) if known[at][1] == entry[1]), None)
+    def _remove(self, entries: list[Any], entry: Any) -> None:
+        start, end = (find(entries, entry[0], key=_by_order) for find in (bisect_left, bisect_right))
+        index = next((at for at in range(start, end) if entries[at][1] == entry[1]), None)
         if index is None:
             return
-        last, before = self.node.last, known[:]
-        gone = known.pop(index)
+        last, before = self.node.last, entries[:]
+        gone = entries.pop(index)
         if self.node.sends_numbers:
-            self.replace(before, known, index, min(last, len(known)))
-            if len(known) < last:
+            self.replace(before, entries, index, min(last, len(entries)))
+            if len(entries) < last:
                 self.send("-D", before[-1], len(before))
         elif index < last:
             self.send("-D", gone, index + 1)
-            if len(known) >= last:
-                self.send("+I", known[last - 1], last)
+            if len(entries) >= last:
+                self.send("+I", entries[last - 1], last)
 
 
 class Running:
@@ -226,9 +226,9 @@ def test_ranks_go_on_in_another_backend(backends: tuple[str, str], strategy: Ran
     model = Model(node)
     expected = [sent for change in rows for sent in model.take(change)]
     first = Running(node, backend=choice_of(backends[0]))
-    found = first.feed(rows[:20])
+    changes = first.feed(rows[:20])
     second = Running(node, backend=choice_of(backends[1]), restored=[first.harness.snapshot()])
-    assert found + second.feed(rows[20:]) == expected
+    assert changes + second.feed(rows[20:]) == expected
     first.harness.close()
     second.harness.close()
 

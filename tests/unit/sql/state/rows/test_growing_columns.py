@@ -59,9 +59,9 @@ def test_rows_are_found_by_their_numbers(form: str, kind: Any, data: st.DataObje
         every = [value for piece in pieces for value in piece]
         assert columns.count == len(every)
         rows = data.draw(st.lists(st.integers(-1, len(every) - 1), max_size=30))
-        (taken,) = columns.take(np.array(rows, np.int64))
-        assert taken.type == kind
-        assert taken.to_pylist() == [None if row < 0 else every[row] for row in rows]
+        (column,) = columns.take(np.array(rows, np.int64))
+        assert column.type == kind
+        assert column.to_pylist() == [None if row < 0 else every[row] for row in rows]
         columns.clear()
         columns.add(pa.record_batch([pa.array(every[::-1], kind)], ["c"]))
         assert columns.take(np.arange(len(every)))[0].to_pylist() == every[::-1]
@@ -77,12 +77,12 @@ def test_rows_are_taken_as_a_batch(form: str, data: st.DataObject) -> None:
     arrays = [pa.array([row[number] for row in values], kind) for number, kind in enumerate(kinds)]
     columns.add(pa.record_batch(arrays, schema=schema))
     rows = data.draw(st.lists(st.integers(-1, len(values) - 1), max_size=20))
-    taken = columns.take_batch(np.array(rows, np.int64))
-    taken.validate(full=True)
-    assert taken.schema == schema and taken.num_rows == len(rows)
+    rows_taken = columns.take_batch(np.array(rows, np.int64))
+    rows_taken.validate(full=True)
+    assert rows_taken.schema == schema and rows_taken.num_rows == len(rows)
     expected = [(None,) * len(kinds) if row < 0 else values[row] for row in rows]
-    assert list(zip(*(column.to_pylist() for column in taken.columns))) == expected
-    assert [each.null_count for each in taken.columns] == [
+    assert list(zip(*(column.to_pylist() for column in rows_taken.columns))) == expected
+    assert [each.null_count for each in rows_taken.columns] == [
         sum(row[number] is None for row in expected) for number in range(len(kinds))
     ]
 
@@ -92,8 +92,8 @@ def test_strings_may_be_longer_than_the_room(form: str) -> None:
     strings = ["x" * size for size in (0, 100_000, 3, 50_000)]
     for text in strings:
         columns.add(pa.record_batch([pa.array([text])], ["c"]))
-    (taken,) = columns.take(np.array([3, 1, 0, 2]))
-    assert taken.to_pylist() == [strings[3], strings[1], strings[0], strings[2]]
+    (column,) = columns.take(np.array([3, 1, 0, 2]))
+    assert column.to_pylist() == [strings[3], strings[1], strings[0], strings[2]]
 
 
 @settings(max_examples=60)
@@ -126,5 +126,5 @@ def test_more_strings_than_32_bits_count(form: str, kind: Any, monkeypatch: pyte
     columns = GrowingColumns(pa.schema([("c", kind)]))
     for _ in range(3):
         columns.add(pa.record_batch([pa.array(["abc", None, "defg"], kind)], ["c"]))
-    (taken,) = columns.take(np.array([8, 0, 4, 7], np.int64))
-    assert taken.equals(pa.array(["defg", "abc", None, None], kind))
+    (column,) = columns.take(np.array([8, 0, 4, 7], np.int64))
+    assert column.equals(pa.array(["defg", "abc", None, None], kind))

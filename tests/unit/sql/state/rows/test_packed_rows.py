@@ -54,8 +54,8 @@ def test_rows_come_back(form: str, groups: list[list[Any]], skipped: int) -> Non
         data = batch_of([ROW_OF_NULLS] * skipped + rows).slice(skipped)
         counts = [len(group) for group in groups]
         values = PackedRows(SCHEMA).pack(data, (np.cumsum(counts) - counts).astype(np.int64))
-        found, found_counts = PackedRows(SCHEMA).unpack(values)
-        assert found.to_pylist() == data.to_pylist()
+        unpacked, found_counts = PackedRows(SCHEMA).unpack(values)
+        assert unpacked.to_pylist() == data.to_pylist()
         assert found_counts.tolist() == counts
 
 
@@ -66,8 +66,8 @@ def test_rows_of_one_size_need_no_search() -> None:
     schema = pa.schema([("a", pa.int64()), ("b", pa.float64())])
     data = batch_of([(1, 0.5), (None, None), (3, -1.0)], schema)
     values = PackedRows(schema).pack(data, np.array([0, 2]))
-    found, counts = PackedRows(schema).unpack(values)
-    assert found.equals(data) and counts.tolist() == [2, 1]
+    unpacked, counts = PackedRows(schema).unpack(values)
+    assert unpacked.equals(data) and counts.tolist() == [2, 1]
 
 
 def test_other_bytes_are_rejected() -> None:

@@ -86,11 +86,11 @@ class AlignedWindowOperator(WindowOperator):
 
     def _find(self, time: int) -> tuple[int, int, list[Table]]:
         piece_start = time - (time - self.offset) % self.piece
-        found = self._piece_tables.get(piece_start)
-        if found is None:
+        entry = self._piece_tables.get(piece_start)
+        if entry is None:
             tables = [self._table_of(start) for start in self.starts_of(time)]
-            found = self._piece_tables[piece_start] = piece_start, piece_start + self.piece, tables
-        return found
+            entry = self._piece_tables[piece_start] = piece_start, piece_start + self.piece, tables
+        return entry
 
     def _table_of(self, start: int) -> Table:
         table = self._tables.get(start)
@@ -130,7 +130,7 @@ class AlignedWindowOperator(WindowOperator):
                 continue
             is_skipped = False
             table = self._table_of(start)
-            self._add_records(partial(_found, table), [key], [value], [timestamp])
+            self._add_records(partial(_entry_of, table), [key], [value], [timestamp])
             if last <= watermark:
                 window = TimeWindow(start, start + self.size)
                 self.fire(window, self.backend.get_state(self.contents_descriptor, window), timestamp)
@@ -294,5 +294,5 @@ class _AllBut(set[Any]):
         return True
 
 
-def _found(table: Table, time: int) -> tuple[int, int, list[Table]]:
+def _entry_of(table: Table, time: int) -> tuple[int, int, list[Table]]:
     return time, time + 1, [table]

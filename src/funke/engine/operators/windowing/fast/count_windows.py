@@ -126,12 +126,12 @@ class CountWindowOperator(WindowOperator):
         super().restore_keyed(parts)
         numbers = self.backend.get_state(self._number_descriptor).table
         for key, number in numbers.items():
-            contents_of = {window_id: self._taken(key, window_id) for window_id in self._ids_of(number - 1)}
+            contents_of = {window_id: self._take_contents(key, window_id) for window_id in self._ids_of(number - 1)}
             is_open = {window_id: window_id * self._slide + self._size > number for window_id in contents_of}
-            self._keys[key] = [number, {each: found for each, found in contents_of.items() if is_open[each]}]
+            self._keys[key] = [number, {each: contents for each, contents in contents_of.items() if is_open[each]}]
         numbers.clear()
 
-    def _taken(self, key: Any, window_id: int) -> Any:
+    def _take_contents(self, key: Any, window_id: int) -> Any:
         window = CountWindow(window_id)
         self.backend.get_state(self._trigger_descriptor, window).table.pop(key, None)
         return self.backend.get_state(self.contents_descriptor, window).table.pop(key, None)

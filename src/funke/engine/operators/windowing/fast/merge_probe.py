@@ -24,7 +24,7 @@ _SAMPLE = 6
 def sample_of_one_key(keys: list[Any], values: list[Any]) -> list[Any] | None:
     """Some records of one key that are not all the same; None when there are too few."""
     (key, _), *_ = Counter(keys[:_LOOKED_AT]).most_common(1)
-    sample = [value for found, value in zip(keys[:_LOOKED_AT], values) if found == key][:_SAMPLE]
+    sample = [value for each, value in zip(keys[:_LOOKED_AT], values) if each == key][:_SAMPLE]
     if len(sample) < 3 or all(_is_alike(value, sample[0]) for value in sample):
         return None
     return sample
@@ -58,10 +58,10 @@ def can_share_aggregate(function: Any, sample: list[Any]) -> bool:
     try:
         whole, backwards = accumulate(sample), accumulate(sample[::-1])
         head, tail = accumulate(sample[:middle]), accumulate(sample[middle:])
-        found = [backwards, function.merge(head, tail), function.merge(tail, head)]
+        merged = [backwards, function.merge(head, tail), function.merge(tail, head)]
     except Exception:
         return False
-    return are_plain([whole, head, tail, *found]) and all(_is_alike(whole, each) for each in found)
+    return are_plain([whole, head, tail, *merged]) and all(_is_alike(whole, each) for each in merged)
 
 
 def _is_alike(left: Any, right: Any) -> bool:

@@ -110,14 +110,14 @@ class SessionWindowOperator(WindowOperator):
 
     def _merged(self, sessions: list[Session]) -> Session:
         target, *moved = sessions
-        found = [session[CONTENTS] for session in moved if session[CONTENTS] is not None]
+        other_contents = [session[CONTENTS] for session in moved if session[CONTENTS] is not None]
         for session in moved:
             target[START] = min(target[START], session[START])
             target[END] = max(target[END], session[END])
             session[END] = None
-        if found:
-            merged = found[0]
-            for contents in found[1:]:
+        if other_contents:
+            merged = other_contents[0]
+            for contents in other_contents[1:]:
                 merged = self._merge_two(merged, contents)
             own = target[CONTENTS]
             target[CONTENTS] = merged if own is None else self._merge_two(own, merged)

@@ -56,12 +56,12 @@ class SlidingWindowOperator(AlignedWindowOperator):
 
     def _find_pane(self, time: int) -> tuple[int, int, list[Table]]:
         start = time - (time - self.offset) % self.piece
-        found = self._piece_tables.get(start)
-        if found is None:
+        entry = self._piece_tables.get(start)
+        if entry is None:
             for window_start in self.starts_of(time):
                 self._table_of(window_start)
-            found = self._piece_tables[start] = start, start + self.piece, [self._panes.open(start)]
-        return found
+            entry = self._piece_tables[start] = start, start + self.piece, [self._panes.open(start)]
+        return entry
 
     def contents_of(self, start: int) -> Table:
         """What the panes hold, and what was added to the window itself."""

@@ -27,23 +27,25 @@ JoinHint = tuple[str, tuple[str, ...]]
 
 def bind_join_hints(hints: Hints, source: queries.Relation | None) -> tuple[JoinHint, ...]:
     """The hints of a query for its joins; as in Flink one without joins does not look at their tables."""
-    found = tuple((name, _tables(name, options)) for name, options in hints if name in _NAMES)
+    join_hints = tuple((name, _tables(name, options)) for name, options in hints if name in _NAMES)
     if isinstance(source, queries.Join):
         leaves = list(leaves_of(source))
-        unknown = [(name, sorted(set(tables) - set(_known(tables, leaves)))) for name, tables in found]
+        unknown = [(name, sorted(set(tables) - set(_matching_names(tables, leaves)))) for name, tables in join_hints]
         lines = [f"`{', '.join(tables)}` in `{name}`" for name, tables in unknown if tables]
         if lines:
             text = "The options of following hints cannot match the name of input tables or views: \n"
             raise ValidationException(text + "\n".join(lines))
-    return found
+    return join_hints
 
 
 def with_join_hints(joined: Joined, source: queries.Join, hints: Sequence[JoinHint]) -> Joined:
     """A join with the hints for its two sides, where these are tables; of two sides the left one counts."""
     sides = (("LEFT", source.left), ("RIGHT", source.right))
-    own = [(name, next((side for side, table in sides if _known(tables, [table])), "")) for name, tables in hints]
-    found = tuple(each for each in own if each[1])
-    return (_with_hints(joined[0], found), joined[1]) if found else joined
+    own = [
+        (name, next((side for side, table in sides if _matching_names(tables, [table])), "")) for name, tables in hints
+    ]
+    side_hints = tuple(each for each in own if each[1])
+    return (_with_hints(joined[0], side_hints), joined[1]) if side_hints else joined
 
 
 def _with_hints(relation: Relation, hints: tuple[tuple[str, str], ...]) -> Relation:
@@ -54,14 +56,14 @@ def _with_hints(relation: Relation, hints: tuple[tuple[str, str], ...]) -> Relat
     return replace(relation, input=_with_hints(relation.input, hints))
 
 
-def _known(tables: Sequence[str], sources: Sequence[queries.Relation]) -> list[str]:
+def _matching_names(tables: Sequence[str], sources: Sequence[queries.Relation]) -> list[str]:
     named = [each for each in sources if not isinstance(each, queries.Join)]
     return [name for name in tables if any(is_named(each, name) for each in named)]
 
 
 def _tables(name: str, options: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
     if not options or any(value for _, value in options):
-        given = f"({', '.join(f'{key}={value}' for key, value in options)})" if options else ""
-        text = f"Invalid hint: {name}{given}, expecting at least one table or view specified in hint {name}."
+        option_text = f"({', '.join(f'{key}={value}' for key, value in options)})" if options else ""
+        text = f"Invalid hint: {name}{option_text}, expecting at least one table or view specified in hint {name}."
         raise ValidationException(text)
     return tuple(table for table, _ in options)

@@ -51,26 +51,26 @@ def bind_lateral_join(
         return first_rows, Scope(
             tuple(replace(each, time=None) for each in (*left_scope.columns, *right_scope.columns))
         )
-    known = list(outer)
+    outer_columns = list(outer)
     if join.condition is not None:
         whole = Scope((*left_scope.columns, *right_scope.columns))
         condition = make(whole).bind_condition(join.condition, "ON")
-        query = _with_condition(query, condition, source, known)
-    joined, values = joined_values(source, query, known, kind)
+        query = _with_condition(query, condition, source, outer_columns)
+    joined, values = joined_values(source, query, outer_columns, kind)
     width = len(source.columns)
     own = tuple(
         Column(each.name, with_nullable(value.type, kind == "left" or value.type._nullable))
         for each, value in zip(query.columns, values)
     )
     columns = (*joined.columns[:width], *own)
-    made = Calculation(columns, joined, (*same_columns_of(joined)[:width], *values))
-    given = (*left_scope.columns, *right_scope.columns)
-    scope = Scope(tuple(replace(each, type=column.type, time=None) for each, column in zip(given, columns)))
-    return made, scope
+    calculation = Calculation(columns, joined, (*same_columns_of(joined)[:width], *values))
+    scope_columns = (*left_scope.columns, *right_scope.columns)
+    scope = Scope(tuple(replace(each, type=column.type, time=None) for each, column in zip(scope_columns, columns)))
+    return calculation, scope
 
 
 def _with_condition(
-    query: Relation, condition: BoundExpression, source: Relation, known: list[BoundExpression]
+    query: Relation, condition: BoundExpression, source: Relation, outer_columns: list[BoundExpression]
 ) -> Relation:
     """The query with a condition of its join, for which the columns of the other side are outer ones."""
     if isinstance(condition, BoundConstant) and condition.value is True:
@@ -80,9 +80,9 @@ def _with_condition(
     def inside(column: BoundColumn) -> BoundExpression:
         if column.index >= width:
             return replace(column, index=column.index - width)
-        if column not in known:
-            known.append(column)
-        return BoundOuterColumn(column.type, known.index(column), column.name)
+        if column not in outer_columns:
+            outer_columns.append(column)
+        return BoundOuterColumn(column.type, outer_columns.index(column), column.name)
 
     return Calculation(query.columns, query, same_columns_of(query), with_columns(condition, inside))
 
@@ -100,8 +100,8 @@ def _first_rows(source: Relation, query: Relation, outer: Sequence[BoundExpressi
 
     FROM (SELECT DISTINCT k FROM t) AS s, LATERAL (SELECT … FROM t WHERE k = s.k ORDER BY … LIMIT n)
     """
-    shown = query if isinstance(query, Calculation) and isinstance(query.input, Sort) else None
-    ordered = query if shown is None else shown.input
+    projection = query if isinstance(query, Calculation) and isinstance(query.input, Sort) else None
+    ordered = query if projection is None else projection.input
     keys = _distinct_columns(source)
     if keys is None or not isinstance(ordered, Sort) or ordered.limit is None or ordered.offset:
         return None

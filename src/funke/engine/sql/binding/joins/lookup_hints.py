@@ -14,7 +14,7 @@ from funke.engine.sql.syntax import queries
 __all__ = ["LookupHint", "Retry", "bind_lookup_hints"]
 
 # Hints of queries that Flink knows; those of batch joins say how, not what.
-_KNOWN = frozenset(
+_HINT_NAMES = frozenset(
     {
         "BROADCAST",
         "EARLY_FIRE",
@@ -55,22 +55,22 @@ class LookupHint:
 
 def bind_lookup_hints(hints: Hints, source: queries.Relation | None) -> Mapping[str, LookupHint]:
     """The hints for lookup joins of a query, by the name that it has for the table."""
-    found: dict[str, LookupHint] = {}
+    table_hints: dict[str, LookupHint] = {}
     for name, options in hints:
-        if name not in _KNOWN:
+        if name not in _HINT_NAMES:
             raise ValidationException(f"Hint: {name} should be registered in the HintStrategyTable")
         if name == "LOOKUP":
             table, hint = _hint(options)
             # As in Flink, where one table has several hints the first one counts.
-            found.setdefault(table, hint)
-    if found and isinstance(source, queries.Join):
+            table_hints.setdefault(table, hint)
+    if table_hints and isinstance(source, queries.Join):
         names = set(_table_names(source))
-        unknown = [f"`{each}` in `LOOKUP`" for each in found if each not in names]
+        unknown = [f"`{each}` in `LOOKUP`" for each in table_hints if each not in names]
         if unknown:
             raise ValidationException(
                 "The options of following hints cannot match the name of input tables or views: \n" + "\n".join(unknown)
             )
-    return found
+    return table_hints
 
 
 def _table_names(source: queries.Relation) -> Iterable[str]:
@@ -87,27 +87,27 @@ def _table_names(source: queries.Relation) -> Iterable[str]:
 def _hint(options: tuple[tuple[str, str], ...]) -> tuple[str, LookupHint]:
     if any(not value for _, value in options):
         raise _rejected("list options in LOOKUP hint, only support key-value options.")
-    given = dict(options)
-    if "table" not in given:
+    values = dict(options)
+    if "table" not in values:
         raise _rejected(
             "LOOKUP hint: incomplete required option(s): [Key: 'table' , default: null (fallback keys: [])]"
         )
     hint = LookupHint(
-        _value(given, "async", parse_boolean),
-        _value(given, "output-mode", lambda text: _MODES[text.lower()]),
-        _value(given, "capacity", parse_integer),
-        _value(given, "timeout", lambda text: parse_duration(text).to_millis()),
-        _retry(given),
-        bool(_value(given, "shuffle", parse_boolean)),
+        _value(values, "async", parse_boolean),
+        _value(values, "output-mode", lambda text: _MODES[text.lower()]),
+        _value(values, "capacity", parse_integer),
+        _value(values, "timeout", lambda text: parse_duration(text).to_millis()),
+        _retry(values),
+        bool(_value(values, "shuffle", parse_boolean)),
     )
-    return given["table"], hint
+    return values["table"], hint
 
 
-def _retry(given: Mapping[str, str]) -> Retry | None:
-    delay_ms = _value(given, "fixed-delay", lambda text: parse_duration(text).to_millis())
-    attempts = _value(given, "max-attempts", parse_integer)
-    strategy = _value(given, "retry-strategy", lambda text: {"fixed_delay": "FIXED_DELAY"}[text.lower()])
-    predicate = given.get("retry-predicate")
+def _retry(options: Mapping[str, str]) -> Retry | None:
+    delay_ms = _value(options, "fixed-delay", lambda text: parse_duration(text).to_millis())
+    attempts = _value(options, "max-attempts", parse_integer)
+    strategy = _value(options, "retry-strategy", lambda text: {"fixed_delay": "FIXED_DELAY"}[text.lower()])
+    predicate = options.get("retry-predicate")
     values = (predicate, strategy, delay_ms, attempts)
     if all(each is None for each in values):
         return None
@@ -123,13 +123,13 @@ def _retry(given: Mapping[str, str]) -> Retry | None:
     return Retry(delay_ms, attempts)
 
 
-def _value(given: Mapping[str, str], key: str, parse: Callable[[str], Any]) -> Any:
-    if key not in given:
+def _value(options: Mapping[str, str], key: str, parse: Callable[[str], Any]) -> Any:
+    if key not in options:
         return None
     try:
-        return parse(given[key])
+        return parse(options[key])
     except (KeyError, ValueError, ConfigurationError):
-        raise _rejected(f"LOOKUP hint options: Could not parse value '{given[key]}' for key '{key}'.") from None
+        raise _rejected(f"LOOKUP hint options: Could not parse value '{options[key]}' for key '{key}'.") from None
 
 
 def _rejected(what: str) -> ValidationException:

@@ -112,25 +112,25 @@ def bind_lookup_join(
     if join.using or join.is_natural:
         raise UnsupportedFeatureError("a join FOR SYSTEM_TIME AS OF with USING or NATURAL")
     keeps_all = join.kind == "left"
-    shown = _shown(table, right, keeps_all)
+    table_columns = _table_columns(table, right, keeps_all)
     name = right.alias or right.path[-1]
-    whole = Scope((*scope.columns, *(ScopeColumn(each.name, each.type, name) for each in shown)))
+    whole = Scope((*scope.columns, *(ScopeColumn(each.name, each.type, name) for each in table_columns)))
     condition = None if join.condition is None else make(whole).bind_condition(join.condition, "ON")
     if time_of(time) is TimeAttribute.ROWTIME:
         if condition is None:
             raise UnsupportedFeatureError("a join FOR SYSTEM_TIME AS OF an event time without ON")
-        return bind_versions(relation, time, table, shown, condition, keeps_all), whole
+        return bind_versions(relation, time, table, table_columns, condition, keeps_all), whole
     scan, computed = _scanned(table)
-    columns = (*relation.columns, *shown)
+    columns = (*relation.columns, *table_columns)
     hint = (hints or {}).get(name, LookupHint())
     expressions = tuple(computed)
-    found = LookupJoin(
+    lookup = LookupJoin(
         columns, relation, scan.table, scan.path, scan.primary_key, expressions, condition, keeps_all, hint
     )
-    return found, whole
+    return lookup, whole
 
 
-def _shown(table: Relation, right: queries.TableRef, keeps_all: bool) -> tuple[Column, ...]:
+def _table_columns(table: Relation, right: queries.TableRef, keeps_all: bool) -> tuple[Column, ...]:
     names = names_of(right, [each.name for each in table.columns])
     return tuple(
         Column(name, with_nullable(each.type, each.type._nullable or keeps_all))

@@ -102,13 +102,13 @@ def columns_of_join(left: Sequence[Column], right: Sequence[Column], kind: JoinK
 
 def distinct_names(names: Sequence[str]) -> list[str]:
     """Names that occur again get a number, as in Flink: a, a0, a1."""
-    taken: set[str] = set()
+    used: set[str] = set()
     distinct: list[str] = []
     for name in names:
         candidate, number = name, 0
-        while candidate in taken:
+        while candidate in used:
             candidate, number = f"{name}{number}", number + 1
-        taken.add(candidate)
+        used.add(candidate)
         distinct.append(candidate)
     return distinct
 
@@ -118,8 +118,8 @@ def bind_join(join: queries.Join, left: Joined, right: Joined, make: MakeBinder)
     kind: JoinKind = "inner" if join.kind == "cross" else join.kind
     (left_relation, left_scope), (right_relation, right_scope) = left, right
     columns = columns_of_join(left_relation.columns, right_relation.columns, kind)
-    given = (*left_scope.columns, *right_scope.columns)
-    scope = Scope(tuple(replace(each, type=column.type, time=None) for each, column in zip(given, columns)))
+    scope_columns = (*left_scope.columns, *right_scope.columns)
+    scope = Scope(tuple(replace(each, type=column.type, time=None) for each, column in zip(scope_columns, columns)))
     shared = _shared_columns(join, left_scope, right_scope)
     if shared:
         equal = [_equality(left_scope, right_scope, each) for each in shared]
@@ -128,7 +128,7 @@ def bind_join(join: queries.Join, left: Joined, right: Joined, make: MakeBinder)
     condition = None
     if join.condition is not None:
         # Inside of the condition no row is missing yet, so that nothing is NULL that its table does not have so.
-        within = Scope(given)
+        within = Scope(scope_columns)
         within.reject_shared(join.condition)
         binder = make(within)
         _reject_converted_keys(join.condition, binder, len(left_scope.columns))
@@ -217,9 +217,10 @@ def _shared_columns(join: queries.Join, left: Scope, right: Scope) -> list[_Shar
         position = join.natural_position
         return [_Shared(name, index, theirs[name], position) for name, index in mine.items() if name in theirs]
     positions = dict(zip(join.using, join.using_positions))
-    found = (Name((name,), position=positions.get(name)) for name in dict.fromkeys(join.using))
+    shared_names = (Name((name,), position=positions.get(name)) for name in dict.fromkeys(join.using))
     return [
-        _Shared(each.parts[0], left.find(each)[0].index, right.find(each)[0].index, each.position) for each in found
+        _Shared(each.parts[0], left.find(each)[0].index, right.find(each)[0].index, each.position)
+        for each in shared_names
     ]
 
 
@@ -242,9 +243,11 @@ def _equality(left: Scope, right: Scope, shared: _Shared) -> BoundExpression:
     return call_of("=", one, other)
 
 
-def _with_shared(join: Join, scope: Scope, found: Sequence[_Shared], shared_by: Literal["using", "natural"]) -> Joined:
+def _with_shared(
+    join: Join, scope: Scope, shared_columns: Sequence[_Shared], shared_by: Literal["using", "natural"]
+) -> Joined:
     """The join with the shared columns in front: each has the value of the side that has one."""
-    names, pairs = [each.name for each in found], [(each.one, each.other) for each in found]
+    names, pairs = [each.name for each in shared_columns], [(each.one, each.other) for each in shared_columns]
     width = len(join.left.columns)
     same = [BoundColumn(each.type, index, each.name) for index, each in enumerate(join.columns)]
     shared: list[BoundExpression] = []

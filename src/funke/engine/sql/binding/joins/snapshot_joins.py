@@ -85,18 +85,21 @@ def bind_snapshot_join(
     right, right_scope = bind_source(function.input)
     kind: JoinKind = "left" if join.kind == "left" else "inner"
     names = names_of(function, [each.name for each in right_scope.columns])
-    shown = tuple(
+    table_columns = tuple(
         Column(name, with_nullable(each.type, each.type._nullable or kind == "left"))
         for name, each in zip(names, right.columns)
     )
     scope = Scope(
-        (*left_scope.columns, *(ScopeColumn(each.name, each.type, function.alias or "SNAPSHOT") for each in shown))
+        (
+            *left_scope.columns,
+            *(ScopeColumn(each.name, each.type, function.alias or "SNAPSHOT") for each in table_columns),
+        )
     )
     condition = None if join.condition is None else make(scope).bind_condition(join.condition, "ON")
     time = _time_column(function, _named(right.columns, right_scope)) if is_streaming else None
     load = _load_phase(function, make)
     ttl_ms = _interval_ms("state_ttl", function.state_ttl, make)
-    return SnapshotJoin((*left.columns, *shown), left, right, kind, condition, time, load, ttl_ms), scope
+    return SnapshotJoin((*left.columns, *table_columns), left, right, kind, condition, time, load, ttl_ms), scope
 
 
 def _named(columns: tuple[Column, ...], scope: Scope) -> tuple[Column, ...]:
@@ -135,20 +138,20 @@ def _descriptor(expression: syntax.Expression) -> str:
 
 def _load_phase(function: queries.SnapshotFunction, make: MakeBinder) -> LoadPhase:
     idle_ms = _interval_ms("load_completed_idle_timeout", function.load_completed_idle_timeout, make)
-    given = function.load_completed_time
-    if given is None:
+    completed_time = function.load_completed_time
+    if completed_time is None:
         return LoadPhase(SystemClock().now_ms(), True, idle_ms)
-    timestamp = syntax.Cast(given, LocalZonedTimestampType(3), position=given.position)
+    timestamp = syntax.Cast(completed_time, LocalZonedTimestampType(3), position=completed_time.position)
     scalar = _constant("load_completed_time", make(Scope()).bind(timestamp))
     return LoadPhase(int(scalar.cast(pa.timestamp("ms", scalar.type.tz)).value), False, idle_ms)
 
 
-def _interval_ms(name: str, given: syntax.Expression | None, make: MakeBinder) -> int | None:
-    if given is None:
+def _interval_ms(name: str, interval: syntax.Expression | None, make: MakeBinder) -> int | None:
+    if interval is None:
         return None
-    bound = make(Scope()).bind(given)
+    bound = make(Scope()).bind(interval)
     if not isinstance(bound.type, DayTimeIntervalType):
-        raise rejected("No match found for function signature SNAPSHOT", given.position)
+        raise rejected("No match found for function signature SNAPSHOT", interval.position)
     value = _constant(name, bound)
     length_ms = int(value.cast(pa.duration("ms")).value if pa.types.is_duration(value.type) else value.as_py())
     if length_ms < 0:
@@ -159,5 +162,5 @@ def _interval_ms(name: str, given: syntax.Expression | None, make: MakeBinder) -
 def _constant(name: str, expression: BoundExpression) -> Any:
     if not is_deterministic(expression):
         raise ValidationException(f"Argument '{name}' of SNAPSHOT must be a constant expression")
-    found = column_of(expression)(_ONE_ROW)
-    return found if isinstance(found, pa.Scalar) else found[0]
+    value = column_of(expression)(_ONE_ROW)
+    return value if isinstance(value, pa.Scalar) else value[0]

@@ -33,7 +33,7 @@ def bind_versions(
     left: Relation,
     time: BoundExpression,
     table: Relation,
-    shown: tuple[Column, ...],
+    table_columns: tuple[Column, ...],
     condition: BoundExpression,
     keeps_all: bool,
 ) -> VersionJoin:
@@ -46,4 +46,6 @@ def bind_versions(
     rowtime = next((index for index, each in enumerate(table.columns) if each.time is TimeAttribute.ROWTIME), None)
     # The whole condition if several are left, since keys hold in any case.
     together = None if not rest else rest[0] if len(rest) == 1 else condition
-    return VersionJoin((*left.columns, *shown), left, table, tuple(keys), time.index, rowtime, together, keeps_all)
+    return VersionJoin(
+        (*left.columns, *table_columns), left, table, tuple(keys), time.index, rowtime, together, keeps_all
+    )

@@ -33,8 +33,8 @@ class _Partitions:
 class BatchOverBinder(OverBinder):
     """Binds the items of a query with OVER windows, of which there may be several."""
 
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
         self._calls: list[tuple[_Partitions, OverCall]] = []
         # Where the result of each call stands, once all are known.
         self._result_indexes: dict[int, int] = {}
@@ -65,14 +65,14 @@ class BatchOverBinder(OverBinder):
         function, window = self._function(call), self._window(call)
         check_context(function, call, window)
         frame = self._bounds(call, window)
-        made = self._aggregate(function, call, self._arguments(call), _may_be_empty(frame))
+        aggregate = self._aggregate(function, call, self._arguments(call), _may_be_empty(frame))
         keys = tuple(self._index_of_value(self._plain.bind(each)) for each in window.partition_by)
         order = tuple(sort_key(self._index_of_value(self._plain.bind(each.operand)), each) for each in window.order_by)
-        bound = _Partitions(keys, order), OverCall(made, frame)
+        bound = _Partitions(keys, order), OverCall(aggregate, frame)
         if bound not in self._calls:
             self._calls.append(bound)
         number = self._calls.index(bound)
-        return BoundColumn(made.call.result, RESULTS + number, f"over${number}")
+        return BoundColumn(aggregate.call.result, RESULTS + number, f"over${number}")
 
     def _function(self, call: syntax.Call) -> AggregateFunction:
         function = _RANKINGS.get(call.name) or self._find_aggregate(call)
@@ -114,10 +114,10 @@ class BatchOverBinder(OverBinder):
         if window.is_rows:
             if not isinstance(value, int):
                 raise rejected("OVER needs a constant number of rows", call.position)
-            found: Any = value
+            distance: Any = value
         else:
-            found = self._distance_of_values(bound.distance, call, window)
-        return -found if bound.is_preceding else found
+            distance = self._distance_of_values(bound.distance, call, window)
+        return -distance if bound.is_preceding else distance
 
     def _distance_of_values(self, distance: syntax.Expression, call: syntax.Call, window: syntax.OverWindow) -> Any:
         if len(window.order_by) > 1:

@@ -185,11 +185,11 @@ class OverBinder(ExpressionBinder):
         self._frame = frame
         is_by_rank = function.name in ("rank", "dense_rank")
         arguments = [self._order_column(window)] if is_by_rank else self._arguments(call)
-        made = self._aggregate(function, call, arguments, frame.preceding not in (None, 0))
-        if made not in self._aggregates:
-            self._aggregates.append(made)
-        number = self._aggregates.index(made)
-        return BoundColumn(made.call.result, RESULTS + number, f"over${number}")
+        aggregate = self._aggregate(function, call, arguments, frame.preceding not in (None, 0))
+        if aggregate not in self._aggregates:
+            self._aggregates.append(aggregate)
+        number = self._aggregates.index(aggregate)
+        return BoundColumn(aggregate.call.result, RESULTS + number, f"over${number}")
 
     def _function(self, call: syntax.Call) -> AggregateFunction:
         if call.name in _NOT_IN_STREAMS:
@@ -214,7 +214,7 @@ class OverBinder(ExpressionBinder):
         if call.condition is not None:
             condition = self._index_of_value(self._plain.bind_condition(call.condition, "FILTER"))
         try:
-            made = bind_aggregate(
+            bound = bind_aggregate(
                 function,
                 [each.as_argument() for each in arguments],
                 may_be_empty=may_be_empty or condition is not None,
@@ -224,7 +224,7 @@ class OverBinder(ExpressionBinder):
         except TypeMismatchError as error:
             raise rejected(str(error), call.position) from error
         indexes = tuple(-1 if isinstance(each, BoundSymbol) else self._index_of_value(each) for each in arguments)
-        return BoundAggregate(made, indexes, condition)
+        return BoundAggregate(bound, indexes, condition)
 
     def _index_of_value(self, expression: BoundExpression) -> int:
         if isinstance(expression, BoundColumn):

@@ -135,12 +135,12 @@ class _Reader:
         return [Stage(name, quantifier=self._quantifier() or Quantifier())]
 
     def _quantifier(self) -> Quantifier | None:
-        found = _QUANTIFIER.match(self._tokens[self._index]) if self._index < len(self._tokens) else None
-        if found is None:
+        match = _QUANTIFIER.match(self._tokens[self._index]) if self._index < len(self._tokens) else None
+        if match is None:
             return None
         token = self._next()
-        is_reluctant = found["reluctant"] is not None
-        least, most = _bounds(token, found)
+        is_reluctant = match["reluctant"] is not None
+        least, most = _bounds(token, match)
         if (least, most) == (0, 1):
             if is_reluctant:
                 raise TableException("Reluctant optional variables are not supported yet.")
@@ -149,10 +149,10 @@ class _Reader:
         return Quantifier(max(least, 1), most, least == 0, is_greedy, _STRICT)
 
 
-def _bounds(token: str, found: re.Match[str]) -> tuple[int, int | None]:
+def _bounds(token: str, match: re.Match[str]) -> tuple[int, int | None]:
     if token[0] != "{":
         return {"*": (0, None), "+": (1, None), "?": (0, 1)}[token[0]]
-    least = int(found["least"] or 0)
-    if found["comma"] is None:
+    least = int(match["least"] or 0)
+    if match["comma"] is None:
         return least, least
-    return least, int(found["most"]) if found["most"] else None
+    return least, int(match["most"]) if match["most"] else None

@@ -48,6 +48,7 @@ def bind_match_recognize(
     is_streaming: bool,
 ) -> Matches:
     """The meaning of a pattern of rows."""
+    # Flink has ONE ROW PER MATCH only.
     if match.rows_per_match == "all rows":
         raise TableException("All rows per match mode is not supported yet.")
     source, scope = bind_source(match.input)
@@ -141,6 +142,7 @@ def _definition(
     stage = names.index(name)
     binder = lookups(stage)
     bound = binder.bind_condition(condition, "DEFINE")
+    # Such a condition does not depend on the partial match. It is evaluated once for a whole batch, as columns.
     if all(_is_of_row(each, stage) for each in binder.lookups):
         indexes = [each.column for each in binder.lookups]
         own = with_columns(bound, lambda column: computed.column(column.type, indexes[column.index]))
@@ -164,6 +166,7 @@ class _Computed:
     def index(self, expression: BoundExpression) -> int:
         if isinstance(expression, BoundColumn):
             return expression.index
+        # Equal expressions of DEFINE and MEASURES are computed once, in front of the matching.
         if expression not in self.added:
             self.added.append(expression)
         return len(self.source.columns) + self.added.index(expression)
@@ -212,9 +215,9 @@ class _MatchBinder(ExpressionBinder):
         if isinstance(expression, syntax.Name):
             return self._navigated(expression, is_first=False, offset=0)
         if isinstance(expression, syntax.Call):
-            found = self._special(expression)
-            if found is not None:
-                return found
+            bound = self._special(expression)
+            if bound is not None:
+                return bound
         return super().bind(expression)
 
     def _special(self, call: syntax.Call) -> BoundExpression | None:
@@ -261,20 +264,20 @@ class _MatchBinder(ExpressionBinder):
 
     def _of_one_variable(self, expression: syntax.Expression, what: str) -> tuple[tuple[int, ...], BoundExpression]:
         """The rows that an expression looks at, and the expression on such a row."""
-        found: set[tuple[int, ...]] = set()
-        inner = self._plain.bind(self._without_variables(expression, found))
-        if len(found) > 1:
+        variables: set[tuple[int, ...]] = set()
+        inner = self._plain.bind(self._without_variables(expression, variables))
+        if len(variables) > 1:
             raise SqlValidationError(f"SQL validation failed. {what} must be applied to a single pattern variable")
-        return next(iter(found), ()), inner
+        return next(iter(variables), ()), inner
 
-    def _without_variables(self, expression: syntax.Expression, found: set[tuple[int, ...]]) -> syntax.Expression:
+    def _without_variables(self, expression: syntax.Expression, variables: set[tuple[int, ...]]) -> syntax.Expression:
         if isinstance(expression, syntax.Name):
             stages = self._variables.get(expression.parts[0]) if len(expression.parts) > 1 else None
-            found.add(stages or ())
+            variables.add(stages or ())
             if stages is None:
                 return expression
             return syntax.Name(expression.parts[1:], position=expression.position, positions=expression.positions[1:])
-        return _with_children(expression, lambda each: self._without_variables(each, found))
+        return _with_children(expression, lambda each: self._without_variables(each, variables))
 
     def _aggregate(self, function: AggregateFunction, call: syntax.Call) -> BoundExpression:
         if call.is_distinct:
@@ -295,17 +298,18 @@ class _MatchBinder(ExpressionBinder):
                 arguments.append(inner)
             else:
                 arguments.append(self._plain.bind_argument(each))
+        # SUM(A.x + B.y) would have to pair rows of two variables; Flink rejects it too.
         if len(rows) > 1:
             raise SqlValidationError("Aggregation must be applied to a single pattern variable")
         try:
-            made = bind_aggregate(
+            bound = bind_aggregate(
                 function, [each.as_argument() for each in arguments], may_be_empty=True, session=self._session
             )
         except TypeMismatchError as error:
             raise rejected(str(error), call.position) from error
         indexes = tuple(-1 if isinstance(each, BoundSymbol) else self._computed.index(each) for each in arguments)
-        aggregate = BoundAggregate(made, indexes)
-        return self._looked_up(Lookup(made.result, next(iter(rows), ()), aggregate=aggregate))
+        aggregate = BoundAggregate(bound, indexes)
+        return self._looked_up(Lookup(bound.result, next(iter(rows), ()), aggregate=aggregate))
 
     def _looked_up(self, lookup: Lookup) -> BoundExpression:
         if lookup not in self.lookups:

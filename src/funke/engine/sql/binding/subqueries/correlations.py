@@ -50,8 +50,8 @@ class Correlation(Relation):
 
 def plain_table_function(call: syntax.Call) -> UserFunction | None:
     """The table function that was given as an object."""
-    found: UserFunction | None = call.function
-    return found if found is not None and found.kind == "table" else None
+    function: UserFunction | None = call.function
+    return function if function is not None and function.kind == "table" else None
 
 
 def is_correlated(source: queries.Relation | None) -> bool:
@@ -73,12 +73,14 @@ def bind_correlation(
     keeps_all = join is not None and join.kind == "left"
     if join is not None and join.kind not in ("inner", "left", "cross"):
         raise UnsupportedFeatureError(f"{join.kind.upper()} JOIN LATERAL")
-    made = tuple(
+    result_columns = tuple(
         Column(name, with_nullable(each.type, each.type._nullable or keeps_all)) for name, each in zip(names, columns)
     )
     has_ordinality = isinstance(right, queries.Unnest) and right.with_ordinality
-    joined: Relation = Correlation((*relation.columns, *made), relation, function, arguments, keeps_all, has_ordinality)
-    right_scope = tuple(ScopeColumn(each.name, each.type, right.alias) for each in made)
+    joined: Relation = Correlation(
+        (*relation.columns, *result_columns), relation, function, arguments, keeps_all, has_ordinality
+    )
+    right_scope = tuple(ScopeColumn(each.name, each.type, right.alias) for each in result_columns)
     whole = Scope((*scope.columns, *right_scope))
     return _with_condition(joined, whole, join, make), whole
 
@@ -107,8 +109,8 @@ def _called(
     function = find(right.call)
     if function is None:
         name = ".".join(right.call.path) or right.call.name
-        given = [binder.bind(each).type for each in right.call.arguments]
-        raise unknown_function(name, given, right.call.position or right.position)
+        argument_types = [binder.bind(each).type for each in right.call.arguments]
+        raise unknown_function(name, argument_types, right.call.position or right.position)
     arguments = [binder.bind(each) for each in right.call.arguments]
     if function.input_types is not None and not function.takes_row:
         types = tuple(from_sql_text(each) if isinstance(each, str) else each for each in function.input_types)
@@ -134,5 +136,7 @@ def _element_columns(data_type: DataType, right: queries.Unnest) -> list[Column]
     forms = (
         "'UNNEST(<MULTISET>)'\n'UNNEST(<ARRAY>)'\n'UNNEST(<MAP>)'\nUNNEST(<MULTISET>)\nUNNEST(<ARRAY>)\nUNNEST(<MAP>)"
     )
-    given = f"'UNNEST(<{type_text(data_type)}>)'"
-    raise rejected(f"Cannot apply 'UNNEST' to arguments of type {given}. Supported form(s): {forms}", right.position)
+    signature = f"'UNNEST(<{type_text(data_type)}>)'"
+    raise rejected(
+        f"Cannot apply 'UNNEST' to arguments of type {signature}. Supported form(s): {forms}", right.position
+    )

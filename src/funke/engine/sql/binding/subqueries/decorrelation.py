@@ -118,8 +118,8 @@ def _pulled_of_calculation(calculation: Calculation) -> PulledUp | None:
     exposed = _Exposed(calculation, below.relation)
     moves = {index: exposed.index_of(index) for index in columns_in(pulled)}
     own = all_true([each for each in conditions if each not in outer])
-    made = Calculation(exposed.columns, below.relation, exposed.expressions, own)
-    return PulledUp(made, tuple(moved(each, moves) for each in pulled))
+    projected = Calculation(exposed.columns, below.relation, exposed.expressions, own)
+    return PulledUp(projected, tuple(moved(each, moves) for each in pulled))
 
 
 def _can_move(condition: BoundExpression) -> bool:
@@ -189,14 +189,14 @@ def _pulled_of_join(join: Join) -> PulledUp | None:
     conditions = [*left.conditions, *(_shifted(each, width + added) for each in right.conditions)]
     condition = None if join.condition is None else moved(join.condition, moves)
     columns = columns_of_join(left.relation.columns, right.relation.columns, "inner")
-    made = Join(columns, left.relation, right.relation, "inner", condition)
+    joined = Join(columns, left.relation, right.relation, "inner", condition)
     if not added:
-        return PulledUp(made, tuple(conditions))
+        return PulledUp(joined, tuple(conditions))
     # The columns of the join come first, as before.
     indexes = [*moves.values()]
     indexes += [index for index in range(len(columns)) if index not in indexes]
-    same = same_columns_of(made)
-    ordered = Calculation(tuple(columns[each] for each in indexes), made, tuple(same[each] for each in indexes))
+    same = same_columns_of(joined)
+    ordered = Calculation(tuple(columns[each] for each in indexes), joined, tuple(same[each] for each in indexes))
     back = {old: new for new, old in enumerate(indexes)}
     return PulledUp(ordered, tuple(moved(each, back) for each in conditions))
 
@@ -227,10 +227,10 @@ class Decorrelated:
 
 def decorrelated(relation: Relation, source: Relation, outer: Sequence[BoundExpression]) -> Decorrelated:
     """A query made independent; the outer columns are expressions on the rows of the query around it."""
-    found = _Decorrelation(source, outer).of(relation)
-    if found is None:
+    result = _Decorrelation(source, outer).of(relation)
+    if result is None:
         raise TableException("unexpected correlate variable $cor0 in the plan")
-    return found
+    return result
 
 
 class _Decorrelation:
@@ -269,10 +269,10 @@ class _Decorrelation:
         same = same_columns_of(below.relation)
         values = [same[below.outer[each]] for each in numbers]
         columns = (*calculation.columns, *(Column(each.name, each.type) for each in values))
-        made = Calculation(columns, below.relation, (*expressions, *values))
+        projected = Calculation(columns, below.relation, (*expressions, *values))
         count = len(calculation.columns)
         indexes = {each: count + index for index, each in enumerate(numbers)}
-        return Decorrelated(made, tuple(range(count)), indexes, below.nullable)
+        return Decorrelated(projected, tuple(range(count)), indexes, below.nullable)
 
     def _with_equal_columns(self, below: Decorrelated, condition: BoundExpression) -> Decorrelated:
         """Outer columns that must be equal to something have its values; all of the condition's, or none."""
@@ -322,11 +322,11 @@ class _Decorrelation:
         columns = (*aggregation.input.columns, *(Column(each.name, each.type) for each in values))
         computed = Calculation(columns, below.relation, (*inputs, *values))
         first = len(inputs)
-        made = _with_keys(aggregation, computed, range(first, first + len(numbers)))
+        groups = _with_keys(aggregation, computed, range(first, first + len(numbers)))
         count, added = len(aggregation.keys), len(numbers)
-        indexes = (*range(count), *range(count + added, len(made.columns)))
+        indexes = (*range(count), *range(count + added, len(groups.columns)))
         outer = {each: count + index for index, each in enumerate(numbers)}
-        return Decorrelated(made, indexes, outer, below.nullable)
+        return Decorrelated(groups, indexes, outer, below.nullable)
 
     def _join(self, join: Join) -> Decorrelated | None:
         """A join of which one side, or the condition, looks at outer columns."""
@@ -354,17 +354,17 @@ class _Decorrelation:
                 equality = "=" if left.equality(number) == "=" else right.equality(number)
                 own.append(call_of(equality, *pair))
             outer.setdefault(number, width + position)
-        made = Join(columns, left.relation, right.relation, join.kind, all_true(own))
+        joined = Join(columns, left.relation, right.relation, join.kind, all_true(own))
         kept = indexes[: len(join.columns)]
         # What is equal to something on one side is not NULL on the other.
         certain = {number for side in (left, right) for number in side.outer if number not in side.nullable}
-        found = Decorrelated(made, kept, outer, (left.nullable | right.nullable) - certain)
+        result = Decorrelated(joined, kept, outer, (left.nullable | right.nullable) - certain)
         if not about_outer:
-            return found
-        shown = same_columns_of(made)
+            return result
+        same = same_columns_of(joined)
         back = {position: index for index, position in enumerate(kept)}
         asked = all_true([moved(each, back) for each in about_outer])
-        return self._calculation(Calculation(join.columns, join, shown[: len(kept)], asked), found)
+        return self._calculation(Calculation(join.columns, join, same[: len(kept)], asked), result)
 
     def _in_order(self, numbers: Iterable[int]) -> list[int]:
         """Outer columns in the order of the rows that have them."""

@@ -85,8 +85,8 @@ def _joined(calculation: Calculation, may_be_semi: bool, filters: set[int] | Non
         expressions = []
         for index, each in enumerate(calculation.expressions):
             logic = Logic.TRUE_ONLY if index in (filters or ()) else Logic.FULL
-            source, found = _computed(source, each, logic)
-            expressions.append(found)
+            source, value = _computed(source, each, logic)
+            expressions.append(value)
         calculation = replace(calculation, expressions=tuple(expressions))
     return replace(calculation, input=source, condition=condition)
 
@@ -122,9 +122,9 @@ def _filtered(
             conditions = [each for each in conditions if _query_of(each) is None]
     rest: list[BoundExpression] = []
     for each in conditions:
-        source, found = _computed(source, each, Logic.TRUE)
-        if not _is_true(found):
-            rest.append(_without_zero(found))
+        source, value = _computed(source, each, Logic.TRUE)
+        if not _is_true(value):
+            rest.append(_without_zero(value))
     return source, all_true(rest)
 
 
@@ -226,18 +226,18 @@ def _query_of(condition: BoundExpression) -> tuple[BoundSubQuery, bool] | None:
 
 def _may_be_semi(condition: BoundExpression, is_having: bool) -> bool:
     """Whether all queries of IN and EXISTS in a condition may become semi joins."""
-    found = _query_of(condition)
-    if found is None:
+    query = _query_of(condition)
+    if query is None:
         return not any(each.kind in ("in", "exists", "some") for each in _queries_in(condition))
-    return not (is_having and found[0].outer) and not any(map(has_query, found[0].operands))
+    return not (is_having and query[0].outer) and not any(map(has_query, query[0].operands))
 
 
 def _semi_joined(source: Relation, conditions: list[BoundExpression]) -> Relation | None:
     """The rows for which queries have rows, or have none; None if one of them depends on more than conditions."""
     for each in conditions:
-        found = _query_of(each)
-        assert found is not None
-        joined = _semi_join(source, *found)
+        query = _query_of(each)
+        assert query is not None
+        joined = _semi_join(source, *query)
         if joined is None:
             return None
         source = joined
@@ -297,8 +297,8 @@ def _computed(
     if isinstance(expression, BoundSubQuery):
         operands = []
         for each in expression.operands:
-            source, found = _computed(source, each, Logic.FULL)
-            operands.append(found)
+            source, value = _computed(source, each, Logic.FULL)
+            operands.append(value)
         inner = with_subquery_joins(expression.relation, may_be_semi=False)
         query = replace(expression, relation=inner, operands=tuple(operands))
         return join_value(source, query, logic, is_negated)
@@ -310,7 +310,7 @@ def _computed(
         return _computed(source, first, logic, is_negated=True)
     parts = []
     for index, each in enumerate(parts_in(expression)):
-        source, found = _computed(source, each, logic.of_part(name, index, len(parts_in(expression))))
-        parts.append(found)
+        source, value = _computed(source, each, logic.of_part(name, index, len(parts_in(expression))))
+        parts.append(value)
     changed = iter(parts)
     return source, with_parts(expression, lambda each: next(changed))

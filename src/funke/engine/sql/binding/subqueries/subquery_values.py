@@ -82,8 +82,8 @@ class Logic(Enum):
 def join_value(source: Relation, query: BoundSubQuery, logic: Logic, is_negated: bool) -> Value:
     """The rows with more columns, and the value of a query, or the opposite, in terms of these."""
     if query.kind == "scalar":
-        source, found = _scalar(source, query)
-        return source, call_of("not", found) if is_negated else found
+        source, value = _scalar(source, query)
+        return source, call_of("not", value) if is_negated else value
     if query.kind == "exists":
         return _exists(source, query, logic, is_negated)
     if query.kind == "some":
@@ -129,12 +129,12 @@ def _aggregate(
     relation: Relation, names: Sequence[str], calls: Sequence[tuple[AggregateFunction, int | None]]
 ) -> Aggregation:
     """Aggregates of columns over all rows."""
-    made = []
+    aggregates = []
     for function, index in calls:
         arguments = [] if index is None else [Argument(relation.columns[index].type)]
-        made.append(BoundAggregate(bind_aggregate(function, arguments), () if index is None else (index,)))
-    columns = tuple(Column(name, each.call.result) for name, each in zip(names, made))
-    return Aggregation(columns, relation, (), tuple(made))
+        aggregates.append(BoundAggregate(bind_aggregate(function, arguments), () if index is None else (index,)))
+    columns = tuple(Column(name, each.call.result) for name, each in zip(names, aggregates))
+    return Aggregation(columns, relation, (), tuple(aggregates))
 
 
 # One value
@@ -166,20 +166,20 @@ def joined_values(
         values = [_counted(each, own) for each, own in zip(values, relation.aggregates)]
     if results is None:
         return join, values
-    found = (with_columns(each, lambda column: values[column.index]) for each in results)
-    return join, [with_outer(each, lambda column: outer[column.number]) for each in found]
+    moved_results = (with_columns(each, lambda column: values[column.index]) for each in results)
+    return join, [with_outer(each, lambda column: outer[column.number]) for each in moved_results]
 
 
 def named_results(relation: Relation, calculation: Calculation) -> Relation:
     """An aggregation whose columns have the names that the query gives them, as in Flink's plans of joins."""
     if not isinstance(relation, Aggregation):
         return relation
-    given = {
+    aliases = {
         each.index: column.name
         for each, column in reversed([*zip(calculation.expressions, calculation.columns)])
         if isinstance(each, BoundColumn)
     }
-    names = [given.get(index, f"$f{index}") for index in range(len(relation.columns))]
+    names = [aliases.get(index, f"$f{index}") for index in range(len(relation.columns))]
     columns = tuple(replace(each, name=name) for name, each in zip(distinct_names(names), relation.columns))
     return replace(relation, columns=columns)
 
@@ -235,9 +235,9 @@ def _looked_up(source: Relation, relation: Calculation, query: BoundSubQuery) ->
         if each not in own
     ]
     join = Join(columns_of_join(source.columns, right.columns, "left"), source, right, "left", all_true(keys))
-    found = relation.expressions[0]
-    assert isinstance(found, BoundColumn)
-    return join, same_columns_of(join)[width + found.index]
+    key_column = relation.expressions[0]
+    assert isinstance(key_column, BoundColumn)
+    return join, same_columns_of(join)[width + key_column.index]
 
 
 def count_in(expression: BoundExpression) -> BoundExpression | None:
@@ -323,12 +323,12 @@ def _counts(source: Relation, query: BoundSubQuery, needs_nulls: bool) -> tuple[
         raise TableException("We now only support the count of one field.")
     has_nulls = needs_nulls and relation.columns[0].type._nullable
     calls: list[tuple[AggregateFunction, int | None]] = [(COUNT, None), (COUNT, 0)]
-    made: Relation = _aggregate(relation, ["c", "ck"], calls[: 2 if has_nulls else 1])
+    aggregation: Relation = _aggregate(relation, ["c", "ck"], calls[: 2 if has_nulls else 1])
     if needs_nulls and not has_nulls:
-        count = same_columns_of(made)[0]
-        made = Calculation((Column("c", _COUNT), Column("ck", _COUNT)), made, (count, count))
+        count = same_columns_of(aggregation)[0]
+        aggregation = Calculation((Column("c", _COUNT), Column("ck", _COUNT)), aggregation, (count, count))
     kind: JoinKind = "left" if query.outer else "inner"
-    join, indexes = _correlated_join(source, made, query.outer, kind)
+    join, indexes = _correlated_join(source, aggregation, query.outer, kind)
     return join, list(_columns(join, indexes))
 
 
@@ -345,8 +345,8 @@ class _InValues:
         is_outer: bool,
     ) -> None:
         self._missing = [call_of("is null", each) for each in nullable]
-        self._given = [call_of("is not null", each) for each in nullable]
-        self._found, self._not_found = call_of("is not null", mark), call_of("is null", mark)
+        self._has_operands = [call_of("is not null", each) for each in nullable]
+        self._has_match, self._has_no_match = call_of("is not null", mark), call_of("is null", mark)
         has_null, rows = call_of("<", values, count), call_of("<>", count, _ZERO)
         # Behind an outer join numbers may be missing: then there are no rows.
         self._is_outer = is_outer
@@ -358,8 +358,8 @@ class _InValues:
     def full(self) -> BoundExpression:
         """TRUE, FALSE or NULL."""
         parts = [
-            _and(self._found, self._rows, *self._given),
-            _and(self._has_null, _UNKNOWN, self._rows, *self._given, self._not_found),
+            _and(self._has_match, self._rows, *self._has_operands),
+            _and(self._has_null, _UNKNOWN, self._rows, *self._has_operands, self._has_no_match),
         ]
         if self._missing:
             parts.insert(0, _and(_or(*self._missing), _UNKNOWN, self._rows))
@@ -371,8 +371,8 @@ class _InValues:
             return call_of("not", self.full())
         parts = [
             self._empty,
-            _and(self._has_null, _UNKNOWN, *self._given, self._not_found),
-            _and(*self._given, self._not_found, self._no_null),
+            _and(self._has_null, _UNKNOWN, *self._has_operands, self._has_no_match),
+            _and(*self._has_operands, self._has_no_match, self._no_null),
         ]
         if self._missing:
             parts.insert(1, _and(_or(*self._missing), _UNKNOWN))
@@ -380,11 +380,11 @@ class _InValues:
 
     def one(self) -> BoundExpression:
         """TRUE where there is an equal value; unknown counts as FALSE."""
-        return _and(self._rows, self._found, *self._given)
+        return _and(self._rows, self._has_match, *self._has_operands)
 
     def none(self) -> BoundExpression:
         """TRUE where there is certainly no equal value."""
-        return _or(self._empty, _and(self._not_found, self._no_null, *self._given))
+        return _or(self._empty, _and(self._has_no_match, self._no_null, *self._has_operands))
 
 
 # Comparisons with the values of a query
@@ -420,13 +420,13 @@ def _with_extreme(
     extreme = MIN if query.comparison in (">", ">=") else MAX
     names = ["c", "d", "m"] if is_unequal else ["m", "c", "d"]
     calls: dict[str, tuple[AggregateFunction, int | None]] = {"m": (extreme, 0), "c": (COUNT, None), "d": (COUNT, 0)}
-    made = _aggregate(relation, names, [calls[each] for each in names])
-    join, indexes = _correlated_join(source, made, query.outer, "inner" if is_inner else "left")
-    found: dict[str, BoundExpression] = dict(zip(names, _columns(join, indexes)))
+    aggregation = _aggregate(relation, names, [calls[each] for each in names])
+    join, indexes = _correlated_join(source, aggregation, query.outer, "inner" if is_inner else "left")
+    values: dict[str, BoundExpression] = dict(zip(names, _columns(join, indexes)))
     if not is_inner:
         # Behind an outer join numbers may be missing.
-        found |= {each: call_of("coalesce", found[each], _ZERO) for each in ("c", "d")}
-    return join, found["m"], found["c"], found["d"]
+        values |= {each: call_of("coalesce", values[each], _ZERO) for each in ("c", "d")}
+    return join, values["m"], values["c"], values["d"]
 
 
 def _all(

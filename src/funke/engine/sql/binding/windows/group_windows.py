@@ -37,6 +37,8 @@ def with_group_window(
     select: queries.Select, source: Relation, scope: Scope, session: Session, is_streaming: bool
 ) -> tuple[queries.Select, Relation, Scope]:
     """A query whose groups are windows, over rows that have windows; any other query as it is."""
+    # Windows of GROUP BY become window table functions with hidden columns: the auxiliary functions (TUMBLE_START …)
+    # are plain columns then, and grouping is that of any other query.
     select, source, scope = _with_clock(select, source, scope, session)
     if not is_streaming:
         select, source, scope = _with_counted_time(select, source, scope, session)
@@ -79,6 +81,7 @@ def _with_counted_time(
     window = _window_of(select)
     if window is None or not _is_by_number(window, scope):
         return select, source, scope
+    # The number times one millisecond is an interval, which can be added to 1970.
     since_1970 = syntax.Call("*", (window.arguments[0], syntax.Literal(1, _MILLISECONDS)))
     time = syntax.Call("+", (syntax.Literal(_EPOCH, TimestampType(3, False)), since_1970))
     return _with_time_column(select, source, scope, window.arguments[0], session, time)
@@ -95,18 +98,18 @@ def _with_time_column(
     select: queries.Select,
     source: Relation,
     scope: Scope,
-    given: syntax.Expression,
+    time_expression: syntax.Expression,
     session: Session,
     time: syntax.Expression | None = None,
 ) -> tuple[queries.Select, Relation, Scope]:
     """The query with what its windows go by in a column of its own."""
-    bound = ExpressionBinder(scope, session).bind(given if time is None else time)
+    bound = ExpressionBinder(scope, session).bind(time_expression if time is None else time)
     own = [BoundColumn(each.type, index, each.name, each.time) for index, each in enumerate(source.columns)]
     added = Column(_CLOCK.parts[0], bound.type, time_of(bound))
     rows = Calculation((*source.columns, added), source, (*own, bound))
 
     def by_column(expression: Any) -> Any:
-        if _is_by(expression, given):
+        if _is_by(expression, time_expression):
             return replace(expression, arguments=(_CLOCK, *expression.arguments[1:]))
         return _with_parts(expression, by_column)
 
@@ -134,10 +137,10 @@ def _is_by(expression: Any, time: syntax.Expression) -> bool:
 
 def _window_of(select: queries.Select) -> syntax.Call | None:
     keys = [] if select.group_by is None else [key for each in select.group_by.sets for key in each]
-    found = list(dict.fromkeys(key for key in keys if _is_window(key)))
-    if len(found) > 1:
-        raise rejected("Only a single group window function may stand in GROUP BY", found[1].position)
-    return found[0] if found else None  # type: ignore[return-value]
+    windows = list(dict.fromkeys(key for key in keys if _is_window(key)))
+    if len(windows) > 1:
+        raise rejected("Only a single group window function may stand in GROUP BY", windows[1].position)
+    return windows[0] if windows else None  # type: ignore[return-value]
 
 
 def _is_window(expression: syntax.Expression) -> bool:
@@ -150,6 +153,7 @@ def _is_property(expression: syntax.Expression) -> bool:
 
 def _group_keys(keys: tuple[syntax.Expression, ...], window: syntax.Call) -> tuple[syntax.Expression, ...]:
     others = tuple(key for key in keys if key != window)
+    # All bounds are keys: they are the same for all rows of a window, and the results need them.
     return (*others, _START, _END, _TIME) if window in keys else others
 
 
@@ -157,12 +161,12 @@ def _table(window: syntax.Call, source: Relation, scope: Scope, session: Session
     time, *sizes = window.arguments or (None,)
     if len(sizes) != len(_KINDS[window.name].length_arguments) or not isinstance(time, syntax.Name):
         raise rejected(f"{window.name.upper()} in GROUP BY needs a time column and intervals", window.position)
-    found = _time_column(time, scope, is_streaming)
-    column = with_time(source.columns[found.index], is_streaming)
+    time_column = _time_column(time, scope, is_streaming)
+    column = with_time(source.columns[time_column.index], is_streaming)
     named = [Column(own.name, each.type, each.time) for own, each in zip(scope.columns, source.columns)]
     windows = windows_of(_KINDS[window.name], sizes)
-    made = window_table(source, named, windows, window_time(column, found.index, session), None)
-    *rest, start, end, last = made.columns
+    table = window_table(source, named, windows, window_time(column, time_column.index, session), None)
+    *rest, start, end, last = table.columns
     # Those of the Table API, which stand nowhere in a text, may be NULL as far as their types go.
     bound = TimestampType(3, window.position is None)
     hidden = (
@@ -171,17 +175,17 @@ def _table(window: syntax.Call, source: Relation, scope: Scope, session: Session
         # So may the window's time, as in Flink.
         replace(last, name=_TIME.parts[0], type=column.type),
     )
-    return replace(made, columns=(*rest, *hidden))
+    return replace(table, columns=(*rest, *hidden))
 
 
 def _time_column(time: syntax.Name, scope: Scope, is_streaming: bool = True) -> BoundColumn:
-    found, nested = scope.find(time)
-    if nested or with_time(Column(found.name, found.type, found.time), is_streaming).time is None:
+    column, nested = scope.find(time)
+    if nested or with_time(Column(column.name, column.type, column.time), is_streaming).time is None:
         raise SqlValidationError(
             "Window aggregate can only be defined over a time attribute column, but "
-            f"{to_sql_text(found.type)} encountered."
+            f"{to_sql_text(column.type)} encountered."
         )
-    return found
+    return column
 
 
 def _is_number(expression: syntax.Expression) -> bool:
@@ -199,6 +203,7 @@ def _counting_rows(
         raise rejected(
             f"{window.name.upper()} needs a time column, and either lengths of time or numbers of rows", None
         )
+    # Counting needs an order in which rows come, and late rows would change closed windows.
     if _time_column(time, scope).time is not TimeAttribute.PROCTIME:
         raise SqlValidationError("Event-time grouping windows on row intervals are currently not supported.")
     if any(_is_property(part) for item in (*select.items, select.having) if item for part in parts_of(item)):

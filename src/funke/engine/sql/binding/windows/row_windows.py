@@ -61,8 +61,8 @@ def _windows(groups: Aggregation, rows: Calculation, window: RowWindowTable) -> 
     results = groups.columns[len(groups.keys) :]
     over = OverAggregation((*columns, *results), numbered, groups.keys, _TIME, True, window.size - 1, groups.aggregates)
     indexes = (*groups.keys, *range(len(columns), len(columns) + len(results)))
-    shown = tuple(BoundColumn(over.columns[index].type, index, over.columns[index].name) for index in indexes)
-    return Calculation(groups.columns, over, shown, _is_full(over, window))
+    expressions = tuple(BoundColumn(over.columns[index].type, index, over.columns[index].name) for index in indexes)
+    return Calculation(groups.columns, over, expressions, _is_full(over, window))
 
 
 def _is_full(over: OverAggregation, window: RowWindowTable) -> BoundExpression:

@@ -101,11 +101,11 @@ def window_columns(
         if relation.has_query:
             # Behind the join that it becomes rows come when they match, whatever their windows.
             return None
-        found = window_columns(relation.input, conditions_below(relation, conditions), is_joined)
-        return None if found is None else found.through([relation.expressions])
+        columns = window_columns(relation.input, conditions_below(relation, conditions), is_joined)
+        return None if columns is None else columns.through([relation.expressions])
     if isinstance(relation, Expansion):
-        found = window_columns(relation.input)
-        return None if found is None else found.through(relation.projections)
+        columns = window_columns(relation.input)
+        return None if columns is None else columns.through(relation.projections)
     if isinstance(relation, (NumberedRows, OverAggregation)):
         return _of_first_rows(relation, conditions) if is_joined else None
     if isinstance(relation, Join) and window_equality(relation, conditions) is not None:
@@ -123,10 +123,10 @@ def _of_first_rows(
         keys = relation.partition_by
     else:
         return None
-    found = window_columns(relation.input, is_joined=True)
-    if found is None or not found.start & {*keys} or not found.end & {*keys}:
+    columns = window_columns(relation.input, is_joined=True)
+    if columns is None or not columns.start & {*keys} or not columns.end & {*keys}:
         return None
-    return found if len(relation.columns) - 1 in columns_in(conditions) else None
+    return columns if len(relation.columns) - 1 in columns_in(conditions) else None
 
 
 def conditions_below(calculation: Calculation, conditions: Sequence[BoundExpression]) -> list[BoundExpression]:
@@ -149,8 +149,8 @@ def window_equality(join: Join, conditions: Sequence[BoundExpression] = ()) -> W
     starts: list[tuple[int, int]] = []
     ends: list[tuple[int, int]] = []
     others: list[BoundExpression] = []
-    given = (*conditions_of(join.condition), *(conditions if join.kind == "inner" else ()))
-    for each in given:
+    all_conditions = (*conditions_of(join.condition), *(conditions if join.kind == "inner" else ()))
+    for each in all_conditions:
         one, other = equal_sides(each, len(join.left.columns)) or (None, None)
         if isinstance(one, BoundColumn) and isinstance(other, BoundColumn):
             if one.index in left.start and other.index in right.start:

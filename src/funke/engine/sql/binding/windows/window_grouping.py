@@ -28,19 +28,22 @@ __all__ = ["with_windows"]
 def with_windows(result: Calculation) -> Calculation:
     """The results of groups, of windows if these are among the keys: then each is sent once, when its window closes."""
     groups = result.input
-    found = window_columns(groups.input) if isinstance(groups, Aggregation) else None
-    if found is None or not isinstance(groups, Aggregation):
+    windows = window_columns(groups.input) if isinstance(groups, Aggregation) else None
+    if windows is None or not isinstance(groups, Aggregation):
         return result
-    if not found.start & {*groups.keys} or not found.end & {*groups.keys}:
+    # As in Flink only a group by start and end is one of windows; by one of them alone it is a plain group.
+    if not windows.start & {*groups.keys} or not windows.end & {*groups.keys}:
         return result
-    bounds = found.start | found.end | found.time
+    bounds = windows.start | windows.end | windows.time
     others = tuple(key for key in groups.keys if key not in bounds)
-    if not _are_sessions_of(groups.input, found, others):
+    # Sessions of other keys overlap: their rows are grouped like any others.
+    if not _are_sessions_of(groups.input, windows, others):
         return result
-    _require_slices(found.table)
+    _require_slices(windows.table)
     results = groups.columns[len(groups.keys) :]
-    made = _sliced(groups, found.table, others, results) or _attached(groups, found, others, results)
-    return _in_order(result, made, groups.keys, found)
+    # Sliced if possible: a row is added to its slice once, instead of to each of its windows.
+    aggregation = _sliced(groups, windows.table, others, results) or _attached(groups, windows, others, results)
+    return _in_order(result, aggregation, groups.keys, windows)
 
 
 def _require_slices(table: WindowTable | WindowAggregation) -> None:
@@ -50,9 +53,9 @@ def _require_slices(table: WindowTable | WindowAggregation) -> None:
         windows.validate_aggregate()
 
 
-def _are_sessions_of(source: Relation, found: WindowColumns, keys: tuple[int, ...]) -> bool:
+def _are_sessions_of(source: Relation, windows: WindowColumns, keys: tuple[int, ...]) -> bool:
     """Whether groups by these keys are those that sessions were made for; other windows are those of any group."""
-    table = found.table
+    table = windows.table
     if not isinstance(table, WindowTable) or not table.windows.is_merging or table.partition_by is None:
         return True
     origins = {origin_of(source, key) for key in keys}
@@ -80,37 +83,39 @@ def _sliced(
 
 
 def _attached(
-    groups: Aggregation, found: WindowColumns, keys: tuple[int, ...], results: tuple[Column, ...]
+    groups: Aggregation, windows: WindowColumns, keys: tuple[int, ...], results: tuple[Column, ...]
 ) -> WindowAggregation:
     """The aggregation of rows that carry their windows."""
-    columns = (*(groups.input.columns[key] for key in keys), *results, *found.table.columns[-3:])
-    bounds = (min(found.start), min(found.end))
-    return WindowAggregation(columns, groups.input, keys, groups.aggregates, None, found.table.time, bounds)
+    columns = (*(groups.input.columns[key] for key in keys), *results, *windows.table.columns[-3:])
+    bounds = (min(windows.start), min(windows.end))
+    return WindowAggregation(columns, groups.input, keys, groups.aggregates, None, windows.table.time, bounds)
 
 
-def _in_order(result: Calculation, made: WindowAggregation, keys: tuple[int, ...], found: WindowColumns) -> Calculation:
+def _in_order(
+    result: Calculation, aggregation: WindowAggregation, keys: tuple[int, ...], windows: WindowColumns
+) -> Calculation:
     """The same results of columns that stand elsewhere."""
-    last, others = len(made.columns), iter(range(len(made.keys)))
+    last, others = len(aggregation.columns), iter(range(len(aggregation.keys)))
     indexes = []
     for key in keys:
-        if key in found.start:
+        if key in windows.start:
             indexes.append(last - 3)
-        elif key in found.end:
+        elif key in windows.end:
             indexes.append(last - 2)
         else:
-            indexes.append(last - 1 if key in found.time else next(others))
-    indexes += range(len(made.keys), last - 3)
+            indexes.append(last - 1 if key in windows.time else next(others))
+    indexes += range(len(aggregation.keys), last - 3)
     moves = dict(enumerate(indexes))
-    expressions = tuple(_with_time(_moved(each, moves), made) for each in result.expressions)
+    expressions = tuple(_with_time(_moved(each, moves), aggregation) for each in result.expressions)
     columns = tuple(replace(column, time=time_of(each)) for column, each in zip(result.columns, expressions))
     condition = None if result.condition is None else _moved(result.condition, moves)
-    return Calculation(columns, made, expressions, condition)
+    return Calculation(columns, aggregation, expressions, condition)
 
 
-def _with_time(expression: BoundExpression, made: WindowAggregation) -> BoundExpression:
+def _with_time(expression: BoundExpression, aggregation: WindowAggregation) -> BoundExpression:
     """The time of a window stays what it is, other keys do not."""
-    if isinstance(expression, BoundColumn) and expression.index == len(made.columns) - 1:
-        return replace(expression, time=made.columns[-1].time)
+    if isinstance(expression, BoundColumn) and expression.index == len(aggregation.columns) - 1:
+        return replace(expression, time=aggregation.columns[-1].time)
     return expression
 
 
@@ -170,9 +175,9 @@ def _is_gone(expression: BoundExpression, inner: _Plain) -> bool:
 
 
 def _free_name(name: str, columns: Sequence[Column]) -> str:
-    taken = {column.name for column in columns}
-    numbered = (f"{name}${number}" for number in range(len(taken) + 1))
-    return next(each for each in numbered if each not in taken)
+    names = {column.name for column in columns}
+    numbered = (f"{name}${number}" for number in range(len(names) + 1))
+    return next(each for each in numbered if each not in names)
 
 
 def _moved(expression: BoundExpression, indexes: dict[int, int]) -> BoundExpression:

@@ -52,6 +52,7 @@ def bind_window_table(
         )
     windows = windows_of(function.kind, function.sizes, function.offset)
     windows.validate_table_function()
+    # Windows of GROUP BY are planned otherwise: they may fire early, and Top-N does not divide by them.
     windows = replace(windows, is_table_function=True)
     partition_by = tuple(_column_of(each, scope) for each in function.partition_by)
     named = [Column(name, column.type, column.time) for name, column in zip(names, source.columns)]
@@ -74,6 +75,7 @@ def window_table(
 ) -> WindowTable:
     """The rows of a source, with other names, and their windows."""
     column = source.columns[time.column]
+    # As in Flink start and end are local times, whatever the type of the time column; only window_time keeps its role.
     bound = TimestampType(3, False)
     added = (
         Column("window_start", bound),
@@ -86,6 +88,8 @@ def window_table(
 def window_time(column: Column, index: int, session: Session) -> WindowTime:
     """What windows on a column go by."""
     is_event_time = column.time is TimeAttribute.ROWTIME
+    # A TIMESTAMP has no zone: its windows lie on its own clock. TIMESTAMP_LTZ and processing time are instants, whose
+    # windows lie on the clock of the session's zone.
     is_local = is_event_time and isinstance(column.type, TimestampType)
     is_utc = session.zone in (ZoneInfo("UTC"), datetime.UTC)
     return WindowTime(index, is_event_time, None if is_local or is_utc else session.zone)
@@ -102,6 +106,7 @@ def interval_ms(expression: syntax.Expression) -> int:
     """The milliseconds of a constant length of time."""
     if isinstance(expression, syntax.Literal) and isinstance(expression.type, DayTimeIntervalType):
         return int(expression.value)
+    # Months have no fixed length; Flink rejects them with these words.
     if isinstance(expression, syntax.Literal) and isinstance(expression.type, YearMonthIntervalType):
         raise SqlValidationError(
             "Window aggregate only support SECOND, MINUTE, HOUR, DAY as the time unit. MONTH and YEAR time unit are "
@@ -112,7 +117,7 @@ def interval_ms(expression: syntax.Expression) -> int:
 
 def _column_of(expression: syntax.Expression, scope: Scope) -> int:
     if isinstance(expression, syntax.Name):
-        found, fields = scope.find(expression)
-        if isinstance(found, BoundColumn) and not fields:
-            return found.index
+        column, fields = scope.find(expression)
+        if isinstance(column, BoundColumn) and not fields:
+            return column.index
     raise rejected("PARTITION BY of a window table function needs columns", expression.position)

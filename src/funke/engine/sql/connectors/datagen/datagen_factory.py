@@ -58,7 +58,7 @@ def _fields(context: TableContext) -> list[Field]:
 class DatagenTableSource(TableSource):
     """Rows with numbers from 0 on; columns that count follow the numbers."""
 
-    made: tuple[Column, ...]
+    generated: tuple[Column, ...]
     makers: tuple[ValueMaker, ...]
     rows: int | None
     rows_per_second: int
@@ -67,15 +67,15 @@ class DatagenTableSource(TableSource):
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        return self.made
+        return self.generated
 
     @property
     def is_bounded(self) -> bool:
         return self.rows is not None
 
     def with_columns(self, indexes: Sequence[int]) -> DatagenTableSource:
-        made = tuple(self.made[index] for index in indexes)
-        return replace(self, made=made, makers=tuple(self.makers[index] for index in indexes))
+        generated = tuple(self.generated[index] for index in indexes)
+        return replace(self, generated=generated, makers=tuple(self.makers[index] for index in indexes))
 
     def with_limit(self, limit: int) -> DatagenTableSource:
         return replace(self, rows=limit if self.rows is None else min(limit, self.rows))

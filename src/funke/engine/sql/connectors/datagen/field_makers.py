@@ -101,17 +101,17 @@ class FieldOptions:
     def __init__(self, name: str, values: OptionValues) -> None:
         self.name = name
         self.values = values
-        self.known: list[TableOption] = []
+        self.used: list[TableOption] = []
 
     def get(self, option: TableOption, kind: str | None = None, default: Any = None) -> Any:
         own = replace(option, key=option.key.replace("#", self.name), type=kind or option.type)
-        self.known.append(own)
-        found = self.values[own]
-        return default if found is None else found
+        self.used.append(own)
+        value = self.values[own]
+        return default if value is None else value
 
     def inner(self, name: str) -> FieldOptions:
         inside = FieldOptions(f"{self.name}.{name}", self.values)
-        inside.known = self.known
+        inside.used = self.used
         return inside
 
 
@@ -129,7 +129,7 @@ def made_field(name: str, data_type: DataType, values: OptionValues) -> Field:
     if kind != "random":
         raise ValidationException(f"Unsupported generator kind: {kind}")
     maker = _random(data_type, options)
-    return Field(maker, tuple(options.known))
+    return Field(maker, tuple(options.used))
 
 
 def _sequence(data_type: DataType, options: FieldOptions) -> Field:
@@ -143,7 +143,7 @@ def _sequence(data_type: DataType, options: FieldOptions) -> Field:
             raise ValidationException(f"Could not find required property '{key}' for sequence generator.")
         bounds.append(bound)
     start, end = bounds
-    return Field(SequenceMaker(data_type, 0.0, start), tuple(options.known), max(0, end - start + 1))
+    return Field(SequenceMaker(data_type, 0.0, start), tuple(options.used), max(0, end - start + 1))
 
 
 def _random(data_type: DataType, options: FieldOptions) -> ValueMaker:

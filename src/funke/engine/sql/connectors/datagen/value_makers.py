@@ -44,11 +44,11 @@ class ValueMaker(ABC):
 
     def column(self, indexes: Array, chance: np.random.Generator) -> pa.Array:
         """Return the values of rows with these numbers."""
-        made = self._make(indexes, chance)
+        values = self._make(indexes, chance)
         if self.null_rate <= 0:
-            return made
+            return values
         missing = chance.random(len(indexes)) < self.null_rate
-        return pa.compute.if_else(pa.array(missing), pa.scalar(None, made.type), made)
+        return pa.compute.if_else(pa.array(missing), pa.scalar(None, values.type), values)
 
     @property
     def arrow_type(self) -> pa.DataType:

@@ -47,17 +47,17 @@ def _value_of(name: str, arguments: tuple[str, ...], text: str) -> Callable[[ran
         return pattern_maker(arguments[0])
     make = INVENTED.get(key)
     if make is None:
-        known = ", ".join(sorted([*INVENTED, _REGEXIFY]))
+        names = ", ".join(sorted([*INVENTED, _REGEXIFY]))
         hint = did_you_mean(key, INVENTED, begin=" Did")
-        raise ValidationException(f"Unknown call '{name}' in the expression '{text}'.{hint} Known are: {known}.")
+        raise ValidationException(f"Unknown call '{name}' in the expression '{text}'.{hint} Known are: {names}.")
     try:
         inspect.signature(make).bind(None, *arguments)
         value = functools.partial(_called, make, arguments)
         value(random.Random(0))
     except (TypeError, ValueError, KeyError, IndexError) as error:
-        given = ", ".join(map(repr, arguments)) or "none"
+        argument_list = ", ".join(map(repr, arguments)) or "none"
         raise ValidationException(
-            f"Wrong arguments of '{name}' in the expression '{text}': {given} ({error})."
+            f"Wrong arguments of '{name}' in the expression '{text}': {argument_list} ({error})."
         ) from None
     return value
 

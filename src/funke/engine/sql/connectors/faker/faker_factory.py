@@ -59,7 +59,7 @@ class FakerFactory(TableFactory):
     optional_options = (_RATE, _ROWS, _EXPRESSION, _NULL_RATE, _LENGTH)
 
     def options_for(self, context: TableContext) -> tuple[tuple[TableOption, ...], tuple[TableOption, ...]]:
-        own = [option for _, options in _makers(context) for option in options.known]
+        own = [option for _, options in _makers(context) for option in options.used]
         return (), (_RATE, _ROWS, *own)
 
     def create_source(self, context: TableContext) -> DatagenTableSource:
@@ -104,13 +104,13 @@ def _invented(data_type: DataType, options: FieldOptions, null_rate: float = 0.0
         raise ValidationException(
             f"No expression found for {options.name} field; set 'fields.{options.name}.expression'."
         )
-    made = ExpressionMaker(data_type, null_rate, expression)
+    maker = ExpressionMaker(data_type, null_rate, expression)
     # An expression that gives no value of the type is rejected when the table is used, not in a slot.
     try:
-        made.column(np.arange(1), np.random.default_rng(0))
+        maker.column(np.arange(1), np.random.default_rng(0))
     except ValueError as error:
         raise ValidationException(f"The expression of field {options.name} gives no such value: {error}") from error
-    return made
+    return maker
 
 
 @dataclass(frozen=True)

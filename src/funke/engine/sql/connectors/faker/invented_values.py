@@ -80,19 +80,19 @@ def _digits(chance: random.Random, count: str = "9") -> str:
     return str(chance.randrange(10 ** (int(count) - 1), 10 ** int(count)))
 
 
-def _seconds(chance: random.Random, given: tuple[str, ...]) -> datetime.timedelta:
+def _seconds(chance: random.Random, arguments: tuple[str, ...]) -> datetime.timedelta:
     """`'15','SECONDS'`, or with the least distance: `'15','5','SECONDS'`."""
-    *bounds, unit = given
+    *bounds, unit = arguments
     most, least = int(bounds[0]), int(bounds[1]) if len(bounds) > 1 else 0
     return datetime.timedelta(seconds=chance.uniform(least, most) * _UNITS[unit.upper()])
 
 
-def _past(chance: random.Random, *given: str) -> datetime.datetime:
-    return datetime.datetime.now() - _seconds(chance, given)
+def _past(chance: random.Random, *arguments: str) -> datetime.datetime:
+    return datetime.datetime.now() - _seconds(chance, arguments)
 
 
-def _future(chance: random.Random, *given: str) -> datetime.datetime:
-    return datetime.datetime.now() + _seconds(chance, given)
+def _future(chance: random.Random, *arguments: str) -> datetime.datetime:
+    return datetime.datetime.now() + _seconds(chance, arguments)
 
 
 def _between_times(chance: random.Random, first: str, last: str) -> datetime.datetime:

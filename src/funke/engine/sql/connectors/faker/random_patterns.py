@@ -22,10 +22,10 @@ _COUNTS = re.compile(r"\{(\d+)(?:,(\d*))?\}")
 def pattern_maker(pattern: str) -> TextMaker:
     """Return what makes texts that match: groups, `|`, classes, `.`, `\\d \\w \\s` and quantifiers are known."""
     parser = _Parser(pattern)
-    made = parser.alternatives()
+    maker = parser.alternatives()
     if parser.position < len(pattern):
         raise parser.error("a bracket is closed that was not opened")
-    return made
+    return maker
 
 
 class _Parser:
@@ -90,9 +90,9 @@ class _Parser:
         return lambda chance: "".join(atom(chance) for _ in range(chance.randint(least, most)))
 
     def _counts(self) -> tuple[int, int]:
-        known = {"?": (0, 1), "*": (0, _MOST_REPEATS), "+": (1, _MOST_REPEATS)}
-        if self._peek() in known:
-            return known[self._take()]
+        counts_of_mark = {"?": (0, 1), "*": (0, _MOST_REPEATS), "+": (1, _MOST_REPEATS)}
+        if self._peek() in counts_of_mark:
+            return counts_of_mark[self._take()]
         counts = _COUNTS.match(self._pattern, self.position)
         if counts is None:
             return 1, 1

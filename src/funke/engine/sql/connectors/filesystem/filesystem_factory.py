@@ -144,6 +144,7 @@ class FileSystemFactory(TableFactory):
         values = context.values
         factory = find_file_format(values[FORMAT])
         fields = {each.name: RowField(each.name, each.type) for each in context.columns}
+        # The values of partition columns stand in the path, as in Hive: files do not have them.
         inside = tuple(field for name, field in fields.items() if name not in context.partition_keys)
         with caused_by(f"Error creating scan format '{factory.identifier}' in option space '{factory.identifier}.'."):
             reader = factory.create_reader(inside, values.behind(factory.identifier))
@@ -181,6 +182,7 @@ class FileSystemFactory(TableFactory):
             writer=writer,
             partitions=partitions,
             success_file=values[_SUCCESS_NAME] if values[_SUCCESS_KIND] else None,
+            # A batch job has one commit, at its end: then every partition is complete.
             commits=None if context.is_batch else _partition_commits(values),
         )
         return FileTableSink(sink, context.is_batch, values[SINK_PARALLELISM])
@@ -200,6 +202,8 @@ def _compactor(
 
 
 def _rolling_policy(values: OptionValues, form: Encoder | BulkFormat) -> RollingPolicy:
+    # A bulk format has its index at the end (Parquet's footer), so a file is whole only when it is closed. And
+    # compaction takes the files of one checkpoint together.
     if isinstance(form, BulkFormat) or values[_COMPACT]:
         return RollingPolicy.on_checkpoint()
     return RollingPolicy(values[_FILE_SIZE], values[_ROLLOVER].to_millis(), values[_INACTIVITY].to_millis())
@@ -219,6 +223,7 @@ def _partition_commits(values: OptionValues) -> PartitionCommits | None:
     trigger, delay_ms = values[_TRIGGER], values[_DELAY].to_millis()
     if trigger not in ("process-time", "partition-time"):
         raise TableException(f"Unsupported partition commit trigger: {trigger}")
+    # The commit of a partition is then the commit of its files: nothing has to be remembered between checkpoints.
     if values[_SUCCESS_KIND] is None or (trigger == "process-time" and not delay_ms):
         return None
     zone = zone_of(values[_ZONE])
@@ -229,9 +234,9 @@ def _partition_commits(values: OptionValues) -> PartitionCommits | None:
 def _format_options(context: TableContext) -> tuple[TableOption, ...]:
     """The options of the table's format. Unknown options give a warning; Flink rejects them."""
     factory = find_file_format(context.values[FORMAT])
-    known = tuple(each.with_prefix(factory.identifier) for each in factory.options)
-    keys = {key for each in known for key in each.keys}
+    options = tuple(each.with_prefix(factory.identifier) for each in factory.options)
+    keys = {key for each in options for key in each.keys}
     unknown = [key for key in context.options if key.startswith(f"{factory.identifier}.") and key not in keys]
     for key in unknown:
         _LOG.warning("the format '%s' has no option '%s': it has no effect", factory.identifier, key)
-    return (*known, *map(TableOption, unknown))
+    return (*options, *map(TableOption, unknown))

@@ -47,7 +47,6 @@ class PartitionCommits:
         return now_ms > begun_ms + self.delay_ms
 
     def time_ms(self, folder: str) -> int:
-        """The time of a partition."""
         text = self._time_text(_values_of(folder))
         timestamp = parse_timestamp(text) if self.formatter is None else parse_formatted(text, self.formatter)
         if timestamp is None:

@@ -72,8 +72,8 @@ class Partitions:
             names = [self._name(self.fields[index], each) for each in self._values(encoded.dictionary, index)]
             numbers = numbers * len(names) + np.asarray(encoded.indices).astype(np.int64)
             limit *= len(names)
-            found = _distinct(numbers, limit)
-            folders = {each: f"{folders[each // len(names)]}{names[each % len(names)]}/" for each in found}
+            distinct = _distinct(numbers, limit)
+            folders = {each: f"{folders[each // len(names)]}{names[each % len(names)]}/" for each in distinct}
         return {number: folder.rstrip("/") for number, folder in folders.items()}, numbers
 
     def _values(self, dictionary: pa.Array, index: int) -> list[SqlValue]:
@@ -87,5 +87,5 @@ class Partitions:
 def _distinct(numbers: Array, limit: int) -> list[int]:
     """The numbers that occur, in order; all are below a limit."""
     # Counting takes a tenth of the time of sorting.
-    found = np.flatnonzero(np.bincount(numbers)) if limit <= 4 * len(numbers) else np.unique(numbers)
-    return list(found.tolist())
+    distinct = np.flatnonzero(np.bincount(numbers)) if limit <= 4 * len(numbers) else np.unique(numbers)
+    return list(distinct.tolist())

@@ -47,10 +47,10 @@ class PartitionColumn:
     def value_in(self, file: InputFile) -> Any:
         """Return the value that holds for all rows of a file."""
         start = f"{self.field.name}="
-        found = [part for part in file.path.split("/")[:-1] if part.startswith(start)]
-        if not found:
+        parts = [part for part in file.path.split("/")[:-1] if part.startswith(start)]
+        if not parts:
             raise ValueError(f"its path names no partition '{self.field.name}'")
-        text = unquote(found[-1][len(start) :])
+        text = unquote(parts[-1][len(start) :])
         return None if text == self.default_name else cell_reader(self.field.data_type)(text)
 
 
@@ -79,10 +79,13 @@ class FileCondition:
 
     def is_true_for(self, file: InputFile) -> bool:
         """Whether the rows of a file fulfil it."""
-        known = dict(self.columns)
-        row = [_one(known[index], file) if index in known else _NOTHING for index in range(max(known) + 1)]
-        found = column_of(self.condition)(pa.RecordBatch.from_arrays(row, [str(index) for index in range(len(row))]))
-        return bool((found if isinstance(found, pa.Scalar) else found[0]).as_py())
+        values_of_columns = dict(self.columns)
+        row = [
+            _one(values_of_columns[index], file) if index in values_of_columns else _NOTHING
+            for index in range(max(values_of_columns) + 1)
+        ]
+        truth = column_of(self.condition)(pa.RecordBatch.from_arrays(row, [str(index) for index in range(len(row))]))
+        return bool((truth if isinstance(truth, pa.Scalar) else truth[0]).as_py())
 
 
 _NOTHING = pa.nulls(1)

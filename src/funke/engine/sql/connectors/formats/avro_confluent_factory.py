@@ -62,9 +62,9 @@ def _registry(values: OptionValues) -> SchemaRegistry:
         raise ValidationException(
             "One or more required options are missing.\n\nMissing required options are:\n\navro-confluent.url"
         )
-    for option, known in ((_SOURCE, ("USER_INFO", "URL")), (_BEARER_SOURCE, ("STATIC_TOKEN",))):
-        if values[option] not in (None, *known):
+    for option, supported in ((_SOURCE, ("USER_INFO", "URL")), (_BEARER_SOURCE, ("STATIC_TOKEN",))):
+        if values[option] not in (None, *supported):
             raise UnsupportedFeatureError(
-                f"'avro-confluent.{option.key}' = '{values[option]}'", f"it may be {' or '.join(known)}"
+                f"'avro-confluent.{option.key}' = '{values[option]}'", f"it may be {' or '.join(supported)}"
             )
     return SchemaRegistry(values[_URL], values[_USER_INFO], values[_TOKEN], values[_CA_FILE])

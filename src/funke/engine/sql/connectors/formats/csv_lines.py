@@ -76,8 +76,8 @@ class CsvLines(LineFileWriter):
             raise UnsupportedFeatureError(f"{to_sql_text(data_type)} in CSV")
         if isinstance(data_type, DecimalType) and not self.is_scientific:
             return lambda value: format(value.normalize(), "f") if value else "0"
-        found = plain_text(data_type)
-        return found if found is not None else str
+        writer = plain_text(data_type)
+        return writer if writer is not None else str
 
     def _inner_writer(self, data_type: DataType) -> Callable[[Any], str]:
         if not isinstance(data_type, CHARACTER) and isinstance(data_type, (ArrayType, RowType)):

@@ -102,8 +102,8 @@ def to_lines(parts: Sequence[pa.Array | str], null_text: str = "") -> list[bytes
     lines = pc.binary_join_element_wise(
         *columns, pa.scalar("", pa.large_string()), null_handling="replace", null_replacement=null_text
     )
-    found: list[bytes] = lines.cast(pa.large_binary()).to_pylist()
-    return found
+    encoded: list[bytes] = lines.cast(pa.large_binary()).to_pylist()
+    return encoded
 
 
 def _bytes_text(value: bytes) -> str:

@@ -48,11 +48,11 @@ def condition_text(condition: BoundExpression, column_text: ColumnText) -> Condi
 
 
 def _joined(word: str, parts: Sequence[Condition | None]) -> Condition | None:
-    known = [each for each in parts if each is not None]
-    if not known or (word == "OR" and len(known) < len(parts)):
+    translated = [each for each in parts if each is not None]
+    if not translated or (word == "OR" and len(translated) < len(parts)):
         return None
-    text = f" {word} ".join(f"({each.text})" for each in known)
-    return Condition(text, tuple(value for each in known for value in each.values))
+    text = f" {word} ".join(f"({each.text})" for each in translated)
+    return Condition(text, tuple(value for each in translated for value in each.values))
 
 
 def _comparison(

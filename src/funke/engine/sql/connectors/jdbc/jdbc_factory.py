@@ -112,25 +112,28 @@ def _database(context: TableContext) -> Database:
     values = context.values
     _check_all_or_none(values, (USER, PASSWORD))
     timeout_ms = values[_TIMEOUT].to_millis()
+    # The drivers count whole seconds.
     if timeout_ms < 1000 or timeout_ms % 1000:
         raise ValidationException(
             f"The value of '{_TIMEOUT.key}' option must be in second granularity and shouldn't be smaller than 1 "
             f"second, but is {values.strings.get(_TIMEOUT.key)}."
         )
     try:
-        found = database_of(values[URL], values[USER], values[PASSWORD])
+        database = database_of(values[URL], values[USER], values[PASSWORD])
     except (ConfigurationError, UnsupportedFeatureError) as error:
         raise ValidationException(f"Cannot connect to the database of the table: {error}") from error
-    if isinstance(found, (PostgresDatabase, MySqlDatabase)):
-        found = replace(found, settings={"connect_timeout": timeout_ms // 1000, **found.settings})
-    if isinstance(found, PostgresDatabase):
-        return with_spelled_names(found, values[TABLE], [each.name for each in context.columns])
-    return found
+    if isinstance(database, (PostgresDatabase, MySqlDatabase)):
+        # A timeout in the URL counts before the option.
+        database = replace(database, settings={"connect_timeout": timeout_ms // 1000, **database.settings})
+    if isinstance(database, PostgresDatabase):
+        # PostgreSQL folds unquoted names to lower case. Flink does not quote, so the database is asked for their case.
+        return with_spelled_names(database, values[TABLE], [each.name for each in context.columns])
+    return database
 
 
 def _check_all_or_none(values: OptionValues, options: tuple[TableOption, ...]) -> None:
-    given = [each.key for each in options if each in values]
-    if given and len(given) < len(options):
+    set_keys = [each.key for each in options if each in values]
+    if set_keys and len(set_keys) < len(options):
         names = "\n".join(each.key for each in options)
         raise ValidationException(f"Either all or none of the following options should be provided:\n{names}")
 
@@ -148,6 +151,7 @@ def _bounds(context: TableContext) -> PartitionBounds | None:
     types = {each.name: each.type for each in context.columns}
     if column not in types:
         raise ValidationException(f"'{_COLUMN.key}'='{column}' is not a column of the table: {', '.join(types)}.")
+    # Parts are ranges of equal width, which other types would need arithmetic of their own for.
     if not isinstance(types[column], INTEGRAL):
         raise UnsupportedFeatureError(
             f"'{_COLUMN.key}' of type {to_sql_text(types[column])}", "a column with whole numbers is needed"

@@ -130,5 +130,5 @@ class DatabaseRows(KeyedTable):
 
 
 def _together(schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch:
-    found = list(batches)
-    return pa.concat_batches(found) if found else pa.RecordBatch.from_pylist([], schema=schema)
+    parts = list(batches)
+    return pa.concat_batches(parts) if parts else pa.RecordBatch.from_pylist([], schema=schema)

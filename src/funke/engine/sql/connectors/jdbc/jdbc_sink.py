@@ -45,6 +45,7 @@ class JdbcTableSink(TableSink):
     summary = "jdbc"
 
     def accepted_kinds(self, requested: frozenset[RowKind]) -> frozenset[RowKind]:
+        # With a key an update needs no row of before: the statement replaces the row that has the key.
         if self.primary_key:
             return UPSERTS
         if requested != INSERTS:
@@ -107,6 +108,7 @@ class _ColumnWriter(JdbcWriter):
             return
         self.take(
             [
+                # A DELETE needs the values of the key alone.
                 (1, tuple(row[index] for index in keys)) if kind in _DELETING else (0, row)
                 for kind, row in zip(batch.kinds.tolist(), rows)
             ]
@@ -114,6 +116,7 @@ class _ColumnWriter(JdbcWriter):
 
     def _cells(self, column: pa.Array, own: Column) -> list[SqlValue]:
         values = to_values(column, own.type)
+        # Which values a driver cannot take depends on their type: one value tells it for the column.
         first = next((each for each in values if each is not None), None)
         convert = None if first is None else self._connection.database.converter(type(first))
         return values if convert is None else [None if each is None else convert(each) for each in values]
@@ -123,5 +126,6 @@ class _ColumnWriter(JdbcWriter):
         keys = self._statements.key_indexes
         if keys:
             last = {work[1] if work[0] else tuple(work[1][index] for index in keys): work for work in batch}
+            # Sorted by statement, so that each is executed once for many rows.
             batch = sorted(last.values(), key=lambda work: work[0])
         super()._run(batch)

@@ -54,13 +54,13 @@ class JdbcTableSource(TableSource):
         return replace(self, read=replace(self.read, fields=fields))
 
     def with_condition(self, condition: BoundExpression) -> JdbcTableSource | None:
-        found = None
+        text = None
         if self.filters:
             fields, value_text = self.read.fields, self.database.value_text
-            found = condition_text(condition, lambda column: value_text(fields[column.index].name, column.type))
-        if found is None:
+            text = condition_text(condition, lambda column: value_text(fields[column.index].name, column.type))
+        if text is None:
             return None
-        return replace(self, read=replace(self.read, conditions=(*self.read.conditions, found)))
+        return replace(self, read=replace(self.read, conditions=(*self.read.conditions, text)))
 
     def with_limit(self, limit: int) -> JdbcTableSource:
         return replace(self, read=replace(self.read, limit=limit))

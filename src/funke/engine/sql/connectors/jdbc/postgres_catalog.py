@@ -82,18 +82,19 @@ class PostgresCatalog(Catalog):
 
     def get_table(self, database: str, name: str) -> CatalogTable:
         parts = _parts(name)
-        found = self._rows(database, _COLUMNS, parts) if self.database_exists(database) else []
-        if not found:
+        rows = self._rows(database, _COLUMNS, parts) if self.database_exists(database) else []
+        if not rows:
             raise TableNotExistException(f"Table (or view) {database}.{name} does not exist in Catalog {self.name}.")
         columns = tuple(
             ColumnDefinition(column, table_type(kind, modifier, is_nullable), comment=comment)
-            for column, kind, modifier, is_nullable, comment in found
+            for column, kind, modifier, is_nullable, comment in rows
         )
         key_name, key = next(iter(self._rows(database, _KEY, parts)), ("", []))
         options = {
             "connector": "jdbc",
             "url": f"{self.base_url}{database}",
             "username": self.username,
+            # Flink's catalog hands its own credentials to the tables that it lists, too.
             "password": self._password,
             "table-name": ".".join(map(_table_part, parts)),
         }

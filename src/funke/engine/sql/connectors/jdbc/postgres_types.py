@@ -21,8 +21,8 @@ def table_type(name: str, modifier: int, is_nullable: bool = True) -> DataType:
     >>> to_sql_text(table_type("numeric", (10 << 16 | 2) + 4)), to_sql_text(table_type("_int4", -1, False))
     ('DECIMAL(10, 2)', 'ARRAY<INT> NOT NULL')
     """
-    found = DataTypes.ARRAY(_element(name[1:], modifier)) if name.startswith("_") else _element(name, modifier)
-    return found if is_nullable else found.not_null()
+    data_type = DataTypes.ARRAY(_element(name[1:], modifier)) if name.startswith("_") else _element(name, modifier)
+    return data_type if is_nullable else data_type.not_null()
 
 
 def _element(name: str, modifier: int) -> DataType:

@@ -72,6 +72,7 @@ class KafkaFactory(TableFactory):
         values = context.values
         columns = self._columns(context)
         value, key = _decoders(values, columns)
+        # Records that only insert cannot keep a key unique: the same key may come again. Change formats can.
         if context.primary_key and value.kinds == INSERTS:
             raise ValidationException(
                 f"The Kafka table '{context.identifier.summary}' with '{_value_format(values)[0]}' format doesn't "
@@ -83,6 +84,7 @@ class KafkaFactory(TableFactory):
 
     def create_sink(self, context: TableContext) -> KafkaTableSink:
         values = context.values
+        # Records of one key would lose their order, which depends on the partition.
         if values[options.PARTITIONER] == "round-robin" and values[options.KEY_FIELDS]:
             raise ValidationException(
                 "Currently 'round-robin' partitioner only works when option 'key.fields' is not specified."
@@ -156,6 +158,7 @@ class UpsertKafkaFactory(TableFactory):
                 "in the 'upsert-kafka' table should update or delete on which keys."
             )
         includes = values[options.INCLUDE] == "ALL"
+        # The key of a record is the primary key of its row, in the order of the table's columns.
         names = [each.name for each in context.columns if each.name in context.primary_key]
         return KeyColumns.of(_fields(context), names, values[options.KEY_PREFIX], includes)
 
@@ -207,13 +210,14 @@ def _decoders(values: OptionValues, columns: KeyColumns) -> tuple[Any, Any]:
 
 
 def _source(values: OptionValues, records: TableRecordReader, is_upsert: bool = False) -> KafkaSource:
-    wanted = options.subscription(values)
-    stopping = options.stopping(values, wanted.topics)
+    topics = options.subscription(values)
+    stopping = options.stopping(values, topics.topics)
     return KafkaSource(
         options.properties(values),
-        wanted,
+        topics,
         records,
-        Offsets("earliest") if is_upsert else options.starting(values, wanted.topics),
+        # The rows of an upsert table are the last records of all keys: reading starts at the beginning of the topic.
+        Offsets("earliest") if is_upsert else options.starting(values, topics.topics),
         stopping,
         is_bounded=stopping is not None,
         fixed_parallelism=values[options.SCAN_PARALLELISM],
@@ -235,10 +239,10 @@ def _writer(values: OptionValues, columns: KeyColumns) -> TableRecordWriter:
 
 def _with_subject(values: OptionValues, space: str, part: str) -> OptionValues:
     """The options of a format; schemas in a registry have the topic's name unless the table says otherwise."""
-    found, topic = values.behind(space), options.subscription(values).only
+    own, topic = values.behind(space), options.subscription(values).only
     if space.endswith("avro-confluent") and topic is not None:
-        return OptionValues({"subject": f"{topic}-{part}", **found.strings})
-    return found
+        return OptionValues({"subject": f"{topic}-{part}", **own.strings})
+    return own
 
 
 def _partitioner(name: str) -> Partitioner | None:
@@ -247,18 +251,19 @@ def _partitioner(name: str) -> Partitioner | None:
         return None
     if name == "fixed":
         return FixedPartitioner()
-    found: Partitioner | None = find_partitioner(name)
-    if found is None:
+    partitioner: Partitioner | None = find_partitioner(name)
+    if partitioner is None:
         raise ValidationException(
             f"Could not find and instantiate partitioner class '{name}'; it is to be a Python class, named with its "
             "module, with the methods open(parallel_instance_id, parallel_instances) and partition(record, key, value, "
             "target_topic, partitions)."
         )
-    return found
+    return partitioner
 
 
 def _holding_back(values: OptionValues, key: tuple[int, ...]) -> HoldingBack | None:
     rows, interval_ms = values[options.BUFFER_ROWS], values[options.BUFFER_TIME].to_millis()
+    # As in Flink changes of a key are only held back, and the last one written, when both bounds are set.
     return HoldingBack(rows, interval_ms, key) if rows > 0 and interval_ms > 0 else None
 
 
@@ -268,5 +273,6 @@ def _sink(values: OptionValues, records: TableRecordWriter) -> KafkaTableSink:
         raise ValidationException(
             f"'{options.TRANSACTIONS.key}' must be specified when using DeliveryGuarantee.EXACTLY_ONCE."
         )
+    # Discovery is for readers: the client of a writer would warn of an unknown property.
     properties = options.properties(values, has_discovery=False)
     return KafkaTableSink(properties, records, guarantee, prefix, values[SINK_PARALLELISM])

@@ -122,10 +122,10 @@ def subscription(values: OptionValues) -> Subscription:
 
 def properties(values: OptionValues, has_discovery: bool = True) -> ClientProperties:
     """The properties of the client: options that begin so."""
-    given = {key[len(PREFIX) :]: text for key, text in values.strings.items() if key.startswith(PREFIX)}
+    client_properties = {key[len(PREFIX) :]: text for key, text in values.strings.items() if key.startswith(PREFIX)}
     if has_discovery:
-        given["partition.discovery.interval.ms"] = str(values[DISCOVERY].to_millis() or -1)
-    return ClientProperties.of(given)
+        client_properties["partition.discovery.interval.ms"] = str(values[DISCOVERY].to_millis() or -1)
+    return ClientProperties.of(client_properties)
 
 
 def starting(values: OptionValues, topics: tuple[str, ...]) -> Offsets:
@@ -143,7 +143,7 @@ def stopping(values: OptionValues, topics: tuple[str, ...]) -> Offsets | None:
 
 
 def _offsets(
-    mode: str, values: OptionValues, given: TableOption, time: TableOption, topics: tuple[str, ...], reset: Any
+    mode: str, values: OptionValues, offsets_option: TableOption, time: TableOption, topics: tuple[str, ...], reset: Any
 ) -> Offsets:
     if mode == "group-offsets":
         return Offsets("committed", reset)
@@ -154,24 +154,24 @@ def _offsets(
     if mode == "specific-offsets":
         if len(topics) != 1:
             raise ValidationException("Currently Kafka source only supports specific offset for single topic.")
-        return Offsets("offsets", "earliest", numbers=_specific(values, given, topics[0]))
+        return Offsets("offsets", "earliest", numbers=_specific(values, offsets_option, topics[0]))
     return Offsets("earliest", "earliest") if mode == "earliest-offset" else Offsets("latest", "latest")
 
 
-def _specific(values: OptionValues, given: TableOption, topic: str) -> dict[Partition, int]:
-    text = values[given]
+def _specific(values: OptionValues, option: TableOption, topic: str) -> dict[Partition, int]:
+    text = values[option]
     if not text:
-        raise ValidationException(f"'{given.key}' is required in 'specific-offsets' mode but missing.")
-    found = {}
+        raise ValidationException(f"'{option.key}' is required in 'specific-offsets' mode but missing.")
+    offsets = {}
     for part in text.rstrip(";").split(";"):
         numbers = re.fullmatch(r"\s*partition:(\d+),\s*offset:(\d+)\s*", part)
         if numbers is None:
             raise ValidationException(
-                f"Invalid properties '{given.key}' should follow the format "
+                f"Invalid properties '{option.key}' should follow the format "
                 f"'partition:0,offset:42;partition:1,offset:300', but is '{text}'."
             )
-        found[Partition(topic, int(numbers[1]))] = int(numbers[2])
-    return found
+        offsets[Partition(topic, int(numbers[1]))] = int(numbers[2])
+    return offsets
 
 
 def format_options(values: OptionValues, option: TableOption, prefix: str) -> tuple[TableOption, ...]:
@@ -180,9 +180,9 @@ def format_options(values: OptionValues, option: TableOption, prefix: str) -> tu
         return ()
     factory = find_file_format(values[option])
     start = f"{prefix}{factory.identifier}"
-    known = tuple(each.with_prefix(start) for each in factory.options)
-    keys = {key for each in known for key in each.keys}
+    options = tuple(each.with_prefix(start) for each in factory.options)
+    keys = {key for each in options for key in each.keys}
     unknown = [key for key in values.strings if key.startswith(f"{start}.") and key not in keys]
     for key in unknown:
         _LOG.warning("the format '%s' has no option '%s': it has no effect", factory.identifier, key)
-    return (*known, *map(TableOption, unknown))
+    return (*options, *map(TableOption, unknown))

@@ -87,8 +87,8 @@ class KafkaTableSource(TableSource):
         return {**_READABLE, **{f"{OF_VALUES}{key}": kind for key, kind in of_values}}
 
     def with_metadata(self, columns: Sequence[tuple[str, str]]) -> KafkaTableSource:
-        known, records = self.metadata, self.records
-        fields = tuple((key, RowField(name, known[key])) for key, name in columns)
+        types, records = self.metadata, self.records
+        fields = tuple((key, RowField(name, types[key])) for key, name in columns)
         format_metadata = [key.removeprefix(OF_VALUES) for key, _ in columns if key.startswith(OF_VALUES)]
         value = records.value.with_metadata(format_metadata) if format_metadata else records.value
         return replace(self, records=replace(records, value=value, metadata=fields))
@@ -98,6 +98,7 @@ class KafkaTableSource(TableSource):
         rows = super().add_to(builder, columns, uid_prefix)
         if not self.records.is_upsert:
             return rows
+        # A record of an upsert topic says what a key has now. Operators behind it need the row of before as well.
         names = [each.name for each in columns]
         indexes = tuple(names.index(each) for each in self.primary_key)
 

@@ -83,23 +83,23 @@ class PartialCache(_TableLookup):
         asked: list[Key] = list(zip(*(each.to_pylist() for each in keys.columns)))
         now_ms = self._now_ms()
         with self._lock:
-            known = {key: indexes for key in asked if (indexes := self._known(key, now_ms)) is not None}
+            cached = {key: indexes for key in asked if (indexes := self._cached(key, now_ms)) is not None}
             held = self._rows
-        missing = [number for number, key in enumerate(asked) if key not in known]
+        missing = [number for number, key in enumerate(asked) if key not in cached]
         if not missing:
-            return _found(held, [known[key] for key in asked])
-        wanted = keys.take(pa.array(missing, pa.int64()))
-        rows = self._table.fetch(wanted)
-        by_number = _indexes(numbers_of(wanted, rows, self._keys), len(missing))
+            return _rows_of_keys(held, [cached[key] for key in asked])
+        missing_keys = keys.take(pa.array(missing, pa.int64()))
+        rows = self._table.fetch(missing_keys)
+        by_number = _indexes(numbers_of(missing_keys, rows, self._keys), len(missing))
         with self._lock:
             self._keep([asked[number] for number in missing], by_number, rows, now_ms)
         # What was known and what has come stand in one batch for this answer alone.
         first = 0 if held is None else held.num_rows
         for number, indexes in zip(missing, by_number):
-            known[asked[number]] = indexes + first
-        return _found(rows if held is None else pa.concat_batches([held, rows]), [known[key] for key in asked])
+            cached[asked[number]] = indexes + first
+        return _rows_of_keys(rows if held is None else pa.concat_batches([held, rows]), [cached[key] for key in asked])
 
-    def _known(self, key: Key, now_ms: int) -> Any:
+    def _cached(self, key: Key, now_ms: int) -> Any:
         entry = self._entries.get(key)
         if entry is None:
             return None
@@ -174,15 +174,15 @@ class _HeldTable:
     """All rows of a table in the order of their keys' numbers."""
 
     def __init__(self, rows: pa.RecordBatch, columns: Sequence[int]) -> None:
-        self._known = KeyNumbers([rows.schema.types[each] for each in columns])
-        numbers = self._known.numbers([rows.column(each) for each in columns], rows.num_rows)
-        self._counts, indexes = rows_by_number(numbers, len(self._known))
+        self._numbers = KeyNumbers([rows.schema.types[each] for each in columns])
+        numbers = self._numbers.numbers([rows.column(each) for each in columns], rows.num_rows)
+        self._counts, indexes = rows_by_number(numbers, len(self._numbers))
         self._starts = np.cumsum(self._counts) - self._counts
         self._rows = rows.take(pa.array(indexes))
 
     def find(self, keys: pa.RecordBatch) -> FoundRows:
         """The rows of keys."""
-        numbers = self._known.find(keys.columns, keys.num_rows)
+        numbers = self._numbers.find(keys.columns, keys.num_rows)
         if not len(self._counts):
             return FoundRows(self._rows, np.zeros(keys.num_rows, np.int64), _NOWHERE)
         counts = np.where(numbers >= 0, self._counts[numbers], 0)
@@ -201,6 +201,6 @@ def _indexes(numbers: Array, keys: int) -> list[Array]:
     return np.split(indexes, np.cumsum(counts)[:-1])
 
 
-def _found(rows: Any, by_key: Sequence[Any]) -> FoundRows:
+def _rows_of_keys(rows: Any, by_key: Sequence[Any]) -> FoundRows:
     counts = np.fromiter(map(len, by_key), np.int64, len(by_key))
     return FoundRows(rows, counts, np.concatenate(by_key) if by_key else _NOWHERE)

@@ -100,7 +100,6 @@ class TableOfThread(KeyedTable):
         return table
 
     def close(self) -> None:
-        """Disconnects this thread."""
         if hasattr(self._own, "table"):
             self._own.table.close()
             del self._own.table
@@ -116,8 +115,8 @@ def rows_by_number(numbers: Array, keys: int) -> tuple[Array, Array]:
 
 def numbers_of(keys: pa.RecordBatch, rows: pa.RecordBatch, columns: Sequence[int]) -> Array:
     """For each row the place of its key among keys; -1 if it is not there."""
-    known = KeyNumbers(keys.schema.types)
+    key_numbers = KeyNumbers(keys.schema.types)
     indexes: Array = np.empty(keys.num_rows, np.int64)
-    indexes[known.numbers(keys.columns, keys.num_rows)] = np.arange(keys.num_rows)
-    numbers = known.find([rows.column(each) for each in columns], rows.num_rows)
+    indexes[key_numbers.numbers(keys.columns, keys.num_rows)] = np.arange(keys.num_rows)
+    numbers = key_numbers.find([rows.column(each) for each in columns], rows.num_rows)
     return np.where(numbers >= 0, indexes[numbers], -1)

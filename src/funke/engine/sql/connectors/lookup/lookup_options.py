@@ -163,7 +163,7 @@ def _reload_times(values: OptionValues) -> ReloadTimes:
 
 
 def _required(values: OptionValues, option: TableOption, strategy: str) -> Any:
-    found = values[option]
-    if found is None:
+    value = values[option]
+    if value is None:
         raise ValidationException(f"Missing '{option.key}' in FULL lookup cache with the reload strategy {strategy}.")
-    return found
+    return value

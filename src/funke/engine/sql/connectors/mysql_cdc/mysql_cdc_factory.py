@@ -138,10 +138,10 @@ class MySqlCdcFactory(ChangeTableFactory):
 def _server_id(text: str | None) -> int:
     if text is None:
         return random.randint(5400, 6400)
-    found = _RANGE.fullmatch(text)
-    if found is None or not 0 < int(found[1]) < 1 << 32:
+    match = _RANGE.fullmatch(text)
+    if match is None or not 0 < int(match[1]) < 1 << 32:
         raise ValidationException(f"The server id '{text}' is not a valid numeric, like '5400' or '5400-5408'.")
-    return int(found[1])
+    return int(match[1])
 
 
 def _zone(name: str) -> str:

@@ -113,11 +113,13 @@ class PostgresCdcFactory(ChangeTableFactory):
         values = context.values
         if values[_PLUGIN] != "pgoutput":
             raise UnsupportedFeatureError(f"'{_PLUGIN.key}' = '{values[_PLUGIN]}'", "changes are read with pgoutput")
+        # PostgreSQL's own rule for the names of slots: an error here comes before the job runs.
         if not re.fullmatch(r"[a-z0-9_]{1,63}", values[_SLOT]):
             raise ValidationException(
                 f"'{_SLOT.key}' = '{values[_SLOT]}' is not a slot name; use up to 63 lower-case letters, digits and "
                 "underscores."
             )
+        # Without the rows of before a key must say which row an update replaces.
         if values[_MODE] == "upsert" and not context.primary_key:
             raise ValidationException("Primary key must be present when upsert mode is selected.")
         if values[_DELAY] < 0:

@@ -72,10 +72,10 @@ class AggregateFunction:
         """The type of a call; None if the function cannot be called so."""
         if not any(form.accepts([each.type for each in arguments]) for form in self.alternatives):
             return None
-        found = self.result(arguments)
-        if found is None or self.has_value_when_empty or not may_be_empty:
-            return found
-        return with_nullable(found, True)
+        result = self.result(arguments)
+        if result is None or self.has_value_when_empty or not may_be_empty:
+            return result
+        return with_nullable(result, True)
 
 
 @dataclass(frozen=True)

@@ -55,6 +55,6 @@ def find_aggregate(name: str) -> AggregateFunction | None:
 def create_kernel(call: AggregateCall, has_retractions: bool = False) -> AggregateKernel:
     """What computes a call on batches; `has_retractions` if rows may be taken back."""
     call = replace(call, has_retractions=has_retractions)
-    made = None if call.function.kernel_for is None else call.function.kernel_for(call)
-    kernel = BodyKernel(call) if made is None else made
+    own = None if call.function.kernel_for is None else call.function.kernel_for(call)
+    kernel = BodyKernel(call) if own is None else own
     return DistinctKernel(call, kernel) if call.is_distinct else kernel

@@ -113,12 +113,12 @@ class DistinctKernel(AggregateKernel):
     def _joined(left: Array, right: Array) -> tuple[list[int], list[Any], list[int]]:
         """Adds the counts of one side to the other; the groups, values and signs of what comes or goes by it."""
         groups, keys, signs = [], [], []
-        for group, (known, others) in enumerate(zip(left, right)):
+        for group, (own, others) in enumerate(zip(left, right)):
             for key, count in others.items():
-                before = known.get(key, 0)
-                known[key] = after = before + count
+                before = own.get(key, 0)
+                own[key] = after = before + count
                 if not after:
-                    del known[key]
+                    del own[key]
                 if (before > 0) != (after > 0):
                     groups.append(group)
                     keys.append(key)
@@ -150,11 +150,11 @@ class DistinctKernel(AggregateKernel):
         chosen = []
         steps = zip(first.tolist(), segment_of_row[first].tolist(), codes[first].tolist(), times.tolist(), pairs)
         for row, segment, code, count, pair in steps:
-            known, key = counts[segment], keys[code]
-            before = known.get(key, 0)
-            known[key] = after = before + count
+            own, key = counts[segment], keys[code]
+            before = own.get(key, 0)
+            own[key] = after = before + count
             if not after:
-                del known[key]
+                del own[key]
             elif before <= 0 < after:
                 # Rows that were taken back without having been there have to come first.
                 chosen.append(row if not before else int(indexes[combined[indexes] == pair][-before]))
@@ -169,12 +169,12 @@ class DistinctKernel(AggregateKernel):
         for row, (segment, code, sign) in enumerate(steps):
             if mask is not None and not mask[row]:
                 continue
-            known, key = counts[segment], keys[code]
-            count = known.get(key, 0) + sign
+            own, key = counts[segment], keys[code]
+            count = own.get(key, 0) + sign
             if count:
-                known[key] = count
+                own[key] = count
             else:
-                known.pop(key, None)
+                own.pop(key, None)
             if (sign > 0 and count == 1) or (sign < 0 and count == 0):
                 chosen.append(row)
         return chosen

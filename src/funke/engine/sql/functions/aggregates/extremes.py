@@ -46,8 +46,8 @@ class _ExtremeBody(AggregateBody):
         (value,) = arguments
         if value is None:
             return
-        known = accumulator[0]
-        if known is None or (value > known if self._is_max else value < known):
+        extreme = accumulator[0]
+        if extreme is None or (value > extreme if self._is_max else value < extreme):
             accumulator[0] = value
 
     def retract(self, accumulator: list[SqlValue], *arguments: SqlValue) -> None:
@@ -86,9 +86,9 @@ class _CountedExtremeBody(AggregateBody):
     def _add(counts: dict[SqlValue, int], value: SqlValue, count: int) -> None:
         if value is None:
             return
-        found = counts.get(value, 0) + count
-        if found:
-            counts[value] = found
+        total = counts.get(value, 0) + count
+        if total:
+            counts[value] = total
         else:
             counts.pop(value, None)
 
@@ -127,10 +127,10 @@ class _ExtremeKernel(RunningKernel):
         if self._has_odd(numbers, before[0]):
             return super().accumulate(before, rows)
         start, values = self._filled_up(before, rows, numbers)
-        found = rows.segments.total(self._operation, start, values)
+        extremes = rows.segments.total(self._operation, start, values)
         if rows.counting is None:
-            return found, np.ones(len(found), np.bool_)
-        return found, rows.segments.total(np.logical_or, before[1], rows.counting)
+            return extremes, np.ones(len(extremes), np.bool_)
+        return extremes, rows.segments.total(np.logical_or, before[1], rows.counting)
 
     def _with_gaps(self, before: Fields, rows: AggregateRows, numbers: Array) -> Array:
         if self._has_odd(numbers, before[0]):
@@ -139,27 +139,27 @@ class _ExtremeKernel(RunningKernel):
 
     def _filled_up(self, before: Fields, rows: AggregateRows, numbers: Array) -> tuple[Array, Array]:
         """What was known and the values, with numbers that change nothing where there are none."""
-        known, has_value = before
-        least = self._beyond(numbers, known)
+        extremes, has_value = before
+        least = self._beyond(numbers, extremes)
         values = numbers if rows.counting is None else np.where(rows.counting, numbers, least)
-        start = np.where(has_value, known, least)
+        start = np.where(has_value, extremes, least)
         return start.astype(self._dtype), values.astype(self._dtype)
 
-    def _beyond(self, numbers: Array, known: Array) -> Any:
+    def _beyond(self, numbers: Array, extremes: Array) -> Any:
         """A number that no other one is worse than."""
         if self._is_float:
             return -np.inf if self._is_max else np.inf
         if self._dtype is object:
-            everything = np.concatenate([numbers, known])
+            everything = np.concatenate([numbers, extremes])
             return everything.min() if self._is_max else everything.max()
         limits = np.iinfo(self._dtype)
         return limits.min if self._is_max else limits.max
 
-    def _has_odd(self, numbers: Array, known: Array) -> bool:
+    def _has_odd(self, numbers: Array, extremes: Array) -> bool:
         """NaN and -0.0: their order is that of their coming."""
         if not self._is_float:
             return False
-        return any(bool((np.isnan(each) | ((each == 0) & np.signbit(each))).any()) for each in (numbers, known))
+        return any(bool((np.isnan(each) | ((each == 0) & np.signbit(each))).any()) for each in (numbers, extremes))
 
     def _one_by_one(self, before: Fields, rows: AggregateRows, numbers: Array) -> Array:
         result = np.empty(len(rows), self._dtype)
@@ -167,13 +167,13 @@ class _ExtremeKernel(RunningKernel):
         values = numbers.tolist()
         segments = rows.segments
         row = 0
-        for known, has_value, length in zip(before[0].tolist(), before[1].tolist(), segments.lengths.tolist()):
+        for extreme, has_value, length in zip(before[0].tolist(), before[1].tolist(), segments.lengths.tolist()):
             for _ in range(length):
                 if counting is None or counting[row]:
                     value = values[row]
-                    if not has_value or (value > known if self._is_max else value < known):
-                        known, has_value = value, True
-                result[row] = known
+                    if not has_value or (value > extreme if self._is_max else value < extreme):
+                        extreme, has_value = value, True
+                result[row] = extreme
                 row += 1
         return result
 
@@ -204,10 +204,10 @@ class _TextExtremeKernel(RunningKernel):
 
     def running_fields(self, before: Fields, rows: AggregateRows) -> Fields:
         strings, ranks = self._ranks([pa.array(before[0], self._type), rows.arguments[0].array])
-        known, numbers = ranks[: len(before[0])], ranks[len(before[0]) :]
+        first, numbers = ranks[: len(before[0])], ranks[len(before[0]) :]
         if rows.mask is not None:
             numbers = np.where(rows.mask, numbers, self._missing(strings))
-        return (strings[rows.segments.running(self._operation, known, numbers)],)
+        return (strings[rows.segments.running(self._operation, first, numbers)],)
 
     def merge(self, left: Fields, right: Fields) -> Fields:
         strings, ranks = self._ranks([pa.array(left[0], self._type), pa.array(right[0], self._type)])

@@ -34,6 +34,7 @@ class _ListBody(AggregateBody):
     def retract(self, accumulator: list[SqlValue], *arguments: SqlValue) -> None:
         if self.counts(arguments):
             element = self.element(arguments)
+            # A row that expired by its TTL may be retracted later; what is not there cannot be removed.
             if element in accumulator:
                 accumulator.remove(element)
 
@@ -80,6 +81,7 @@ class _MultisetBody(AggregateBody):
             self._count(accumulator, key, count)
 
     def value(self, accumulator: dict[SqlValue, int]) -> SqlValue:
+        # The accumulator has stand-ins for values that a dict cannot tell apart, such as 1 and 1.0.
         return {original_key(key): count for key, count in accumulator.items()}
 
     def _add(self, counts: dict[SqlValue, int], value: SqlValue, count: int) -> None:
@@ -88,10 +90,11 @@ class _MultisetBody(AggregateBody):
 
     @staticmethod
     def _count(counts: dict[SqlValue, int], key: SqlValue, count: int) -> None:
-        found = counts.get(key, 0) + count
-        if found:
-            counts[key] = found
+        total = counts.get(key, 0) + count
+        if total:
+            counts[key] = total
         else:
+            # Counts below 0 stay: a retraction may come before its row, when two inputs are joined.
             counts.pop(key, None)
 
 
@@ -129,6 +132,7 @@ class _JsonObjectBody(AggregateBody):
 
     def accumulate(self, accumulator: dict[str, str], *arguments: SqlValue) -> None:
         _, key, value = arguments
+        # Flink keeps the pairs in a MapView, hence its words.
         if key is None:
             raise TableException("Map views don't support null keys.")
         if self._keeps_nulls or value is not None:

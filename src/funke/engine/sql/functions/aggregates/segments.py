@@ -75,8 +75,8 @@ class Segments:
 
     @cached_property
     def _long(self) -> list[tuple[int, int]]:
-        found = np.flatnonzero(self.lengths > _LONG)
-        return list(zip(self.starts[found].tolist(), (self.ends[found] + 1).tolist()))
+        indexes = np.flatnonzero(self.lengths > _LONG)
+        return list(zip(self.starts[indexes].tolist(), (self.ends[indexes] + 1).tolist()))
 
     def running(self, operation: np.ufunc, before: Array, values: Array) -> Array:
         """The results of an operation (a ufunc of two) from the first row of a segment up to each row, one by one.

@@ -103,10 +103,10 @@ class _SpreadBody(_DistancesBody):
         divisor = count - 1 if self._is_sample else count
         if count == 0 or divisor == 0:
             return None
-        found = (distances / divisor) ** 0.5 if self._is_deviation else distances / divisor
+        spread = (distances / divisor) ** 0.5 if self._is_deviation else distances / divisor
         if isinstance(self._result, DecimalType):
-            return fitted(from_float(found), self._result)
-        return int(found) if isinstance(self._result, INTEGRAL) else found
+            return fitted(from_float(spread), self._result)
+        return int(spread) if isinstance(self._result, INTEGRAL) else spread
 
 
 _DISTANCES = AggregateFunction(

@@ -58,18 +58,18 @@ class ValueTable:
         self._groups: Array = np.empty(slots, np.int64)
         self._values: Array = np.empty(slots, np.int64)
         self._bits: Array = np.zeros(slots, np.int64)
-        self._taken: Array = np.zeros(1, np.int64)
+        self._slots_in_use: Array = np.zeros(1, np.int64)
 
-    def numbers(self, known: Any) -> Array:
+    def numbers(self, group_values: Any) -> Array:
         """The numbers of groups, of which some are new (None), and others come from a snapshot (dicts)."""
-        groups = known.tolist()
+        groups = group_values.tolist()
         if set(map(type, groups)) != {GroupValues}:
             for index, each in enumerate(groups):
                 if type(each) is not GroupValues:
-                    made = known[index] = groups[index] = GroupValues(self, self._next)
+                    new_group = group_values[index] = groups[index] = GroupValues(self, self._next)
                     self._next += 1
                     if each:
-                        self._restore(made.number, each)
+                        self._restore(new_group.number, each)
         return np.fromiter(map(_number_of, groups), np.int64, len(groups))
 
     def _restore(self, group: int, bits: Mapping[Any, int]) -> None:
@@ -101,7 +101,7 @@ class ValueTable:
                 self._bits,
                 slots - 1,
                 slots // 2,
-                self._taken,
+                self._slots_in_use,
                 new,
             )
             if row < len(groups):

@@ -39,17 +39,17 @@ if TYPE_CHECKING:
 __all__ = ["CASTING", "cast_columns", "cast_values"]
 
 
-def cast_values(call: BoundCall, wanted: Sequence[DataType], body: Body) -> Body:
+def cast_values(call: BoundCall, targets: Sequence[DataType], body: Body) -> Body:
     """Return a body whose arguments are cast first; NULL stays NULL."""
-    casts = [value_cast(source, target, call.session) for source, target in zip(call.types, wanted)]
-    if all(_is_idle(source, target) for source, target in zip(call.types, wanted)):
+    casts = [value_cast(source, target, call.session) for source, target in zip(call.types, targets)]
+    if all(_is_idle(source, target) for source, target in zip(call.types, targets)):
         return body
     return lambda *values: body(*(None if each is None else cast(each) for cast, each in zip(casts, values)))
 
 
-def cast_columns(types: Sequence[DataType], wanted: Sequence[DataType], kernel: Kernel) -> Kernel | None:
+def cast_columns(types: Sequence[DataType], targets: Sequence[DataType], kernel: Kernel) -> Kernel | None:
     """Return a kernel whose arguments are cast first; None if columns of these types cannot be cast."""
-    casts = [column_cast(source, target) for source, target in zip(types, wanted)]
+    casts = [column_cast(source, target) for source, target in zip(types, targets)]
     if any(each is None for each in casts):
         return None
     return lambda *columns: kernel(*(cast(each) for cast, each in zip(casts, columns) if cast is not None))
@@ -107,8 +107,9 @@ def _parsing_kernel(call: BoundCall, parse: Callable[[Any], Any]) -> Kernel:
     def cast(strings: Datum, target: object) -> Datum:
         if isinstance(strings, pa.Scalar):
             return each([strings, target], 1)[0]
-        found = parse(strings)
-        return each([strings, target], len(strings)) if found is None else found
+        parsed = parse(strings)
+        # None: some text is not as plain as Arrow wants it. Then every distinct text is parsed by Flink's rules.
+        return each([strings, target], len(strings)) if parsed is None else parsed
 
     return cast
 
@@ -125,6 +126,7 @@ def _counted_unit(call: BoundCall) -> int:
 
 def _units_body(call: BoundCall) -> Body:
     unit = _counted_unit(call)
+    # Towards zero, as Java divides; Python's // would go down.
     return lambda interval, *_: interval // unit if interval >= 0 else -(-interval // unit)
 
 

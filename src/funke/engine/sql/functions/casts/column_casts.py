@@ -38,24 +38,26 @@ ColumnCast = Callable[[Any], Any]
 
 def column_cast(source: DataType, target: DataType) -> ColumnCast | None:
     """Return what casts a column; None where only values can be cast one by one."""
-    wanted = to_column_type(target)
+    arrow_type = to_column_type(target)
     if _is_plain(source, target):
-        return lambda column: pc.cast(column, wanted, safe=False)
+        return lambda column: pc.cast(column, arrow_type, safe=False)
     if isinstance(target, DecimalType):
         return _to_decimal(source, target)
     if isinstance(source, DecimalType) and isinstance(target, INTEGRAL):
         # Cuts the fraction off and takes the lowest bits, as Java does; there by way of 64 bits.
-        return lambda column: pc.cast(pc.cast(column, pa.int64(), safe=False), wanted, safe=False)
+        return lambda column: pc.cast(pc.cast(column, pa.int64(), safe=False), arrow_type, safe=False)
     if isinstance(source, DecimalType) and isinstance(target, APPROXIMATE):
-        return lambda column: pc.cast(_on_array(column, _to_doubles), wanted, safe=False)
+        return lambda column: pc.cast(_on_array(column, _to_doubles), arrow_type, safe=False)
     if isinstance(source, APPROXIMATE) and isinstance(target, INTEGRAL):
-        return lambda column: pc.cast(_on_array(column, partial(_narrowed, wanted=wanted)), wanted, safe=False)
+        return lambda column: pc.cast(
+            _on_array(column, partial(_narrowed, arrow_type=arrow_type)), arrow_type, safe=False
+        )
     if isinstance(source, NUMERIC) and isinstance(target, BooleanType):
         zero = pa.scalar(0, to_column_type(source))
         return lambda column: pc.not_equal(column, zero)
     if isinstance(target, (CharType, VarCharType)):
         return _to_text(source, target)
-    return _to_timestamp(source, target, wanted)
+    return _to_timestamp(source, target, arrow_type)
 
 
 def _on_array(column: Datum, cast: ColumnCast) -> Datum:
@@ -72,23 +74,23 @@ def _to_decimal(source: Any, target: DecimalType) -> ColumnCast | None:
 
 def _integer_to_decimal(source: DataType, target: DecimalType) -> ColumnCast:
     """Return a cast to fewer digits than integers may have; those that have more become NULL."""
-    given, wanted, digits = to_column_type(source), to_column_type(target), to_decimal_type(source).precision
+    source_type, target_type, digits = to_column_type(source), to_column_type(target), to_decimal_type(source).precision
     # Arrow wants room for every integer of the type on the way.
     wide = pa.decimal128(digits + target.scale, target.scale) if digits + target.scale <= 38 else pa.decimal128(digits)
-    bounded = _bounded(given, 10 ** (target.precision - target.scale))
-    return lambda column: pc.cast(pc.cast(bounded(column), wide), wanted)
+    bounded = _bounded(source_type, 10 ** (target.precision - target.scale))
+    return lambda column: pc.cast(pc.cast(bounded(column), wide), target_type)
 
 
 def _narrowing(source: DecimalType, target: DecimalType) -> ColumnCast:
     """Return a cast to fewer digits before the point; numbers that have more become NULL."""
-    wanted = to_column_type(target)
+    arrow_type = to_column_type(target)
     bounded = _bounded(to_column_type(source), Decimal(10) ** (target.precision - target.scale))
-    return lambda column: pc.cast(bounded(column), wanted)
+    return lambda column: pc.cast(bounded(column), arrow_type)
 
 
 def _rounding(source: DecimalType, target: DecimalType) -> ColumnCast:
     """Return a cast to fewer digits behind the point: half up, which may give one more before it."""
-    wanted, digits = to_column_type(target), source.precision + 1
+    arrow_type, digits = to_column_type(target), source.precision + 1
     wide = pa.decimal128(digits, source.scale) if digits <= 38 else pa.decimal256(digits, source.scale)
     bounded: ColumnCast = lambda column: column  # noqa: E731
     if target.precision - target.scale < digits - source.scale:
@@ -96,19 +98,19 @@ def _rounding(source: DecimalType, target: DecimalType) -> ColumnCast:
 
     def cast(column: Datum) -> Datum:
         rounded = pc.round(pc.cast(column, wide), ndigits=target.scale, round_mode="half_towards_infinity")
-        return pc.cast(bounded(rounded), wanted)
+        return pc.cast(bounded(rounded), arrow_type)
 
     return cast
 
 
-def _bounded(given: Any, bound: Any) -> ColumnCast:
+def _bounded(arrow_type: Any, bound: Any) -> ColumnCast:
     """Return what makes NULL of numbers that are not below a bound."""
-    low, high = (pa.scalar(sign * bound, given) for sign in (-1, 1))
+    low, high = (pa.scalar(sign * bound, arrow_type) for sign in (-1, 1))
 
     def keep(column: Datum) -> Datum:
         fits = pc.and_(pc.greater(column, low), pc.less(column, high))
         if isinstance(fits, pa.Scalar) or not pc.all(fits, min_count=0).as_py():
-            column = pc.if_else(fits, column, pa.scalar(None, given))
+            column = pc.if_else(fits, column, pa.scalar(None, arrow_type))
         return column
 
     return keep
@@ -129,9 +131,9 @@ def _to_doubles(column: pa.Array) -> pa.Array:
     return pa.array(quotients, mask=None if column.null_count == 0 else column.is_null().to_numpy(zero_copy_only=False))
 
 
-def _narrowed(column: pa.Array, wanted: pa.DataType) -> pa.Array:
+def _narrowed(column: pa.Array, arrow_type: pa.DataType) -> pa.Array:
     """Whole numbers of floats, as Java narrows them: to 32 bits, or to 64, at their bounds; 0 for no number."""
-    dtype = np.int64 if wanted == pa.int64() else np.int32
+    dtype = np.int64 if arrow_type == pa.int64() else np.int32
     widest = np.iinfo(dtype)
     floats = column.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False)
     is_high = floats >= float(widest.max)
@@ -144,10 +146,10 @@ def _to_text(source: Any, target: Any) -> ColumnCast | None:
     write = _writer(source)
     if write is None:
         return None
-    length, given = target.length, getattr(source, "length", LONGEST)
+    length, source_length = target.length, getattr(source, "length", LONGEST)
     if isinstance(target, CharType):
         return lambda column: pc.utf8_rpad(pc.utf8_slice_codeunits(write(column), 0, length), length)
-    return write if length >= given else lambda column: pc.utf8_slice_codeunits(write(column), 0, length)
+    return write if length >= source_length else lambda column: pc.utf8_slice_codeunits(write(column), 0, length)
 
 
 # From the seventh digit behind the point on Arrow writes exponents.
@@ -168,14 +170,14 @@ def _writer(source: Any) -> ColumnCast | None:
     return None
 
 
-def _to_timestamp(source: Any, target: Any, wanted: pa.DataType) -> ColumnCast | None:
+def _to_timestamp(source: Any, target: Any, arrow_type: pa.DataType) -> ColumnCast | None:
     if isinstance(source, DateType) and isinstance(target, TimestampType):
-        return lambda column: pc.cast(pc.cast(column, pa.timestamp("s")), wanted, safe=False)
+        return lambda column: pc.cast(pc.cast(column, pa.timestamp("s")), arrow_type, safe=False)
     if isinstance(source, TimestampType) and isinstance(target, DateType):
-        return lambda column: pc.cast(pc.floor_temporal(column, unit="day"), wanted)
+        return lambda column: pc.cast(pc.floor_temporal(column, unit="day"), arrow_type)
     if isinstance(source, TimestampType) and isinstance(target, TimestampType) and target.precision in _UNIT_DIGITS:
         unit = {0: "second", 3: "millisecond", 6: "microsecond"}[target.precision]
-        return lambda column: pc.cast(pc.floor_temporal(column, unit=unit), wanted, safe=False)
+        return lambda column: pc.cast(pc.floor_temporal(column, unit=unit), arrow_type, safe=False)
     return None
 
 

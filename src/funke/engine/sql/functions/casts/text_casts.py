@@ -24,17 +24,17 @@ _LENGTH_TO_HOUR = 13
 
 def text_cast(target: Any) -> TextCast | None:
     """Return what casts a column of texts at once; None for types that no column is cast to."""
-    wanted = to_column_type(target)
+    arrow_type = to_column_type(target)
     if isinstance(target, INTEGRAL):
         # Arrow knows hexadecimal numbers.
-        return lambda strings: _cast_without(strings, "xX", wanted)
+        return lambda strings: _cast_without(strings, "xX", arrow_type)
     if isinstance(target, APPROXIMATE):
         # Arrow writes NaN and infinity in more ways.
-        return lambda strings: _narrowed(_cast_without(strings, "nN", pa.float64()), wanted)
+        return lambda strings: _narrowed(_cast_without(strings, "nN", pa.float64()), arrow_type)
     if isinstance(target, DecimalType):
-        return lambda strings: _cast_without(strings, "", wanted)
+        return lambda strings: _cast_without(strings, "", arrow_type)
     if isinstance(target, DateType):
-        return lambda strings: _since_first(_cast_without(strings, "", wanted))
+        return lambda strings: _since_first(_cast_without(strings, "", arrow_type))
     if isinstance(target, TimestampType):
         return lambda strings: to_timestamps(strings, target)
     return None
@@ -51,17 +51,17 @@ def to_timestamps(strings: pa.Array, target: TimestampType) -> pa.Array | None:
     return pc.cast(pc.floor_temporal(timestamps, unit=unit), to_column_type(target), safe=False)
 
 
-def _cast_without(strings: pa.Array, letters: str, wanted: pa.DataType) -> pa.Array | None:
+def _cast_without(strings: pa.Array, letters: str, arrow_type: pa.DataType) -> pa.Array | None:
     if any(pc.any(pc.match_substring(strings, letter)).as_py() for letter in letters):
         return None
     try:
-        return pc.cast(strings, wanted)
+        return pc.cast(strings, arrow_type)
     except pa.ArrowInvalid:
         return None
 
 
-def _narrowed(numbers: pa.Array | None, wanted: pa.DataType) -> pa.Array | None:
-    return None if numbers is None else pc.cast(numbers, wanted, safe=False)
+def _narrowed(numbers: pa.Array | None, arrow_type: pa.DataType) -> pa.Array | None:
+    return None if numbers is None else pc.cast(numbers, arrow_type, safe=False)
 
 
 def _since_first(timestamps: pa.Array | None) -> pa.Array | None:

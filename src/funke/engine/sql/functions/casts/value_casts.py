@@ -66,6 +66,7 @@ __all__ = ["BITS", "CastError", "interval_unit", "rounded_units", "value_cast", 
 Cast = Callable[[Any], Any]
 
 BITS: dict[type[DataType], int] = {TinyIntType: 8, SmallIntType: 16, IntType: 32, BigIntType: 64}
+# The words that Flink's cast to BOOLEAN takes, in any case.
 _TRUE, _FALSE = frozenset({"t", "true", "y", "yes", "1"}), frozenset({"f", "false", "n", "no", "0"})
 _INTEGER_TEXT = re.compile(r"([+-]?\d+)(?:\.\d*)?", re.ASCII)
 _FLOAT_TEXT = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[fFdD]?|[+-]?(?:NaN|Infinity)", re.ASCII)
@@ -80,6 +81,7 @@ def value_cast(source: DataType, target: DataType, session: Session) -> Cast:
     if isinstance(source, NullType) or _is_same(source, target):
         return lambda value: value
     if isinstance(target, CHARACTER):
+        # By way of the text: CAST to CHAR(n) cuts and pads what CAST to STRING writes.
         text = value_text(source, session)
         return _sized_text(text, target)
     for kinds, make in _RULES:
@@ -102,6 +104,7 @@ def value_text(data_type: Any, session: Session) -> Callable[[SqlValue], str]:
     if isinstance(data_type, TimestampType):
         return lambda timestamp: timestamp_text(timestamp, data_type.precision)
     if isinstance(data_type, LocalZonedTimestampType):
+        # An instant is shown by the clock of the session (table.local-time-zone).
         return lambda timestamp: timestamp_text(timestamp.astimezone(session.zone), data_type.precision)
     if isinstance(data_type, StructuredType):
         named = [(each.name, _part_text(each.data_type, session)) for each in data_type]
@@ -194,6 +197,7 @@ def _to_bytes(source: DataType, target: Any, session: Session) -> Cast | None:
     else:
         return None
     if isinstance(target, BinaryType):
+        # BINARY(n) has exactly n bytes, VARBINARY(n) at most n.
         return lambda value: encode(value)[:length].ljust(length, b"\0")
     return lambda value: encode(value)[:length]
 
@@ -205,6 +209,7 @@ def _to_integer(source: Any, target: DataType, session: Session) -> Cast | None:
     if isinstance(source, APPROXIMATE):
         return lambda value: _narrowed_float(value, bits)
     if isinstance(source, (*INTEGRAL, DecimalType, BooleanType)):
+        # As in Java and Flink a number that does not fit loses its highest bits; only texts are checked for overflow.
         return lambda value: wrapped(to_whole(value), bits)
     return None
 
@@ -287,13 +292,13 @@ def _to_date(source: DataType, target: DataType, session: Session) -> Cast | Non
 def _to_time(source: DataType, target: Any, session: Session) -> Cast | None:
     digits = target.precision
     if isinstance(source, CHARACTER):
-        return lambda text: _cut(_or_rejected(parse_time(text), text), digits)
+        return lambda text: _with_digits(_or_rejected(parse_time(text), text), digits)
     if isinstance(source, TimeType):
-        return lambda time: _cut(time, digits)
+        return lambda time: _with_digits(time, digits)
     if isinstance(source, TimestampType):
-        return lambda timestamp: _cut(timestamp.time(), digits)
+        return lambda timestamp: _with_digits(timestamp.time(), digits)
     if isinstance(source, LocalZonedTimestampType):
-        return lambda timestamp: _cut(timestamp.astimezone(session.zone).time(), digits)
+        return lambda timestamp: _with_digits(timestamp.astimezone(session.zone).time(), digits)
     return None
 
 
@@ -303,11 +308,11 @@ def _to_timestamp(source: DataType, target: Any, session: Session) -> Cast | Non
         return None
     digits = target.precision
     if isinstance(target, TimestampType):
-        return lambda value: _cut(local(value), digits)
+        return lambda value: _with_digits(local(value), digits)
     if isinstance(source, LocalZonedTimestampType):
-        return lambda value: _cut(value, digits)
+        return lambda value: _with_digits(value, digits)
     zone, utc = session.zone, datetime.UTC
-    return lambda value: _cut(local(value).replace(tzinfo=zone).astimezone(utc), digits)
+    return lambda value: _with_digits(local(value).replace(tzinfo=zone).astimezone(utc), digits)
 
 
 def _to_local(source: DataType, session: Session) -> Cast | None:
@@ -331,7 +336,7 @@ def _or_rejected(value: SqlValue, text: str) -> SqlValue:
     return value
 
 
-def _cut(timestamp: SqlValue, digits: int) -> SqlValue:
+def _with_digits(timestamp: SqlValue, digits: int) -> SqlValue:
     """Return a time with at most so many digits behind the point."""
     if digits >= 6:
         return timestamp

@@ -69,10 +69,12 @@ def plus_interval(timestamp: DataType, interval: DataType, call: BoundCall) -> C
     """Return what moves a date or time by an interval."""
     is_months = not isinstance(interval, DayTimeIntervalType)
     if isinstance(timestamp, TimeType):
+        # A time of day has no months: Flink leaves it as it is.
         return (lambda time, months: time) if is_months else _plus_millis_of_day
     if isinstance(timestamp, LocalZonedTimestampType):
         zone, utc = call.session.zone, datetime.UTC
         if is_months:
+            # A month later the session's clock shows the same time of day, also across a change to summer time.
             return lambda value, months: add_months(value.astimezone(zone), months).astimezone(utc)
         return lambda value, millis: value + datetime.timedelta(milliseconds=millis)
     if is_months:
@@ -106,8 +108,9 @@ def interval_kernel(operator: str, call: BoundCall) -> Kernel | None:
     left, right = call.types
     if not (isinstance(left, TIMESTAMP) and isinstance(right, DayTimeIntervalType) and operator in "+-"):
         return None
-    wanted = to_column_type(call.result)
-    if wanted.unit == "s":
+    arrow_type = to_column_type(call.result)
+    # A column of whole seconds would lose the milliseconds on the way.
+    if arrow_type.unit == "s":
         return None
     move = pc.add if operator == "+" else pc.subtract
-    return lambda timestamps, millis: pc.cast(move(timestamps, pc.cast(millis, pa.duration("ms"))), wanted)
+    return lambda timestamps, millis: pc.cast(move(timestamps, pc.cast(millis, pa.duration("ms"))), arrow_type)

@@ -81,7 +81,7 @@ def _date(year: str, month: str | None, day: str | None) -> datetime.date | None
 def _last_of_month(year: str, month: str | None, day: str | None) -> datetime.date | None:
     if not 29 <= int(day or 1) <= 31:
         return None
-    return next((found for last in (30, 29, 28) if (found := _date(year, month, str(last))) is not None), None)
+    return next((date for last in (30, 29, 28) if (date := _date(year, month, str(last))) is not None), None)
 
 
 def _time(hour: str, minute: str, second: str | None, fraction: str | None) -> datetime.time | None:
@@ -266,13 +266,13 @@ def _pattern_regex(pattern: str) -> tuple[re.Pattern[str], tuple[str, ...]]:
 
 def _fields(letters: tuple[str, ...], match: re.Match[str]) -> tuple[int, int, int, int, int, int, int]:
     """From the year down to microseconds."""
-    found = {letter: match[number + 1] for number, letter in enumerate(letters)}
-    year_text = found.get("y", found.get("u", "1970"))
+    fields = {letter: match[number + 1] for number, letter in enumerate(letters)}
+    year_text = fields.get("y", fields.get("u", "1970"))
     year = int(year_text) + (2000 if len(year_text) == 2 else 0)
-    month_text = found.get("M", "1").lower()
+    month_text = fields.get("M", "1").lower()
     month = int(month_text) if month_text.isdigit() else _MONTHS.get(month_text) or _SHORT_MONTHS.get(month_text, 0)
-    hour = int(found.get("H", found.get("k", "0"))) % 24
-    if "h" in found or "K" in found:
-        hour = int(found.get("h", found.get("K", "0"))) % 12 + (12 if found.get("a", "AM").upper() == "PM" else 0)
-    micros = int(found.get("S", "").ljust(6, "0")[:6])
-    return (year, month, int(found.get("d", "1")), hour, int(found.get("m", "0")), int(found.get("s", "0")), micros)
+    hour = int(fields.get("H", fields.get("k", "0"))) % 24
+    if "h" in fields or "K" in fields:
+        hour = int(fields.get("h", fields.get("K", "0"))) % 12 + (12 if fields.get("a", "AM").upper() == "PM" else 0)
+    micros = int(fields.get("S", "").ljust(6, "0")[:6])
+    return (year, month, int(fields.get("d", "1")), hour, int(fields.get("m", "0")), int(fields.get("s", "0")), micros)

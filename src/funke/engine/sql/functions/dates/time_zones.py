@@ -19,9 +19,9 @@ def zone_of(name: str) -> datetime.tzinfo:
     >>> zone_of("GMT-03:30").utcoffset(None)
     datetime.timedelta(days=-1, seconds=73800)
     """
-    found = _OFFSET.fullmatch(name)
-    if found is not None:
-        sign, *parts = found.groups()
+    match = _OFFSET.fullmatch(name)
+    if match is not None:
+        sign, *parts = match.groups()
         hours, minutes, seconds = (int(each or 0) for each in parts)
         distance = datetime.timedelta(hours=hours, minutes=minutes, seconds=seconds)
         return datetime.timezone(-distance if sign == "-" else distance)

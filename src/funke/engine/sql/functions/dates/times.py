@@ -88,6 +88,7 @@ def _part(call: BoundCall, unit: str) -> Callable[[SqlValue], int]:
         return lambda months: part_of_months(months, unit)
     if isinstance(data_type, DayTimeIntervalType):
         return lambda millis: part_of_days(millis, unit)
+    # Seconds since 1970 do not depend on a zone: an instant is read as it is.
     if unit == "EPOCH":
         return lambda timestamp: part_of(
             timestamp.replace(tzinfo=None) if hasattr(timestamp, "tzinfo") else timestamp, unit
@@ -108,6 +109,7 @@ _PART_KERNELS: dict[str, Kernel] = {
     "WEEK": pc.iso_week,
     "DAY": pc.day,
     "DOY": pc.day_of_year,
+    # Flink counts from Sunday, which is 1.
     "DOW": lambda column: pc.day_of_week(column, count_from_zero=False, week_start=7),
     "HOUR": pc.hour,
     "MINUTE": pc.minute,
@@ -118,6 +120,7 @@ _PART_KERNELS: dict[str, Kernel] = {
 def _part_kernel(call: BoundCall, unit: str) -> Kernel | None:
     data_type = call.types[-1]
     is_date = isinstance(data_type, DateType) and unit not in ("HOUR", "MINUTE", "SECOND")
+    # Instants go one by one: their parts are those of the session's zone.
     if unit in _PART_KERNELS and (isinstance(data_type, TimestampType) or is_date):
         return _PART_KERNELS[unit]
     return None
@@ -182,8 +185,8 @@ def _timestamp_writer(call: BoundCall, pattern: str) -> ColumnFunction:
     if strftime is None or not isinstance(call.types[0], TimestampType):
         return mapped_body(call)
     # Arrow writes seconds with the digits of the type.
-    wanted = pa.timestamp("s" if finest_unit(pattern) != "millisecond" else "ms")
-    return lambda columns, _: pc.strftime(columns[0].cast(wanted, safe=False), strftime)
+    arrow_type = pa.timestamp("s" if finest_unit(pattern) != "millisecond" else "ms")
+    return lambda columns, _: pc.strftime(columns[0].cast(arrow_type, safe=False), strftime)
 
 
 def _to_date(text: str, pattern: str | None = None) -> datetime.date | None:
@@ -206,8 +209,8 @@ def _to_timestamp_kernel(call: BoundCall) -> Kernel | None:
     def to_timestamp(strings: Datum, *pattern: Datum) -> Datum:
         if isinstance(strings, pa.Scalar):
             return each([strings, *pattern], 1)[0]
-        found = to_timestamps(strings, result) if _has_usual_form(strings, bool(pattern)) else None
-        return each([strings, *pattern], len(strings)) if found is None else found
+        parsed = to_timestamps(strings, result) if _has_usual_form(strings, bool(pattern)) else None
+        return each([strings, *pattern], len(strings)) if parsed is None else parsed
 
     return to_timestamp
 
@@ -221,6 +224,7 @@ def _to_timestamp_ltz(*arguments: SqlValue) -> datetime.datetime | None:
     if isinstance(arguments[0], str):
         return _instant_of_text(*arguments)
     value, precision = arguments[0], arguments[1] if len(arguments) > 1 else 3
+    # Flink's function has no other precisions.
     if precision not in (0, 3):
         raise ValueError(
             f"The precision value '{precision}' for function TO_TIMESTAMP_LTZ(numeric, precision) is unsupported, "
@@ -276,6 +280,7 @@ def _unix_timestamp_body(call: BoundCall) -> Body:
             return int(session.now(CurrentTime.OF_ROW).timestamp())
         timestamp = _parsed_prefix(*arguments)
         if timestamp is None:
+            # Flink gives the least BIGINT for a text that cannot be read.
             return -(2**63)
         return int(timestamp.replace(tzinfo=session.zone, microsecond=0).timestamp())
 
@@ -291,6 +296,7 @@ def _added_type(arguments: Sequence[Argument]) -> DataType | None:
     if unit not in MILLIS and unit not in MONTHS:
         return None
     has_nulls = any_nullable(each.type for each in arguments[1:])
+    # A date plus a part of a day is a timestamp.
     if isinstance(timestamp, DateType) and unit in ("SECOND", "MINUTE", "HOUR", "MILLISECOND"):
         return TimestampType(3, has_nulls)
     return with_nullable(timestamp, has_nulls)
@@ -325,8 +331,8 @@ def _interval_between_type(arguments: Sequence[Argument]) -> DataType | None:
     kinds = {type(each) for each in (end, start) if not isinstance(each, NullType)}
     if len(kinds) > 1 or (kinds == {TimeType} and isinstance(interval, YearMonthIntervalType)):
         return None
-    found = _MONTHS_BETWEEN if isinstance(interval, YearMonthIntervalType) else _MILLIS_BETWEEN
-    return with_nullable(found, any_nullable([end, start]))
+    interval_type = _MONTHS_BETWEEN if isinstance(interval, YearMonthIntervalType) else _MILLIS_BETWEEN
+    return with_nullable(interval_type, any_nullable([end, start]))
 
 
 def _interval_between_body(call: BoundCall) -> Body:
@@ -354,6 +360,7 @@ def _overlaps_body(call: BoundCall) -> Body:
 
     def overlaps(first: SqlValue, first_end: SqlValue, second: SqlValue, second_end: SqlValue) -> bool | None:
         (a, b), (c, d) = first_span(first, first_end), second_span(second, second_end)
+        # Three-valued: one test that is false decides, whatever the other one is.
         tests = [None if end is None or start is None else end >= start for end, start in ((b, c), (d, a))]
         return False if False in tests else None if None in tests else True
 
@@ -397,8 +404,8 @@ def _now(
         session = call.session
 
         def now() -> SqlValue:
-            found = session.now(current_time)
-            return of(found if isinstance(result, LocalZonedTimestampType) else found.astimezone(session.zone))
+            time = session.now(current_time)
+            return of(time if isinstance(result, LocalZonedTimestampType) else time.astimezone(session.zone))
 
         return now
 

@@ -47,6 +47,7 @@ _MISSING = object()
 
 def _parse(text: str) -> Any:
     try:
+        # Decimals keep the digits of the text. Python's parser takes NaN and Infinity, which JSON does not have.
         return json.loads(text, parse_float=Decimal, parse_constant=_reject)
     except ValueError:
         return _MISSING
@@ -106,6 +107,7 @@ def _value_body(call: BoundCall) -> Body:
     """JSON_VALUE (a, path[, type, on empty, default, on error, default])."""
     settings = [each.value if each.is_constant else None for each in call.arguments]
     on_empty, on_error = _behaviour(settings, 3, "NULL"), _behaviour(settings, 5, "NULL")
+    # RETURNING casts the scalar's text, as Flink does.
     cast = value_cast(_STRING, call.result, call.session)
 
     def instead(behaviour: str, default: Any, reason: str) -> Any:
@@ -127,16 +129,17 @@ def _value_body(call: BoundCall) -> Body:
         if document is _MISSING or document is None:
             return instead(on_error, error_default, f"Invalid JSON: {text}")
         try:
-            found = parsed.find(document)
+            values = parsed.find(document)
         except PathError as problem:
             return instead(on_error, error_default, str(problem))
-        is_scalar = parsed.is_definite and bool(found) and not isinstance(found[0], (dict, list, type(None)))
-        if (not found and parsed.is_definite) or not (is_scalar or parsed.is_strict):
+        # In lax mode a missing member, an object and an array are all empty; strict mode makes errors of them.
+        is_scalar = parsed.is_definite and bool(values) and not isinstance(values[0], (dict, list, type(None)))
+        if (not values and parsed.is_definite) or not (is_scalar or parsed.is_strict):
             return instead(on_empty, empty_default, "Empty result of JSON_VALUE function is not allowed")
         if not is_scalar:
             return instead(on_error, error_default, "Strict jsonpath mode requires scalar value")
         try:
-            return cast(_scalar_text(found[0]))
+            return cast(_scalar_text(values[0]))
         except ValueError as problem:
             return instead(on_error, error_default, str(problem))
 
@@ -173,14 +176,14 @@ def _query_body(call: BoundCall) -> Body:
         if document is _MISSING or document is None:
             return instead(on_error, f"Invalid JSON: {text}")
         try:
-            found = parsed.find(document)
+            values = parsed.find(document)
         except PathError as problem:
             return instead(on_error, str(problem))
-        if not found and parsed.is_definite:
+        if not values and parsed.is_definite:
             return instead(on_empty, "Empty result of JSON_QUERY function is not allowed")
-        if parsed.is_definite and found[0] is None:
+        if parsed.is_definite and values[0] is None:
             return instead(on_error if parsed.is_strict else on_empty, f"No results for path: {path}")
-        value = _wrapped(found, parsed.is_definite, wrapper)
+        value = _wrapped(values, parsed.is_definite, wrapper)
         if not (isinstance(value, (dict, list)) or parsed.is_strict):
             return instead(on_empty, "Empty result of JSON_QUERY function is not allowed")
         if not isinstance(value, list if gives_array else (dict, list)):
@@ -192,8 +195,8 @@ def _query_body(call: BoundCall) -> Body:
     return json_query
 
 
-def _wrapped(found: list[Any], is_definite: bool, wrapper: str) -> Any:
-    value = found[0] if is_definite else found
+def _wrapped(values: list[Any], is_definite: bool, wrapper: str) -> Any:
+    value = values[0] if is_definite else values
     if wrapper.startswith("WITHOUT"):
         return value
     # CONDITIONAL wraps all but arrays.
@@ -210,11 +213,11 @@ def _exists(text: str | None, path: str, on_error: str = "FALSE") -> bool | None
             return False
         if document is _MISSING or document is None:
             raise PathError(f"Invalid JSON: {text}")
-        found = parsed.find(document)
-        if parsed.is_strict and parsed.is_definite and found == [None]:
+        values = parsed.find(document)
+        if parsed.is_strict and parsed.is_definite and values == [None]:
             raise PathError(f"No results for path: {path}")
         # Many values are an array, which is there even if it is empty.
-        return bool(found) or not parsed.is_definite
+        return bool(values) or not parsed.is_definite
     except PathError:
         if on_error.upper() == "ERROR":
             raise
@@ -251,6 +254,7 @@ def _json_form(data_type: Any, call: BoundCall) -> Callable[[Any], Any]:
         element = _part(data_type.element_type, call)
         return lambda items: [element(each) for each in items]
     if isinstance(data_type, (MapType, MultisetType)):
+        # A multiset is an object of counts.
         value_type = data_type.value_type if isinstance(data_type, MapType) else None
         value = _part(value_type, call) if value_type is not None else lambda v: v
         return lambda items: {key: value(each) for key, each in items.items()}
@@ -258,6 +262,7 @@ def _json_form(data_type: Any, call: BoundCall) -> Callable[[Any], Any]:
         fields = [(each.name, _part(each.data_type, call)) for each in data_type]
         return lambda row: {name: part(each) for (name, part), each in zip(fields, row)}
     if isinstance(data_type, BINARY):
+        # As Jackson writes bytes.
         return lambda value: base64.b64encode(value).decode()
     text = value_text(data_type, call.session)
     return lambda value: _iso_text(value) if isinstance(value, datetime.datetime) else text(value)
@@ -274,8 +279,8 @@ def _part(data_type: DataType, call: BoundCall) -> Callable[[Any], Any]:
 
 
 def _string_type(arguments: Sequence[Argument]) -> DataType | None:
-    given = arguments[0].type
-    return None if isinstance(given, BitmapType) else with_nullable(_STRING, is_nullable(given))
+    input_type = arguments[0].type
+    return None if isinstance(input_type, BitmapType) else with_nullable(_STRING, is_nullable(input_type))
 
 
 def _string_body(call: BoundCall) -> Body:
@@ -297,6 +302,7 @@ def _object_body(call: BoundCall) -> Body:
     forms = [_member(each, call) for each in call.arguments[2::2]]
 
     def json_object(on_null: str, *parts: Any) -> str:
+        # Of equal keys the last one counts.
         pairs = {key: form(value) for key, value, form in zip(parts[::2], parts[1::2], forms)}
         is_absent = on_null.upper() == "ABSENT"
         return _write({key: value for key, value in pairs.items() if value is not None or not is_absent})

@@ -41,15 +41,15 @@ class JsonPath:
 
     def find(self, document: Any) -> list[Any]:
         """Return all values that the path leads to."""
-        found = [document]
+        values = [document]
         is_definite = True
         for step in self.steps:
             is_definite = is_definite and step.is_single
-            following = [each for value in found for each in _follow(step, value)]
+            following = [each for value in values for each in _follow(step, value)]
             if self.is_strict and is_definite and not following:
                 raise PathError(f"No results for path: {step}")
-            found = following
-        return found
+            values = following
+        return values
 
 
 _STEP = re.compile(
@@ -67,24 +67,24 @@ def parse_path(text: str) -> JsonPath:
         raise PathError(f"Illegal jsonpath spec '{text}', format of the spec should be: '<lax|strict> ${{expr}}'")
     steps, rest, offset = [], match[2], 1
     while offset < len(rest):
-        found = _STEP.match(rest, offset)
-        if found is None:
+        step = _STEP.match(rest, offset)
+        if step is None:
             raise PathError(f"the JSON path '{text}' is not understood at '{rest[offset:]}'")
-        steps.append(_to_step(found))
-        offset = found.end()
+        steps.append(_to_step(step))
+        offset = step.end()
     return JsonPath(tuple(steps), (match[1] or "strict").lower() == "strict")
 
 
-def _to_step(found: re.Match[str]) -> Step:
-    is_deep = found["deep"] is not None
-    if found["name"] is not None:
-        return Step(names=(found["name"],), is_deep=is_deep)
-    if found["quoted"] is not None:
-        return Step(names=(re.sub(r"\\(.)", r"\1", found["quoted"][1:-1]),), is_deep=is_deep)
-    if found["places"] is not None:
-        return Step(indexes=tuple(int(each) for each in found["places"].split(",")), is_deep=is_deep)
-    if found["start"] is not None:
-        return Step(span=(_number(found["start"]), _number(found["end"])), is_deep=is_deep)
+def _to_step(step: re.Match[str]) -> Step:
+    is_deep = step["deep"] is not None
+    if step["name"] is not None:
+        return Step(names=(step["name"],), is_deep=is_deep)
+    if step["quoted"] is not None:
+        return Step(names=(re.sub(r"\\(.)", r"\1", step["quoted"][1:-1]),), is_deep=is_deep)
+    if step["places"] is not None:
+        return Step(indexes=tuple(int(each) for each in step["places"].split(",")), is_deep=is_deep)
+    if step["start"] is not None:
+        return Step(span=(_number(step["start"]), _number(step["end"])), is_deep=is_deep)
     return Step(is_deep=is_deep)
 
 

@@ -45,8 +45,8 @@ def number_body(operator: str, call: BoundCall) -> Body:
     result = call.result
     if isinstance(result, DecimalType):
         compute = _DECIMALS[operator]
-        wanted = [to_decimal_type(each) for each in call.types]
-        return cast_values(call, wanted, lambda left, right: fitted(compute(left, right), result))
+        operand_types = [to_decimal_type(each) for each in call.types]
+        return cast_values(call, operand_types, lambda left, right: fitted(compute(left, right), result))
     operands = _operand_type(call)
     if isinstance(operands, INTEGRAL):
         whole, bits = _INTEGERS[operator], BITS[type(result)]
@@ -60,9 +60,11 @@ def number_body(operator: str, call: BoundCall) -> Body:
 
 def _operand_type(call: BoundCall) -> DataType:
     """The type that both operands are cast to: that of the result if it is a float, or no decimal though they are."""
-    found = common_type(call.types)
-    assert found is not None
-    return call.result if isinstance(found, DecimalType) or isinstance(call.result, APPROXIMATE) else found
+    operand_type = common_type(call.types)
+    assert operand_type is not None
+    return (
+        call.result if isinstance(operand_type, DecimalType) or isinstance(call.result, APPROXIMATE) else operand_type
+    )
 
 
 def number_kernel(operator: str, call: BoundCall) -> Kernel | None:
@@ -81,7 +83,7 @@ def number_kernel(operator: str, call: BoundCall) -> Kernel | None:
 def _decimal_kernel(operator: str, call: BoundCall) -> Kernel | None:
     """Sums and products whose every digit fits; Arrow rounds quotients in another way."""
     left, right = (to_decimal_type(each) for each in call.types)
-    wanted = to_column_type(call.result)
+    result_type = to_column_type(call.result)
     if operator == "*" and left.precision + right.precision + 1 <= 38:
         kernel = cast_columns(call.types, [left, right], pc.multiply)
     elif operator in "+-":
@@ -93,7 +95,7 @@ def _decimal_kernel(operator: str, call: BoundCall) -> Kernel | None:
         kernel = cast_columns(call.types, [same, same], pc.add if operator == "+" else pc.subtract)
     else:
         return None
-    return None if kernel is None else lambda *columns: pc.cast(kernel(*columns), wanted)
+    return None if kernel is None else lambda *columns: pc.cast(kernel(*columns), result_type)
 
 
 def _integer_quotient(left: Datum, right: Datum) -> Datum:
@@ -108,8 +110,8 @@ def _remainder(left: Datum, right: Datum) -> Datum:
     one = pa.scalar(1, right.type)
     divisors = _as_numpy(pc.fill_null(divisor, one))
     # The lowest integer modulo -1 would trap in numpy.
-    found = np.fmod(_as_numpy(pc.fill_null(left, one)), np.where(divisors == -1, 1, divisors))
-    column = pa.scalar(found.item(), right.type) if found.ndim == 0 else pa.array(found, right.type)
+    remainders = np.fmod(_as_numpy(pc.fill_null(left, one)), np.where(divisors == -1, 1, divisors))
+    column = pa.scalar(remainders.item(), right.type) if remainders.ndim == 0 else pa.array(remainders, right.type)
     return pc.if_else(both_valid, column, pa.scalar(None, right.type))
 
 

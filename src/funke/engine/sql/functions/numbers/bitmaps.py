@@ -32,10 +32,10 @@ _LONGEST_ARRAY = 0x7FFFFFFF
 
 
 def _build_type(arguments: Sequence[Argument]) -> DataType | None:
-    given = arguments[0].type
-    if isinstance(given, ArrayType) and not isinstance(given.element_type, (*_SMALL, NullType)):
+    input_type = arguments[0].type
+    if isinstance(input_type, ArrayType) and not isinstance(input_type.element_type, (*_SMALL, NullType)):
         return None
-    return BitmapType(is_nullable(given))
+    return BitmapType(is_nullable(input_type))
 
 
 def _from_bytes(data: bytes) -> bytes:
@@ -46,10 +46,10 @@ def _from_bytes(data: bytes) -> bytes:
 
 
 def _to_array(bitmap: bytes) -> list[int]:
-    found = opened(bitmap)
-    if len(found) > _LONGEST_ARRAY:
+    members = opened(bitmap)
+    if len(members) > _LONGEST_ARRAY:
         raise ValueError("Failed to convert bitmap to an array.")
-    return to_numbers(found)
+    return to_numbers(members)
 
 
 def _combining(name: str, operation: Callable[[Any, Any], Any], purpose: str) -> Function:

@@ -51,10 +51,10 @@ def _abs_body(call: BoundCall) -> Body:
 
 def _whole_type(arguments: Sequence[Argument]) -> DataType | None:
     """CEIL and FLOOR keep the type; a decimal loses its fraction."""
-    given = arguments[0].type
-    if isinstance(given, DecimalType):
-        return like_nullable(DecimalType(given.precision, 0), given)
-    return given
+    input_type = arguments[0].type
+    if isinstance(input_type, DecimalType):
+        return like_nullable(DecimalType(input_type.precision, 0), input_type)
+    return input_type
 
 
 def _square_root(value: float) -> float:
@@ -221,13 +221,13 @@ class _SeededNumbers:
     def randrange(self, bound: int) -> int:
         if bound <= 0:
             raise ValueError("bound must be positive")
-        found = self._bits(31)
+        number = self._bits(31)
         if bound & (bound - 1) == 0:
-            return bound * found >> 31
+            return bound * number >> 31
         # Numbers of the last, incomplete range would be more frequent than others.
-        while found - found % bound + bound - 1 >= 2**31:
-            found = self._bits(31)
-        return found % bound
+        while number - number % bound + bound - 1 >= 2**31:
+            number = self._bits(31)
+        return number % bound
 
 
 def _numbers_of(seeds: Sequence[Argument]) -> Callable[[Sequence[Any]], random.Random | _SeededNumbers]:

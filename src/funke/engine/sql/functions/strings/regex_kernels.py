@@ -135,19 +135,19 @@ def _without(nodes: Any, group: int | None) -> Any:
 
 
 def _letters(items: Iterable[tuple[Any, Any]]) -> str:
-    found = []
+    letters = []
     for code, argument in items:
         if code is codes.NEGATE:
-            found.append("^")
+            letters.append("^")
         elif code is codes.LITERAL:
-            found.append(_letter(argument))
+            letters.append(_letter(argument))
         elif code is codes.RANGE:
-            found.append("-".join(map(_letter, argument)))
+            letters.append("-".join(map(_letter, argument)))
         elif code is codes.CATEGORY and argument in _CATEGORIES:
-            found.append(_CATEGORIES[argument])
+            letters.append(_CATEGORIES[argument])
         else:
             raise _DiffersError
-    return f"[{''.join(found)}]"
+    return f"[{''.join(letters)}]"
 
 
 def _letter(number: int) -> str:

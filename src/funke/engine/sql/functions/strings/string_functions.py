@@ -64,9 +64,11 @@ def _replace_kernel(call: BoundCall) -> Kernel | None:
 
 def _varying(arguments: Sequence[Argument]) -> DataType:
     """A text of at most the length of the first argument; bytes stay bytes."""
-    given: Any = arguments[0].type
-    kind = VarBinaryType if isinstance(given, BINARY) else VarCharType
-    return kind(given.length if hasattr(given, "length") else LONGEST, any_nullable(each.type for each in arguments))
+    first_type: Any = arguments[0].type
+    kind = VarBinaryType if isinstance(first_type, BINARY) else VarCharType
+    return kind(
+        first_type.length if hasattr(first_type, "length") else LONGEST, any_nullable(each.type for each in arguments)
+    )
 
 
 def _trim(*arguments: str) -> str:
@@ -299,8 +301,8 @@ _LAST_SPLIT: deque[tuple[Any, str, Any, int]] = deque(maxlen=1)
 
 def _split_parts(text: pa.Array, separator: str) -> tuple[pa.Array, int]:
     """Return the parts of texts (NULL of an empty one), and how many each has at least."""
-    for known, known_separator, parts, fewest in tuple(_LAST_SPLIT):
-        if known_separator == separator and _is_same(known, text):
+    for known_text, known_separator, parts, fewest in tuple(_LAST_SPLIT):
+        if known_separator == separator and _is_same(known_text, text):
             return parts, fewest
     parts = pc.split_pattern(pc.replace_with_mask(text, pc.equal(text, ""), pa.scalar(None, text.type)), separator)
     fewest = pc.min(pc.list_value_length(parts)).as_py() or 0
@@ -345,10 +347,10 @@ def _split(text: str, separator: str) -> list[str]:
 def _str_to_map(text: str, pair_mark: str = ",", key_mark: str = "=") -> dict[str, str | None]:
     """Both marks are regular expressions, as in Java, which forgets what is empty at the end."""
     pairs: dict[str, str | None] = {}
-    found = re.split(pair_mark, text)
-    while found and not found[-1]:
-        found.pop()
-    for each in found:
+    pair_strings = re.split(pair_mark, text)
+    while pair_strings and not pair_strings[-1]:
+        pair_strings.pop()
+    for each in pair_strings:
         parts = re.split(key_mark, each, maxsplit=1)
         pairs[parts[0]] = parts[1] if len(parts) > 1 else None
     return pairs

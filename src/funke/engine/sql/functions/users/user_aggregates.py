@@ -61,8 +61,8 @@ def as_aggregate(user: UserFunction) -> UserAggregate:
     )
 
 
-def _data_type(given: DataType | str) -> DataType:
-    return from_sql_text(given) if isinstance(given, str) else given
+def _data_type(declared: DataType | str) -> DataType:
+    return from_sql_text(declared) if isinstance(declared, str) else declared
 
 
 class _UserBody(AggregateBody):

@@ -43,8 +43,8 @@ class UserScalar(Function):
     def input_types(self) -> tuple[DataType, ...] | None:
         """The types that its arguments are cast to; None if it takes them as they are."""
         assert self.user is not None
-        given = self.user.input_types
-        return None if given is None else tuple(map(_data_type, given))
+        declared = self.user.input_types
+        return None if declared is None else tuple(map(_data_type, declared))
 
 
 def as_scalar(user: UserFunction) -> UserScalar:
@@ -65,8 +65,8 @@ def as_scalar(user: UserFunction) -> UserScalar:
     )
 
 
-def _data_type(given: DataType | str) -> DataType:
-    return from_sql_text(given) if isinstance(given, str) else given
+def _data_type(declared: DataType | str) -> DataType:
+    return from_sql_text(declared) if isinstance(declared, str) else declared
 
 
 def _user_of(call: BoundCall) -> UserFunction:
@@ -100,7 +100,7 @@ def _pandas_kernel(call: BoundCall) -> Kernel:
     import pandas as pd
 
     user = _user_of(call)
-    wanted = to_column_type(call.result)
+    arrow_type = to_column_type(call.result)
 
     most = call.session.pandas_rows
 
@@ -118,18 +118,18 @@ def _pandas_kernel(call: BoundCall) -> Kernel:
         return pa.concat_arrays(parts)
 
     def evaluate_part(length: int | None, *columns: Datum) -> pa.Array:
-        found = user.function.eval(*(pandas_argument(each, user.takes_row) for each in columns))
-        if not isinstance(found, (pd.Series, pd.DataFrame)):
+        result = user.function.eval(*(pandas_argument(each, user.takes_row) for each in columns))
+        if not isinstance(result, (pd.Series, pd.DataFrame)):
             raise TypeError(
                 f"The result type of Pandas UDF '{user.name}' must be pandas.Series or pandas.DataFrame, "
-                f"got {type(found)}"
+                f"got {type(result)}"
             )
-        if length is not None and len(found) != length:
+        if length is not None and len(result) != length:
             raise ValueError(
-                f"The result length '{len(found)}' of Pandas UDF '{user.name}' is not equal to the input length "
+                f"The result length '{len(result)}' of Pandas UDF '{user.name}' is not equal to the input length "
                 f"'{length}'."
             )
-        return _from_pandas(found, wanted)
+        return _from_pandas(result, arrow_type)
 
     return evaluate
 
@@ -156,12 +156,12 @@ def _field_columns(name: str, column: pa.ChunkedArray) -> list[tuple[str, pa.Chu
     return list(zip((each.name for each in column.type), column.flatten()))
 
 
-def _from_pandas(found: Any, wanted: pa.DataType) -> pa.Array:
-    if not pa.types.is_struct(wanted):
-        return pa.Array.from_pandas(found, type=wanted, safe=False)
+def _from_pandas(result: Any, arrow_type: pa.DataType) -> pa.Array:
+    if not pa.types.is_struct(arrow_type):
+        return pa.Array.from_pandas(result, type=arrow_type, safe=False)
     # Several columns, by their indexes.
-    parts = [pa.Array.from_pandas(found.iloc[:, index], type=each.type) for index, each in enumerate(wanted)]
-    return pa.StructArray.from_arrays(parts, fields=list(wanted))
+    parts = [pa.Array.from_pandas(result.iloc[:, index], type=each.type) for index, each in enumerate(arrow_type)]
+    return pa.StructArray.from_arrays(parts, fields=list(arrow_type))
 
 
 def _async_kernel(call: BoundCall) -> Kernel:

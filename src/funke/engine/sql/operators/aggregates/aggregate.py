@@ -84,8 +84,9 @@ class _Groups:
         return CompiledAggregates.of(node, self.kernels, schema, output)
 
     def create(self, count: int) -> Fields:
-        known = [each.create(count) for each in self._first_values]
-        fields = [*known, *(field for kernel in self.kernels for field in kernel.create(count))]
+        value_sets = [each.create(count) for each in self._first_values]
+        fields = [*value_sets, *(field for kernel in self.kernels for field in kernel.create(count))]
+        # DISTINCT without aggregates still needs a column, which says that a key was there.
         return (*fields, np.zeros(count, np.int64)) if self.has_count else tuple(fields) or (np.zeros(count, np.int8),)
 
     def parts(self, calls: Sequence[str]) -> Iterator[MeaningPart]:
@@ -109,16 +110,16 @@ class _Groups:
 
     def once(self, columns: Fields, rows: list[AggregateRows]) -> list[AggregateRows]:
         """The rows that count for each aggregate: with DISTINCT the first one of each value."""
-        found = list(rows)
-        for known, each in zip(columns, self._first_values):
-            for member, own in zip(each.members, each.once(known, [rows[index] for index in each.members])):
-                found[member] = own
-        return found
+        counted = list(rows)
+        for value_set, each in zip(columns, self._first_values):
+            for member, own in zip(each.members, each.once(value_set, [rows[index] for index in each.members])):
+                counted[member] = own
+        return counted
 
     def joined(self, before: Fields, parts: Sequence[Fields], counts: Array | None, groups: int) -> Fields:
         """One row of columns for each group."""
-        known = before[: len(self._first_values)]
-        fields = (*known, *(field for part in parts for field in part))
+        value_sets = before[: len(self._first_values)]
+        fields = (*value_sets, *(field for part in parts for field in part))
         return (*fields, counts) if self.has_count else fields or (np.zeros(groups, np.int8),)
 
 
@@ -186,13 +187,13 @@ class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator
                     return
         order, segments, present = _segments_of(codes, len(keys))
         change = _Change(self._groups, batch, order, segments, None if signs is None else signs[order])
-        columns, known = fetched.columns, fetched.is_known
+        columns, is_known = fetched.columns, fetched.is_known
         if len(present) < len(keys):
-            columns, known = tuple(column[present] for column in columns), known[present]
+            columns, is_known = tuple(column[present] for column in columns), is_known[present]
         if self._aggregate.is_folded:
-            after, kept_keys = self._fold(change, columns, known)
+            after, kept_keys = self._fold(change, columns, is_known)
         else:
-            after, kept_keys = self._run(change, columns, known)
+            after, kept_keys = self._run(change, columns, is_known)
         if len(present) < len(keys):
             whole = tuple(column.copy() for column in fetched.columns)
             for mine, column in zip(whole, after):
@@ -243,13 +244,15 @@ class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator
     def _rows_of(self, change: _Change) -> list[AggregateRows]:
         return self._arguments(change.batch, change.segments, pa.array(change.order), change.signs)
 
-    def _run(self, change: _Change, before: Fields, known: Array) -> tuple[Fields, Array | None]:
+    def _run(self, change: _Change, before: Fields, was_known: Array) -> tuple[Fields, Array | None]:
         """Every row's change. Rows that come after a key's last one was taken back begin anew."""
         segments, outer = change.segments, change.segments
         counts = None
         if change.groups.has_count:
             steps = np.ones(segments.length, np.int64) if change.signs is None else change.signs.astype(np.int64)
             counts = segments.running_sum(before[-1], steps)
+            # A key whose rows have all gone is deleted. The next row of the same batch inserts it again, with new
+            # accumulators.
             ended: Array = np.flatnonzero(counts[:-1] == 0) + 1
             starts = np.union1d(segments.starts, ended)
             if len(starts) > len(segments):
@@ -257,10 +260,10 @@ class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator
                 first = np.searchsorted(starts, outer.starts)
                 fresh = change.groups.create(len(starts))
                 is_known: Array = np.zeros(len(starts), np.bool_)
-                is_known[first] = known
+                is_known[first] = was_known
                 for mine, column in zip(fresh, before):
                     mine[first] = column
-                before, known = fresh, is_known
+                before, was_known = fresh, is_known
         after, values = [], []
         every = change.groups.once(before, self._rows_of(change))
         for kernel, fields, rows in zip(self._groups.kernels, change.groups.split(before), every):
@@ -268,7 +271,7 @@ class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator
             last, running = kernel.running(fields, rows)
             after.append(last)
             values.append(pa.concat_arrays([earlier, running]))
-        self._send(change, values, known, counts)
+        self._send(change, values, was_known, counts)
         last_counts = None if counts is None else counts[segments.ends]
         result = change.groups.joined(before, after, last_counts, len(segments))
         if len(segments) > len(outer):
@@ -276,7 +279,7 @@ class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator
             result = tuple(column[final] for column in result)
         return result, None if counts is None else counts[outer.ends] > 0
 
-    def _send(self, change: _Change, values: list[pa.Array], known: Array, counts: Array | None) -> None:
+    def _send(self, change: _Change, values: list[pa.Array], is_known: Array, counts: Array | None) -> None:
         """Sends the changes of all rows in the order in which the rows came."""
         segments, length = change.segments, change.segments.length
         groups = len(segments)
@@ -284,7 +287,7 @@ class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator
         old: Array = new - 1
         old[segments.starts] = np.arange(groups)
         is_first: Array = np.zeros(length, np.bool_)
-        is_first[segments.starts] = ~known
+        is_first[segments.starts] = ~is_known
         is_last = np.zeros(length, np.bool_) if counts is None else counts == 0
         changed = self._changed(values, old, new) | is_first | is_last
         kinds = np.where(is_first, _INSERT, np.where(is_last, _DELETE, _AFTER)).astype(np.int8)
@@ -296,9 +299,9 @@ class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator
         images = np.column_stack([old[position], np.where(is_last, old, new)[position]]).ravel()[sent]
         both = np.column_stack([np.full(length, _BEFORE, np.int8), kinds[position]]).ravel()[sent]
         source = np.repeat(np.arange(length), 2)[sent]
-        self._emit(change.batch, source, _taken(values, images), both)
+        self._emit(change.batch, source, _take_rows(values, images), both)
 
-    def _fold(self, change: _Change, before: Fields, known: Array) -> tuple[Fields, Array | None]:
+    def _fold(self, change: _Change, before: Fields, is_known: Array) -> tuple[Fields, Array | None]:
         """One change for each key."""
         segments = change.segments
         counts = kept = None
@@ -311,27 +314,27 @@ class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator
         every = change.groups.once(before, self._rows_of(change))
         after = [kernel.accumulate(own, rows) for kernel, own, rows in zip(self._groups.kernels, parts, every)]
         results = _side_by_side(earlier, self._results(after))
-        self._send_folded(change.batch, change.order[segments.starts], results, known, kept)
+        self._send_folded(change.batch, change.order[segments.starts], results, is_known, kept)
         return change.groups.joined(before, after, counts, len(segments)), kept
 
     def _results(self, parts: list[Fields]) -> list[pa.Array]:
         return [kernel.values(fields) for kernel, fields in zip(self._groups.kernels, parts)]
 
     def _send_folded(
-        self, batch: ColumnBatch, rows: Array, values: list[pa.Array], known: Array, kept: Array | None
+        self, batch: ColumnBatch, rows: Array, values: list[pa.Array], is_known: Array, kept: Array | None
     ) -> None:
         """Sends the change of each key, which one of the rows has; results are those before, then those after."""
         groups = len(rows)
         old, new = np.arange(groups), np.arange(groups, 2 * groups)
         gone = np.zeros(groups, np.bool_) if kept is None else ~kept
         changed = self._changed(values, old, new)
-        is_sent = np.where(known, changed | gone, ~gone)
-        kinds = np.where(known, np.where(gone, _DELETE, _AFTER), _INSERT).astype(np.int8)
-        has_before = is_sent & known & ~gone & self._aggregate.sends_before
+        is_sent = np.where(is_known, changed | gone, ~gone)
+        kinds = np.where(is_known, np.where(gone, _DELETE, _AFTER), _INSERT).astype(np.int8)
+        has_before = is_sent & is_known & ~gone & self._aggregate.sends_before
         sent = np.column_stack([has_before, is_sent]).ravel()
         images = np.column_stack([old, np.where(gone, old, new)]).ravel()[sent]
         both = np.column_stack([np.full(groups, _BEFORE, np.int8), kinds]).ravel()[sent]
-        self._emit(batch, np.repeat(rows, 2)[sent], _taken(values, images), both)
+        self._emit(batch, np.repeat(rows, 2)[sent], _take_rows(values, images), both)
 
     def _emit(self, batch: ColumnBatch, source: Array, values: list[pa.Array], kinds: Array) -> None:
         if not len(source):
@@ -348,8 +351,11 @@ class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator
     def _changed(self, values: list[pa.Array], old: Array, new: Array) -> Array:
         """Which results differ from those before."""
         changed: Array = np.zeros(len(new), np.bool_)
+        # As in Flink: with a time to live unchanged results are sent too, which keeps the state of later operators
+        # alive.
         if self._aggregate.ttl_ms > 0:
             return ~changed
+        # Counts and sums first: they mostly differ already, and the other columns need not be compared.
         for column in sorted(values, key=lambda each: not pa.types.is_int64(each.type)):
             changed |= differ(column, old, new)
             if changed.all():
@@ -400,13 +406,13 @@ class _Change:
 _WORD = ArgumentColumn(pa.nulls(0))
 
 
-def _taken(columns: list[pa.Array], rows: Array) -> list[pa.Array]:
+def _take_rows(columns: list[pa.Array], rows: Array) -> list[pa.Array]:
     """Some rows of columns, all at once: a call for each column costs more than the rows where there are hundreds."""
     if not columns:
         return columns
     names = list(map(str, range(len(columns))))
-    taken: list[pa.Array] = pa.RecordBatch.from_arrays(columns, names).take(pa.array(rows)).columns
-    return taken
+    arrays: list[pa.Array] = pa.RecordBatch.from_arrays(columns, names).take(pa.array(rows)).columns
+    return arrays
 
 
 def _side_by_side(before: list[pa.Array], after: list[pa.Array]) -> list[pa.Array]:

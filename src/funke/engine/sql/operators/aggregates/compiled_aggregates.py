@@ -62,7 +62,7 @@ class CompiledAggregates:
         self._fields = [(end - width, end - 1) for end, width in zip(np.cumsum(widths).tolist(), widths)]
         self._columns: Fields = ()
         self._results = ColumnTable(output.types[len(node.keys) :]).words
-        self._taken = TakenRows(output, len(kernels))
+        self._copied_rows = TakenRows(output, len(kernels))
         self._room = 0
 
     @staticmethod
@@ -81,7 +81,7 @@ class CompiledAggregates:
         """Takes the rows of a batch; None if the loops are not compiled yet, else where the columns stand."""
         rows = data.num_rows
         # Both are asked each time: a loop is loaded when enough rows have asked for it.
-        copies, aggregates = self._taken.is_ready(rows), aggregate_rows.compiled(rows)
+        copies, aggregates = self._copied_rows.is_ready(rows), aggregate_rows.compiled(rows)
         if aggregates is None or not copies:
             return None
         self._held.hold(data)
@@ -121,7 +121,7 @@ class CompiledAggregates:
         results[:, copy_rows.VALUES] = table[:, VALUES]
         results[:, copy_rows.VALIDITY] = table[:, VALIDITY] * (table[:, NULLS] > 0)
         rows = self._rows[:total]
-        data = self._taken.take(words[self._keys], rows, results, self._numbers[:total])
+        data = self._copied_rows.take(words[self._keys], rows, results, self._numbers[:total])
         assert data is not None
         return data, rows, self._kinds[:total].astype(np.int8)
 

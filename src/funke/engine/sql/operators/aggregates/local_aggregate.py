@@ -24,7 +24,6 @@ __all__ = ["LocalAggregateOperator", "entry_columns"]
 
 
 def entry_columns(aggregation: Aggregation) -> tuple[Column, ...]:
-    """The columns of entries."""
     return (*(aggregation.input.columns[key] for key in aggregation.keys), *field_columns(aggregation.aggregates))
 
 

@@ -48,8 +48,8 @@ class TableAggregateOperator(FunctionsOperator, KeyedColumnsOperator):
         return ColumnLayout("table-aggregates", self._create, self._node.ttl_ms)
 
     def _create(self, count: int) -> tuple[Array, ...]:
-        made = (self._function.create_accumulator() for _ in range(count))
-        return np.fromiter(made, object, count), np.zeros(count, np.int64)
+        accumulators = (self._function.create_accumulator() for _ in range(count))
+        return np.fromiter(accumulators, object, count), np.zeros(count, np.int64)
 
     def process_columns(self, batch: ColumnBatch) -> None:
         """Takes rows in, or back, and sends what changes."""

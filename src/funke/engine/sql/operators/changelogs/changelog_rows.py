@@ -62,6 +62,7 @@ class ReadKindsOperator(Operator):
         self.records_in += len(batch)
         codes = batch.data.column(self._op_index)
         numbers = pc.index_in(codes, value_set=self._codes)
+        # As in Flink an unknown code fails the job: to drop the row would change the table silently.
         if numbers.null_count:
             self._reject(codes.filter(pc.is_null(numbers))[0].as_py())
         arrays = [array for index, array in enumerate(batch.data.columns) if index != self._op_index]
@@ -71,5 +72,5 @@ class ReadKindsOperator(Operator):
     def _reject(self, code: str | None) -> None:
         if code is None:
             raise TableException("Received NULL op code. Every changelog row must carry an operation code.")
-        known = ", ".join(self._codes.to_pylist())
-        raise TableException(f"Received invalid op code '{code}'. Defined op codes are: [{known}].")
+        codes = ", ".join(self._codes.to_pylist())
+        raise TableException(f"Received invalid op code '{code}'. Defined op codes are: [{codes}].")

@@ -49,6 +49,7 @@ class MaterializeOperator(KeyedColumnsOperator):
         self._node = node
         self._schema = schema_of(node.columns)
         self._keys = KeyColumns(node.keys, [node.columns[index].type for index in node.keys])
+        # Without an upsert key only equal rows are the same row.
         self._compared = range(len(node.columns)) if node.upsert_key is None else node.upsert_key
         self._has_warned = False
 
@@ -69,35 +70,37 @@ class MaterializeOperator(KeyedColumnsOperator):
         batch = as_schema(batch, self._schema)
         codes, keys = self._keys.encode(batch.data)
         fetched = self.state.fetch(keys)
-        (known,) = fetched.columns
+        (rows_of_keys,) = fetched.columns
         signs = signs_of(batch)
         steps = [1] * len(batch) if signs is None else signs.tolist()
         rows = zip(*map(plain_values, batch.data.columns))
         sent: list[tuple[int, int, Values]] = []
         for source, (code, step, row) in enumerate(zip(codes.tolist(), steps, rows)):
-            changes = self._added(known[code], row) if step > 0 else self._removed(known[code], row)
+            changes = self._added(rows_of_keys[code], row) if step > 0 else self._removed(rows_of_keys[code], row)
             sent.extend((source, *change) for change in changes)
-        self.state.store(fetched, (known,), np.fromiter(map(bool, known), np.bool_, len(known)))
+        self.state.store(fetched, (rows_of_keys,), np.fromiter(map(bool, rows_of_keys), np.bool_, len(rows_of_keys)))
         self._send(batch, sent)
 
-    def _added(self, known: list[Values], row: Values) -> Iterator[tuple[int, Values]]:
-        yield _AFTER if known else _INSERT, row
-        index = None if self._node.upsert_key is None else index_of(row, known, self._compared)
+    def _added(self, rows: list[Values], row: Values) -> Iterator[tuple[int, Values]]:
+        yield _AFTER if rows else _INSERT, row
+        index = None if self._node.upsert_key is None else index_of(row, rows, self._compared)
         if index is None:
-            known.append(row)
+            rows.append(row)
         else:
-            known[index] = row
+            rows[index] = row
 
-    def _removed(self, known: list[Values], row: Values) -> Iterator[tuple[int, Values]]:
-        index = index_of(row, known, self._compared)
+    def _removed(self, rows: list[Values], row: Values) -> Iterator[tuple[int, Values]]:
+        index = index_of(row, rows, self._compared)
         if index is None:
             self._warn()
             return
-        del known[index]
-        if not known:
+        del rows[index]
+        # As in Flink's SinkUpsertMaterializer: the table shows the row that came last. When that one goes, the one
+        # before it is shown again; a row in the middle goes without a trace.
+        if not rows:
             yield _DELETE, row
-        elif index == len(known):
-            yield _AFTER, known[-1]
+        elif index == len(rows):
+            yield _AFTER, rows[-1]
 
     def _warn(self) -> None:
         """As Flink does; once is enough for the log of a subtask."""

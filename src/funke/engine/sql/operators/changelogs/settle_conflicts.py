@@ -78,6 +78,7 @@ class SettleConflictsOperator(WaitingRowsOperator):
     def process_watermark(self, watermark: int) -> None:
         """Settles what was sent before it, then sends it on."""
         first = self._waiting.first_time()
+        # What was sent at one watermark belongs together. A later watermark says that it is complete.
         while first is not None and first < watermark:
             rows = self._waiting.all()
             assert rows is not None and rows.timestamps is not None
@@ -88,28 +89,29 @@ class SettleConflictsOperator(WaitingRowsOperator):
     def _settle(self, batch: ColumnBatch) -> None:
         codes, keys = self._keys.encode(batch.data)
         fetched = self.state.fetch(keys)
-        (known,) = fetched.columns
+        (rows_of_keys,) = fetched.columns
         signs = signs_of(batch)
         steps = [1] * len(batch) if signs is None else signs.tolist()
-        changes: list[list[tuple[int, Values]]] = [[] for _ in known]
+        changes: list[list[tuple[int, Values]]] = [[] for _ in rows_of_keys]
         for code, step, row in zip(codes.tolist(), steps, zip(*map(plain_values, batch.data.columns))):
             _add_or_cancel(changes[code], step, row)
-        sent = [change for index, each in enumerate(changes) for change in self._changed(known[index], each)]
-        self.state.store(fetched, (known,), np.fromiter(map(bool, known), np.bool_, len(known)))
+        sent = [change for index, each in enumerate(changes) for change in self._changed(rows_of_keys[index], each)]
+        self.state.store(fetched, (rows_of_keys,), np.fromiter(map(bool, rows_of_keys), np.bool_, len(rows_of_keys)))
         if sent:
             kinds, rows = zip(*sent)
             columns = [column_of(values, each.type) for values, each in zip(zip(*rows), self._schema)]
             data = pa.RecordBatch.from_arrays(columns, schema=self._schema)
             self.output.emit_columns(ColumnBatch(data, None, np.array(kinds, np.int8)))
 
-    def _changed(self, known: list[Values], changes: list[tuple[int, Values]]) -> Iterator[tuple[int, Values]]:
-        """The change of a key's row, if there is one; `known` has the row, and then the one that follows it."""
-        before = known[0] if known else None
-        rows = self._after(known, changes)
+    def _changed(self, kept: list[Values], changes: list[tuple[int, Values]]) -> Iterator[tuple[int, Values]]:
+        """The change of a key's row, if there is one; `kept` has the row, and then the one that follows it."""
+        before = kept[0] if kept else None
+        rows = self._after(kept, changes)
+        # Only now: a second row may be gone again when the watermark comes.
         if len(rows) > 1 and self._node.strategy == "error":
             raise _violation(self._node, rows[0])
         after = before if len(rows) > 1 and before is not None else rows[0] if rows else None
-        known[:] = [] if after is None else [after]
+        kept[:] = [] if after is None else [after]
         if before is None and after is not None:
             yield _INSERT, after
         elif before is not None and after is None:
@@ -117,9 +119,9 @@ class SettleConflictsOperator(WaitingRowsOperator):
         elif after is not None and after != before:
             yield _AFTER, after
 
-    def _after(self, known: list[Values], changes: list[tuple[int, Values]]) -> list[Values]:
+    def _after(self, kept: list[Values], changes: list[tuple[int, Values]]) -> list[Values]:
         """The rows that changes leave."""
-        rows = known[:]
+        rows = kept[:]
         for step, row in changes:
             is_beside = step > 0 and self._node.upsert_key is None
             index = None if is_beside else index_of(row, rows, self._compared)

@@ -72,15 +72,15 @@ class BatchJoinOperator(FunctionsOperator):
         counts: Array = np.where(numbers >= 0, first[numbers + 1] - first[numbers], 0)
         is_matched: tuple[Array, Array] = np.zeros(left.num_rows, bool), np.zeros(right.num_rows, bool)
         for begin, end in slices(counts):
-            given: Array = np.repeat(np.arange(begin, end), counts[begin:end])
+            left_rows: Array = np.repeat(np.arange(begin, end), counts[begin:end])
             # How far into the rows of its key each pair is.
             skipped = np.cumsum(counts[begin:end]) - counts[begin:end]
-            index = np.arange(len(given)) - np.repeat(skipped, counts[begin:end])
-            rows = by_key[first[numbers[given]] + index]
-            given, rows = self._matches(left, right, given, rows)
-            is_matched[0][given] = is_matched[1][rows] = True
+            index = np.arange(len(left_rows)) - np.repeat(skipped, counts[begin:end])
+            rows = by_key[first[numbers[left_rows]] + index]
+            left_rows, rows = self._matches(left, right, left_rows, rows)
+            is_matched[0][left_rows] = is_matched[1][rows] = True
             if not self._join.has_left_only:
-                self._send(left, right, given, rows)
+                self._send(left, right, left_rows, rows)
         if self._join.has_left_only:
             self._send_side(left, right, 0, np.flatnonzero(is_matched[0] == (self._join.kind == "semi")))
             return
@@ -88,17 +88,17 @@ class BatchJoinOperator(FunctionsOperator):
             if is_kept:
                 self._send_side(left, right, side, np.flatnonzero(~is_matched[side]))
 
-    def _matches(self, left: pa.Table, right: pa.Table, given: Array, rows: Array) -> tuple[Array, Array]:
+    def _matches(self, left: pa.Table, right: pa.Table, left_rows: Array, rows: Array) -> tuple[Array, Array]:
         """The pairs that fulfil the condition."""
 
         def mine(indexes: Sequence[int]) -> list[pa.Array]:
-            return [_taken(left, index, given) for index in indexes]
+            return [_take_rows(left, index, left_rows) for index in indexes]
 
         def its(indexes: Sequence[int]) -> list[pa.Array]:
-            return [_taken(right, index, rows) for index in indexes]
+            return [_take_rows(right, index, rows) for index in indexes]
 
-        fulfils = self._condition.fulfilled(mine, its, len(given))
-        return (given, rows) if fulfils is None else (given[fulfils], rows[fulfils])
+        fulfils = self._condition.fulfilled(mine, its, len(left_rows))
+        return (left_rows, rows) if fulfils is None else (left_rows[fulfils], rows[fulfils])
 
     def _send_side(self, left: pa.Table, right: pa.Table, side: int, rows: Array) -> None:
         """Sends rows of one side alone."""
@@ -107,13 +107,13 @@ class BatchJoinOperator(FunctionsOperator):
             nothing: Array = np.full(len(own), -1, np.int64)
             self._send(left, right, *((own, nothing) if side == 0 else (nothing, own)))
 
-    def _send(self, left: pa.Table, right: pa.Table, given: Array, rows: Array) -> None:
+    def _send(self, left: pa.Table, right: pa.Table, left_rows: Array, rows: Array) -> None:
         """Sends pairs; below 0 there is no row."""
-        if not len(given):
+        if not len(left_rows):
             return
-        columns = [_taken(left, index, given) for index in range(left.num_columns)]
+        columns = [_take_rows(left, index, left_rows) for index in range(left.num_columns)]
         if not self._join.has_left_only:
-            columns += [_taken(right, index, rows) for index in range(right.num_columns)]
+            columns += [_take_rows(right, index, rows) for index in range(right.num_columns)]
         self.output.emit_columns(ColumnBatch(pa.RecordBatch.from_arrays(columns, schema=self._output_schema)))
 
     def snapshot(self) -> Any:
@@ -126,11 +126,10 @@ class BatchJoinOperator(FunctionsOperator):
 
 
 def _array(column: pa.ChunkedArray) -> pa.Array:
-    """A column as one array."""
     return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks or [pa.nulls(0, column.type)])
 
 
-def _taken(data: pa.Table, index: int, rows: Array) -> pa.Array:
+def _take_rows(data: pa.Table, index: int, rows: Array) -> pa.Array:
     missing = rows < 0
-    taken = data.column(index).take(pa.array(rows, mask=missing) if missing.any() else pa.array(rows))
-    return _array(taken)
+    column = data.column(index).take(pa.array(rows, mask=missing) if missing.any() else pa.array(rows))
+    return _array(column)

@@ -125,34 +125,34 @@ class IntervalJoinOperator(TimedRowsOperator):
         for begin, end in slices(counts):
             rows = slice(begin, end)
             part = batch.slice(begin, end - begin)
-            given, others = self._pairs(part, numbers[rows], counts[rows], times[rows], side)
-            has_match[begin + given] = True
+            own_rows, others = self._pairs(part, numbers[rows], counts[rows], times[rows], side)
+            has_match[begin + own_rows] = True
             other.match(others)
             if self._keeps[1 - side]:
                 self._rows.changed(1 - side, other.keys_of(others))
             if self._keeps[side]:
                 alone = np.flatnonzero(~has_match[rows] & ~is_kept[rows])
-                order = np.argsort(np.concatenate([given, alone]), kind="stable")
-                given = np.concatenate([given, alone])[order]
+                order = np.argsort(np.concatenate([own_rows, alone]), kind="stable")
+                own_rows = np.concatenate([own_rows, alone])[order]
                 others = np.concatenate([others, np.full(len(alone), -1, np.int64)])[order]
-            if len(given):
-                own = part.data.take(pa.array(given)).columns
+            if len(own_rows):
+                own = part.data.take(pa.array(own_rows)).columns
                 self._emit(own, other.take(others), side)
         return has_match
 
     def _pairs(self, batch: ColumnBatch, numbers: Array, counts: Array, times: Array, side: int) -> tuple[Array, Array]:
         other = self._sides[1 - side]
         reach_ms, other_reach_ms = self._reaches_ms[side], self._reaches_ms[1 - side]
-        given, rows = other.near(numbers, counts, times, other_reach_ms, reach_ms)
+        own_rows, rows = other.near(numbers, counts, times, other_reach_ms, reach_ms)
 
         def own(indexes: Sequence[int]) -> list[pa.Array]:
-            return [batch.data.column(index).take(pa.array(given)) for index in indexes]
+            return [batch.data.column(index).take(pa.array(own_rows)) for index in indexes]
 
         def others(indexes: Sequence[int]) -> list[pa.Array]:
             return other.take(rows, indexes)
 
         fulfils = self._condition.fulfilled(*((own, others) if side == 0 else (others, own)), len(rows))
-        return (given, rows) if fulfils is None else (given[fulfils], rows[fulfils])
+        return (own_rows, rows) if fulfils is None else (own_rows[fulfils], rows[fulfils])
 
     def _emit(self, own: Sequence[pa.Array], others: Sequence[pa.Array], side: int) -> None:
         columns = [*own, *others] if side == 0 else [*others, *own]

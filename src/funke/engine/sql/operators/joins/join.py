@@ -53,42 +53,43 @@ class JoinOperator(KeptInputsOperator):
 
     def _meet_others(self, batch: ColumnBatch, numbers: Array, kinds: Array, side: int) -> Array:
         other = self._sides[1 - side]
-        counts, rows, given = other.pairs(numbers, MOST_PAIRS)
+        counts, rows, own_rows = other.pairs(numbers, MOST_PAIRS)
         if self._inputs[1 - side].counts_matches:
+            # The numbers of matches are state of the other side's rows.
             self._rows.changed(1 - side, numbers[counts > 0])
         if rows is not None:
-            return self._meet(self._columns[side], counts, rows, given, kinds, side)
+            return self._meet(self._columns[side], counts, rows, own_rows, kinds, side)
         matches: Array = np.zeros(len(batch), np.int64)
         for begin, end in slices(counts):
             some, own = slice(begin, end), counts[begin:end]
-            rows, given = other.matching(numbers[some], int(own.sum())), np.repeat(np.arange(end - begin), own)
-            matches[some] = self._meet(self._columns[side].part(begin, end), own, rows, given, kinds[some], side)
+            rows, own_rows = other.matching(numbers[some], int(own.sum())), np.repeat(np.arange(end - begin), own)
+            matches[some] = self._meet(self._columns[side].part(begin, end), own, rows, own_rows, kinds[some], side)
         return matches
 
-    def _meet(self, batch: BatchColumns, counts: Array, rows: Array, given: Array, kinds: Array, side: int) -> Array:
+    def _meet(self, batch: BatchColumns, counts: Array, rows: Array, own_rows: Array, kinds: Array, side: int) -> Array:
         """Sends what some rows make with those of the other side that have their keys; how many matches each has.
 
-        `given` are the indexes of the rows beside each of the other side.
+        `own_rows` are the indexes of the rows beside each of the other side.
         """
-        is_match = self._matching(batch, given, rows, side)
+        is_match = self._matching(batch, own_rows, rows, side)
         if is_match is not None:
-            rows, given = rows[is_match], given[is_match]
-            counts = np.bincount(given, minlength=len(kinds))
+            rows, own_rows = rows[is_match], own_rows[is_match]
+            counts = np.bincount(own_rows, minlength=len(kinds))
         if self._is_half:
             self._send_half(batch, counts, rows, kinds, side)
         elif any(self._keeps):
             self._send_outer(batch, counts, rows, kinds, side)
         elif len(rows):
-            self._send(batch, given, rows, kinds[given], side)
+            self._send(batch, own_rows, rows, kinds[own_rows], side)
         return counts
 
-    def _matching(self, batch: BatchColumns, given: Array, rows: Array, side: int) -> Array | None:
+    def _matching(self, batch: BatchColumns, own_rows: Array, rows: Array, side: int) -> Array | None:
         """Which pairs are matches; None if all are."""
         other = self._sides[1 - side]
         is_live = other.is_live(rows, self._batch_ms)
 
         def own(indexes: Sequence[int]) -> list[pa.Array]:
-            return [batch.data.column(index).take(pa.array(given)) for index in indexes]
+            return [batch.data.column(index).take(pa.array(own_rows)) for index in indexes]
 
         def others(indexes: Sequence[int]) -> list[pa.Array]:
             return other.take(rows, indexes)
@@ -115,6 +116,8 @@ class JoinOperator(KeptInputsOperator):
 
     def _send_outer(self, batch: BatchColumns, counts: Array, rows: Array, kinds: Array, side: int) -> None:
         other = self._sides[1 - side]
+        # At most one row with NULLs for each row that came, and two changes for each pair: the first match of a kept
+        # row takes its row with NULLs back.
         most = len(kinds) + 2 * len(rows)
         sent_kinds: Array = np.empty(most, np.uint8)
         sent_given: Array = np.empty(most, np.int64)
@@ -138,13 +141,13 @@ class JoinOperator(KeptInputsOperator):
         if total:
             self._send(batch, sent_given[:total], sent_rows[:total], sent_kinds[:total], side)
 
-    def _send(self, batch: BatchColumns, given: Array, rows: Array, kinds: Array, side: int) -> None:
+    def _send(self, batch: BatchColumns, own_rows: Array, rows: Array, kinds: Array, side: int) -> None:
         """Sends pairs of rows of a batch and of the other side; below 0 there is none."""
         other = self._sides[1 - side]
-        pair = (batch.words(len(rows)), given), (other.words(), rows)
+        pair = (batch.words(len(rows)), own_rows), (other.words(), rows)
         left, right = pair if side == 0 else pair[::-1]
         data = self._pairs.take(*left, *right)
         if data is None:
-            taken = batch.take(given), other.take(rows)
-            data = self._with_names([*taken[side], *taken[1 - side]])
+            columns = batch.take(own_rows), other.take(rows)
+            data = self._with_names([*columns[side], *columns[1 - side]])
         self._emit(data, kinds)

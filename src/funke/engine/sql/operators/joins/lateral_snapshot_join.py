@@ -192,35 +192,35 @@ class LateralSnapshotJoinOperator(TimedRowsOperator):
 
     def _meet(self, batch: ColumnBatch, numbers: Array, counts: Array) -> None:
         rows = self._side.matching(numbers, int(counts.sum()))
-        given: Array = np.repeat(np.arange(len(batch)), counts)
+        own_rows: Array = np.repeat(np.arange(len(batch)), counts)
         last_ms = self._last_expired_ms
         if last_ms is not None:
             is_live = self._side.times(rows) > last_ms
-            rows, given = rows[is_live], given[is_live]
+            rows, own_rows = rows[is_live], own_rows[is_live]
         if self._join.ttl_ms:
             self._side.touch(rows, self._now_ms)
-            self._rows.changed(1, numbers[given])
-        fulfils = self._fulfilling(batch, given, rows)
+            self._rows.changed(1, numbers[own_rows])
+        fulfils = self._fulfilling(batch, own_rows, rows)
         if fulfils is not None:
-            rows, given = rows[fulfils], given[fulfils]
+            rows, own_rows = rows[fulfils], own_rows[fulfils]
         is_alone: Array = np.ones(len(batch), bool)
-        is_alone[given] = False
+        is_alone[own_rows] = False
         alone = np.flatnonzero(is_alone)
         self._unmatched += len(alone)
         if self._keeps_left and len(alone):
-            order = np.argsort(np.concatenate([given, alone]), kind="stable")
+            order = np.argsort(np.concatenate([own_rows, alone]), kind="stable")
             rows = np.concatenate([rows, np.full(len(alone), -1, np.int64)])[order]
-            given = np.concatenate([given, alone])[order]
-        if len(given):
-            mine = batch.take(given)
+            own_rows = np.concatenate([own_rows, alone])[order]
+        if len(own_rows):
+            mine = batch.take(own_rows)
             data = pa.RecordBatch.from_arrays([*mine.data.columns, *self._side.take(rows)], schema=self._output_schema)
             self.output.emit_columns(ColumnBatch(data, mine.timestamps))
 
-    def _fulfilling(self, batch: ColumnBatch, given: Array, rows: Array) -> Array | None:
+    def _fulfilling(self, batch: ColumnBatch, own_rows: Array, rows: Array) -> Array | None:
         """For which pairs the condition is true; None if there is none."""
 
         def own(indexes: Sequence[int]) -> list[pa.Array]:
-            return [batch.data.column(index).take(pa.array(given)) for index in indexes]
+            return [batch.data.column(index).take(pa.array(own_rows)) for index in indexes]
 
         return self._condition.fulfilled(own, lambda indexes: self._side.take(rows, indexes), len(rows))
 

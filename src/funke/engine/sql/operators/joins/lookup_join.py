@@ -114,7 +114,7 @@ class LookupJoinOperator(FunctionsOperator):
         if not len(firsts):
             return numbers, None
         keys = pa.RecordBatch.from_arrays([each.take(pa.array(firsts)) for each in columns], schema=self._key_schema)
-        return numbers, self._found(keys)
+        return numbers, self._look_up(keys)
 
     @staticmethod
     def _key_column(source: int | pa.Scalar, batch: ColumnBatch, kind: pa.DataType) -> pa.Array:
@@ -123,18 +123,18 @@ class LookupJoinOperator(FunctionsOperator):
         column = batch.data.column(source)
         return column if column.type == kind else column.cast(kind, safe=False)
 
-    def _found(self, keys: pa.RecordBatch) -> FoundRows:
+    def _look_up(self, keys: pa.RecordBatch) -> FoundRows:
         """As in Flink, a row whose key is not cached waits, and later rows wait with it."""
-        found = self._lookup.find(keys)
+        looked_up = self._lookup.find(keys)
         if self._retry is None:
-            return found
+            return looked_up
         for _ in range(self._retry.max_attempts):
-            missing = np.flatnonzero(found.counts == 0)
+            missing = np.flatnonzero(looked_up.counts == 0)
             if not len(missing):
                 break
             time.sleep(self._retry.delay_ms / 1000)
-            found = _together(found, missing, self._lookup.find(keys.take(pa.array(missing))))
-        return found
+            looked_up = _together(looked_up, missing, self._lookup.find(keys.take(pa.array(missing))))
+        return looked_up
 
     # What the subtask does with it
 
@@ -148,19 +148,19 @@ class LookupJoinOperator(FunctionsOperator):
     ) -> tuple[Array, Array, list[pa.Array]]:
         """The indexes of rows that belong together, and the columns of those that were found."""
         self._batch_time.begin()
-        numbers, found = looked_up
+        numbers, rows_of_keys = looked_up
         left, right, columns = _NOWHERE, _NOWHERE, self._nothing()
-        if found is not None:
-            counts, columns = self._made(found)
+        if rows_of_keys is not None:
+            counts, columns = self._computed(rows_of_keys)
             left, right = _pairs(numbers, counts)
         left, right = self._fulfilling(batch, left, right, columns)
         if self._keeps_all:
             left, right = _with_unmatched(len(batch), left, right)
         return left, right, columns
 
-    def _made(self, found: FoundRows) -> tuple[Array, list[pa.Array]]:
+    def _computed(self, rows_of_keys: FoundRows) -> tuple[Array, list[pa.Array]]:
         """How many rows of each key count, and the columns that are made of them."""
-        rows, counts = found.rows.take(pa.array(found.indexes)), found.counts
+        rows, counts = rows_of_keys.rows.take(pa.array(rows_of_keys.indexes)), rows_of_keys.counts
         if self._where is not None:
             mask = self._where(rows)
             if isinstance(mask, pa.Scalar):
@@ -278,16 +278,16 @@ class MaterializedLookupJoinOperator(LookupJoinOperator):
             return
         kinds: Array = np.zeros(len(batch), np.int8) if batch.kinds is None else batch.kinds
         is_back = (kinds == RowKind.UPDATE_BEFORE.value) | (kinds == RowKind.DELETE.value)
-        cuts: Array = np.flatnonzero(np.diff(is_back)) + 1
-        for begin, end in zip([0, *cuts.tolist()], [*cuts.tolist(), len(batch)]):
+        borders: Array = np.flatnonzero(np.diff(is_back)) + 1
+        for begin, end in zip([0, *borders.tolist()], [*borders.tolist(), len(batch)]):
             part = batch.slice(begin, end - begin)
             (self._take_back if is_back[begin] else self._take_in)(part)
 
     def _take_in(self, batch: ColumnBatch) -> None:
         left, right, columns = self._matched(batch, self._looked_up(batch))
-        found: Array = right >= 0
-        counts = np.bincount(left[found], minlength=len(batch))
-        others = [each.take(pa.array(right[found], pa.int64())) for each in columns]
+        has_match: Array = right >= 0
+        counts = np.bincount(left[has_match], minlength=len(batch))
+        others = [each.take(pa.array(right[has_match], pa.int64())) for each in columns]
         self._kept.add(batch.data, counts, others, self._now_ms())
         if len(left):
             self.output.emit_columns(self._joined(batch, left, right, columns))
@@ -296,8 +296,8 @@ class MaterializedLookupJoinOperator(LookupJoinOperator):
         counts, columns = self._kept.take_back(batch.data, self._now_ms())
         self._unknown += int((counts < 0).sum())
         is_known: Array = counts >= 0
-        known = np.where(is_known, counts, 0)
-        left: Array = np.repeat(np.arange(len(batch)), known)
+        known_counts = np.where(is_known, counts, 0)
+        left: Array = np.repeat(np.arange(len(batch)), known_counts)
         right: Array = np.arange(len(left))
         if self._keeps_all:
             left, right = _with_unmatched(len(batch), left, right)
@@ -351,12 +351,12 @@ def _with_unmatched(length: int, left: Array, right: Array) -> tuple[Array, Arra
     return np.concatenate([left, alone])[order], np.concatenate([right, np.full(len(alone), -1)])[order]
 
 
-def _together(found: FoundRows, missing: Array, later: FoundRows) -> FoundRows:
+def _together(first: FoundRows, missing: Array, later: FoundRows) -> FoundRows:
     """What was found at first, and what was found later for keys that had nothing."""
-    counts = found.counts.copy()
+    counts = first.counts.copy()
     counts[missing] = later.counts
-    owners: Array = np.repeat(np.arange(len(found.counts)), found.counts)
+    owners: Array = np.repeat(np.arange(len(first.counts)), first.counts)
     later_owners: Array = np.repeat(missing, later.counts)
-    indexes = np.concatenate([found.indexes, later.indexes + found.rows.num_rows])
+    indexes = np.concatenate([first.indexes, later.indexes + first.rows.num_rows])
     order = np.argsort(np.concatenate([owners, later_owners]), kind="stable")
-    return FoundRows(pa.concat_batches([found.rows, later.rows]), counts, indexes[order])
+    return FoundRows(pa.concat_batches([first.rows, later.rows]), counts, indexes[order])

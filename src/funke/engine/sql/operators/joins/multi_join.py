@@ -97,8 +97,8 @@ class MultiJoinOperator(KeptInputsOperator):
         first[numbers >= 0], counts[numbers >= 0] = starts[codes], lengths[codes]
         matches = self._match_counts(before, side) if self._join.is_left(side) else None
         for begin, end in slices(counts):
-            given, indexes = _ranges(first[begin:end], counts[begin:end])
-            yield self._met(batch, before, begin + given, indexes, kinds, matches)
+            own_rows, indexes = _ranges(first[begin:end], counts[begin:end])
+            yield self._met(batch, before, begin + own_rows, indexes, kinds, matches)
 
     def _before(self, keys: Array, side: int) -> _Combined:
         """The rows that the inputs before this one make together, key by key."""
@@ -117,34 +117,40 @@ class MultiJoinOperator(KeptInputsOperator):
         return np.concatenate(parts).astype(np.int32)
 
     def _met(
-        self, batch: ColumnBatch, before: _Combined, given: Array, indexes: Array, kinds: Array, matches: Array | None
+        self,
+        batch: ColumnBatch,
+        before: _Combined,
+        own_rows: Array,
+        indexes: Array,
+        kinds: Array,
+        matches: Array | None,
     ) -> _Combined:
         """What rows of a batch make with those of the inputs before it, which have so many matches if these count."""
         side = len(before.rows)
         pairs = before.take(indexes)
         is_match = self._is_complete(pairs, side)
-        columns = self._columns_before(None, pairs, side), _columns_of(batch, given)
-        is_match = _both(is_match, self._conditions[side].fulfilled(*columns, len(given)))
+        columns = self._columns_before(None, pairs, side), _columns_of(batch, own_rows)
+        is_match = _both(is_match, self._conditions[side].fulfilled(*columns, len(own_rows)))
         if is_match is not None:
-            given, indexes = given[is_match], indexes[is_match]
+            own_rows, indexes = own_rows[is_match], indexes[is_match]
         if matches is None:
-            return before.take(indexes).with_row(given, kinds[given])
-        return self._with_nulls(before, given, indexes, kinds, matches)
+            return before.take(indexes).with_row(own_rows, kinds[own_rows])
+        return self._with_nulls(before, own_rows, indexes, kinds, matches)
 
     @staticmethod
-    def _with_nulls(before: _Combined, given: Array, indexes: Array, kinds: Array, matches: Array) -> _Combined:
+    def _with_nulls(before: _Combined, own_rows: Array, indexes: Array, kinds: Array, matches: Array) -> _Combined:
         """The same with rows of NULLs: the first match takes one back, the loss of the last one sends it again."""
-        most = 2 * len(given)
+        most = 2 * len(own_rows)
         sent_kinds: Array = np.empty(most, np.uint8)
         sent_given: Array = np.empty(most, np.int64)
         sent_indexes: Array = np.empty(most, np.int64)
-        counts = np.bincount(given, minlength=len(kinds))
+        counts = np.bincount(own_rows, minlength=len(kinds))
         arguments = kinds, offsets(counts), indexes, len(kinds), 0, 1, matches, sent_kinds, sent_given, sent_indexes
         total = send_pairs.run(most, *arguments)
-        given, indexes, kinds_sent = sent_given[:total], sent_indexes[:total], sent_kinds[:total]
+        own_rows, indexes, kinds_sent = sent_given[:total], sent_indexes[:total], sent_kinds[:total]
         # As in Flink 2.3 a match has the kind of the row that came.
-        kinds_sent = np.where(given < 0, kinds_sent, kinds[given])
-        return before.take(indexes).with_row(given, kinds_sent)
+        kinds_sent = np.where(own_rows < 0, kinds_sent, kinds[own_rows])
+        return before.take(indexes).with_row(own_rows, kinds_sent)
 
     def _send(self, batch: ColumnBatch, combined: _Combined, side: int) -> None:
         """Carries changes through the inputs behind those that they are of, and sends them."""
@@ -165,15 +171,15 @@ class MultiJoinOperator(KeptInputsOperator):
 
     def _extended(self, batch: ColumnBatch | None, combined: _Combined, level: int, side: int) -> Iterator[_Combined]:
         """Rows with those of the next input that they match."""
-        for part, given, rows, counts in self._matches(batch, combined, level, side):
+        for part, own_rows, rows, counts in self._matches(batch, combined, level, side):
             if self._join.is_left(level):
                 # Without a match there is one row, of NULLs.
                 lengths = np.maximum(counts, 1)
-                given = np.repeat(np.arange(len(part)), lengths)
-                padded: Array = np.full(len(given), -1, np.int64)
+                own_rows = np.repeat(np.arange(len(part)), lengths)
+                padded: Array = np.full(len(own_rows), -1, np.int64)
                 padded[np.repeat(counts > 0, lengths)] = rows
                 rows = padded
-            yield part.take(given).with_row(rows)
+            yield part.take(own_rows).with_row(rows)
 
     def _matches(
         self, batch: ColumnBatch | None, combined: _Combined, level: int, side: int
@@ -185,16 +191,16 @@ class MultiJoinOperator(KeptInputsOperator):
         counts = counts if is_complete is None else np.where(is_complete, counts, 0)
         for begin, end in slices(counts):
             part, lengths = combined.take(slice(begin, end)), counts[begin:end]
-            given: Array = np.repeat(np.arange(len(part)), lengths)
-            rows = own.matching(np.where(lengths > 0, part.numbers, -1), len(given))
-            pairs = part.take(given)
+            own_rows: Array = np.repeat(np.arange(len(part)), lengths)
+            rows = own.matching(np.where(lengths > 0, part.numbers, -1), len(own_rows))
+            pairs = part.take(own_rows)
             before, behind = self._columns_before(batch, pairs, side), partial(own.take, rows)
             fulfils = self._conditions[level].fulfilled(before, behind, len(rows))
             is_match = _both(own.is_live(rows, self._batch_ms), fulfils)
             if is_match is not None:
-                given, rows = given[is_match], rows[is_match]
-                lengths = np.bincount(given, minlength=len(part))
-            yield part, given, rows, lengths
+                own_rows, rows = own_rows[is_match], rows[is_match]
+                lengths = np.bincount(own_rows, minlength=len(part))
+            yield part, own_rows, rows, lengths
 
     def _is_complete(self, combined: _Combined, level: int) -> Array | None:
         """Which rows have one of every input that a level's keys are equal to; None if all do."""
@@ -229,8 +235,8 @@ def _joined(parts: Sequence[_Combined]) -> _Combined:
 
 def _ranges(first: Array, counts: Array) -> tuple[Array, Array]:
     """Numbers that count up from each of the first ones so often, and whose they are."""
-    given: Array = np.repeat(np.arange(len(counts)), counts)
-    return given, np.arange(len(given)) + (first - (np.cumsum(counts) - counts))[given]
+    owners: Array = np.repeat(np.arange(len(counts)), counts)
+    return owners, np.arange(len(owners)) + (first - (np.cumsum(counts) - counts))[owners]
 
 
 def _both(one: Array | None, other: Array | None) -> Array | None:

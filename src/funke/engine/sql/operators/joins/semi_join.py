@@ -54,27 +54,27 @@ class SemiJoinOperator(KeyedColumnsOperator):
 
     def process_left(self, batch: ColumnBatch) -> None:
         """Takes rows of the left side in, or back, and sends what has a match, or has none."""
-        taken = self._taken(batch, _LEFT)
-        if taken is None:
+        encoded = self._encoded_rows(batch, _LEFT)
+        if encoded is None:
             return
-        left, _, known = self._each(*taken, _Known.take_left)
-        rows = np.array(known.rows, np.int64)
+        left, _, matches = self._each(*encoded, _Known.take_left)
+        rows = np.array(matches.rows, np.int64)
         # The right side is only looked at, which does not make its rows live longer.
-        self.state.store(left, (rows, np.array(known.met, np.int64)), rows > 0)
-        self._send(taken[0], known)
+        self.state.store(left, (rows, np.array(matches.met, np.int64)), rows > 0)
+        self._send(encoded[0], matches)
 
     def process_right(self, batch: ColumnBatch) -> None:
         """Takes rows of the right side in, or back, and sends the rows of the left side that get or lose a match."""
-        taken = self._taken(batch, _RIGHT)
-        if taken is None:
+        encoded = self._encoded_rows(batch, _RIGHT)
+        if encoded is None:
             return
-        left, right, known = self._each(*taken, _Known.take_right)
-        rows, others = np.array(known.rows, np.int64), np.array(known.others, np.int64)
-        self.state.store(left, (rows, np.array(known.met, np.int64)), rows > 0)
+        left, right, matches = self._each(*encoded, _Known.take_right)
+        rows, others = np.array(matches.rows, np.int64), np.array(matches.others, np.int64)
+        self.state.store(left, (rows, np.array(matches.met, np.int64)), rows > 0)
         self.state.store(right, (others, np.zeros(len(others), np.int64)), others > 0)
-        self._send(taken[0], known)
+        self._send(encoded[0], matches)
 
-    def _taken(self, batch: ColumnBatch, side: str) -> tuple[ColumnBatch, Array, Keys] | None:
+    def _encoded_rows(self, batch: ColumnBatch, side: str) -> tuple[ColumnBatch, Array, Keys] | None:
         """The rows of a side, the number of each one's key, and the keys."""
         self.records_in += len(batch)
         if not len(batch):
@@ -86,18 +86,18 @@ class SemiJoinOperator(KeyedColumnsOperator):
         self, batch: ColumnBatch, codes: Array, keys: Keys, take: Callable[[_Known, int, int], None]
     ) -> tuple[Fetched, Fetched, _Known]:
         left, right = (self.state.fetch(keys, side) for side in (_LEFT, _RIGHT))
-        known = _Known(self._is_anti, *map(np.ndarray.tolist, (*left.columns, right.columns[0])))
+        matches = _Known(self._is_anti, *map(np.ndarray.tolist, (*left.columns, right.columns[0])))
         kinds = [_INSERT] * len(batch) if batch.kinds is None else batch.kinds.tolist()
         for source, (code, kind) in enumerate(zip(codes.tolist(), kinds)):
-            known.source = source
-            take(known, code, kind)
-        return left, right, known
+            matches.source = source
+            take(matches, code, kind)
+        return left, right, matches
 
-    def _send(self, batch: ColumnBatch, known: _Known) -> None:
-        if not known.sources:
+    def _send(self, batch: ColumnBatch, matches: _Known) -> None:
+        if not matches.sources:
             return
-        sent = batch.take(np.array(known.sources))
-        kinds = np.array(known.kinds, np.int8)
+        sent = batch.take(np.array(matches.sources))
+        kinds = np.array(matches.kinds, np.int8)
         # Rows of both sides that are equal have the same values.
         data = pa.RecordBatch.from_arrays(sent.data.columns, schema=self._output_schema)
         self.output.emit_columns(ColumnBatch(data, sent.timestamps, kinds if kinds.any() else None))

@@ -95,10 +95,10 @@ class StoredJoinRows(JoinRows):
 
     def _numbers_of_keys(self, columns: Sequence[pa.Array], count: int) -> Array:
         """The numbers of keys; those that are new are written down."""
-        known = self._keys.count if columns else 1
+        key_count = self._keys.count if columns else 1
         numbers = self._numbers.numbers(columns, count)
-        if len(self._numbers) > known:
-            is_new = np.flatnonzero(numbers >= known)
+        if len(self._numbers) > key_count:
+            is_new = np.flatnonzero(numbers >= key_count)
             _, first = np.unique(numbers[is_new], return_index=True)
             rows = pa.array(is_new[first])
             new_keys = [column.take(rows) for column in columns]
@@ -143,9 +143,9 @@ class StoredJoinRows(JoinRows):
             return [()]
         data = pa.RecordBatch.from_arrays(self._keys.take(numbers), schema=self._key_schema)
         codes, keys = self._key_columns.encode(data)
-        found = keys.tolist() if isinstance(keys, (np.ndarray, TextKeys)) else keys
+        stored = keys.tolist() if isinstance(keys, (np.ndarray, TextKeys)) else keys
         # In the order of their first rows: each key occurs once.
-        return found if len(found) == len(numbers) else [found[code] for code in codes.tolist()]
+        return stored if len(stored) == len(numbers) else [stored[code] for code in codes.tolist()]
 
     def _write(self, side: int, numbers: Array) -> None:
         """Writes the entries of keys that have changed."""
@@ -170,8 +170,8 @@ class StoredJoinRows(JoinRows):
         if own.spec.ttl_ms and values:
             values = list(zip(values, np.maximum.reduceat(written, starts).tolist()))
         if len(values) < len(numbers):
-            found = iter(values)
-            values = [next(found) if each else ABSENT for each in is_there.tolist()]
+            packed = iter(values)
+            values = [next(packed) if each else ABSENT for each in is_there.tolist()]
         self._tables[side].write_all(self._stored_keys(numbers), values)
 
     def _note_written(self, side: int, numbers: Array, times: Array, starts: Array) -> None:

@@ -134,17 +134,17 @@ class TemporalJoinOperator(FunctionsOperator):
         self.output.emit_watermark(watermark)
 
     def _send(self, rows: ColumnBatch) -> None:
-        found = self._found(rows)
-        joined = self._joined(rows, found)
+        versions = self._version_rows(rows)
+        joined = self._joined(rows, versions)
         if self._condition is not None:
-            found = np.where(self._fulfils(joined) & (found >= 0), found, -1)
-            joined = self._joined(rows, found)
+            versions = np.where(self._fulfils(joined) & (versions >= 0), versions, -1)
+            joined = self._joined(rows, versions)
         if not self._join.keeps_left:
-            joined = joined.take(np.flatnonzero(found >= 0))
+            joined = joined.take(np.flatnonzero(versions >= 0))
         if len(joined):
             self.output.emit_columns(joined)
 
-    def _found(self, rows: ColumnBatch) -> Array:
+    def _version_rows(self, rows: ColumnBatch) -> Array:
         """For each row the number of the version's row; below 0 if there is none."""
         assert rows.timestamps is not None
         codes, keys = self._encoded(rows)
@@ -152,19 +152,19 @@ class TemporalJoinOperator(FunctionsOperator):
         has_null: Array = np.zeros(len(rows), bool)
         for index in range(len(self._join.left_keys)):
             has_null |= rows.data.column(index).is_null().to_numpy(zero_copy_only=False)
-        found: Array = np.full(len(rows), -1, np.int64)
+        version_rows: Array = np.full(len(rows), -1, np.int64)
         for index, (code, time) in enumerate(zip(codes.tolist(), rows.timestamps.tolist())):
-            known = versions[code]
-            at = bisect_right(known, time, key=_time)
+            own_versions = versions[code]
+            at = bisect_right(own_versions, time, key=_time)
             if at:
-                found[index] = known[at - 1][1]
+                version_rows[index] = own_versions[at - 1][1]
         # NULL is equal to nothing.
-        found[has_null] = -1
-        return found
+        version_rows[has_null] = -1
+        return version_rows
 
-    def _joined(self, rows: ColumnBatch, found: Array) -> ColumnBatch:
+    def _joined(self, rows: ColumnBatch, version_rows: Array) -> ColumnBatch:
         kept = self._rows.all()
-        matches = pa.array(found, mask=found < 0)
+        matches = pa.array(version_rows, mask=version_rows < 0)
         width = len(self._left)
         left = [rows.data.column(self._left_kept.index(index)) for index in range(width)]
         types = self._output_schema.types[width:]

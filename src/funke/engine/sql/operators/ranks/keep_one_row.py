@@ -45,8 +45,6 @@ _NAME = "rows"
 
 @dataclass(frozen=True)
 class KeptRow:
-    """Which row of a key is kept."""
-
     # A row replaces another one that stands behind it; without an order every row replaces the one before.
     order: tuple[SortKey, ...] = ()
     # Whether a row replaces one that it is equal to by the order.

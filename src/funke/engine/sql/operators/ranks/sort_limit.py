@@ -31,7 +31,7 @@ class SortOperator(GatheringOperator):
         self._node = node
         self._schema = schema_of(node.columns)
 
-    def taken(self, batch: ColumnBatch) -> ColumnBatch:
+    def kept_part(self, batch: ColumnBatch) -> ColumnBatch:
         require_inserts(batch, "ORDER BY")
         return batch.with_data(_of_schema(batch.data, self._schema))
 

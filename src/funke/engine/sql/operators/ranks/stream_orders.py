@@ -40,6 +40,7 @@ class TemporalSortOperator(Operator):
     def process_columns(self, batch: ColumnBatch) -> None:
         self.records_in += len(batch)
         batch = as_schema(batch, self._schema)
+        # Not by the watermark: a row that is behind it, but not behind the last row sent, can still be put in order.
         kept = np.asarray(pc.fill_null(pc.greater(self._times(batch), self._sent), False))
         self._late += int(np.count_nonzero(~kept))
         if kept.any():
@@ -56,6 +57,7 @@ class TemporalSortOperator(Operator):
                 rest = np.flatnonzero(~is_due)
                 self._waiting = [rows.take(rest)] if len(rest) else []
                 due = rows.take(np.flatnonzero(is_due))
+                # Sorted only now: the further keys of ORDER BY count among rows of the same time.
                 self.output.emit_columns(due.take(order_of(due.data, self._keys)))
         super().process_watermark(watermark)
 
@@ -85,19 +87,20 @@ class KeepTopRowsOperator(Operator):
         self._limit = node.last
         self._schema = schema_of(node.columns)
         # In their order; of those that are equal the one that came first stands first.
-        self._known: ColumnBatch | None = None
+        self._first_rows: ColumnBatch | None = None
 
     def process_columns(self, batch: ColumnBatch) -> None:
         """Tells for every row whether it is among the first ones now, and which one is no longer."""
         self.records_in += len(batch)
         batch = as_schema(batch, self._schema)
-        rows = batch if self._known is None else ColumnBatch.concat([self._known, batch])
+        rows = batch if self._first_rows is None else ColumnBatch.concat([self._first_rows, batch])
         order = order_of(rows.data, self._order)
         numbers: Array = np.empty(len(rows), np.int64)
         numbers[order] = np.arange(len(rows))
         first = len(rows) - len(batch)
         top, indexes, kinds = numbers[:first].tolist(), [], []
         for number in numbers[first:].tolist():
+            # The last of the first rows makes room.
             if len(top) >= self._limit:
                 if not top or number > top[-1]:
                     continue
@@ -106,14 +109,14 @@ class KeepTopRowsOperator(Operator):
             insort(top, number)
             indexes.append(order[number])
             kinds.append(RowKind.INSERT.value)
-        self._known = rows.take(order[top])
+        self._first_rows = rows.take(order[top])
         if indexes:
             signs = np.array(kinds, np.int8)
             sent = rows.take(np.array(indexes))
             self.output.emit_columns(ColumnBatch(sent.data, sent.timestamps, signs if signs.any() else None))
 
     def snapshot(self) -> Any:
-        return self._known
+        return self._first_rows
 
     def restore(self, state: Any) -> None:
-        self._known = restored_rows(state, self._schema)
+        self._first_rows = restored_rows(state, self._schema)

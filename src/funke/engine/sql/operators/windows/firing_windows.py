@@ -55,7 +55,7 @@ class _Entries:
     fields: list[Fields]
     counts: Array
     # The results that were emitted last, None before the first time.
-    reported: Array
+    sent_results: Array
     # When the clock emits them next, and whether the end of the window did.
     timers: Array
     has_ended: Array
@@ -63,7 +63,7 @@ class _Entries:
     @property
     def columns(self) -> Columns:
         fields = (field for part in self.fields for field in part)
-        return (*self.keys, *fields, self.counts, self.reported, self.timers, self.has_ended)
+        return (*self.keys, *fields, self.counts, self.sent_results, self.timers, self.has_ended)
 
 
 @dataclass(frozen=True)
@@ -128,8 +128,8 @@ class FiringWindowOperator(WindowOperator, KeyedColumnsOperator):
         return _Entries(columns[: len(self._key_types)], fields, *columns[start:])
 
     def snapshot(self) -> OperatorStateSnapshot:
-        found = super().snapshot()
-        return OperatorStateSnapshot(unions={**found.unions, "ends": list(self._timers)})
+        state = super().snapshot()
+        return OperatorStateSnapshot(unions={**state.unions, "ends": list(self._timers)})
 
     def restore(self, state: OperatorStateSnapshot) -> None:
         super().restore(state)
@@ -142,8 +142,8 @@ class FiringWindowOperator(WindowOperator, KeyedColumnsOperator):
         timed, stamps = with_times(as_schema(batch, self._input), self.time, self.local, now_ms)
         self.without_time += len(batch) - len(timed)
         rows, ends = self._windows_of(self._windows.slice_end(stamps))
-        found = [self._add(timed, rows, np.flatnonzero(ends == end), int(end)) for end in np.unique(ends)]
-        self._send([each for each in found if each is not None])
+        changes = [self._add(timed, rows, np.flatnonzero(ends == end), int(end)) for end in np.unique(ends)]
+        self._send([each for each in changes if each is not None])
 
     def _windows_of(self, slice_ends: Array) -> tuple[Array, Array]:
         """Rows by their indexes, each as often as it has open windows, and the ends of these, as Flink has them: the
@@ -170,7 +170,7 @@ class FiringWindowOperator(WindowOperator, KeyedColumnsOperator):
         steps: Array = np.ones(len(batch), np.int64) if signs is None else signs.astype(np.int64)
         counts = segments.running_sum(entries.counts, steps)
         entries.counts = counts[segments.ends]
-        earlier, values = entries.reported.copy(), []
+        earlier, values = entries.sent_results.copy(), []
         sends = self._sends_now(end, entries)
         for index, arguments in enumerate(self._arguments(batch, order, segments, signs)):
             kernel, before = self._kernels[index], entries.fields[index]
@@ -179,7 +179,7 @@ class FiringWindowOperator(WindowOperator, KeyedColumnsOperator):
                 values.append(running)
             else:
                 entries.fields[index] = kernel.accumulate(before, arguments)
-        self._reported(entries, np.flatnonzero(sends), [each.take(pa.array(segments.ends)) for each in values])
+        self._note_sent(entries, np.flatnonzero(sends), [each.take(pa.array(segments.ends)) for each in values])
         self.state.store(fetched, entries.columns)
         self._timers[end] = min(self._timers.get(end, _NEVER), int(entries.timers.min()))
         if not sends.any():
@@ -257,10 +257,10 @@ class FiringWindowOperator(WindowOperator, KeyedColumnsOperator):
             fetched = self.state.fetch([keys[index] for index in chosen.tolist()], end)
             entries = self._entries(fetched.columns)
             values = [kernel.values(fields) for kernel, fields in zip(self._kernels, entries.fields)]
-            images = [pa.concat_arrays(each) for each in zip(self._images(entries.reported), values)]
-            is_reported = np.concatenate([[each is not None for each in entries.reported], entries.counts != 0])
+            images = [pa.concat_arrays(each) for each in zip(self._images(entries.sent_results), values)]
+            is_reported = np.concatenate([[each is not None for each in entries.sent_results], entries.counts != 0])
             self._set_timers(entries, now_ms)
-            self._reported(entries, np.arange(len(chosen)), values)
+            self._note_sent(entries, np.arange(len(chosen)), values)
             self.state.store(fetched, entries.columns)
             indexes = np.arange(len(chosen))
             own = [from_values(each.tolist(), kind) for each, kind in zip(entries.keys, self._key_types)]
@@ -285,17 +285,17 @@ class FiringWindowOperator(WindowOperator, KeyedColumnsOperator):
 
     # Results
 
-    def _reported(self, entries: _Entries, chosen: Array, values: list[pa.Array]) -> None:
+    def _note_sent(self, entries: _Entries, chosen: Array, values: list[pa.Array]) -> None:
         """Remembers the results of some keys; without rows nothing has been emitted."""
         lists = [to_values(each.take(pa.array(chosen)), use.call.result) for each, use in zip(values, self._aggregates)]
         rows = zip(*lists) if lists else [()] * len(chosen)
         for index, row in zip(chosen.tolist(), rows):
-            entries.reported[index] = row if entries.counts[index] else None
+            entries.sent_results[index] = row if entries.counts[index] else None
 
-    def _images(self, reported: Array) -> list[pa.Array]:
+    def _images(self, results: Array) -> list[pa.Array]:
         """The emitted results as columns."""
         return [
-            from_values([None if each is None else each[index] for each in reported], use.call.result)
+            from_values([None if each is None else each[index] for each in results], use.call.result)
             for index, use in enumerate(self._aggregates)
         ]
 
@@ -320,13 +320,13 @@ class FiringWindowOperator(WindowOperator, KeyedColumnsOperator):
         has_before = is_gone | (is_update & self._sends_before)
         has_after = is_now & (is_update | ~was)
         sent = np.column_stack([has_before, has_after]).ravel()
-        shown = pa.array(np.column_stack([old, new]).ravel()[sent])
+        image_rows = pa.array(np.column_stack([old, new]).ravel()[sent])
         first = np.where(is_gone, _DELETE, _BEFORE)
         kinds = np.column_stack([first, np.where(was, _AFTER, _INSERT)]).ravel()[sent].astype(np.int8)
         own = pa.array(np.repeat(rows, 2)[sent])
-        columns = [*(each.take(own) for each in keys), *(each.take(shown) for each in images)]
+        columns = [*(each.take(own) for each in keys), *(each.take(image_rows) for each in images)]
         time = self.local.to_instant(end - 1)
-        batch = self._results.window(columns, len(shown), self._windows.start_of(end), end, time)
+        batch = self._results.window(columns, len(image_rows), self._windows.start_of(end), end, time)
         return _Changes(np.repeat(indexes, 2)[sent], ColumnBatch(batch.data, batch.timestamps, kinds))
 
     def _send(self, changes: list[_Changes]) -> None:

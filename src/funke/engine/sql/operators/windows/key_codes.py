@@ -43,8 +43,8 @@ def slice_codes(columns: Sequence[pa.Array], ends: Array, width: int) -> tuple[A
 def dense(codes: Array, indexes: int) -> tuple[Array, int]:
     """Numbers below `indexes` as numbers without gaps, in the same order, and how many there are."""
     if indexes > _MOST_ENTRIES:
-        found, codes = np.unique(codes, return_inverse=True)
-        return codes, len(found)
+        distinct, codes = np.unique(codes, return_inverse=True)
+        return codes, len(distinct)
     occurs: Array = np.zeros(indexes, bool)
     occurs[codes] = True
     count = int(np.count_nonzero(occurs))

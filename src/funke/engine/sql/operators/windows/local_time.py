@@ -47,11 +47,11 @@ class LocalTime:
         instant_ms = max(min(instant_ms, _FOREVER), -_FOREVER)
         if self._zone is None or not _LEAST <= instant_ms <= _MOST:
             return instant_ms
-        shown = int(self.to_local(np.array([instant_ms]))[0])
-        if self.to_instant(shown) <= instant_ms:
-            return shown
+        local_ms = int(self.to_local(np.array([instant_ms]))[0])
+        if self.to_instant(local_ms) <= instant_ms:
+            return local_ms
         # The clock will be set back: what it shows now comes again.
-        past, coming = shown - _LONGEST_REPEAT, shown
+        past, coming = local_ms - _LONGEST_REPEAT, local_ms
         while coming - past > 1:
             middle = (past + coming) // 2
             past, coming = (middle, coming) if self.to_instant(middle) <= instant_ms else (past, middle)
@@ -61,12 +61,12 @@ class LocalTime:
         """When the clock shows a time; the last time it does, if it is set back then."""
         if self._zone is None or not _LEAST <= local_ms <= _MOST:
             return local_ms
-        shown = (_EPOCH + datetime.timedelta(milliseconds=local_ms)).replace(tzinfo=self._zone, fold=1)
-        return (shown.astimezone(datetime.UTC).replace(tzinfo=None) - _EPOCH) // _MILLISECOND
+        local = (_EPOCH + datetime.timedelta(milliseconds=local_ms)).replace(tzinfo=self._zone, fold=1)
+        return (local.astimezone(datetime.UTC).replace(tzinfo=None) - _EPOCH) // _MILLISECOND
 
     def to_instants(self, local: Array) -> Array:
         """The same for many times (int64)."""
         if self._zone is None:
             return local
-        found, indexes = np.unique(local, return_inverse=True)
-        return np.array([self.to_instant(each) for each in found.tolist()], np.int64)[indexes]
+        distinct, indexes = np.unique(local, return_inverse=True)
+        return np.array([self.to_instant(each) for each in distinct.tolist()], np.int64)[indexes]

@@ -75,6 +75,7 @@ class WindowJoinOperator(WindowOperator, KeyedTableOperator[RowLogs]):
         batch = as_schema(batch, self._schemas[side])
         column = batch.data.column(self._windows[side][1])
         ends = np.asarray(column.cast(pa.timestamp("ms")).view(pa.int64()))
+        # Late rows are dropped, not joined: their window was sent. Flink counts them for each side.
         is_open = ends > self.closed
         late = int(np.count_nonzero(~is_open))
         self.late += late
@@ -96,38 +97,41 @@ class WindowJoinOperator(WindowOperator, KeyedTableOperator[RowLogs]):
         meeting = _Meeting(*self._numbers(left, right))
         has_match: Array = np.zeros(len(right), bool)
         for begin, end in slices(meeting.counts):
-            given, others = meeting.pairs(begin, end)
-            is_match = self._fulfilled(left, right, given, others)
+            left_rows, others = meeting.pairs(begin, end)
+            is_match = self._fulfilled(left, right, left_rows, others)
             if is_match is not None:
-                given, others = given[is_match], others[is_match]
+                left_rows, others = left_rows[is_match], others[is_match]
             has_match[others] = True
             if self._join.has_left_only:
-                self._send_left(left, given, begin, end)
+                self._send_left(left, left_rows, begin, end)
             else:
-                self._send_pairs(left, right, given, others, begin, end)
+                self._send_pairs(left, right, left_rows, others, begin, end)
         if self._join.keeps_right:
             alone = np.flatnonzero(~has_match)
             nothing = [pa.nulls(len(alone), each) for each in self._schemas[0].types]
+            # Behind all pairs: only now it is certain that a right row has no match.
             self._emit([*nothing, *right.data.take(pa.array(alone)).columns], right, alone)
 
-    def _send_left(self, left: ColumnBatch, given: Array, begin: int, end: int) -> None:
+    def _send_left(self, left: ColumnBatch, left_rows: Array, begin: int, end: int) -> None:
         """Sends the left rows of a range that have matches, or those that have none."""
-        is_alone = _alone(given, begin, end)
+        is_alone = _alone(left_rows, begin, end)
         rows: Array = begin + np.flatnonzero(is_alone if self._join.kind == "anti" else ~is_alone)
         self._emit(left.data.take(pa.array(rows)).columns, left, rows)
 
     def _send_pairs(
-        self, left: ColumnBatch, right: ColumnBatch, given: Array, others: Array, begin: int, end: int
+        self, left: ColumnBatch, right: ColumnBatch, left_rows: Array, others: Array, begin: int, end: int
     ) -> None:
         """Sends the pairs of the left rows of a range, and rows without one if they are kept, in their order."""
         if self._join.keeps_left:
-            alone: Array = begin + np.flatnonzero(_alone(given, begin, end))
-            every = np.concatenate([given, alone])
+            alone: Array = begin + np.flatnonzero(_alone(left_rows, begin, end))
+            every = np.concatenate([left_rows, alone])
             order = np.argsort(every, kind="stable")
-            given, others = every[order], np.concatenate([others, np.full(len(alone), -1, np.int64)])[order]
+            left_rows, others = every[order], np.concatenate([others, np.full(len(alone), -1, np.int64)])[order]
         mask = others < 0
-        wanted = pa.array(others, mask=mask) if mask.any() else pa.array(others)
-        self._emit([*left.data.take(pa.array(given)).columns, *right.data.take(wanted).columns], left, given)
+        right_rows = pa.array(others, mask=mask) if mask.any() else pa.array(others)
+        self._emit(
+            [*left.data.take(pa.array(left_rows)).columns, *right.data.take(right_rows).columns], left, left_rows
+        )
 
     def _in_order_of_windows(self, rows: ColumnBatch | None, side: int) -> ColumnBatch:
         """Rows of windows that end first come first; those of one window as they came."""
@@ -146,17 +150,18 @@ class WindowJoinOperator(WindowOperator, KeyedTableOperator[RowLogs]):
         ]
         windows, count = key_codes(bounds, len(left) + len(right))
         numbers = np.concatenate([mine, its])
+        # NULL is equal to nothing, so such keys meet nothing; several windows may be due at one watermark.
         numbers = np.where(numbers < 0, -1, numbers * count + windows)
         return numbers[: len(left)], numbers[len(left) :]
 
-    def _fulfilled(self, left: ColumnBatch, right: ColumnBatch, given: Array, others: Array) -> Array | None:
+    def _fulfilled(self, left: ColumnBatch, right: ColumnBatch, left_rows: Array, others: Array) -> Array | None:
         def mine(indexes: Sequence[int]) -> list[pa.Array]:
-            return [left.data.column(index).take(pa.array(given)) for index in indexes]
+            return [left.data.column(index).take(pa.array(left_rows)) for index in indexes]
 
         def its(indexes: Sequence[int]) -> list[pa.Array]:
             return [right.data.column(index).take(pa.array(others)) for index in indexes]
 
-        return self._condition.fulfilled(mine, its, len(given))
+        return self._condition.fulfilled(mine, its, len(left_rows))
 
     def _emit(self, columns: Sequence[pa.Array], source: ColumnBatch, rows: Array) -> None:
         """Sends rows; their time is the last of the window that the rows of a side have."""
@@ -194,15 +199,15 @@ class _Meeting:
     def pairs(self, begin: int, end: int) -> tuple[Array, Array]:
         """Those of some left rows."""
         counts = self.counts[begin:end]
-        given: Array = np.repeat(np.arange(begin, end), counts)
-        within = np.arange(len(given)) - np.repeat(np.cumsum(counts) - counts, counts)
-        return given, self._order[self._first[given] + within]
+        left_rows: Array = np.repeat(np.arange(begin, end), counts)
+        within = np.arange(len(left_rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+        return left_rows, self._order[self._first[left_rows] + within]
 
 
-def _alone(given: Array, begin: int, end: int) -> Array:
+def _alone(left_rows: Array, begin: int, end: int) -> Array:
     """Which rows of a range are not among the given ones."""
     is_alone: Array = np.ones(end - begin, bool)
-    is_alone[given - begin] = False
+    is_alone[left_rows - begin] = False
     return is_alone
 
 

@@ -86,6 +86,7 @@ class WindowRankOperator(WindowOperator):
 
     def _numbered(self, data: pa.RecordBatch, groups: Array) -> tuple[Array, Array]:
         """The indexes of rows in the order of groups and then their own, and the number of each within its group."""
+        # The last of equal rows counts, so rows are sorted backwards and the order is turned round.
         if self._node.keeps_last:
             last = data.num_rows - 1
             order = last - order_of(data.take(pa.array(np.arange(last, -1, -1))), self._node.order)

@@ -26,8 +26,8 @@ class Expand(Expansion, PlanNode):
     def changelog(self) -> Kinds:
         return self.input.changelog()
 
-    def needs_before(self, wanted: bool) -> tuple[bool, ...]:
-        return (wanted,)
+    def needs_before(self, consumer_needs: bool) -> tuple[bool, ...]:
+        return (consumer_needs,)
 
     def pruned(self, needed: frozenset[int]) -> Pruned:
         kept = kept_columns(needed)
@@ -42,8 +42,8 @@ class Expand(Expansion, PlanNode):
         )
         return node, {old: new for new, old in enumerate(kept)}
 
-    def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
-        return wanted
+    def watermark_step(self, consumer_step: WatermarkStep | None) -> WatermarkStep | None:
+        return consumer_step
 
     def title(self, style: ExplainStyle) -> str:
         return f"Expansion(select=[{field_names(self.columns)}])"

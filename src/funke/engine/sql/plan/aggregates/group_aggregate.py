@@ -63,7 +63,7 @@ class GroupAggregate(Aggregation, PlanNode):
         more = (RowKind.DELETE,) if self.input.has_retractions else ()
         return updates(self.sends_before, *more)
 
-    def needs_before(self, wanted: bool) -> tuple[bool, ...]:
+    def needs_before(self, consumer_needs: bool) -> tuple[bool, ...]:
         # It takes back what was before, so it has to know it.
         return (True,)
 
@@ -87,18 +87,18 @@ class GroupAggregate(Aggregation, PlanNode):
             kept = [0]
         aggregates = [self.aggregates[number] for number in kept]
         source, moves = self.input.pruned(frozenset(used_by(aggregates) | set(self.keys)))
-        shown = [*range(first), *(first + number for number in kept)]
+        kept_columns = [*range(first), *(first + number for number in kept)]
         node = replace(
             self,
-            columns=tuple(self.columns[index] for index in shown),
+            columns=tuple(self.columns[index] for index in kept_columns),
             input=source,
             keys=tuple(moves[key] for key in self.keys),
             aggregates=tuple(moved_aggregate(each, moves) for each in aggregates),
         )
-        return node, {old: new for new, old in enumerate(shown)}
+        return node, {old: new for new, old in enumerate(kept_columns)}
 
-    def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
-        return wanted
+    def watermark_step(self, consumer_step: WatermarkStep | None) -> WatermarkStep | None:
+        return consumer_step
 
     def title(self, style: ExplainStyle) -> str:
         inputs = self.input.columns

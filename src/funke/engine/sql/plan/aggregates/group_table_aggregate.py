@@ -46,7 +46,7 @@ class GroupTableAggregate(TableAggregation, PlanNode):
     def changelog(self) -> Kinds:
         return frozenset({RowKind.INSERT, RowKind.DELETE})
 
-    def needs_before(self, wanted: bool) -> tuple[bool, ...]:
+    def needs_before(self, consumer_needs: bool) -> tuple[bool, ...]:
         return (True,)
 
     def with_changes(self, sends_before: bool, settings: ChangeSettings) -> PlanNode:
@@ -56,8 +56,8 @@ class GroupTableAggregate(TableAggregation, PlanNode):
         # The function makes whole rows, of exactly the columns that it is called with.
         return self, same_columns(self)
 
-    def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
-        return wanted
+    def watermark_step(self, consumer_step: WatermarkStep | None) -> WatermarkStep | None:
+        return consumer_step
 
     def title(self, style: ExplainStyle) -> str:
         return f"TableAggregation(select=[{field_names(self.columns)}])"

@@ -57,9 +57,9 @@ class GroupWindowAggregate(WindowAggregate):
     def with_changes(self, sends_before: bool, settings: ChangeSettings) -> PlanNode:
         return replace(self, sends_before=sends_before)
 
-    def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
+    def watermark_step(self, consumer_step: WatermarkStep | None) -> WatermarkStep | None:
         # Results at the ends of windows stand between the changes of single rows.
-        return finer(wanted, EVERY_WATERMARK if self.time.is_event_time else None)
+        return finer(consumer_step, EVERY_WATERMARK if self.time.is_event_time else None)
 
     def emit_text(self) -> str:
         delays = (("early", self.firing.early_ms), ("late", self.firing.late_ms))
@@ -122,8 +122,8 @@ def _delay_ms(word: str, settings: Settings) -> int | None:
 
 
 def _lateness_ms(settings: Settings) -> int:
-    given = settings.get("table.exec.emit.allow-lateness", "") or settings.get("table.exec.state.ttl", "0 ms")
-    return parse_duration(given).to_millis()
+    lateness = settings.get("table.exec.emit.allow-lateness", "") or settings.get("table.exec.state.ttl", "0 ms")
+    return parse_duration(lateness).to_millis()
 
 
 def _reject(aggregation: WindowAggregation, early_ms: int | None, late_ms: int | None, lateness_ms: int) -> None:

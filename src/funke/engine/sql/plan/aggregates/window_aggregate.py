@@ -53,7 +53,7 @@ class WindowAggregate(WindowAggregation, PlanNode):
     def changelog(self) -> Kinds:
         return INSERTS
 
-    def needs_before(self, wanted: bool) -> tuple[bool, ...]:
+    def needs_before(self, consumer_needs: bool) -> tuple[bool, ...]:
         # What was taken in must be taken back before a window ends.
         return (True,)
 
@@ -69,23 +69,23 @@ class WindowAggregate(WindowAggregation, PlanNode):
         first, last = len(self.keys), len(self.columns)
         kept = [number for number in range(len(self.aggregates)) if first + number in needed]
         aggregates = [self.aggregates[number] for number in kept]
-        carried = self.window_columns or ()
-        own_time = set() if carried else {self.time.column}
-        source, moves = self.input.pruned(frozenset(used_by(aggregates) | {*self.keys, *carried} | own_time))
-        shown = [*range(first), *(first + number for number in kept), *range(last - len(WINDOW_COLUMNS), last)]
+        window_columns = self.window_columns or ()
+        own_time = set() if window_columns else {self.time.column}
+        source, moves = self.input.pruned(frozenset(used_by(aggregates) | {*self.keys, *window_columns} | own_time))
+        kept_columns = [*range(first), *(first + number for number in kept), *range(last - len(WINDOW_COLUMNS), last)]
         node = replace(
             self,
-            columns=tuple(self.columns[index] for index in shown),
+            columns=tuple(self.columns[index] for index in kept_columns),
             input=source,
             keys=tuple(moves[key] for key in self.keys),
             aggregates=tuple(moved_aggregate(each, moves) for each in aggregates),
-            time=replace(self.time, column=0 if carried else moves[self.time.column]),
-            window_columns=(moves[carried[0]], moves[carried[1]]) if carried else None,
+            time=replace(self.time, column=0 if window_columns else moves[self.time.column]),
+            window_columns=(moves[window_columns[0]], moves[window_columns[1]]) if window_columns else None,
         )
-        return node, {old: new for new, old in enumerate(shown)}
+        return node, {old: new for new, old in enumerate(kept_columns)}
 
-    def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
-        return finer(wanted, window_step(self.time, self.windows))
+    def watermark_step(self, consumer_step: WatermarkStep | None) -> WatermarkStep | None:
+        return finer(consumer_step, window_step(self.time, self.windows))
 
     def title(self, style: ExplainStyle) -> str:
         inputs = self.input.columns

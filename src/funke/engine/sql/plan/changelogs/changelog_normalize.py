@@ -51,7 +51,7 @@ class ChangelogNormalize(PassThrough):
     def changelog(self) -> Kinds:
         return updates(self.sends_before, RowKind.DELETE)
 
-    def needs_before(self, wanted: bool) -> tuple[bool, ...]:
+    def needs_before(self, consumer_needs: bool) -> tuple[bool, ...]:
         return (False,)
 
     def with_changes(self, sends_before: bool, settings: ChangeSettings) -> PlanNode:

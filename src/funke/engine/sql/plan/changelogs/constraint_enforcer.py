@@ -23,9 +23,9 @@ class ConstraintEnforcer(PassThrough):
     indexes: tuple[int, ...]
     is_dropping: bool = False
 
-    def needs_before(self, wanted: bool) -> tuple[bool, ...]:
+    def needs_before(self, consumer_needs: bool) -> tuple[bool, ...]:
         # A row whose update is dropped must be taken back.
-        return (wanted or self.is_dropping,)
+        return (consumer_needs or self.is_dropping,)
 
     def pruned(self, needed: frozenset[int]) -> Pruned:
         source, moves = self.input.pruned(needed | {*self.indexes})

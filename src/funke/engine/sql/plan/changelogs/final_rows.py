@@ -28,7 +28,7 @@ class FinalRows(PassThrough):
     def changelog(self) -> Kinds:
         return INSERTS
 
-    def needs_before(self, wanted: bool) -> tuple[bool, ...]:
+    def needs_before(self, consumer_needs: bool) -> tuple[bool, ...]:
         return (True,)
 
     def pruned(self, needed: frozenset[int]) -> Pruned:

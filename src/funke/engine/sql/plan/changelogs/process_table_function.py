@@ -35,14 +35,14 @@ class _ProcessTableFunction(PlanNode):
     def function_name(self) -> str:
         """The name of the function in SQL."""
 
-    def needs_before(self, wanted: bool) -> tuple[bool, ...]:
+    def needs_before(self, consumer_needs: bool) -> tuple[bool, ...]:
         return (True,)
 
     def pruned(self, needed: frozenset[int]) -> Pruned:
         return self, same_columns(self)
 
-    def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
-        return wanted
+    def watermark_step(self, consumer_step: WatermarkStep | None) -> WatermarkStep | None:
+        return consumer_step
 
     def title(self, style: ExplainStyle) -> str:
         fields = ",".join(map(column_name, self.columns))

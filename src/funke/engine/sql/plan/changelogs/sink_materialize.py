@@ -62,7 +62,7 @@ class SinkMaterialize(PassThrough):
         # The key says which row an update replaces.
         return ALL_KINDS - {RowKind.UPDATE_BEFORE}
 
-    def needs_before(self, wanted: bool) -> tuple[bool, ...]:
+    def needs_before(self, consumer_needs: bool) -> tuple[bool, ...]:
         return (True,)
 
     def upsert_keys(self) -> UpsertKeys:
@@ -72,8 +72,8 @@ class SinkMaterialize(PassThrough):
         # Whole rows tell which one goes.
         return replace(self, input=without_unused(self.input)), same_columns(self)
 
-    def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
-        return wanted if self.keeps_all_rows else EVERY_WATERMARK
+    def watermark_step(self, consumer_step: WatermarkStep | None) -> WatermarkStep | None:
+        return consumer_step if self.keeps_all_rows else EVERY_WATERMARK
 
     def title(self, style: ExplainStyle) -> str:
         return f"SinkMaterializer(primaryKey=[{field_names(self.columns, self.keys)}])"

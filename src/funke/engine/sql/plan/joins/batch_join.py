@@ -29,7 +29,7 @@ class BatchJoin(Join):
     def changelog(self) -> Kinds:
         return INSERTS
 
-    def needs_before(self, wanted: bool) -> tuple[bool, ...]:
+    def needs_before(self, consumer_needs: bool) -> tuple[bool, ...]:
         return True, True
 
     def with_changes(self, sends_before: bool, settings: ChangeSettings) -> PlanNode:

@@ -55,7 +55,7 @@ class IntervalJoin(TwoSidedNode):
     def changelog(self) -> Kinds:
         return INSERTS
 
-    def needs_before(self, wanted: bool) -> tuple[bool, ...]:
+    def needs_before(self, consumer_needs: bool) -> tuple[bool, ...]:
         # Both inputs have rows that stay.
         return False, False
 
@@ -78,11 +78,11 @@ class IntervalJoin(TwoSidedNode):
             written=None if self.written is None else moved(self.written, moves),
         )
 
-    def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
+    def watermark_step(self, consumer_step: WatermarkStep | None) -> WatermarkStep | None:
         if not self.bounds.is_event_time:
-            return wanted
+            return consumer_step
         # A row whose matches all lie before it is kept or not by the watermark, late or not.
-        sees_all = wanted is not None or min(self.left_reach_ms, self.right_reach_ms) < 0
+        sees_all = consumer_step is not None or min(self.left_reach_ms, self.right_reach_ms) < 0
         return EVERY_WATERMARK if sees_all else FOR_LATE_ROWS
 
     def title(self, style: ExplainStyle) -> str:

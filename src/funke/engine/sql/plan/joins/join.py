@@ -116,7 +116,6 @@ class TwoSidedNode(PlanNode):
         return parts
 
     def where_text(self, style: ExplainStyle) -> str:
-        """All conditions as one."""
         return joined_conditions(self.condition_strings(style), style)
 
     def column_text(self, strings: ColumnStrings, index: int) -> str:
@@ -144,13 +143,14 @@ class Join(TwoSidedNode):
     where: BoundExpression | None = None
 
     def changelog(self) -> Kinds:
+        # Without outer sides a join only passes changes on: what is inserted stays inserted.
         if self.kind in ("inner", "semi"):
             return INSERTS | self.left.changelog() | self.right.changelog()
         # A match takes back the row that was sent without one.
         return ALL_KINDS
 
-    def needs_before(self, wanted: bool) -> tuple[bool, ...]:
-        return (wanted or not self.can_omit_before(),) * 2
+    def needs_before(self, consumer_needs: bool) -> tuple[bool, ...]:
+        return (consumer_needs or not self.can_omit_before(),) * 2
 
     def can_omit_before(self) -> bool:
         return all(map(self._takes_upserts, range(2)))
@@ -221,8 +221,8 @@ class Join(TwoSidedNode):
         """Whether the right input has one row for a key at the most."""
         return is_within(self.right.unique_keys(), self.right_keys)
 
-    def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
-        return wanted
+    def watermark_step(self, consumer_step: WatermarkStep | None) -> WatermarkStep | None:
+        return consumer_step
 
     def title(self, style: ExplainStyle) -> str:
         names = self.names()[: len(self.columns)]
@@ -236,9 +236,9 @@ class Join(TwoSidedNode):
 
     def hints_text(self) -> str:
         joins = "".join(f"[{name} options:[{side}]]" for name, side in self.hints)
-        shown = f", joinHints=[[{joins}]]" if joins else ""
+        joins_text = f", joinHints=[[{joins}]]" if joins else ""
         sides = [f"{name}={each}" for name, each in zip(("LEFT", "RIGHT"), self.ttl_hints) if each]
-        return shown + f", stateTtlHints=[[[STATE_TTL options:{{{', '.join(sides)}}}]]]" if sides else shown
+        return joins_text + f", stateTtlHints=[[[STATE_TTL options:{{{', '.join(sides)}}}]]]" if sides else joins_text
 
     def row_conditions(self, strings: ColumnStrings) -> Iterator[str]:
         yield f"{KIND_NAMES[self.kind]} {self._meant_condition()}"
@@ -283,6 +283,7 @@ def joined_conditions(parts: Sequence[str], style: ExplainStyle) -> str:
 
 def _input_spec(upsert_keys: UpsertKeys, keys: Sequence[int]) -> str:
     """What Flink says of an input of a join."""
+    # The three cases of Flink's JoinInputSideSpec: they decide how its state is laid out.
     if is_within(upsert_keys, keys):
         return "JoinKeyContainsUniqueKey"
     return "HasUniqueKey" if upsert_keys else "NoUniqueKey"
@@ -303,6 +304,7 @@ def row_growth(owner: str, source: PlanNode, keys: Sequence[int], ttl_ms: int) -
     if unique_key is not None:
         names = ", ".join(source.columns[each].name for each in unique_key)
         return StateGrowth(owner, f"keeps one row of {tables} for each {names or 'key'}")
+    # Rows come and go, so the state is as large as the table itself: no warning.
     if source.has_retractions:
         return StateGrowth(owner, f"keeps a row of {tables} until it is taken back; no key, no TTL")
     text = f"grows with every row of {tables}; no key, no TTL"

@@ -182,13 +182,13 @@ def _is_cast_column(expression: BoundExpression) -> bool:
 
 def _of_one_type(one: BoundExpression, other: BoundExpression) -> KeyPair | None:
     """Two keys, cast where they are of different types; None if there is no type for both."""
-    wanted = common_type([one.type, other.type])
-    return None if wanted is None else (_cast(one, wanted), _cast(other, wanted))
+    key_type = common_type([one.type, other.type])
+    return None if key_type is None else (_cast(one, key_type), _cast(other, key_type))
 
 
-def _cast(key: BoundExpression, wanted: DataType) -> BoundExpression:
-    if to_column_type(key.type) == to_column_type(wanted):
+def _cast(key: BoundExpression, key_type: DataType) -> BoundExpression:
+    if to_column_type(key.type) == to_column_type(key_type):
         return key
-    word = symbol_of(with_nullable(wanted, key.type._nullable))
+    word = symbol_of(with_nullable(key_type, key.type._nullable))
     call = bind(FUNCTIONS["cast"], [key.as_argument(), word.as_argument()])
     return BoundFunction(call.result, call, (key, word))

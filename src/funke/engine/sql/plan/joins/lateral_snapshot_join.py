@@ -50,7 +50,7 @@ class LateralSnapshotJoin(TwoSidedNode):
     def changelog(self) -> Kinds:
         return INSERTS
 
-    def needs_before(self, wanted: bool) -> tuple[bool, ...]:
+    def needs_before(self, consumer_needs: bool) -> tuple[bool, ...]:
         return False, True
 
     def with_changes(self, sends_before: bool, settings: ChangeSettings) -> PlanNode:
@@ -68,11 +68,11 @@ class LateralSnapshotJoin(TwoSidedNode):
             return self
         return replace(self, right_time=moves[width + self.right_time] - new_width)
 
-    def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
-        return wanted
+    def watermark_step(self, consumer_step: WatermarkStep | None) -> WatermarkStep | None:
+        return consumer_step
 
-    def with_watermarks(self, wanted: WatermarkStep | None) -> PlanNode:
-        left, right = self.left.with_watermarks(wanted), self.right.with_watermarks(FOR_LATE_ROWS)
+    def with_watermarks(self, consumer_step: WatermarkStep | None) -> PlanNode:
+        left, right = self.left.with_watermarks(consumer_step), self.right.with_watermarks(FOR_LATE_ROWS)
         return replace(self, left=left, right=right)
 
     def title(self, style: ExplainStyle) -> str:

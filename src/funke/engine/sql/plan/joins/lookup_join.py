@@ -111,6 +111,7 @@ class LookupJoin(PlanNode):
         return bool(self.primary_key) and names >= {*self.primary_key}
 
     def distributions(self) -> tuple[Distribution, ...]:
+        # With the hint shuffle rows of one key come to one subtask: its cache has only its own keys.
         if self.settings.is_shuffled and self.key_inputs:
             return (Hash(self.key_inputs),)
         return (Hash(self.kept_key) if self.is_materialized else FORWARD,)
@@ -118,12 +119,14 @@ class LookupJoin(PlanNode):
     def changelog(self) -> Kinds:
         return self.input.changelog()
 
-    def needs_before(self, wanted: bool) -> tuple[bool, ...]:
-        return (wanted,)
+    def needs_before(self, consumer_needs: bool) -> tuple[bool, ...]:
+        return (consumer_needs,)
 
     def with_changes(self, sends_before: bool, settings: ChangeSettings) -> PlanNode:
         if self.input.changelog() == INSERTS:
             return self
+        # The table may have changed between a row and its retraction: what was found for the row must be retracted, not
+        # what would be found now (table.optimizer.non-deterministic-update.strategy).
         if self.settings.resolves_updates and sends_before and self._has_found_columns():
             one_by_one = replace(self.settings, requests=None)
             return replace(self, settings=one_by_one, is_materialized=True, ttl_ms=settings.ttl_ms)
@@ -169,6 +172,7 @@ class LookupJoin(PlanNode):
         """The node that reads no more columns of the table than it looks at."""
         conditions = () if self.where is None else (self.where,)
         kept = sorted({*columns_in((*self.expressions, *conditions)), *(each.column for each in self.keys)})
+        # Each request reads these columns of the table, so fewer of them make lookups cheaper.
         table = self.table.with_columns(kept) if len(kept) < len(self.table_columns) else None
         if table is None:
             return self
@@ -181,8 +185,8 @@ class LookupJoin(PlanNode):
             where=None if self.where is None else moved(self.where, moves),
         )
 
-    def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
-        return wanted
+    def watermark_step(self, consumer_step: WatermarkStep | None) -> WatermarkStep | None:
+        return consumer_step
 
     def title(self, style: ExplainStyle) -> str:
         return f"LookupJoin({', '.join(self._parts(style))})"

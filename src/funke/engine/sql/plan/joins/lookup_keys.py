@@ -58,11 +58,11 @@ def lookup_join_of(join: LogicalLookupJoin) -> PlanNode:
     if join.table.is_loaded_for_lookups:
         return _loaded(join)
     name = ".".join(join.path)
-    found = _divided(join)
-    if not found.keys:
+    conditions = _divided(join)
+    if not conditions.keys:
         raise TableException(f"Temporal table join requires an equality condition on fields of table [{name}].")
     source = join.table
-    for each in found.where:
+    for each in conditions.where:
         source = source.with_condition(each) or source
     if source.lookup_table() is None:
         raise TableException(
@@ -70,8 +70,8 @@ def lookup_join_of(join: LogicalLookupJoin) -> PlanNode:
             f"[{name}] has no lookup by keys: JOIN LATERAL SNAPSHOT(input => TABLE …) joins what it has now."
         )
     width = len(join.input.columns)
-    computed = [each for each in found.keys.values() if not isinstance(each, BoundConstant)]
-    side, indexes = with_keys(_filtered(join.input, found.before), computed)
+    computed = [each for each in conditions.keys.values() if not isinstance(each, BoundConstant)]
+    side, indexes = with_keys(_filtered(join.input, conditions.before), computed)
     side = _with_names(side, width)
     added = len(side.columns) - width
     node = LookupJoin(
@@ -80,10 +80,10 @@ def lookup_join_of(join: LogicalLookupJoin) -> PlanNode:
         source,
         join.path,
         join.primary_key,
-        _keys(found, side, dict(zip(map(id, computed), indexes))),
+        _keys(conditions, side, dict(zip(map(id, computed), indexes))),
         join.expressions,
-        all_true(found.where),
-        _behind_keys(all_true(found.pairs), width, added),
+        all_true(conditions.where),
+        _behind_keys(all_true(conditions.pairs), width, added),
         join.keeps_all,
         join.settings,
     )
@@ -100,10 +100,10 @@ def _loaded(join: LogicalLookupJoin) -> PlanNode:
     """The join with a table that the job reads once: rows wait until it is there."""
     width = len(join.input.columns)
     scan = TableScan(join.table.columns, join.table, join.path, primary_key=join.primary_key)
-    shown = tuple(Column(each.name, own.type) for each, own in zip(join.columns[width:], join.expressions))
+    table_columns = tuple(Column(each.name, own.type) for each, own in zip(join.columns[width:], join.expressions))
     kind: JoinKind = "left" if join.keeps_all else "inner"
     load = LoadPhase(MAX_WATERMARK)
-    right = Calc(shown, scan, join.expressions)
+    right = Calc(table_columns, scan, join.expressions)
     return lateral_snapshot_join_of(
         SnapshotJoin(join.columns, join.input, right, kind, join.condition, None, load, ttl_ms=0)
     )
@@ -123,9 +123,9 @@ def _with_names(side: PlanNode, width: int) -> PlanNode:
     return replace(side, columns=tuple(replace(each, name=name) for each, name in zip(columns, names)))
 
 
-def _keys(found: _Conditions, side: PlanNode, indexes: dict[int, int]) -> tuple[LookupKey, ...]:
+def _keys(conditions: _Conditions, side: PlanNode, indexes: dict[int, int]) -> tuple[LookupKey, ...]:
     keys: list[LookupKey] = []
-    for column, value in found.keys.items():
+    for column, value in conditions.keys.items():
         if isinstance(value, BoundConstant):
             keys.append(LookupKey(column, value))
             continue
@@ -144,23 +144,23 @@ def _behind_keys(condition: BoundExpression | None, width: int, added: int) -> B
 def _divided(join: LogicalLookupJoin) -> _Conditions:
     width = len(join.input.columns)
     indexes = {width + index: _moved_right(each, width) for index, each in enumerate(join.expressions)}
-    found = _Conditions()
+    conditions = _Conditions()
     for each in [] if join.condition is None else conjuncts(join.condition):
         written = with_columns(each, lambda column: indexes.get(column.index, column))
         used = list(columns_in([written]))
-        if _add_key(found, each, written, width, join.table.columns):
+        if _add_key(conditions, each, written, width, join.table.columns):
             continue
         if used and min(used) >= width and is_deterministic(each):
-            found.where.append(_moved_right(written, -width))
+            conditions.where.append(_moved_right(written, -width))
         elif used and max(used) < width and not join.keeps_all and is_deterministic(each):
-            found.before.append(each)
+            conditions.before.append(each)
         else:
-            found.pairs.append(each)
-    return found
+            conditions.pairs.append(each)
+    return conditions
 
 
 def _add_key(
-    found: _Conditions, condition: BoundExpression, written: BoundExpression, width: int, columns: Sequence[Any]
+    conditions: _Conditions, condition: BoundExpression, written: BoundExpression, width: int, columns: Sequence[Any]
 ) -> bool:
     """Whether a condition is a key and nothing else; a constant is one, and a condition on the table too."""
     if not isinstance(written, BoundFunction) or written.call.function.name != "=":
@@ -169,20 +169,20 @@ def _add_key(
     for column, value in ((first, second), (second, first)):
         if not isinstance(column, BoundColumn) or column.index < width:
             continue
-        index, wanted = column.index - width, columns[column.index - width].type
+        index, column_type = column.index - width, columns[column.index - width].type
         used = list(columns_in([value]))
         is_constant = isinstance(value, BoundConstant) and value.value is not None
-        if is_constant and _is_same_type(value.type, wanted):
-            found.keys.setdefault(index, value)
+        if is_constant and _is_same_type(value.type, column_type):
+            conditions.keys.setdefault(index, value)
             return False
         if used and max(used) < width:
-            if index in found.keys and not isinstance(found.keys[index], BoundConstant):
+            if index in conditions.keys and not isinstance(conditions.keys[index], BoundConstant):
                 # As in Flink the last one is looked up.
-                found.pairs.append(found.origins[index])
-            found.origins[index] = condition
-            found.keys[index] = value if _is_same_type(value.type, wanted) else _cast(value, wanted)
+                conditions.pairs.append(conditions.origins[index])
+            conditions.origins[index] = condition
+            conditions.keys[index] = value if _is_same_type(value.type, column_type) else _cast(value, column_type)
             # A cast may lose something.
-            return _is_same_type(value.type, wanted) or is_injective_cast(value.type, wanted)
+            return _is_same_type(value.type, column_type) or is_injective_cast(value.type, column_type)
     return False
 
 
@@ -190,9 +190,9 @@ def _is_same_type(one: DataType, other: DataType) -> bool:
     return bool(to_column_type(one) == to_column_type(other))
 
 
-def _cast(value: BoundExpression, wanted: DataType) -> BoundExpression:
-    word = symbol_of(with_nullable(wanted, True))
-    name = "cast" if is_injective_cast(value.type, wanted) else "try_cast"
+def _cast(value: BoundExpression, column_type: DataType) -> BoundExpression:
+    word = symbol_of(with_nullable(column_type, True))
+    name = "cast" if is_injective_cast(value.type, column_type) else "try_cast"
     call = bind(FUNCTIONS[name], [value.as_argument(), word.as_argument()])
     return BoundFunction(call.result, call, (value, word))
 

@@ -137,8 +137,8 @@ class MultiJoin(PlanNode):
             return ALL_KINDS
         return INSERTS.union(*(each.changelog() for each in self.sources))
 
-    def needs_before(self, wanted: bool) -> tuple[bool, ...]:
-        return (wanted or not self.can_omit_before(),) * len(self.sources)
+    def needs_before(self, consumer_needs: bool) -> tuple[bool, ...]:
+        return (consumer_needs or not self.can_omit_before(),) * len(self.sources)
 
     def can_omit_before(self) -> bool:
         return all(map(self._takes_upserts, range(len(self.sources))))
@@ -206,8 +206,8 @@ class MultiJoin(PlanNode):
         )
         return node, moves
 
-    def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
-        return wanted
+    def watermark_step(self, consumer_step: WatermarkStep | None) -> WatermarkStep | None:
+        return consumer_step
 
     # Texts
 

@@ -58,7 +58,7 @@ class SemiJoin(PlanNode):
         # A row of the right side takes back what an anti join has sent.
         return ALL_KINDS if self.is_anti else INSERTS | self.left.changelog() | self.right.changelog()
 
-    def needs_before(self, wanted: bool) -> tuple[bool, ...]:
+    def needs_before(self, consumer_needs: bool) -> tuple[bool, ...]:
         return True, True
 
     def with_changes(self, sends_before: bool, settings: ChangeSettings) -> PlanNode:
@@ -74,8 +74,8 @@ class SemiJoin(PlanNode):
         node = replace(self, left=without_unused(self.left), right=without_unused(self.right))
         return node, same_columns(self)
 
-    def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
-        return wanted
+    def watermark_step(self, consumer_step: WatermarkStep | None) -> WatermarkStep | None:
+        return consumer_step
 
     def title(self, style: ExplainStyle) -> str:
         own = list(map(column_name, self.columns))

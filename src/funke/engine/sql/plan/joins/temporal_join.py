@@ -40,9 +40,9 @@ class TemporalJoin(TwoSidedNode):
     def changelog(self) -> Kinds:
         return self.left.changelog()
 
-    def needs_before(self, wanted: bool) -> tuple[bool, ...]:
+    def needs_before(self, consumer_needs: bool) -> tuple[bool, ...]:
         # A version ends where the next one begins, so rows before updates are not looked at.
-        return wanted, False
+        return consumer_needs, False
 
     def upsert_keys(self) -> UpsertKeys:
         """A row has one version, so the keys of the left input stay; an equal column may stand for one of them."""
@@ -61,8 +61,8 @@ class TemporalJoin(TwoSidedNode):
         right_time = None if self.right_time is None else moves[width + self.right_time] - new_width
         return replace(self, left_time=moves[self.left_time], right_time=right_time)
 
-    def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
-        return finer(wanted, FOR_LATE_ROWS)
+    def watermark_step(self, consumer_step: WatermarkStep | None) -> WatermarkStep | None:
+        return finer(consumer_step, FOR_LATE_ROWS)
 
     def title(self, style: ExplainStyle) -> str:
         names, width = self.names(), len(self.left.columns)

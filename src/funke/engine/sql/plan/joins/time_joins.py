@@ -27,11 +27,11 @@ def time_join_of(join: LogicalJoin) -> PlanNode | None:
     if windows is not None:
         return _window_join(join, windows)
     conditions = conditions_of(join.condition)
-    found = time_bounds(join.left.columns, join.right.columns, conditions)
+    bounded = time_bounds(join.left.columns, join.right.columns, conditions)
     # As in Flink semi and anti joins by times are regular ones.
-    if found is None or join.kind in ("semi", "anti"):
+    if bounded is None or join.kind in ("semi", "anti"):
         return None
-    bounds, others = found
+    bounds, others = bounded
     timed = [each for each in conditions if each not in others]
     return _interval_join(join, bounds, all_true(others), timed)
 
@@ -46,16 +46,16 @@ def without_times(join: LogicalJoin) -> LogicalJoin:
 
 
 def _window_join(join: LogicalJoin, windows: WindowEquality) -> PlanNode:
-    found = window_columns(join.left, is_joined=True)
-    assert found is not None
-    if not found.maker.time.is_event_time:
+    left_columns = window_columns(join.left, is_joined=True)
+    assert left_columns is not None
+    if not left_columns.maker.time.is_event_time:
         raise TableException("Processing time Window Join is not supported yet.")
     sides, condition = keyed_sides(replace(join, condition=all_true(windows.others)))
     node = WindowJoin(
         **_common_fields(join, sides, condition),
         left_window=windows.left,
         right_window=windows.right,
-        time=found.maker.time,
+        time=left_columns.maker.time,
     )
     return sides.without_keys(node, join.columns)
 

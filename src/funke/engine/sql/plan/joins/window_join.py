@@ -37,7 +37,7 @@ class WindowJoin(TwoSidedNode, JoinedWindows):
     def changelog(self) -> Kinds:
         return INSERTS
 
-    def needs_before(self, wanted: bool) -> tuple[bool, ...]:
+    def needs_before(self, consumer_needs: bool) -> tuple[bool, ...]:
         # Both inputs have rows that stay.
         return False, False
 
@@ -50,10 +50,10 @@ class WindowJoin(TwoSidedNode, JoinedWindows):
         right_start, right_end = (moves[width + each] - new_width for each in self.right_window)
         return replace(self, left_window=(left_start, left_end), right_window=(right_start, right_end))
 
-    def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
-        found = window_columns(self.left)
-        assert found is not None
-        return finer(wanted, window_step(self.time, found.maker.windows))
+    def watermark_step(self, consumer_step: WatermarkStep | None) -> WatermarkStep | None:
+        left_columns = window_columns(self.left)
+        assert left_columns is not None
+        return finer(consumer_step, window_step(self.time, left_columns.maker.windows))
 
     def title(self, style: ExplainStyle) -> str:
         left = _windows_of(self.left, self.left_window)
@@ -88,8 +88,8 @@ class WindowJoin(TwoSidedNode, JoinedWindows):
 
 
 def _windows_of(source: PlanNode, bounds: tuple[int, int]) -> str:
-    found = window_columns(source)
-    assert found is not None and found.maker.windows is not None
+    window_of_source = window_columns(source)
+    assert window_of_source is not None and window_of_source.maker.windows is not None
     start, end = (column_name(source.columns[index]) for index in bounds)
-    keys = session_keys(found.maker)
-    return windows_text(f"win_start=[{start}], win_end=[{end}]", found.maker.windows, keys)
+    keys = session_keys(window_of_source.maker)
+    return windows_text(f"win_start=[{start}], win_end=[{end}]", window_of_source.maker.windows, keys)

@@ -49,8 +49,8 @@ class BatchOverAggregate(PartitionAggregation, OverNode):
             calls=tuple(replace(each, aggregate=moved_aggregate(each.aggregate, moves)) for each in chosen),
         )
 
-    def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
-        return wanted
+    def watermark_step(self, consumer_step: WatermarkStep | None) -> WatermarkStep | None:
+        return consumer_step
 
     def title(self, style: ExplainStyle) -> str:
         """As Flink's plans have it, calls with the same frame together."""

@@ -32,13 +32,13 @@ class NumberedRowsStep(NumberedRows, PlanNode):
     def changelog(self) -> Kinds:
         return self.input.changelog()
 
-    def needs_before(self, wanted: bool) -> tuple[bool, ...]:
+    def needs_before(self, consumer_needs: bool) -> tuple[bool, ...]:
         return (True,)
 
     def pruned(self, needed: frozenset[int]) -> Pruned:
         return self, same_columns(self)
 
-    def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
+    def watermark_step(self, consumer_step: WatermarkStep | None) -> WatermarkStep | None:
         return EVERY_WATERMARK
 
     def title(self, style: ExplainStyle) -> str:

@@ -61,8 +61,8 @@ class OverAggregate(OverAggregation, OverNode):
         # A clock has no column that must stay.
         return replace(self, time=replace(self.time, column=moves.get(self.time.column, 0)), aggregates=aggregates)
 
-    def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
-        return finer(wanted, FOR_LATE_ROWS if self.time.is_event_time else None)
+    def watermark_step(self, consumer_step: WatermarkStep | None) -> WatermarkStep | None:
+        return finer(consumer_step, FOR_LATE_ROWS if self.time.is_event_time else None)
 
     def title(self, style: ExplainStyle) -> str:
         inputs, lower = self.input.columns, "UNBOUNDED" if self.preceding is None else str(self.preceding)

@@ -38,7 +38,7 @@ class OverNode(PlanNode):
     def distributions(self) -> tuple[Distribution, ...]:
         return (Hash(self.partition_by),)
 
-    def needs_before(self, wanted: bool) -> tuple[bool, ...]:
+    def needs_before(self, consumer_needs: bool) -> tuple[bool, ...]:
         return (True,)
 
     @abstractmethod

@@ -67,8 +67,8 @@ class SortedOverAggregate(SortedAggregation, OverNode):
         aggregates = tuple(moved_aggregate(self.aggregates[number], moves) for number in calls)
         return replace(self, order=replace(self.order, index=moves[self.order.index]), aggregates=aggregates)
 
-    def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
-        return wanted
+    def watermark_step(self, consumer_step: WatermarkStep | None) -> WatermarkStep | None:
+        return consumer_step
 
     def title(self, style: ExplainStyle) -> str:
         inputs = self.input.columns

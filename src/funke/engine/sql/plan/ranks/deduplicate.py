@@ -66,7 +66,7 @@ class Deduplicate(PassThrough):
         # The first row is sent once.
         return updates(self.sends_before) if self.keeps_last else INSERTS
 
-    def needs_before(self, wanted: bool) -> tuple[bool, ...]:
+    def needs_before(self, consumer_needs: bool) -> tuple[bool, ...]:
         return (False,)
 
     def with_changes(self, sends_before: bool, settings: ChangeSettings) -> PlanNode:
@@ -87,8 +87,8 @@ class Deduplicate(PassThrough):
         )
         return node, {each: moves[each] for each in used}
 
-    def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
-        return finer(wanted, FOR_LATE_ROWS) if self.waits_for_watermark else wanted
+    def watermark_step(self, consumer_step: WatermarkStep | None) -> WatermarkStep | None:
+        return finer(consumer_step, FOR_LATE_ROWS) if self.waits_for_watermark else consumer_step
 
     def title(self, style: ExplainStyle) -> str:
         keep = "LastRow" if self.keeps_last else "FirstRow"

@@ -39,7 +39,7 @@ class ExecLimit(Limit, PassThrough):
     def distributions(self) -> tuple[Distribution, ...]:
         return (SINGLE,)
 
-    def needs_before(self, wanted: bool) -> tuple[bool, ...]:
+    def needs_before(self, consumer_needs: bool) -> tuple[bool, ...]:
         return (True,)
 
     def pruned(self, needed: frozenset[int]) -> Pruned:

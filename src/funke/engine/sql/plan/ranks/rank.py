@@ -77,6 +77,7 @@ class Rank(PlanNode):
         """The first row alone, and whole rows that stay, are simpler than others."""
         if self.first == self.last == 1 and self.strategy is not RankStrategy.RETRACT:
             return _ONE_ROW
+        # An update or an offset moves rows between numbers, which needs the rows behind the last number as well.
         is_top = self.is_limit and self.first == 1 and self.strategy is RankStrategy.APPEND
         return _TOP_ROWS if is_top else _RANKED_ROWS
 
@@ -91,7 +92,7 @@ class Rank(PlanNode):
     def changelog(self) -> Kinds:
         return updates(self.sends_before, RowKind.DELETE)
 
-    def needs_before(self, wanted: bool) -> tuple[bool, ...]:
+    def needs_before(self, consumer_needs: bool) -> tuple[bool, ...]:
         return (self.strategy is RankStrategy.RETRACT,)
 
     def with_changes(self, sends_before: bool, settings: ChangeSettings) -> PlanNode:
@@ -120,11 +121,12 @@ class Rank(PlanNode):
             order=tuple(replace(key, index=moves[key.index]) for key in self.order),
             row_key=tuple(moves[key] for key in self.row_key),
         )
+        # The number is a column of the node itself, behind those of the input.
         number = {width: len(source.columns)} if self.has_number else {}
         return node, {each: moves[each] for each in used} | number
 
-    def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
-        return wanted
+    def watermark_step(self, consumer_step: WatermarkStep | None) -> WatermarkStep | None:
+        return consumer_step
 
     def title(self, style: ExplainStyle) -> str:
         strategy = self.strategy.value

@@ -38,7 +38,7 @@ class _OrderedRows(PassThrough):
     def distributions(self) -> tuple[Distribution, ...]:
         return (SINGLE,)
 
-    def needs_before(self, wanted: bool) -> tuple[bool, ...]:
+    def needs_before(self, consumer_needs: bool) -> tuple[bool, ...]:
         return (True,)
 
     def pruned(self, needed: frozenset[int]) -> Pruned:
@@ -80,8 +80,8 @@ class TemporalSort(_OrderedRows):
 
     keys: tuple[SortKey, ...]
 
-    def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
-        return finer(wanted, FOR_LATE_ROWS)
+    def watermark_step(self, consumer_step: WatermarkStep | None) -> WatermarkStep | None:
+        return finer(consumer_step, FOR_LATE_ROWS)
 
     def title(self, style: ExplainStyle) -> str:
         return f"TemporalSort(orderBy=[{order_text(self.columns, self.keys)}])"

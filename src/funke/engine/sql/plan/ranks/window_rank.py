@@ -50,7 +50,7 @@ class WindowRank(RankedWindows, PlanNode):
     def changelog(self) -> Kinds:
         return INSERTS
 
-    def needs_before(self, wanted: bool) -> tuple[bool, ...]:
+    def needs_before(self, consumer_needs: bool) -> tuple[bool, ...]:
         return (True,)
 
     def upsert_keys(self) -> UpsertKeys:
@@ -76,8 +76,8 @@ class WindowRank(RankedWindows, PlanNode):
         number = {width: len(source.columns)} if self.has_number else {}
         return node, {each: moves[each] for each in used} | number
 
-    def watermark_step(self, wanted: WatermarkStep | None) -> WatermarkStep | None:
-        return finer(wanted, window_step(self.time, self._windows_of().windows))
+    def watermark_step(self, consumer_step: WatermarkStep | None) -> WatermarkStep | None:
+        return finer(consumer_step, window_step(self.time, self._windows_of().windows))
 
     def _windows_of(self) -> WindowTable | WindowAggregation:
         """The relation that has assigned the windows."""
@@ -94,13 +94,13 @@ class WindowRank(RankedWindows, PlanNode):
 
     def title(self, style: ExplainStyle) -> str:
         keys = ", ".join(column_name(self.columns[index]) for index in self.keys)
-        shown = [*map(column_name, self.input.columns), *(["w0$o0"] if self.has_number else [])]
+        names = [*map(column_name, self.input.columns), *(["w0$o0"] if self.has_number else [])]
         order = ", ".join(
             f"{column_name(self.columns[each.index])} {'ASC' if each.is_ascending else 'DESC'}" for each in self.order
         )
         return (
             f"WindowRank(window=[{self.windows_text()}], rankType=[ROW_NUMBER], rankRange=[rankStart={self.first}, "
-            f"rankEnd={self.last}], partitionBy=[{keys}], orderBy=[{order}], select=[{', '.join(shown)}])"
+            f"rankEnd={self.last}], partitionBy=[{keys}], orderBy=[{order}], select=[{', '.join(names)}])"
         )
 
     def column_text(self, strings: ColumnStrings, index: int) -> str:

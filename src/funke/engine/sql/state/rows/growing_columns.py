@@ -58,10 +58,9 @@ class GrowingColumns:
         # Whether the table says where the columns stand now.
         self._is_noted = False
         self._batch = BatchColumns(schema)
-        self._taken = TakenRows(schema)
+        self._copied_rows = TakenRows(schema)
 
     def add(self, data: pa.RecordBatch) -> None:
-        """Adds rows."""
         self._batch.hold(data)
         self.add_rows(self._batch, np.arange(data.num_rows))
 
@@ -106,17 +105,17 @@ class GrowingColumns:
             kinds = self.schema.types if indexes is None else [self.schema.types[index] for index in indexes]
             return [pa.nulls(len(rows), each) for each in kinds]
         if indexes is None:
-            data = self._taken.take(self.words(), rows)
+            data = self._copied_rows.take(self.words(), rows)
             if data is not None:
                 return data.columns  # type: ignore[no-any-return]
         chosen = self._columns if indexes is None else [self._columns[index] for index in indexes]
         mask = rows < 0
-        wanted = pa.array(rows, mask=mask) if mask.any() else pa.array(rows)
-        return [each.take(wanted, self.count) for each in chosen]
+        row_numbers = pa.array(rows, mask=mask) if mask.any() else pa.array(rows)
+        return [each.take(row_numbers, self.count) for each in chosen]
 
     def take_batch(self, rows: Array) -> pa.RecordBatch:
         """All columns of some rows."""
-        data = self._taken.take(self.words(), rows) if self.count else None
+        data = self._copied_rows.take(self.words(), rows) if self.count else None
         return pa.RecordBatch.from_arrays(self.take(rows), schema=self.schema) if data is None else data
 
     @property
@@ -205,9 +204,9 @@ class _FixedColumn:
         stored = column if self._stored is self._kind else column.cast(self._stored)
         begin, size = count * self._width, len(column) * self._width
         self._values.reserve(begin + size)
-        given = np.frombuffer(stored.buffers()[1], np.uint8) if size else np.empty(0, np.uint8)
+        bytes_of_column = np.frombuffer(stored.buffers()[1], np.uint8) if size else np.empty(0, np.uint8)
         offset = stored.offset * self._width
-        self._values.data[begin : begin + size] = given[offset : offset + size]
+        self._values.data[begin : begin + size] = bytes_of_column[offset : offset + size]
 
     def reserve(self, count: int, more: int, has_nulls: bool, text_bytes: int) -> bool:
         has_moved = self._values.reserve((count + more) * self._width)
@@ -223,8 +222,8 @@ class _FixedColumn:
 
     def take(self, rows: pa.Array, count: int) -> pa.Array:
         buffers = [self._validity.buffer(), pa.py_buffer(self._values.data)]
-        taken = pa.Array.from_buffers(self._stored, count, buffers).take(rows)
-        return taken if self._stored is self._kind else taken.cast(self._kind)
+        column = pa.Array.from_buffers(self._stored, count, buffers).take(rows)
+        return column if self._stored is self._kind else column.cast(self._kind)
 
     def used_bytes(self, count: int) -> int:
         return count * int(self._width) + self._validity.size
@@ -282,8 +281,8 @@ class _TextColumn:
 
     def take(self, rows: pa.Array, count: int) -> pa.Array:
         buffers = [self._validity.buffer(), pa.py_buffer(self.offsets.data), pa.py_buffer(self.bytes.data)]
-        taken = pa.Array.from_buffers(self._stored, count, buffers).take(rows)
-        return taken if self._stored is self._kind else taken.cast(self._kind)
+        column = pa.Array.from_buffers(self._stored, count, buffers).take(rows)
+        return column if self._stored is self._kind else column.cast(self._kind)
 
     def used_bytes(self, count: int) -> int:
         return int(self.offsets.data.itemsize * count + self.offsets.data[count]) + self._validity.size
@@ -305,8 +304,8 @@ class _NestedColumn:
         self._parts = []
 
     def take(self, rows: pa.Array, count: int) -> pa.Array:
-        taken = pa.chunked_array(self._parts, self._kind).take(rows)
-        return pa.concat_arrays(taken.chunks) if taken.num_chunks != 1 else taken.chunk(0)
+        column = pa.chunked_array(self._parts, self._kind).take(rows)
+        return pa.concat_arrays(column.chunks) if column.num_chunks != 1 else column.chunk(0)
 
     def used_bytes(self, count: int) -> int:
         return sum(int(each.nbytes) for each in self._parts)

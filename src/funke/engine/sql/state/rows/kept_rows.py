@@ -59,6 +59,7 @@ class KeptRows(RowsByKey[KeptSteps]):
 
     def reserve_keys(self, count: int) -> None:
         if count * self._width > len(self._slots):
+            # Half as much again, so that growing costs the same for each key however many there are.
             slots: Array = np.full((count + count // 2) * self._width, -1, np.int64)
             slots[: len(self._slots)] = self._slots
             self._slots = slots

@@ -164,11 +164,11 @@ def _loose_column(content: Array, begins: Array, sizes: Array, kind: pa.DataType
     offsets: Array = np.empty(2 * count + 1, np.int64)
     offsets[0], offsets[1::2], offsets[2::2] = 0, begins, begins + sizes
     both = pa.Array.from_buffers(pa.large_binary(), 2 * count, [None, pa.py_buffer(offsets), pa.py_buffer(content)])
-    wanted = pa.array(np.arange(count, dtype=np.int64) * 2 + 1, mask=is_null if is_null.any() else None)
-    taken = both.take(wanted)
+    odd_numbers = pa.array(np.arange(count, dtype=np.int64) * 2 + 1, mask=is_null if is_null.any() else None)
+    values = both.take(odd_numbers)
     if any(test(kind) for test in _STRINGS):
-        return taken.cast(kind)
-    return pa.array([None if each is None else pickle.loads(each) for each in taken.to_pylist()], kind)
+        return values.cast(kind)
+    return pa.array([None if each is None else pickle.loads(each) for each in values.to_pylist()], kind)
 
 
 def _validity(is_null: Array) -> pa.Buffer | None:

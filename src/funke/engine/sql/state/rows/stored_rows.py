@@ -47,13 +47,13 @@ class StoredRows:
 
     def decode(self, columns: Columns) -> pa.RecordBatch:
         """The rows of entries."""
-        arrays, given = [], iter(columns)
+        arrays, remaining = [], iter(columns)
         for dtype, field in zip(self._dtypes, self._schema):
-            values = next(given)
+            values = next(remaining)
             if dtype is object:
                 arrays.append(pa.array(values.tolist(), field.type))
                 continue
-            numbers = pa.array(values, mask=~next(given))
+            numbers = pa.array(values, mask=~next(remaining))
             arrays.append(numbers.cast(_plain_type(field.type)).cast(field.type))
         return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
 

@@ -67,10 +67,10 @@ def conflict_of(session: TableSession, source: Relation, target: Target) -> Conf
     if not session.is_streaming:
         return Conflict()
     # A sink that supports upserts gets updates without the rows before.
-    taken = target.accepts(as_node(source).changelog() - {RowKind.UPDATE_BEFORE})
-    _check_clause(source, target, taken)
+    kinds = target.accepts(as_node(source).changelog() - {RowKind.UPDATE_BEFORE})
+    _check_clause(source, target, kinds)
     keys = _ONE_ROW if _is_given(source) else as_node(source).upsert_keys()
-    is_materialized = _is_materialized(session.settings, source, target, taken, keys)
+    is_materialized = _is_materialized(session.settings, source, target, kinds, keys)
     needs_before = bool(target.primary_key) and frozenset(target.primary_key) not in keys
     # A key without columns is none by which rows could be compared.
     return Conflict(is_materialized, smallest_key(keys) or None, needs_before)
@@ -83,14 +83,14 @@ def _is_given(relation: Relation) -> bool:
     return isinstance(relation, FromChangelog)
 
 
-def _check_clause(source: Relation, target: Target, taken: Kinds) -> None:
+def _check_clause(source: Relation, target: Target, kinds: Kinds) -> None:
     if target.on_conflict is None:
         return
-    if taken == INSERTS or RowKind.UPDATE_BEFORE in taken:
+    if kinds == INSERTS or RowKind.UPDATE_BEFORE in kinds:
         inserts, retracts = "it only accepts INSERT (append-only) changes", "it requires UPDATE_BEFORE (retract mode)"
         raise ValidationException(
             f"ON CONFLICT clause is only allowed for upsert sinks. The sink '{target.name}' is not an upsert sink "
-            f"because {inserts if taken == INSERTS else retracts}."
+            f"because {inserts if kinds == INSERTS else retracts}."
         )
     without = [] if target.on_conflict == "deduplicate" else list(_without_watermarks(source))
     if without:
@@ -109,15 +109,15 @@ def _without_watermarks(relation: Relation) -> Iterator[str]:
 
 
 def _is_materialized(
-    settings: SessionSettings, source: Relation, target: Target, taken: Kinds, keys: UpsertKeys
+    settings: SessionSettings, source: Relation, target: Target, kinds: Kinds, keys: UpsertKeys
 ) -> bool:
     choice = choice_of(settings, _MATERIALIZE, ("AUTO", "NONE", "FORCE"))
     is_required = _is_required(settings)
-    if choice == "NONE" or not target.primary_key or RowKind.UPDATE_BEFORE in taken:
+    if choice == "NONE" or not target.primary_key or RowKind.UPDATE_BEFORE in kinds:
         return False
     if choice == "FORCE":
         return True
-    differs = taken != INSERTS and not any(each <= {*target.primary_key} for each in keys)
+    differs = kinds != INSERTS and not any(each <= {*target.primary_key} for each in keys)
     if differs and target.on_conflict is None and is_required:
         raise _not_said(source, target, keys)
     if as_node(source).changelog() == INSERTS and target.on_conflict in (None, "deduplicate"):
@@ -164,8 +164,8 @@ def _key_strings(source: Relation, target: Target, keys: UpsertKeys) -> tuple[st
     def named(indexes: Sequence[int]) -> str:
         return f"[{', '.join(source.columns[index].name for index in indexes)}]"
 
-    found = ", ".join(map(named, sorted(sorted(each) for each in keys))) or _no_keys(source)
-    return named(target.primary_key), found
+    upsert_text = ", ".join(map(named, sorted(sorted(each) for each in keys))) or _no_keys(source)
+    return named(target.primary_key), upsert_text
 
 
 def _not_said(source: Relation, target: Target, keys: UpsertKeys) -> ValidationException:

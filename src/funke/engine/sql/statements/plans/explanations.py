@@ -183,13 +183,13 @@ def _trees(plans: Sequence[_Plan], style: _Style) -> str:
     return "\n".join("\n".join(tree) + "\n" for tree in trees)
 
 
-def _tree(plan: _Plan, style: _Style, shown: list[Relation] | None = None) -> list[str]:
-    lines = _lines(plan.relation, style, shown) if plan.sink is None else _with_sink(plan, style, shown)
+def _tree(plan: _Plan, style: _Style, printed: list[Relation] | None = None) -> list[str]:
+    lines = _lines(plan.relation, style, printed) if plan.sink is None else _with_sink(plan, style, printed)
     # Columns of windows have names that no query can write.
     return [line.replace("\x00window_", "w$").replace("\x00", "") for line in lines]
 
 
-def _with_sink(plan: _Plan, style: _Style, shown: list[Relation] | None) -> list[str]:
+def _with_sink(plan: _Plan, style: _Style, printed: list[Relation] | None) -> list[str]:
     assert plan.sink is not None
     fields = ", ".join(each.name for each in plan.relation.columns)
     name = "LogicalSink" if style.is_logical else "Sink"
@@ -197,7 +197,7 @@ def _with_sink(plan: _Plan, style: _Style, shown: list[Relation] | None) -> list
     conflicts = "" if style.is_logical else _conflicts_text(plan.relation, plan.sink)
     line = f"{name}(table=[{plan.sink.name}], fields=[{fields}]{conflicts}{kinds})"
     relation = plan.relation.input if isinstance(plan.relation, SinkMaterialize) else plan.relation
-    return [line, *_below([_lines(relation, style, shown)])]
+    return [line, *_below([_lines(relation, style, printed)])]
 
 
 def _conflicts_text(relation: Relation, sink: InsertPlan) -> str:
@@ -207,15 +207,15 @@ def _conflicts_text(relation: Relation, sink: InsertPlan) -> str:
     return materialized + strategy
 
 
-def _lines(relation: Relation, style: _Style, shown: list[Relation] | None = None) -> list[str]:
+def _lines(relation: Relation, style: _Style, printed: list[Relation] | None = None) -> list[str]:
     """The lines of a relation and of everything that it reads; `shown` are those that stand somewhere already."""
-    shown = [] if shown is None else shown
+    printed = [] if printed is None else printed
     number = next((index for index, each in enumerate(style.reused, 1) if each == relation), None)
     if number is not None:
-        if relation in shown:
+        if relation in printed:
             return [f"Reused(reference_id=[{number}])"]
-        shown.append(relation)
-    trees = [_lines(each, style, shown) for each in inputs_of(relation)]
+        printed.append(relation)
+    trees = [_lines(each, style, printed) for each in inputs_of(relation)]
     if isinstance(relation, PlanNode):
         lines = _node_lines(relation, trees, style)
     else:

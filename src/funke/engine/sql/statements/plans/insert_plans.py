@@ -65,28 +65,30 @@ def plan_rows(
 ) -> InsertPlan:
     """Plan rows for a table; `names` are those of the table's columns that they are for, None means all."""
     columns = resolved(table.schema, session.binder())
-    shown = identifier or Identifier("*anonymous*", "*anonymous*", "*anonymous*")
-    sink = create_table_sink(table_context(session, shown, table, columns, options or {}))
+    target = identifier or Identifier("*anonymous*", "*anonymous*", "*anonymous*")
+    sink = create_table_sink(table_context(session, target, table, columns, options or {}))
     sink = _with_metadata(sink, columns)
     if is_overwrite:
         sink = sink.with_overwrite()
     if partition:
         sink = sink.with_partition(partition)
-    wanted = columns.persisted
-    filled = _filled(session, relation, wanted, names, partition or {})
-    rows = cast_rows(session, filled, wanted, shown.summary)
-    key = tuple(index for index, each in enumerate(wanted) if each.name in columns.primary_key)
+    target_columns = columns.persisted
+    filled = _filled(session, relation, target_columns, names, partition or {})
+    rows = cast_rows(session, filled, target_columns, target.summary)
+    key = tuple(index for index, each in enumerate(target_columns) if each.name in columns.primary_key)
+    # A column that is NOT NULL in the table but may be NULL in the query is checked at run time: as
+    # table.exec.sink.not-null-enforcer says, such a row is an error, or it is dropped.
     checked = (index for index, each in enumerate(filled.columns) if each.type._nullable)
-    not_null = tuple(index for index in checked if not wanted[index].type._nullable)
+    not_null = tuple(index for index in checked if not target_columns[index].type._nullable)
     return InsertPlan(identifier, rows, sink, key, not_null)
 
 
 def _target(session: TableSession, path: tuple[str, ...]) -> tuple[Identifier, CatalogTable]:
     identifier = session.catalogs.qualify(path)
-    found = session.catalogs.get(identifier)
-    if isinstance(found, CatalogView):
+    table = session.catalogs.get(identifier)
+    if isinstance(table, CatalogView):
         raise ValidationException(f"the view {identifier} cannot be written to")
-    return identifier, found
+    return identifier, table
 
 
 def _target_names(
@@ -100,6 +102,7 @@ def _target_names(
             raise rejected(f"Unknown target column '{name}'", statement.position_of(index))
         if name in statement.columns[:index]:
             raise rejected(f"Target column '{name}' is assigned more than once", statement.position_of(index))
+    # PARTITION (p = …) fixes columns that the query must not give again.
     if not statement.columns:
         return tuple(name for name in persisted if name not in fixed) if fixed else None
     if len(statement.columns) != count:
@@ -112,7 +115,7 @@ def _target_names(
 def _filled(
     session: TableSession,
     relation: Relation,
-    wanted: Sequence[ResolvedColumn],
+    target_columns: Sequence[ResolvedColumn],
     names: Sequence[str] | None,
     partition: Mapping[str, str],
 ) -> Relation:
@@ -122,10 +125,11 @@ def _filled(
     binder = ExpressionBinder(_scope(relation), session.binder().session)
     expressions: list[BoundExpression] = []
     columns: list[Column] = []
-    for column in wanted:
+    for column in target_columns:
         if column.name in names:
             bound: BoundExpression = binder.bind(Name((f"c{list(names).index(column.name)}",)))
         elif column.name in partition:
+            # Values of PARTITION are texts in Flink, cast to the type of the column.
             text = partition[column.name]
             bound = binder.bind(Cast(Literal(text, VarCharType(len(text), False)), column.type))
         else:
@@ -137,34 +141,41 @@ def _filled(
     return Calculation(tuple(columns), relation, tuple(expressions))
 
 
-def cast_rows(session: TableSession, relation: Relation, wanted: Sequence[ResolvedColumn], name: str) -> Relation:
+def cast_rows(
+    session: TableSession, relation: Relation, target_columns: Sequence[ResolvedColumn], name: str
+) -> Relation:
     """Rows in the columns of a table; rejects types that are not taken for them."""
-    given = relation.columns
-    if len(given) != len(wanted):
-        raise _mismatch(name, "Different number of columns.", given, wanted)
-    for index, (one, other) in enumerate(zip(given, wanted), 1):
+    query_columns = relation.columns
+    if len(query_columns) != len(target_columns):
+        raise _mismatch(name, "Different number of columns.", query_columns, target_columns)
+    for index, (one, other) in enumerate(zip(query_columns, target_columns), 1):
         # NOT NULL is looked after when rows are written.
         if not can_cast_implicitly(one.type, with_nullable(other.type, True)) and not _is_interval_number(one, other):
             cause = f"Incompatible types for sink column '{other.name}' at position {index}."
-            raise _mismatch(name, cause, given, wanted)
-    columns = tuple(Column(each.name, each.type) for each in wanted)
-    if all(_is_same(one.type, other.type) for one, other in zip(given, columns)):
-        if [each.name for each in given] == [each.name for each in columns]:
+            raise _mismatch(name, cause, query_columns, target_columns)
+    columns = tuple(Column(each.name, each.type) for each in target_columns)
+    if all(_is_same(one.type, other.type) for one, other in zip(query_columns, columns)):
+        # Only the NOT NULL differs: no operator is needed for that.
+        if [each.name for each in query_columns] == [each.name for each in columns]:
             return replace(relation, columns=columns)
-        same = (BoundColumn(each.type, index, each.name) for index, each in enumerate(given))
+        same = (BoundColumn(each.type, index, each.name) for index, each in enumerate(query_columns))
         return Calculation(columns, relation, tuple(same))
     binder = ExpressionBinder(_scope(relation), session.binder().session)
     casts = []
     for index, column in enumerate(columns):
         own = binder.bind(Name((f"c{index}",)))
         is_same = _is_same(own.type, column.type)
-        value = _interval_units(relation, index) if _is_interval_number(given[index], column) else Name((f"c{index}",))
+        value = (
+            _interval_units(relation, index)
+            if _is_interval_number(query_columns[index], column)
+            else Name((f"c{index}",))
+        )
         casts.append(own if is_same else binder.bind(Cast(value, with_nullable(column.type, True))))
     return Calculation(columns, relation, tuple(casts))
 
 
-def _is_interval_number(given: Column, wanted: Column | ResolvedColumn) -> bool:
-    return isinstance(given.type, INTERVAL) and isinstance(wanted.type, (IntType, BigIntType, DecimalType))
+def _is_interval_number(source: Column, target: Column | ResolvedColumn) -> bool:
+    return isinstance(source.type, INTERVAL) and isinstance(target.type, (IntType, BigIntType, DecimalType))
 
 
 def _interval_units(relation: Relation, index: int) -> Expression:
@@ -187,9 +198,11 @@ def _scope(relation: Relation) -> Scope:
     return Scope(tuple(ScopeColumn(f"c{index}", each.type) for index, each in enumerate(relation.columns)))
 
 
-def _mismatch(name: str, cause: str, given: Sequence[Column], wanted: Sequence[ResolvedColumn]) -> ValidationException:
-    query = ", ".join(f"{each.name}: {to_sql_text(each.type)}" for each in given)
-    sink = ", ".join(f"{each.name}: {to_sql_text(each.type)}" for each in wanted)
+def _mismatch(
+    name: str, cause: str, query_columns: Sequence[Column], target_columns: Sequence[ResolvedColumn]
+) -> ValidationException:
+    query = ", ".join(f"{each.name}: {to_sql_text(each.type)}" for each in query_columns)
+    sink = ", ".join(f"{each.name}: {to_sql_text(each.type)}" for each in target_columns)
     return ValidationException(
         f"Column types of query result and sink for '{name}' do not match.\nCause: {cause}\n\n"
         f"Query schema: [{query}]\nSink schema:  [{sink}]"

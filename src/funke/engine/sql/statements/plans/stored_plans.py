@@ -63,6 +63,7 @@ class StoredPlan:
         objects: dict[str, str] = {}
         with _anonymous_tables(session):
             for insert in inserts:
+                # A statement that cannot run is rejected now, not when its plan is executed.
                 planned_inserts(session, [plan_insert(session, insert)])
                 for path in (insert.path, *_paths_in(insert.query)):
                     _add_object(session, path, objects)
@@ -117,8 +118,8 @@ class StoredPlan:
     def inserts(self, session: TableSession) -> tuple[InsertPlan, ...]:
         """The inserts as a session runs them; its own tables come before those of the plan."""
         with self._in_namespace(session), self._with_objects(session):
-            found = [statement for text in self.statements for statement in parse(text)]
-            return tuple(plan_insert(session, each) for each in found if isinstance(each, syntax.Insert))
+            statements = [statement for text in self.statements for statement in parse(text)]
+            return tuple(plan_insert(session, each) for each in statements if isinstance(each, syntax.Insert))
 
     @contextlib.contextmanager
     def _in_namespace(self, session: TableSession) -> Iterator[None]:
@@ -134,7 +135,7 @@ class StoredPlan:
 
     @contextlib.contextmanager
     def _with_objects(self, session: TableSession) -> Iterator[None]:
-        made: list[Identifier] = []
+        created: list[Identifier] = []
         try:
             for name, text in self.objects:
                 if session.catalogs.find(session.catalogs.qualify(parse_path(name))) is None:
@@ -143,10 +144,10 @@ class StoredPlan:
                         create_view(session, statement)
                     elif isinstance(statement, syntax.CreateTable):
                         create_table(session, statement)
-                    made.append(session.catalogs.qualify(parse_path(name)))
+                    created.append(session.catalogs.qualify(parse_path(name)))
             yield
         finally:
-            for identifier in made:
+            for identifier in created:
                 is_view = isinstance(session.catalogs.find(identifier), CatalogView)
                 drop = session.catalogs.drop_temporary_view if is_view else session.catalogs.drop_temporary_table
                 drop(identifier, True)
@@ -170,6 +171,7 @@ def written_insert(session: TableSession, plan: InsertPlan) -> str:
     text = f"{verb} {plan.identifier} {query_form(plan.query)}"
     try:
         with _anonymous_tables(session):
+            # A plan is stored as SQL: its text must mean exactly what the Table API's calls meant.
             one, other = planned_inserts(session, [plan, plan_insert(session, insert_in(text))])
         is_same = one.relation == other.relation
     except (FunkeError, ValidationException):
@@ -208,16 +210,17 @@ def _paths_in(part: Any) -> Iterator[tuple[str, ...]]:
 
 def _add_object(session: TableSession, path: tuple[str, ...], objects: dict[str, str]) -> None:
     identifier: Identifier = session.catalogs.qualify(path)
-    found = session.catalogs.find(identifier)
+    table = session.catalogs.find(identifier)
     name = str(identifier)
     is_kept = not session.catalogs.is_temporary(identifier) or identifier in session.anonymous_tables
-    if found is None or not is_kept or name in objects:
+    if table is None or not is_kept or name in objects:
         # A name of WITH, or something that has to be there.
         return
-    if isinstance(found, CatalogView):
-        (statement,) = parse(found.expanded_text or found.text or "")
+    if isinstance(table, CatalogView):
+        (statement,) = parse(table.expanded_text or table.text or "")
         for inner in _paths_in(statement):
             _add_object(session, inner, objects)
-        objects[name] = create_view_text(identifier, found, is_temporary=True)
-    elif masked(dict(found.options)) == dict(found.options):
-        objects[name] = create_table_text(session, identifier, found, is_temporary=True)
+        objects[name] = create_view_text(identifier, table, is_temporary=True)
+    # A table with secrets is not written down: the session that executes the plan must have it.
+    elif masked(dict(table.options)) == dict(table.options):
+        objects[name] = create_table_text(session, identifier, table, is_temporary=True)

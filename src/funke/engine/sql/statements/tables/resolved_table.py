@@ -93,11 +93,13 @@ class ResolvedTable:
 def resolved(schema: SchemaDefinition, binder: QueryBinder) -> ResolvedTable:
     """The columns of a schema; rejects what cannot be."""
     _reject_twice([each.name for each in schema.columns])
-    given = tuple(_given(each, schema) for each in schema.columns if each.expression is None)
-    table = ResolvedTable(given)
+    physical = tuple(_physical(each, schema) for each in schema.columns if each.expression is None)
+    # Computed columns see the other columns only, not each other, so their order does not matter.
+    table = ResolvedTable(physical)
     expressions = ExpressionBinder(table.scope(), binder.session, binder.find_function)
-    by_name = {each.name: each for each in given}
+    by_name = {each.name: each for each in physical}
     columns = [by_name.get(each.name) or _computed(each, expressions) for each in schema.columns]
+    # Behind the computed columns: event time may be one of them.
     columns, watermark = _with_watermark(columns, schema, binder)
     _check_key(schema.primary_key, columns)
     name = schema.primary_key_name or "_".join(("PK", *schema.primary_key))
@@ -113,7 +115,7 @@ def written_expression(expression: syntax.Expression) -> syntax.Expression:
     return expression
 
 
-def _given(column: ColumnDefinition, schema: SchemaDefinition) -> ResolvedColumn:
+def _physical(column: ColumnDefinition, schema: SchemaDefinition) -> ResolvedColumn:
     if column.type is None:
         raise ValidationException(f"the column '{column.name}' has no type")
     # A key has no NULLs, whether or not that was said.
@@ -144,22 +146,23 @@ def _with_watermark(
     if schema.watermark is None:
         return columns, None
     name = ".".join(schema.watermark.column)
-    found = next((each for each in columns if each.name == name), None)
-    if found is None:
+    rowtime_column = next((each for each in columns if each.name == name), None)
+    if rowtime_column is None:
         raise ValidationException(
             f"Invalid column name '{name}' for rowtime attribute in watermark declaration. "
             f"Available columns are: [{', '.join(each.name for each in columns)}]"
         )
-    _require_rowtime(found.type, "time field")
+    _require_rowtime(rowtime_column.type, "time field")
     scope = Scope(tuple(ScopeColumn(each.name, each.type, None, each.time) for each in columns))
     expression = written_expression(schema.watermark.expression)
+    # The source brings the watermarks: there is nothing to bind.
     if isinstance(expression, syntax.Call) and expression.name == "source_watermark":
-        data_type = found.type
+        data_type = rowtime_column.type
     else:
         data_type = ExpressionBinder(scope, binder.session, binder.find_function).bind(expression).type
         _require_rowtime(data_type, "watermark expression")
-    rowtime = replace(found, time=TimeAttribute.ROWTIME)
-    changed = [rowtime if each is found else each for each in columns]
+    rowtime = replace(rowtime_column, time=TimeAttribute.ROWTIME)
+    changed = [rowtime if each is rowtime_column else each for each in columns]
     return changed, ResolvedWatermark(name, expression, data_type, schema.watermark.expression)
 
 

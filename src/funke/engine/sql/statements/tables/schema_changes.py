@@ -74,6 +74,7 @@ def _placed(columns: list[ColumnDefinition], column: ColumnDefinition, index: in
         if before is None:
             raise _rejected(f"Referenced column `{column.after}` by 'AFTER' does not exist in the table.")
         index = before + 1
+    # FIRST and AFTER belong to the statement, not to the stored column.
     plain = replace(column, is_first=False, after=None)
     return [*columns[:index], plain, *columns[index:]]
 
@@ -85,6 +86,7 @@ def _dropped(table: CatalogTable, change: AlterTable) -> SchemaDefinition:
         return replace(schema, watermark=None)
     if change.what in ("primary key", "constraint"):
         _require_given(bool(schema.primary_key), "primary key")
+        # The name that Flink gives to a key declared without one.
         name = schema.primary_key_name or "_".join(("PK", *schema.primary_key))
         if change.what == "constraint" and change.keys[0] != name:
             raise _rejected(
@@ -114,6 +116,7 @@ def _reject_used(table: CatalogTable, name: str, going: set[str], action: str) -
     schema = table.schema
     if not any(each.name == name for each in schema.columns):
         raise _rejected(f"The column `{name}` does not exist in the base table.")
+    # A computed column that is dropped by the same statement does not hold its inputs.
     users = [each.name for each in schema.columns if each.name not in going and name in _names_in(each.expression)]
     if users:
         listed = ", ".join(f"`{each}`" for each in sorted(users))
@@ -129,11 +132,11 @@ def _reject_used(table: CatalogTable, name: str, going: set[str], action: str) -
 
 
 def _names_in(expression: Expression | None) -> set[str]:
-    found: set[str] = set()
+    names: set[str] = set()
 
     def walk(part: object) -> None:
         if isinstance(part, Name):
-            found.add(part.parts[0])
+            names.add(part.parts[0])
         elif isinstance(part, tuple):
             for each in part:
                 walk(each)
@@ -142,7 +145,7 @@ def _names_in(expression: Expression | None) -> set[str]:
                 walk(each)
 
     walk(expression)
-    return found
+    return names
 
 
 def _index(columns: list[ColumnDefinition], name: str) -> int | None:

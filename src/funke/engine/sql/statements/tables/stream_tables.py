@@ -79,13 +79,13 @@ def changelog_relation(
     source, names, types = _fields_of(builder, stream)
     # As in PyFlink the mode counts beside a schema only.
     kinds = ALL_KINDS if declared_kinds is None or schema is None else declared_kinds
-    given = schema or SchemaDefinition(())
-    if RowKind.UPDATE_AFTER in kinds and RowKind.UPDATE_BEFORE not in kinds and not given.primary_key:
+    declared_schema = schema or SchemaDefinition(())
+    if RowKind.UPDATE_AFTER in kinds and RowKind.UPDATE_BEFORE not in kinds and not declared_schema.primary_key:
         raise TableException(
             "Table '*anonymous_datastream_source$1*' produces a changelog stream that contains UPDATE_AFTER but no "
             "UPDATE_BEFORE. This requires defining a primary key constraint on the table."
         )
-    return _with_schema(session, source, names, types, given, kinds)
+    return _with_schema(session, source, names, types, declared_schema, kinds)
 
 
 def _fields_of(builder: GraphBuilder, stream: StreamRef) -> tuple[StreamRef, list[str], list[Any]]:
@@ -117,7 +117,7 @@ def _with_schema(
 
     What it computes may be of fields that it does not name.
     """
-    definition, shown = _with_stream_columns(schema, names, types)
+    definition, visible_count = _with_stream_columns(schema, names, types)
     columns = resolved(definition, session.binder())
     scanned: list[Column] = []
     fields: list[int | None] = []
@@ -140,7 +140,7 @@ def _with_schema(
     relation = with_computed(written, scan, binder_factory(session))
     if columns.watermark is not None:
         relation = _with_event_time(session, relation, columns.watermark)
-    return relation if shown == len(relation.columns) else _first_columns(relation, shown)
+    return relation if visible_count == len(relation.columns) else _first_columns(relation, visible_count)
 
 
 def _first_columns(relation: Relation, count: int) -> Relation:
@@ -177,14 +177,14 @@ def _with_stream_columns(
     definition: SchemaDefinition, names: list[str], types: list[Any]
 ) -> tuple[SchemaDefinition, int]:
     """A schema with the columns of the stream that it does not name, and how many columns are seen."""
-    given = definition.columns
-    is_derived = all(each.expression is not None or each.is_metadata for each in given)
-    if not is_derived and all(each.expression is None for each in given) and definition.watermark is None:
-        return definition, len(given)
-    missing = [index for index, name in enumerate(names) if is_derived or name not in {each.name for each in given}]
+    declared = definition.columns
+    is_derived = all(each.expression is not None or each.is_metadata for each in declared)
+    if not is_derived and all(each.expression is None for each in declared) and definition.watermark is None:
+        return definition, len(declared)
+    missing = [index for index, name in enumerate(names) if is_derived or name not in {each.name for each in declared}]
     physical = tuple(ColumnDefinition(names[each], types[each]) for each in missing)
-    columns = (*physical, *given) if is_derived else (*given, *physical)
-    return replace(definition, columns=columns), len(columns) if is_derived else len(given)
+    columns = (*physical, *declared) if is_derived else (*declared, *physical)
+    return replace(definition, columns=columns), len(columns) if is_derived else len(declared)
 
 
 def _with_fields(

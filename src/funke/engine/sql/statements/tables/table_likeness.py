@@ -33,6 +33,7 @@ def _strategies(features: Sequence[tuple[str, str]]) -> dict[str, str]:
     """Everything is taken over, and options may be set anew, unless it is said otherwise."""
     how = {each: "including" for each in _FEATURES} | {"options": "overwriting"}
     for word, feature in features:
+        # ALL first, whatever its place: the features that are named override it.
         if feature == "all":
             how = {each: word for each in _FEATURES}
     for word, feature in features:
@@ -44,8 +45,8 @@ def _strategies(features: Sequence[tuple[str, str]]) -> dict[str, str]:
 def _columns(
     base: Sequence[ColumnDefinition], own: Sequence[ColumnDefinition], how: dict[str, str]
 ) -> tuple[ColumnDefinition, ...]:
-    taken = [each for each in base if how.get(_feature(each), "including") != "excluding"]
-    names = {each.name: each for each in taken}
+    inherited = [each for each in base if how.get(_feature(each), "including") != "excluding"]
+    names = {each.name: each for each in inherited}
     replaced: dict[str, ColumnDefinition] = {}
     for column in own:
         older = names.get(column.name)
@@ -53,10 +54,14 @@ def _columns(
             continue
         feature = _feature(column)
         is_same_kind = _feature(older) == feature
+        # As in Flink only computed and metadata columns may be overwritten, each by one of its own kind.
         if feature == "physical" or not is_same_kind or how[feature] != "overwriting":
             raise ValidationException(_deprecation_of(column.name, feature))
         replaced[column.name] = column
-    return (*(replaced.get(each.name, each) for each in taken), *(each for each in own if each.name not in replaced))
+    return (
+        *(replaced.get(each.name, each) for each in inherited),
+        *(each for each in own if each.name not in replaced),
+    )
 
 
 def _deprecation_of(name: str, feature: str) -> str:

@@ -22,18 +22,18 @@ __all__ = ["relation_of", "renamed"]
 def relation_of(
     session: TableSession,
     identifier: Identifier,
-    found: TableObject,
+    table: TableObject,
     options: Mapping[str, str],
     may_be_unreadable: bool = False,
 ) -> Relation:
     """The rows of a table or view; options are those of a hint, and only a table has any."""
-    if isinstance(found, CatalogTable):
-        return scan_of(session, identifier, found, options, may_be_unreadable)
+    if isinstance(table, CatalogTable):
+        return scan_of(session, identifier, table, options, may_be_unreadable)
     if options:
         raise ValidationException(
             f"View '{identifier}' cannot be enriched with new options. Hints can only be applied to tables."
         )
-    return _view_relation(session, found)
+    return _view_relation(session, table)
 
 
 def _view_relation(session: TableSession, view: CatalogView) -> Relation:

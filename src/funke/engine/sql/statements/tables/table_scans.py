@@ -53,8 +53,8 @@ def _source_of(context: TableContext, schema: SchemaDefinition) -> TableSource:
         return create_table_source(context)
     except ValidationException as rejection:
         metadata = {each.metadata_key or each.name: each.type for each in schema.columns if each.is_metadata}
-        known = {key: data_type for key, data_type in metadata.items() if data_type is not None}
-        return UnreadableSource(context.columns, known, rejection)
+        typed_metadata = {key: data_type for key, data_type in metadata.items() if data_type is not None}
+        return UnreadableSource(context.columns, typed_metadata, rejection)
 
 
 def table_context(

@@ -52,7 +52,7 @@ class PartitionOperator(GatheringOperator, FunctionsOperator):
         self._results = PartitionResults(node)
         self.functions = functions_of(node)
 
-    def taken(self, batch: ColumnBatch) -> ColumnBatch:
+    def kept_part(self, batch: ColumnBatch) -> ColumnBatch:
         require_inserts(batch, "OVER")
         return as_schema(batch, self._input)
 

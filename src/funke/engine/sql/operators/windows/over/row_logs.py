@@ -1,7 +1,7 @@
 """Rows that are only added, and come out together: in the memory of the slot, or in a backend that is larger.
 
-They are stored in chunks, one for each key group and time, since no one reads the rows of a single key: a row costs
-what it takes as a column, and those that are due are read one behind the other.
+They are stored in chunks, one for each key group and time, since the rows of a single key are never read alone: a row
+costs what it takes as a column, and those that are due are read one behind the other.
 """
 
 from __future__ import annotations

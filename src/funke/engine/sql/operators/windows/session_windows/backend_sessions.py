@@ -115,8 +115,8 @@ class BackendSessions(OpenSessions):
     def add_piece(self, piece: SessionBlock) -> None:
         _, keys = self._encoded(piece.block.keys, len(piece))
         fetched = self._state.fetch(keys)
-        known = self._entries.piece_of(fetched.columns)
-        together = self.joined([piece] if known is None else [known, piece])
+        stored = self._entries.piece_of(fetched.columns)
+        together = self.joined([piece] if stored is None else [stored, piece])
         numbers = self._put(fetched, together)
         for part in np.unique(together.ends // self._gap).tolist():
             ends_here = together.ends // self._gap == part
@@ -139,14 +139,14 @@ class BackendSessions(OpenSessions):
         self._due.store(fetched, fetched.columns)
 
     def close(self, closed: int) -> SessionBlock | None:
-        found = []
+        due_parts = []
         for part in sorted(part for part, end in self._first_ends.items() if end <= closed):
             due = self._close_part(part, closed)
             if due is not None:
-                found.append(due)
-        if not found:
+                due_parts.append(due)
+        if not due_parts:
             return None
-        together = self.concatenated(found)
+        together = self.concatenated(due_parts)
         return together.take(np.argsort(together.ends, kind="stable"))
 
     def _close_part(self, part: int, closed: int) -> SessionBlock | None:
@@ -170,7 +170,7 @@ class BackendSessions(OpenSessions):
         self._due.drop(part)
         del self._first_ends[part]
 
-    def _known(self, keys: Sequence[pa.Array]) -> SessionBlock | None:
+    def _open_sessions_of(self, keys: Sequence[pa.Array]) -> SessionBlock | None:
         count = len(keys[0]) if keys else 1
         return self._entries.piece_of(self._state.fetch(self._encoded(keys, count)[1]).columns)
 

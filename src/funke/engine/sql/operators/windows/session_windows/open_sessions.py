@@ -60,7 +60,7 @@ class OpenSessions(ABC):
         """Takes out the sessions that end at or before a time, in the order of their ends."""
 
     @abstractmethod
-    def _known(self, keys: Sequence[pa.Array]) -> SessionBlock | None:
+    def _open_sessions_of(self, keys: Sequence[pa.Array]) -> SessionBlock | None:
         """The open sessions of keys, and perhaps of others."""
 
     @abstractmethod
@@ -69,27 +69,28 @@ class OpenSessions(ABC):
 
     def on_time(self, batch: ColumnBatch, times: Array, closed: int) -> Array | None:
         """Which rows belong to sessions that end behind `closed`; None if all do."""
+        # The common case: no row's own session would be closed, so none is late.
         if not (times + self._gap <= closed).any():
             return None
         keys = self._aggregates.key_columns(batch.data)
-        piece = self._known(keys)
+        piece = self._open_sessions_of(keys)
         if piece is None:
             codes, _ = key_codes(keys, len(batch))
             none: Array = np.empty(0, np.int64)
             return is_within_sessions(codes, times, self._gap, closed, (none, none, none))
-        both = [pa.concat_arrays([own, known]) for own, known in zip(keys, piece.block.keys)]
+        both = [pa.concat_arrays([own, intervals]) for own, intervals in zip(keys, piece.block.keys)]
         codes, _ = key_codes(both, len(batch) + len(piece))
-        known = (codes[len(batch) :], piece.starts, piece.ends)
-        return is_within_sessions(codes[: len(batch)], times, self._gap, closed, known)
+        intervals = (codes[len(batch) :], piece.starts, piece.ends)
+        return is_within_sessions(codes[: len(batch)], times, self._gap, closed, intervals)
 
     def add(self, batch: ColumnBatch, times: Array) -> None:
         """Takes in rows."""
         codes, _ = key_codes(self._aggregates.key_columns(batch.data), len(batch))
-        found = find_sessions(codes, times, times + self._gap)
+        sessions = find_sessions(codes, times, times + self._gap)
         numbers: Array = np.empty(len(batch), np.int64)
-        numbers[found.order] = np.repeat(np.arange(len(found)), found.lengths)
-        block, _ = self._aggregates.of_rows(batch, numbers, len(found))
-        self.add_piece(SessionBlock(block, found.starts, found.ends))
+        numbers[sessions.order] = np.repeat(np.arange(len(sessions)), sessions.lengths)
+        block, _ = self._aggregates.of_rows(batch, numbers, len(sessions))
+        self.add_piece(SessionBlock(block, sessions.starts, sessions.ends))
 
     def concatenated(self, pieces: list[SessionBlock]) -> SessionBlock:
         """The entries of several pieces."""
@@ -104,8 +105,10 @@ class OpenSessions(ABC):
         together = self.concatenated(pieces)
         block = together.block
         codes, _ = key_codes(block.keys, len(block))
-        found = find_sessions(codes, together.starts, together.ends)
-        return SessionBlock(self._aggregates.folded(block.take(found.order), found.first), found.starts, found.ends)
+        sessions = find_sessions(codes, together.starts, together.ends)
+        return SessionBlock(
+            self._aggregates.folded(block.take(sessions.order), sessions.first), sessions.starts, sessions.ends
+        )
 
     def restore(self, blocks: Iterable[tuple[Any, AggregateBlock]]) -> None:
         """Takes back what `blocks` gave."""
@@ -128,6 +131,8 @@ class HeapSessions(OpenSessions):
 
     def add_piece(self, piece: SessionBlock) -> None:
         self._pieces.append(piece)
+        # Pieces wait until they are twice as many as what they are added to, so that each entry is copied only a few
+        # times.
         self._waiting += self._aggregates.weight(piece.block)
         if self._waiting > max(_LEAST_ENTRIES, 2 * len(self._pieces[0])):
             self._put_together()
@@ -146,7 +151,7 @@ class HeapSessions(OpenSessions):
         due = np.flatnonzero(is_due)
         return piece.take(due[np.argsort(piece.ends[due], kind="stable")])
 
-    def _known(self, keys: Sequence[pa.Array]) -> SessionBlock | None:
+    def _open_sessions_of(self, keys: Sequence[pa.Array]) -> SessionBlock | None:
         self._put_together()
         return self._pieces[0] if self._pieces else None
 

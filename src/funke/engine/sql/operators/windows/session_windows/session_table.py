@@ -57,8 +57,8 @@ class SessionTableOperator(WindowOperator):
         rows = self._rows.all()
         codes = self._codes(batch.data if rows is None else pa.concat_batches([batch.data, rows.data]))
         earlier: Array = np.empty(0, np.int64) if rows is None else rows.timestamps
-        known = (codes[len(batch) :], earlier, earlier + self._gap)
-        return is_within_sessions(codes[: len(batch)], times, self._gap, self.closed, known)
+        intervals = (codes[len(batch) :], earlier, earlier + self._gap)
+        return is_within_sessions(codes[: len(batch)], times, self._gap, self.closed, intervals)
 
     def _codes(self, data: pa.RecordBatch) -> Array:
         return key_codes([data.column(key) for key in self._keys], data.num_rows)[0]
@@ -69,17 +69,17 @@ class SessionTableOperator(WindowOperator):
             return
         rows = self._rows.all()
         assert rows is not None and rows.timestamps is not None
-        found = find_sessions(self._codes(rows.data), rows.timestamps, rows.timestamps + self._gap)
+        sessions = find_sessions(self._codes(rows.data), rows.timestamps, rows.timestamps + self._gap)
         session: Array = np.empty(len(rows), np.int64)
-        session[found.order] = np.repeat(np.arange(len(found)), found.lengths)
-        is_due = (found.ends <= self.closed)[session]
+        session[sessions.order] = np.repeat(np.arange(len(sessions)), sessions.lengths)
+        is_due = (sessions.ends <= self.closed)[session]
         if is_due.any():
-            self._send(self._rows.take_out(is_due), found.starts[session[is_due]], found.ends[session[is_due]])
+            self._send(self._rows.take_out(is_due), sessions.starts[session[is_due]], sessions.ends[session[is_due]])
 
     def _send(self, rows: ColumnBatch, starts: Array, ends: Array) -> None:
         times = self.local.to_instants(ends - 1)
-        made = self._results.batch(rows.data.columns, starts, ends, times)
-        self.output.emit_columns(ColumnBatch(made.data, made.timestamps, rows.kinds))
+        windows = self._results.batch(rows.data.columns, starts, ends, times)
+        self.output.emit_columns(ColumnBatch(windows.data, windows.timestamps, rows.kinds))
 
     def next_end(self) -> int | None:
         first = self._rows.first_time()

@@ -49,19 +49,19 @@ def find_sessions(codes: Array, starts: Array, ends: Array) -> Sessions:
 
 
 def is_within_sessions(
-    codes: Array, times: Array, gap_ms: int, closed: int, known: tuple[Array, Array, Array]
+    codes: Array, times: Array, gap_ms: int, closed: int, open_intervals: tuple[Array, Array, Array]
 ) -> Array:
     """Which rows belong to a session that is open when they come, one by one; `known` are the intervals before them.
 
     A row whose own session would be closed already (its time plus the gap is not behind `closed`) needs another one.
     """
     kept = times + gap_ms > closed
-    wanted = {*codes[~kept].tolist()}
-    intervals: dict[int, list[tuple[int, int]]] = {each: [] for each in wanted}
-    for code, start, end in zip(*(each.tolist() for each in known)):
-        if code in wanted:
+    late_codes = {*codes[~kept].tolist()}
+    intervals: dict[int, list[tuple[int, int]]] = {each: [] for each in late_codes}
+    for code, start, end in zip(*(each.tolist() for each in open_intervals)):
+        if code in late_codes:
             intervals[code].append((start, end))
-    for row in np.flatnonzero(np.isin(codes, list(wanted))).tolist():
+    for row in np.flatnonzero(np.isin(codes, list(late_codes))).tolist():
         start, mine = int(times[row]), intervals[int(codes[row])]
         end = start + gap_ms
         if not kept[row]:

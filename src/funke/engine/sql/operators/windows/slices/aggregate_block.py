@@ -65,7 +65,6 @@ class Aggregates:
         self.kernels = [pane_kernel(use.call, has_retractions) for use in uses]
 
     def key_columns(self, data: pa.RecordBatch) -> tuple[pa.Array, ...]:
-        """The columns of the key."""
         return tuple(data.column(each) for each in self._keys)
 
     def of_rows(self, batch: ColumnBatch, codes: Array, count: int) -> tuple[AggregateBlock, Array]:
@@ -177,7 +176,6 @@ class Aggregates:
         return max(len(block), int(np.abs(block.counts).sum())) if keeps_rows else len(block)
 
     def results(self, block: AggregateBlock) -> list[pa.Array]:
-        """The columns of the results."""
         return [kernel.values(fields) for kernel, fields in zip(self.kernels, block.fields)]
 
 

@@ -46,7 +46,6 @@ class SliceEntries:
         return (*keys, block.counts, *(field for fields in block.fields for field in fields))
 
     def block_of(self, columns: Columns) -> AggregateBlock:
-        """Entries as a block."""
         count = len(self._key_types)
         keys = tuple(from_values(each.tolist(), kind) for each, kind in zip(columns, self._key_types))
         fields, start = [], count + 1

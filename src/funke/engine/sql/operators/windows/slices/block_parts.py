@@ -70,8 +70,8 @@ def _by_group(
         return
     groups = groups_of_columns(block.keys[: len(key_types)], key_types, key_groups)
     order = groups.argsort(kind="stable")
-    cuts: Array = np.flatnonzero(np.diff(groups[order])) + 1
-    for indexes in np.split(order, cuts) if len(order) else ():
+    borders: Array = np.flatnonzero(np.diff(groups[order])) + 1
+    for indexes in np.split(order, borders) if len(order) else ():
         yield int(groups[indexes[0]]), block.take(indexes)
 
 

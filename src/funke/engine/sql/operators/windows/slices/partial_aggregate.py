@@ -67,7 +67,6 @@ def _field_dtypes(aggregates: Sequence[BoundAggregate]) -> list[Any]:
 
 
 def partial_columns(aggregation: WindowAggregation) -> tuple[Column, ...]:
-    """The columns of entries."""
     keys = [aggregation.input.columns[key] for key in aggregation.keys]
     counted = (Column("$slice", BigIntType(False)), Column("$rows", BigIntType(False)))
     return (*keys, *counted, *field_columns(aggregation.aggregates))

@@ -58,13 +58,13 @@ class HeapSlices(SliceStore):
         self._slices: dict[int, _Slice] = {}
 
     def add(self, slice_end: int, block: AggregateBlock) -> None:
-        found = self._slices.get(slice_end)
-        if found is None:
-            found = self._slices[slice_end] = _Slice()
-        found.blocks.append(block)
-        found.waiting += self._aggregates.weight(block)
-        if found.waiting > max(_LEAST_ENTRIES, 2 * len(found.blocks[0])):
-            self._put_together(found)
+        own = self._slices.get(slice_end)
+        if own is None:
+            own = self._slices[slice_end] = _Slice()
+        own.blocks.append(block)
+        own.waiting += self._aggregates.weight(block)
+        if own.waiting > max(_LEAST_ENTRIES, 2 * len(own.blocks[0])):
+            self._put_together(own)
 
     def first_end(self) -> int | None:
         return min(self._slices, default=None)
@@ -87,6 +87,6 @@ class HeapSlices(SliceStore):
     def ends(self) -> list[int]:
         return sorted(self._slices)
 
-    def _put_together(self, found: _Slice) -> None:
-        found.blocks = [self._aggregates.merged(found.blocks)]
-        found.waiting = 0
+    def _put_together(self, own: _Slice) -> None:
+        own.blocks = [self._aggregates.merged(own.blocks)]
+        own.waiting = 0

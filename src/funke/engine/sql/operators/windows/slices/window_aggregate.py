@@ -135,8 +135,8 @@ class WindowAggregateOperator(WindowOperator):
         self.restore_entries(every)
 
     def snapshot(self) -> OperatorStateSnapshot:
-        found = super().snapshot()
-        return replace(found, unions={**found.unions, "ends": [] if self._state is None else self.ends()})
+        state = super().snapshot()
+        return replace(state, unions={**state.unions, "ends": [] if self._state is None else self.ends()})
 
     def restore(self, state: OperatorStateSnapshot) -> None:
         super().restore(state)
@@ -212,13 +212,14 @@ class _SliceOperator(WindowAggregateOperator):
         if ends[0] == ends[-1]:
             self._store.add(int(ends[0]), block)
             return
-        cuts = [0, *(np.flatnonzero(np.diff(ends)) + 1).tolist(), len(ends)]
-        for start, end in pairwise(cuts):
+        borders = [0, *(np.flatnonzero(np.diff(ends)) + 1).tolist(), len(ends)]
+        for start, end in pairwise(borders):
             self._store.add(int(ends[start]), block.slice(start, end))
 
     def _on_time(self, batch: ColumnBatch, ends: Array) -> tuple[ColumnBatch, Array]:
         if not len(ends) or (not self._windows.has_gaps and self._windows.last_window(int(ends.min())) > self.closed):
             return batch, ends
+        # A row is late only if the last of its windows has closed: HOP and CUMULATE may still count it in later ones.
         last = self._windows.last_window(ends)
         is_late = last <= self.closed
         between = last < self._windows.first_window(ends)
@@ -231,6 +232,7 @@ class _SliceOperator(WindowAggregateOperator):
         while end is not None and end <= self.closed:
             self._send(end)
             for each in self._store.ends():
+                # A later window needs the slice.
                 if self._windows.last_window(each) > end:
                     break
                 self._store.drop(each)

@@ -34,5 +34,4 @@ class WindowResults:
         return ColumnBatch(data, times if self._has_event_time else None)
 
     def window(self, columns: Sequence[pa.Array], count: int, start: int, end: int, time: int) -> ColumnBatch:
-        """The results of one window."""
         return self.batch(columns, *(np.full(count, each, np.int64) for each in (start, end, time)))
