@@ -709,7 +709,7 @@ def operator_measures() -> dict[str, Callable[[], Ratio]]:
     def stored_row(form: str) -> Ratio:
         measured = sql_operators.stored_row_bytes(form)
         return under(
-            f"join: stored row beside its columns, {form} (bytes)", measured, 65, "one row of a key on each side"
+            f"join: stored row beside its columns, {form} (bytes)", measured, 64, "one row of a key on each side"
         )
 
     found: dict[str, Callable[[], Ratio]] = {
@@ -720,7 +720,7 @@ def operator_measures() -> dict[str, Callable[[], Ratio]]:
     found["sql-over"] = lambda: at_least(
         "OVER by values, ten rows in a partition: rows in a second of CPU",
         sql_operators.sorted_over_rows_per_s(),
-        25_000,
+        300_000,
         "",
     )
     return found

@@ -11,6 +11,7 @@ import importlib
 import pkgutil
 import re
 import resource
+import statistics
 import subprocess
 import sys
 import time
@@ -26,6 +27,7 @@ import pyarrow as pa
 import funke.engine.kernels
 from funke.engine.graph.operations import ColumnOperator
 from funke.engine.kernels.kernel import Kernel
+from funke.engine.runtime.slots.slot_process import keep_large_blocks_apart
 from funke.engine.sql.binding.joins.regular_joins import columns_of_join
 from funke.engine.sql.binding.relations import Column, Scan
 from funke.engine.sql.plan.changelogs.changes import ALL_KINDS, INSERTS
@@ -147,11 +149,14 @@ def sorted_over_rows_per_s() -> float:
 def stored_row_bytes(form: str) -> float:
     """How much memory a stored row of a join takes beside its columns, if both sides have one row of each key."""
     command = [sys.executable, __file__, "stored-row", form]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return float(done.stdout.split()[-1])
+    # Large pages may add some bytes, by where arrays happen to stand.
+    done = [subprocess.run(command, capture_output=True, text=True, check=True) for _ in range(3)]
+    return statistics.median(float(each.stdout.split()[-1]) for each in done)
 
 
 def _measure_stored_row(form: str) -> float:
+    # As in a slot.
+    keep_large_blocks_apart()
     kinds, key = FORMS[form]
     columns = tuple(Column(name, from_sql_text(kind)) for name, kind in COLUMNS.items())
     one = DetachedInput(columns, kinds, key)
@@ -175,6 +180,8 @@ def _measure_stored_row(form: str) -> float:
 
 
 def _resident_bytes() -> int:
+    # What Arrow has freed is not of rows, and it gives it back at some later time.
+    pa.default_memory_pool().release_unused()
     with open("/proc/self/statm") as statm:
         return int(statm.read().split()[1]) * resource.getpagesize()
 

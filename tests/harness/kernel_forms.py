@@ -17,6 +17,7 @@ from funke.engine.kernels import (
     join_rows,
     keep_rows,
     rank_rows,
+    step_rows,
     value_bits,
 )
 from funke.engine.kernels.compiler import compile_kernel
@@ -32,6 +33,7 @@ _MODULES = (
     join_rows,
     keep_rows,
     rank_rows,
+    step_rows,
     value_bits,
 )
 KERNELS = [each for module in _MODULES for each in vars(module).values() if type(each) is Kernel]

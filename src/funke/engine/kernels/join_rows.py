@@ -2,9 +2,9 @@
 
 Kinds are the values of RowKind: 0 insert, 1 update before, 2 update after, 3 delete; even ones take a row in.
 
-A side has arrays by the number of a key (`head`, `tail`, `length`) and by the number of a row (`following`, `previous`,
-`row_keys` and so on). Rows that are gone have no key (-1). With `slots`, an open table of row numbers by hash, a row
-that is taken back is found without walking along its key.
+A side has arrays by the number of a key (`head`, `length`) and by the number of a row (`following`, `previous`,
+`row_keys` and so on). The row in front of a key's first one is its last one. Rows that are gone have no key (-1). With
+`slots`, an open table of row numbers by hash, a row that is taken back is found without walking along its key.
 """
 
 from __future__ import annotations
@@ -82,46 +82,33 @@ def match_rows(
 
 
 @part
-def _unlink(row: Any, head: Any, tail: Any, length: Any, following: Any, previous: Any, row_keys: Any) -> Any:
+def _unlink(row: Any, head: Any, length: Any, following: Any, previous: Any, row_keys: Any) -> Any:
     key = row_keys[row]
     before, after = previous[row], following[row]
-    if before >= 0:
-        following[before] = after
-    else:
+    if head[key] == row:
         head[key] = after
+    else:
+        following[before] = after
     if after >= 0:
         previous[after] = before
-    else:
-        tail[key] = before
+    elif head[key] >= 0:
+        previous[head[key]] = before
     length[key] -= 1
     row_keys[row] = -1
     return key
 
 
 @part
-def _link(
-    row: Any,
-    key: Any,
-    before: Any,
-    after: Any,
-    head: Any,
-    tail: Any,
-    length: Any,
-    following: Any,
-    previous: Any,
-    row_keys: Any,
-) -> Any:
-    """Links a row between two of its key; -1: there is none."""
-    previous[row] = before
-    following[row] = after
-    if before >= 0:
-        following[before] = row
+def _link_last(row: Any, key: Any, head: Any, length: Any, following: Any, previous: Any, row_keys: Any) -> Any:
+    """Links a row behind all others of its key."""
+    first = head[key]
+    if first < 0:
+        head[key] = previous[row] = row
     else:
-        head[key] = row
-    if after >= 0:
-        previous[after] = row
-    else:
-        tail[key] = row
+        last = previous[first]
+        following[last] = previous[first] = row
+        previous[row] = last
+    following[row] = -1
     length[key] += 1
     row_keys[row] = key
 
@@ -159,7 +146,6 @@ def link_rows(
     replaces: int,
     counts_matches: int,
     head: Int32s,
-    tail: Int32s,
     length: Int32s,
     following: Int32s,
     previous: Int32s,
@@ -188,10 +174,10 @@ def link_rows(
                         gone = slots[slot]
                         slots[slot] = -2
                 if gone >= 0:
-                    _unlink(gone, head, tail, length, following, previous, row_keys)
+                    _unlink(gone, head, length, following, previous, row_keys)
                     counters[0] += 1
             if takes_in[index] != 0:
-                _link(row, key, tail[key], -1, head, tail, length, following, previous, row_keys)
+                _link_last(row, key, head, length, following, previous, row_keys)
                 if counts_matches != 0:
                     row_matches[row] = matches[index]
                 if way == 1:
@@ -208,7 +194,6 @@ def link_first(
     count: int,
     first_row: int,
     head: Int32s,
-    tail: Int32s,
     length: Int32s,
     following: Int32s,
     previous: Int32s,
@@ -217,7 +202,13 @@ def link_first(
     """Links rows in front of those that their keys have already."""
     for index in range(count - 1, -1, -1):
         key = numbers[index]
-        _link(first_row + index, key, -1, head[key], head, tail, length, following, previous, row_keys)
+        row, first = first_row + index, head[key]
+        _link_last(row, key, head, length, following, previous, row_keys)
+        if first >= 0:
+            # The last row stands in front of the first one already.
+            following[previous[row]] = -1
+            following[row] = first
+            head[key] = row
 
 
 @kernel
@@ -248,7 +239,6 @@ def unlink_rows(
     rows: Int64s,
     count: int,
     head: Int32s,
-    tail: Int32s,
     length: Int32s,
     following: Int32s,
     previous: Int32s,
@@ -256,7 +246,7 @@ def unlink_rows(
 ) -> None:
     """Unlinks rows that have expired; their slots lead to rows without a key."""
     for index in range(count):
-        _unlink(rows[index], head, tail, length, following, previous, row_keys)
+        _unlink(rows[index], head, length, following, previous, row_keys)
 
 
 @kernel

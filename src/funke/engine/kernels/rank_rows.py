@@ -25,6 +25,9 @@ __all__ = [
     "UPDATE",
     "USED_SLOTS",
     "compared",
+    "has_room",
+    "move_back",
+    "move_forward",
     "rank_rows",
 ]
 
@@ -73,7 +76,7 @@ def compared(
 
 
 @part
-def _has_room(length: Any, head: Any, width: Any, heads: Any, slots: Any, most_slots: Any, runs: Any, c: Any) -> Any:
+def has_room(length: Any, head: Any, width: Any, heads: Any, slots: Any, most_slots: Any, runs: Any, c: Any) -> Any:
     """Makes room for one more row of a key; False if there are too few slots."""
     if length < heads[head + 2]:
         return True
@@ -102,7 +105,7 @@ def _has_room(length: Any, head: Any, width: Any, heads: Any, slots: Any, most_s
 
 
 @part
-def _move_back(slots: Any, base: Any, begin: Any, end: Any, width: Any) -> Any:
+def move_back(slots: Any, base: Any, begin: Any, end: Any, width: Any) -> Any:
     """Moves the rows at places from `begin` to before `end` by one place."""
     for each in range((end - begin) * width):
         target = base + (end + 1) * width - 1 - each
@@ -110,7 +113,7 @@ def _move_back(slots: Any, base: Any, begin: Any, end: Any, width: Any) -> Any:
 
 
 @part
-def _move_forward(slots: Any, base: Any, begin: Any, end: Any, width: Any) -> Any:
+def move_forward(slots: Any, base: Any, begin: Any, end: Any, width: Any) -> Any:
     """Moves the rows at places behind `begin`, up to `end`, by one place."""
     for each in range(base + begin * width, base + end * width):
         slots[each] = slots[each + width]
@@ -203,7 +206,7 @@ def rank_rows(  # noqa: PLR0912, PLR0915 - its parts share too many numbers
             return index
         is_full = strategy != RETRACT and length >= last
         may_grow = takes_in[index] != 0 and not is_full
-        if may_grow and not _has_room(length, head, width, heads, slots, most_slots, free_runs, counters):
+        if may_grow and not has_room(length, head, width, heads, slots, most_slots, free_runs, counters):
             return index
         row = first_row + (index if rules[ADDS_ALL] != 0 else counters[ENTERED])
         at, base = index * word_count, heads[head] * width
@@ -230,7 +233,7 @@ def rank_rows(  # noqa: PLR0912, PLR0915 - its parts share too many numbers
                 each -= 1
             if old_position >= 0:
                 _send_removal(changes, counters, rules, slots, base, width, old_position, length, index)
-                _move_forward(slots, base, old_position, length - 1, width)
+                move_forward(slots, base, old_position, length - 1, width)
                 heads[head + 1] = length - 1
                 counters[GONE] += 1
             continue
@@ -254,19 +257,19 @@ def rank_rows(  # noqa: PLR0912, PLR0915 - its parts share too many numbers
             else:
                 _send(changes, counters, rules, _BEFORE, slots[base + old_position * width], old_position + 1, index)
             if old_position < position:
-                _move_forward(slots, base, old_position, position, width)
+                move_forward(slots, base, old_position, position, width)
             else:
-                _move_back(slots, base, position, old_position, width)
+                move_back(slots, base, position, old_position, width)
             counters[GONE] += 1
         elif is_full:
             if position >= last:
                 continue
             _send_insert(changes, counters, rules, slots, base, width, row, position, length, index)
-            _move_back(slots, base, position, last - 1, width)
+            move_back(slots, base, position, last - 1, width)
             counters[GONE] += 1
         else:
             _send_insert(changes, counters, rules, slots, base, width, row, position, length, index)
-            _move_back(slots, base, position, length, width)
+            move_back(slots, base, position, length, width)
             heads[head + 1] = length + 1
         slot = base + position * width
         slots[slot] = row

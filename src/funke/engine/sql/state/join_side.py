@@ -78,8 +78,8 @@ class JoinSide:
 
     def _clear(self) -> None:
         self._rows = GrowingColumns(self._spec.schema)
-        # By the number of a key: the first and the last row, and how many there are.
-        self._head, self._tail, self._length = (_filled(_FIRST_ROWS, each) for each in (-1, -1, 0))
+        # By the number of a key: the first row, and how many there are.
+        self._head, self._length = (_filled(_FIRST_ROWS, each) for each in (-1, 0))
         # By the number of a row.
         self._following, self._previous, self._row_keys = (_filled(_FIRST_ROWS, -1) for _ in range(3))
         # How many matches each row has, if rows know it.
@@ -182,7 +182,6 @@ class JoinSide:
             int(self._spec.unique_key is not None),
             int(self._counts_matches),
             self._head,
-            self._tail,
             self._length,
             self._following,
             self._previous,
@@ -216,7 +215,7 @@ class JoinSide:
     def remove(self, rows: Array) -> None:
         """Forgets rows that are there."""
         if len(rows):
-            arrays = self._head, self._tail, self._length, self._following, self._previous, self._row_keys
+            arrays = self._head, self._length, self._following, self._previous, self._row_keys
             unlink_rows.run(len(rows), rows, len(rows), *arrays)
             self._counters[0] += len(rows)
 
@@ -237,7 +236,7 @@ class JoinSide:
     @property
     def memory_bytes(self) -> int:
         """About how much memory all rows take."""
-        by_key = (self._head, self._tail, self._length)
+        by_key = (self._head, self._length)
         by_row = (self._following, self._previous, self._row_keys, self.matches, self._hashes, self._times)
         return self._rows.memory_bytes + sum(int(each.nbytes) for each in (*by_key, *by_row, self._slots))
 
@@ -263,7 +262,7 @@ class JoinSide:
             self.matches[first:last] = matches
         if self._spec.has_times:
             self._times[first:last] = times
-        arrays = self._head, self._tail, self._length, self._following, self._previous, self._row_keys
+        arrays = self._head, self._length, self._following, self._previous, self._row_keys
         link_first.run(data.num_rows, numbers, data.num_rows, first, *arrays)
         if self._spec.way == BY_HASH:
             slots = self._hashes, self._row_keys, first, last, self._slots, len(self._slots) - 1
@@ -276,8 +275,8 @@ class JoinSide:
     def _reserve_keys(self, count: int) -> None:
         if count > len(self._head):
             size = count + (count // 2 if count < _MANY else count // 16)
-            self._head, self._tail, self._length = (
-                _longer(each, size, value) for each, value in ((self._head, -1), (self._tail, -1), (self._length, 0))
+            self._head, self._length = (
+                _longer(each, size, value) for each, value in ((self._head, -1), (self._length, 0))
             )
 
     def _reserve_rows(self, count: int) -> None:

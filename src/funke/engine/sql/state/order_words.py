@@ -52,6 +52,15 @@ class OrderWords:
             words[:, index] = column
         return words.ravel(), None
 
+    def peer_numbers(self, data: pa.RecordBatch) -> Array | None:
+        """A number for each row, the same for rows that are equal by the order; None if a word is not enough."""
+        if self.has_strings:
+            return None
+        words = self.of(data)[0].reshape(-1, self.count)
+        # Beside values without NULL stands a word that is always the same.
+        telling = [words[:, index] for index in range(self.count) if (words[:, index] != words[:1, index]).any()]
+        return (telling or [words[:, 0]])[0] if len(telling) < 2 else None
+
     def _strings(self, data: pa.RecordBatch) -> pa.Array:
         parts: list[Any] = []
         for key, kind in zip(self._order, self._kinds):

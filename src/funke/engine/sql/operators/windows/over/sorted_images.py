@@ -5,7 +5,6 @@ What stands in front of all changes of a partition is the same in all of its ima
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from funke.engine.sql.functions.aggregates.segments import Segments
 from funke.engine.sql.operators.windows.over.framed_rows import framed_rows
 from funke.engine.sql.operators.windows.over.frames import last_peers
 from funke.engine.sql.operators.windows.slices.gathered_rows import group_kernel
+from funke.engine.sql.state.rows.stepped_rows import Images
 
 if TYPE_CHECKING:
     from funke.engine.types.columns.arrays import Array
@@ -29,29 +29,18 @@ _COUNTING = ("avg", "stddev_pop", "stddev_samp", "var_pop", "var_samp")
 
 
 class SortedImages:
-    """Images of partitions: lists of row numbers, in order; `owners` says whose they are.
-
-    `prefixes` are the rows in front of the images of each partition. `values` has the same number for rows that are
-    equal by the order; None if each row stands for itself.
+    """The rows of images, in order. `values` has the same number for rows that are equal by the order; None if each row
+    stands for itself.
     """
 
-    def __init__(
-        self,
-        data: pa.RecordBatch,
-        values: Array | None,
-        prefixes: Sequence[list[int]],
-        owners: Sequence[int],
-        images: Sequence[list[int]],
-    ) -> None:
+    def __init__(self, data: pa.RecordBatch, values: Array | None, images: Images) -> None:
         self.data = data
         self._values = values
-        self._prefixes = prefixes
-        lengths = np.fromiter(map(len, images), np.int64, len(images))
-        self.starts = np.cumsum(lengths) - lengths
-        self.rows = _numbers(images)
-        is_there = lengths > 0
-        self.segments = Segments(self.starts[is_there], len(self.rows))
-        self.owners = np.fromiter(owners, np.int64, len(owners))[is_there]
+        self.rows, self.prefix_rows, self.prefix_lengths = images.rows, images.prefix_rows, images.prefix_lengths
+        is_there = images.lengths > 0
+        self.segments = Segments(images.starts[is_there], len(self.rows))
+        # Whose they are.
+        self.owners = images.owners[is_there]
 
     @cached_property
     def shown(self) -> Array:
@@ -71,25 +60,16 @@ class SortedImages:
             is_first[self.segments.starts] = True
         return is_first
 
-    @cached_property
-    def prefix_lengths(self) -> Array:
-        return np.fromiter(map(len, self._prefixes), np.int64, len(self._prefixes))
-
-    @cached_property
-    def prefix_rows(self) -> Array:
-        """The rows in front, of one partition after the other."""
-        return _numbers(self._prefixes)
-
     def prefix_peers(self) -> Array:
         """How many different values stand in front of the images of each partition."""
-        values = self._values
-        assert values is not None
-        counts = [len(np.unique(values[np.array(each, np.int64)])) for each in self._prefixes]
-        return np.array(counts, np.int64)
-
-
-def _numbers(lists: Sequence[list[int]]) -> Array:
-    return np.concatenate([np.zeros(0, np.int64), *(np.array(each, np.int64) for each in lists)])
+        assert self._values is not None
+        values, ends = self._values[self.prefix_rows], np.cumsum(self.prefix_lengths)
+        starts = ends - self.prefix_lengths
+        is_first: Array = np.ones(len(values), np.bool_)
+        is_first[1:] = values[1:] != values[:-1]
+        is_first[starts[self.prefix_lengths > 0]] = True
+        counts = np.concatenate([[0], np.cumsum(is_first)])
+        return counts[ends] - counts[starts]
 
 
 class ImageFunction:
