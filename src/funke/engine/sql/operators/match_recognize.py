@@ -31,6 +31,7 @@ from funke.engine.sql.functions.values import from_values, to_values
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.column_matching import WAITING, ColumnMatching
 from funke.engine.sql.operators.key_columns import KeyColumns
+from funke.engine.sql.operators.match_lookups import MatchLookups, OfRows, Row, alone
 from funke.engine.sql.operators.opened_functions import OpenedFunctions
 from funke.engine.sql.operators.windows.local_time import LocalTime
 from funke.engine.sql.operators.windows.over.row_buffer import RowBuffer
@@ -43,10 +44,6 @@ if TYPE_CHECKING:
     from funke.engine.types.columns.arrays import Array
 
 __all__ = ["MatchOperator"]
-
-# A row of a match: the values of the columns that are kept.
-_Row = tuple[Any, ...]
-
 
 class MatchOperator(ColumnMatching):
     """The events are the columns that conditions and measures look up."""
@@ -63,6 +60,7 @@ class MatchOperator(ColumnMatching):
         head = (
             0 if isinstance(first, Stage) and first.quantifier.is_single and not first.quantifier.is_optional else None
         )
+        lookups = MatchLookups(node.pattern.names, positions, head)
         # What is computed of rows alone, for all rows of a batch.
         masks: dict[OfColumns, Any] = {}
         conditions: dict[str, Condition] = {}
@@ -72,8 +70,9 @@ class MatchOperator(ColumnMatching):
                 mask = conditions[name] = OfColumns("", definition.condition)
                 masks[mask] = column_of(definition.condition)
             else:
-                looked_up = [_looked_up(each, positions, head) for each in definition.lookups]
-                conditions[name] = _OfRows(stage, looked_up, _value_of(definition.condition))
+                condition = OfRows(stage, [lookups.of(each) for each in definition.lookups], definition.condition)
+                conditions[name] = condition
+                masks[condition.at_start] = alone(stage, name, definition.lookups, definition.condition)
         pattern = with_stages(node.pattern, lambda stage: replace(stage, condition=conditions.get(stage.name)))
         self._input, self._output_schema = schema_of(columns), schema_of(node.columns)
         types = [columns[each].type for each in node.partition_by]
@@ -83,8 +82,9 @@ class MatchOperator(ColumnMatching):
         self._key_indexes = [positions[each] for each in node.partition_by]
         self._key_watch = KeyWatch(node.partition_by)
         self._results = [
-            (measure, [_looked_up(each, positions, head) for each in measure.lookups]) for measure in node.measures
+            (measure, [lookups.of(each) for each in measure.lookups]) for measure in node.measures
         ]
+        self._kept_results = lookups.results
         expressions = [each.condition for each in node.definitions] + [each.expression for each in node.measures]
         self._functions = OpenedFunctions(
             expressions, [each.aggregate.call.function for each in node.lookups() if each.aggregate is not None]
@@ -93,6 +93,7 @@ class MatchOperator(ColumnMatching):
 
     def setup(self, context: OperatorContext) -> None:
         super().setup(context)
+        self.matcher.results = self._kept_results
         self._timestamp = BatchTime(context.task.clock)
         self._getters = [column_of(with_clock(measure.expression, self._timestamp)) for measure, _ in self._results]
 
@@ -137,7 +138,7 @@ class MatchOperator(ColumnMatching):
             ranks.append(rank)
         return ranks
 
-    def events_of(self, rows: ColumnBatch) -> Sequence[_Row]:
+    def events_of(self, rows: ColumnBatch) -> Sequence[Row]:
         if not self._kept:
             return [()] * len(rows)
         columns = self._node.input.columns
@@ -166,104 +167,3 @@ class MatchOperator(ColumnMatching):
         data = pa.RecordBatch.from_arrays(arrays, schema=self._output_schema)
         times = np.array([each.time for each in completed], np.int64) if self.is_event_time else None
         self.output.emit_columns(ColumnBatch(data, times))
-
-
-class _OfRows(Condition):
-    """A condition that looks at the rows of the match so far, the row that is to be taken among them."""
-
-    is_iterative = True
-
-    def __init__(self, stage: int, lookups: Sequence[_LookedUp], value: Callable[[Sequence[Any]], Any]) -> None:
-        self._stage = stage
-        self._lookups = lookups
-        self._value = value
-
-    def holds(self, event: Any, match: MatchSoFar) -> bool:
-        assert isinstance(match, MatchContext)
-        run, own = match.run, (self._stage, event)
-        return self._value([get(run, own) for get in self._lookups]) is True
-
-
-# What a lookup gives for a match, and maybe a row behind it: its stage and its values.
-_LookedUp = Callable[["Run | None", "tuple[int, _Row] | None"], Any]
-
-
-def _looked_up(lookup: Lookup, positions: dict[int, int], head: int | None) -> _LookedUp:
-    """Looks up a value; the stage `head` has the first row of every match, and no other."""
-    stages = frozenset(lookup.stages)
-
-    def rows(run: Run | None, own: tuple[int, _Row] | None) -> list[_Row]:
-        path = [] if run is None else path_of(run)
-        found = [link[EVENT] for link in path if not stages or link[STAGE] in stages]
-        if own is not None and (not stages or own[0] in stages):
-            found.append(own[1])
-        return found
-
-    if lookup.aggregate is not None:
-        return _aggregated(lookup, positions, rows)
-    index, offset = positions[lookup.column], lookup.offset
-
-    def of_head(run: Run | None, own: tuple[int, _Row] | None) -> Any:
-        if run is None:
-            return None if own is None or own[0] != head else own[1][index]
-        return (run[FIRST] or run)[EVENT][index]
-
-    if lookup.stages == (head,) and not offset:
-        return of_head
-
-    def first(run: Run | None, own: tuple[int, _Row] | None) -> Any:
-        found = rows(run, own)
-        return found[offset][index] if offset < len(found) else None
-
-    def last(run: Run | None, own: tuple[int, _Row] | None) -> Any:
-        # From the last row back: matches may be long.
-        left = offset
-        if own is not None and (not stages or own[0] in stages):
-            if not left:
-                return own[1][index]
-            left -= 1
-        while run is not None:
-            if not stages or run[STAGE] in stages:
-                if not left:
-                    return run[EVENT][index]
-                left -= 1
-            run = run[BEFORE]
-        return None
-
-    return first if lookup.is_first else last
-
-
-def _aggregated(lookup: Lookup, positions: dict[int, int], rows: Callable[..., list[_Row]]) -> _LookedUp:
-    assert lookup.aggregate is not None
-    call = lookup.aggregate.call
-    body = call.body
-    columns = [-1 if index < 0 else positions[index] for index in lookup.aggregate.arguments]
-    constants = [argument.value for argument in call.arguments]
-
-    def value(run: Run | None, own: tuple[int, _Row] | None) -> Any:
-        accumulator = body.create()
-        for row in rows(run, own):
-            body.accumulate(accumulator, *(constants[n] if c < 0 else row[c] for n, c in enumerate(columns)))
-        return body.value(accumulator)
-
-    return value
-
-
-def _value_of(expression: BoundExpression) -> Callable[[Sequence[Any]], Any]:
-    """What computes an expression of the values that were looked up, one row at a time."""
-    if isinstance(expression, BoundColumn):
-        index = expression.index
-        return lambda values: values[index]
-    if isinstance(expression, BoundConstant):
-        value = expression.value
-        return lambda values: value
-    if isinstance(expression, BoundSymbol):
-        word = expression.word
-        return lambda values: word
-    assert isinstance(expression, BoundFunction)
-    body, arguments = expression.call.body(), [_value_of(each) for each in expression.arguments]
-    if len(arguments) == 2:
-        # Half of the time of any number of arguments.
-        left, right = arguments
-        return lambda values: body(left(values), right(values))
-    return lambda values: body(*(get(values) for get in arguments))

@@ -27,6 +27,10 @@ class Lookup:
     is_first: bool = False
     offset: int = 0
     aggregate: BoundAggregate | None = None
+    # Whether it is the name of the stage of the row, instead of a column.
+    is_classifier: bool = False
+    # Whether it looks at the whole match, also in the result for one of its rows.
+    is_final: bool = False
 
 
 @dataclass(frozen=True)
