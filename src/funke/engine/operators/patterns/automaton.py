@@ -7,7 +7,7 @@ from typing import NamedTuple
 from funke.engine.errors import MalformedPatternError
 from funke.engine.operators.patterns.compiler import Action, Edge, Kind, State, compile_pattern
 from funke.engine.operators.patterns.conditions import Condition
-from funke.engine.operators.patterns.pattern import Element, Group, Pattern, Stage
+from funke.engine.operators.patterns.pattern import Alternatives, Element, Group, Pattern, Stage
 
 __all__ = ["FINAL", "IGNORED", "NOWHERE", "Automaton", "Step"]
 
@@ -58,7 +58,7 @@ class Automaton:
             return "end of time"
         if state.kind is not Kind.NORMAL or state.number == self.start:
             return ""
-        return self.names[state.stage] if state.stage >= 0 else "group"
+        return self.names[state.stage] if state.stage >= 0 else state.label or "group"
 
     def steps(self, state: int, bits: int) -> tuple[Step, ...]:
         """What an event with these conditions makes of a partial match; of those the state looks at."""
@@ -161,6 +161,10 @@ def _name_of(condition: Condition, elements: tuple[Element, ...]) -> str:
     for each in elements:
         if isinstance(each, Group):
             found = _name_of(condition, each.elements)
+            if found:
+                return found
+        elif isinstance(each, Alternatives):
+            found = next(filter(None, (_name_of(condition, branch) for branch in each.branches)), "")
             if found:
                 return found
         elif each.condition is condition:

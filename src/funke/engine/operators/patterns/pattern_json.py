@@ -8,6 +8,7 @@ from typing import Any
 from funke.engine.errors import MalformedPatternError, UnsupportedFeatureError
 from funke.engine.operators.patterns.conditions import AllOf, AnyOf, Condition, OfColumns
 from funke.engine.operators.patterns.pattern import (
+    Alternatives,
     Contiguity,
     Element,
     Group,
@@ -64,6 +65,8 @@ def from_plain(plain: Any, condition: MakeCondition) -> Pattern:
 
 def _plain_part(element: Element) -> dict[str, Any]:
     plain: dict[str, Any] = {}
+    if isinstance(element, Alternatives):
+        raise UnsupportedFeatureError("alternatives in the JSON form of a pattern")
     if isinstance(element, Group):
         plain["group"] = [_plain_part(each) for each in element.elements]
     else:

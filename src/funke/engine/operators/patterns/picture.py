@@ -35,7 +35,7 @@ def _names(graph: StateGraph) -> dict[State, str]:
     seen: Counter[str] = Counter()
     for state in _reached(graph, with_ends=True):
         fixed = {Kind.FINAL: "match", Kind.STOP: "no match"}.get(state.kind)
-        stage = graph.names[state.stage] if state.stage >= 0 else "a group"
+        stage = graph.names[state.stage] if state.stage >= 0 else state.label or "a group"
         name = "end of the time" if state.kind is Kind.PENDING else stage
         if fixed is None:
             seen[name] += 1

@@ -11,7 +11,20 @@ from funke.engine.operators.patterns.conditions import OfColumns, OfEvent
 from funke.engine.operators.patterns.match_queue import offer, poll, restore_order
 from funke.engine.operators.patterns.pattern import SkipKind
 
-__all__ = ["BEFORE", "EVENT", "FIRST", "RESULTS", "STAGE", "STATE", "TIME", "KeyRuns", "Matcher", "Run", "events_of", "path_of"]
+__all__ = [
+    "BEFORE",
+    "EVENT",
+    "FIRST",
+    "RESULTS",
+    "STAGE",
+    "STATE",
+    "TIME",
+    "KeyRuns",
+    "Matcher",
+    "Run",
+    "events_of",
+    "path_of",
+]
 
 # A partial match, and at once the last event that it has taken: state, stage, event, time, number of the event, the run
 # before that event was taken, and the run that took the first event (None: this one). A run is never changed, so that
@@ -19,7 +32,10 @@ __all__ = ["BEFORE", "EVENT", "FIRST", "RESULTS", "STAGE", "STATE", "TIME", "Key
 # that waits for its second event takes 112 bytes, which is why it is a plain tuple.
 # Behind the first event a run may have an eighth entry: a list for what conditions compute of all events up to it, so
 # that each event is taken in once. It is no part of a snapshot.
-Run: TypeAlias = "tuple[int, int, Any, int, int, Run | None, Run | None] | tuple[int, int, Any, int, int, Run | None, Run | None, list[Any]]"
+Run: TypeAlias = (
+    "tuple[int, int, Any, int, int, Run | None, Run | None]"
+    " | tuple[int, int, Any, int, int, Run | None, Run | None, list[Any]]"
+)
 STATE: Final = 0
 STAGE: Final = 1
 EVENT: Final = 2

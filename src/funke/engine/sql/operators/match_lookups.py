@@ -89,7 +89,7 @@ class MatchLookups:
         return first if lookup.is_first else last
 
     def _value_of(self, lookup: Lookup) -> Callable[[int, Row], Any]:
-        if lookup.is_classifier:
+        if lookup.kind == "classifier":
             names = self._names
             return lambda stage, row: names[stage]
         index = self._positions[lookup.column]
@@ -123,7 +123,8 @@ class MatchLookups:
 
         def accumulated(run: Run) -> list[Any]:
             """The accumulator of all rows of a run, which is not to be changed."""
-            links, accumulator = [], None
+            links: list[Run] = []
+            accumulator: list[Any] | None = None
             each: Run | None = run
             while each is not None and accumulator is None:
                 accumulator = each[RESULTS][slot] if len(each) > RESULTS else None
@@ -161,7 +162,7 @@ class OfRows(Condition):
         self._stage = stage
         self._lookups = lookups
         self._value = _value_of(condition)
-        self.at_start = OfColumns("", condition)
+        self.at_start: OfColumns = OfColumns("", condition)
 
     def holds(self, event: Any, match: MatchSoFar) -> bool:
         assert isinstance(match, MatchContext)
@@ -169,7 +170,9 @@ class OfRows(Condition):
         return self._value([get(run, own) for get in self._lookups]) is True
 
 
-def alone(stage: int, name: str, lookups: Sequence[Lookup], condition: BoundExpression) -> Callable[[pa.RecordBatch], Any]:
+def alone(
+    stage: int, name: str, lookups: Sequence[Lookup], condition: BoundExpression
+) -> Callable[[pa.RecordBatch], Any]:
     """What a condition is for rows that would be the first ones of their matches, as a column."""
     compute = column_of(condition)
     columns = [_of_first_row(lookup, stage, name) for lookup in lookups]
@@ -186,7 +189,7 @@ def _of_first_row(lookup: Lookup, stage: int, name: str) -> Callable[[pa.RecordB
     aggregate = lookup.aggregate
     if aggregate is None:
         if is_own and not lookup.offset:
-            if lookup.is_classifier:
+            if lookup.kind == "classifier":
                 return lambda data: pa.repeat(pa.scalar(name), data.num_rows)
             return lambda data: data.column(lookup.column)
         return lambda data: pa.nulls(data.num_rows, to_column_type(lookup.type))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,20 +13,12 @@ import pyarrow.compute as pc
 from funke.engine.formats.column_types import to_type_info
 from funke.engine.operators.keyed.key_watch import KeyWatch
 from funke.engine.operators.operator import OperatorContext
-from funke.engine.operators.patterns.conditions import Condition, MatchSoFar, OfColumns
+from funke.engine.operators.patterns.conditions import Condition, OfColumns
 from funke.engine.operators.patterns.pattern import Stage, with_stages
 from funke.engine.operators.patterns.pattern_matching import Completed
-from funke.engine.operators.patterns.runs import BEFORE, EVENT, FIRST, STAGE, MatchContext, Run, path_of
+from funke.engine.operators.patterns.runs import EVENT, Run, path_of
 from funke.engine.sql.binding.current_time import BatchTime, with_clock
-from funke.engine.sql.binding.expressions import (
-    BoundColumn,
-    BoundConstant,
-    BoundExpression,
-    BoundFunction,
-    BoundSymbol,
-    column_of,
-)
-from funke.engine.sql.binding.patterns.match_relations import Lookup
+from funke.engine.sql.binding.expressions import column_of
 from funke.engine.sql.functions.values import from_values, to_values
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.column_matching import WAITING, ColumnMatching
@@ -36,7 +28,11 @@ from funke.engine.sql.operators.opened_functions import OpenedFunctions
 from funke.engine.sql.operators.windows.local_time import LocalTime
 from funke.engine.sql.operators.windows.over.row_buffer import RowBuffer
 from funke.engine.sql.operators.windows.time_column import with_times
+from funke.engine.state.descriptors import ValueStateDescriptor
+from funke.engine.state.interfaces import ValueState
+from funke.engine.types import Types
 from funke.engine.types.columns.column_batch import ColumnBatch
+from funke.engine.types.logical import DataType
 from funke.engine.types.logical.column_types import to_column_type
 
 if TYPE_CHECKING:
@@ -44,6 +40,11 @@ if TYPE_CHECKING:
     from funke.engine.types.columns.arrays import Array
 
 __all__ = ["MatchOperator"]
+
+_MATCH_NUMBERS = "match-numbers"
+# A row of the result: the match up to it, all of the match, and the number and the time of that.
+_Result = tuple[Run, Run, int, int]
+
 
 class MatchOperator(ColumnMatching):
     """The events are the columns that conditions and measures look up."""
@@ -79,10 +80,14 @@ class MatchOperator(ColumnMatching):
         waiting = RowBuffer(WAITING, node.partition_by, list(map(to_type_info, types)), self._input)
         keys = KeyColumns(node.partition_by, types)
         super().__init__(None, pattern, node.time.is_event_time, masks, keys, waiting)
-        self._key_indexes = [positions[each] for each in node.partition_by]
+        self._before = [(positions[each], columns[each].type) for each in node.before_measures]
+        self._behind = [(positions[each], columns[each].type) for each in node.behind_measures]
+        self._key_indexes = [(positions[each], columns[each].type) for each in node.partition_by]
+        self._stored_keys = KeyColumns(tuple(range(len(types))), types)
         self._key_watch = KeyWatch(node.partition_by)
         self._results = [
-            (measure, [lookups.of(each) for each in measure.lookups]) for measure in node.measures
+            (measure, [None if each.kind == "match number" else lookups.of(each) for each in measure.lookups])
+            for measure in node.measures
         ]
         self._kept_results = lookups.results
         expressions = [each.condition for each in node.definitions] + [each.expression for each in node.measures]
@@ -100,6 +105,9 @@ class MatchOperator(ColumnMatching):
     def open(self) -> None:
         self._functions.open(self.context)
         super().open()
+        self._match_numbers: ValueState[int] | None = None
+        if self._node.counts_matches():
+            self._match_numbers = self.backend.get_state(ValueStateDescriptor(_MATCH_NUMBERS, Types.LONG()))
 
     def close(self) -> None:
         try:
@@ -145,25 +153,48 @@ class MatchOperator(ColumnMatching):
         return list(zip(*(to_values(rows.data.column(column), columns[column].type) for column in self._kept)))
 
     def handle(self, completed: list[Completed]) -> None:
-        """Sends the measures of matches."""
+        """Sends the measures of matches, or of all their rows."""
         self._timestamp.begin()
-        runs = [each.run for each in completed]
-        input_columns = self._node.input.columns
-        arrays = [
-            from_values([run[EVENT][index] for run in runs], input_columns[column].type)
-            for index, column in zip(self._key_indexes, self._node.partition_by)
-        ]
+        numbers = self._numbers_of(completed) if self._match_numbers is not None else [0] * len(completed)
+        results: list[_Result] = [(each.run, each.run, number, each.time) for each, number in zip(completed, numbers)]
+        if self._node.is_all_rows:
+            results = [(link, run, number, time) for run, _, number, time in results for link in path_of(run)]
+        arrays = _columns_of(self._before, results)
         for getter, (measure, lookups) in zip(self._getters, self._results):
             looked_up = [
-                from_values([get(run, None) for run in runs], lookup.type)
+                from_values(
+                    [number for _, _, number, _ in results]
+                    if get is None
+                    else [get(run if lookup.is_final else link, None) for link, run, _, _ in results],
+                    lookup.type,
+                )
                 for get, lookup in zip(lookups, measure.lookups)
             ]
             # A batch without columns has no rows.
-            looked_up = looked_up or [pa.nulls(len(runs))]
-            column = getter(pa.RecordBatch.from_arrays(looked_up, [str(index) for index in range(len(looked_up))]))
-            column = pa.repeat(column, len(runs)) if isinstance(column, pa.Scalar) else column
+            looked_up = looked_up or [pa.nulls(len(results))]
+            column = getter(pa.RecordBatch.from_arrays(looked_up, list(map(str, range(len(looked_up))))))
+            column = pa.repeat(column, len(results)) if isinstance(column, pa.Scalar) else column
             wanted = to_column_type(measure.expression.type)
             arrays.append(column if column.type == wanted else column.cast(wanted))
+        arrays += _columns_of(self._behind, results)
         data = pa.RecordBatch.from_arrays(arrays, schema=self._output_schema)
-        times = np.array([each.time for each in completed], np.int64) if self.is_event_time else None
+        times = np.array([time for _, _, _, time in results], np.int64) if self.is_event_time else None
         self.output.emit_columns(ColumnBatch(data, times))
+
+    def _numbers_of(self, completed: list[Completed]) -> list[int]:
+        """Counts the matches of each key."""
+        assert self._match_numbers is not None
+        results: list[_Result] = [(each.run, each.run, 0, each.time) for each in completed]
+        # A batch without columns has no rows.
+        columns = [*_columns_of(self._key_indexes, results), pa.nulls(len(results))]
+        keys = self._stored_keys.stored(pa.RecordBatch.from_arrays(columns, list(map(str, range(len(columns))))))
+        numbers = []
+        for key in keys:
+            self.backend.current_key = key
+            numbers.append((self._match_numbers.value() or 0) + 1)
+            self._match_numbers.update(numbers[-1])
+        return numbers
+
+
+def _columns_of(chosen: Sequence[tuple[int, DataType]], results: Sequence[_Result]) -> list[pa.Array]:
+    return [from_values([link[EVENT][index] for link, _, _, _ in results], data_type) for index, data_type in chosen]
