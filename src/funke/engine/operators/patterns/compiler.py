@@ -112,6 +112,12 @@ class StateGraph:
     # Bits behind those of the conditions: each is set if its term is true.
     derived: tuple[Term, ...]
 
+    def waits_for(self, state: State) -> str:
+        """What partial matches in a state wait for."""
+        if state.kind is Kind.PENDING:
+            return "end of time"
+        return self.names[state.stage] if state.stage >= 0 else state.label or "group"
+
     def can_match_nothing(self) -> bool:
         """Whether the final state can be reached without an event."""
         stack, seen = [self.start], {self.start}
