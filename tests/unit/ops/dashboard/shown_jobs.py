@@ -27,10 +27,10 @@ from funke.engine.jobs.views.job_view import (
     SubtaskView,
     VertexView,
 )
-from funke.engine.runtime.monitoring.thread_dump import ThreadStack
 from funke.engine.operators.patterns.conditions import OfColumns
 from funke.engine.operators.patterns.pattern import Contiguity, Pattern, Stage
 from funke.engine.operators.patterns.picture import shown_states
+from funke.engine.runtime.monitoring.thread_dump import ThreadStack
 from funke.engine.types.job_status import JobStatus
 
 S = ExecutionState

@@ -73,7 +73,10 @@ PAGES = {
     ),
     "graph": (_of("orders"), _BOTTLENECK),
     "vertex": (_of("orders", f"graph?vertex={_ENRICH}"), _BOTTLENECK),
-    "pattern": (_of("clicks-to-sessions", f"graph?vertex={_SESSIONS}"), r"Nothing waits. The busiest is “sessions”, busy 52 % of its time\."),
+    "pattern": (
+        _of("clicks-to-sessions", f"graph?vertex={_SESSIONS}"),
+        r"Nothing waits. The busiest is “sessions”, busy 52 % of its time\.",
+    ),
     "checkpoints": (
         _of("orders", "checkpoints?checkpoint=408"),
         r"Last checkpoint .+ ago, 216 MB in 2 s\. A failure now repeats at most .+\.",

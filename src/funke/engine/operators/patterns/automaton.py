@@ -43,7 +43,8 @@ class Automaton:
         # The conditions that each state looks at, as bits.
         self.looks_at = [self._looks_at(each) for each in graph.states]
         self.iterative = sum(1 << index for index, each in enumerate(self.conditions) if each.is_iterative)
-        # For people: the stage that each state waits for (none in those that no partial match is ever in), and the stage of each condition.
+        # For people: the stage that each state waits for, none in those that no partial match is ever in, and the
+        # stage of each condition.
         self.state_names = [
             graph.waits_for(each) if each.kind in (Kind.NORMAL, Kind.PENDING) and each is not graph.start else ""
             for each in graph.states
