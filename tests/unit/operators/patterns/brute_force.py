@@ -51,7 +51,9 @@ class _Partial:
 class _Model:
     def __init__(self, pattern: Pattern, events: Sequence[str], times: Sequence[int]) -> None:
         self._pattern, self._events, self._times = pattern, events, times
-        self._is_iterative = any(each.is_iterative for each in conditions_in(pattern.elements))
+        self._first_fits = pattern.skip.kind is not SkipKind.NO_SKIP and not any(
+            each.is_iterative for each in conditions_in(pattern.elements)
+        )
 
     def found(self) -> list[Found]:
         whole = [*self._sequence(self._pattern.elements, _Partial())]
@@ -135,7 +137,7 @@ class _Model:
             return
         for index in self._candidates(element.stages, contiguity, partial):
             fitting = [stage for stage in element.stages if self._holds(stage, index)]
-            for stage in fitting if self._is_iterative else fitting[:1]:
+            for stage in fitting[:1] if self._first_fits else fitting:
                 yield _Partial((*partial.events, (stage.name, index)))
 
     def _candidates(self, stages: tuple[Stage, ...], contiguity: Contiguity, partial: _Partial) -> Iterator[int]:

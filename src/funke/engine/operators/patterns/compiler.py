@@ -21,6 +21,7 @@ from funke.engine.operators.patterns.pattern import (
     Group,
     Pattern,
     Quantifier,
+    SkipKind,
     Stage,
     conditions_in,
     stages_in,
@@ -173,7 +174,11 @@ class _Compiler:
         self._sinks_after_until: dict[State, State] = {}
         # Permutations have the same rest behind many of their beginnings.
         self._heads: dict[tuple[Alternatives, State], State] = {}
-        self._is_iterative = any(each.is_iterative for each in conditions_in(pattern.elements))
+        # Whether of several alternatives that fit only the first one has to be followed: the same comes behind all of
+        # them, and only one match of those that begin together counts.
+        self._first_fits = pattern.skip.kind is not SkipKind.NO_SKIP and not any(
+            each.is_iterative for each in conditions_in(pattern.elements)
+        )
         if len(set(self._names)) < len(self._names):
             repeated = next(name for name in self._names if self._names.count(name) > 1)
             raise MalformedPatternError(f"Duplicate pattern name: {repeated}. Pattern names must be unique.")
@@ -368,8 +373,7 @@ class _Compiler:
         earlier: list[Term] = []
         for stage in element.stages or ():
             term = self._term(stage.condition)
-            if not self._is_iterative:
-                # Whichever of them takes it, the same follows: one way is enough, the first.
+            if self._first_fits:
                 for each in earlier:
                     term = _and(term, self._not(each))
                 earlier.append(self._term(stage.condition))
