@@ -129,8 +129,8 @@ def test_all_rows(
         ALL ROWS PER MATCH AFTER MATCH SKIP PAST LAST ROW PATTERN ({name}) DEFINE {definitions})"""
     relation = planned(query, {"t": SmallTable(COLUMNS, rows)}, is_streaming)
     found = [row for _, row in changes_from(relation, size)]
-    wanted = expected(name, (conditions[0], conditions[1], conditions[2]), table)
-    assert [row for key in "xy" for row in found if row[0] == key] == wanted
+    by_model = expected(name, (conditions[0], conditions[1], conditions[2]), table)
+    assert [row for key in "xy" for row in found if row[0] == key] == by_model
 
 
 def test_next_in_batch_mode() -> None:

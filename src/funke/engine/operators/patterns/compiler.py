@@ -7,7 +7,7 @@ bits that must be set and one of bits that must not; a bit stands for a conditio
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import NamedTuple
@@ -166,6 +166,7 @@ class _Compiler:
         self._names = pattern.names
         for each in pattern.elements:
             _check_head(each)
+        _check_alternatives(pattern.elements)
         self._states: list[State] = []
         self._stops: dict[str, State] = {}
         self._conditions: list[Condition] = []
@@ -533,6 +534,39 @@ class _Compiler:
         not_taken = self._not(take)
         for edge in sink.edges:
             edge.term = _and(edge.term, not_taken)
+
+
+def _check_alternatives(elements: tuple[Element, ...]) -> None:
+    """Beside alternatives there is only what MATCH_RECOGNIZE has."""
+    found = list(_alternatives_in(elements))
+    if any(each.stages is None and (not each.is_plain or each.contiguity is not Contiguity.STRICT) for each in found):
+        raise UnsupportedFeatureError("alternatives that are sequences, repeated or with events in front of them")
+    stages = list(stages_in(elements)) if found else []
+    if any(each.contiguity.is_negative or each.within_previous_ms is not None for each in stages) or (
+        found and _has_until(elements)
+    ):
+        raise UnsupportedFeatureError(
+            "alternatives in a pattern with events that must not come, with until, or with times between events"
+        )
+
+
+def _alternatives_in(elements: tuple[Element, ...]) -> Iterator[Alternatives]:
+    for each in elements:
+        if isinstance(each, Alternatives):
+            yield each
+            for branch in each.branches:
+                yield from _alternatives_in(branch)
+        elif isinstance(each, Group):
+            yield from _alternatives_in(each.elements)
+
+
+def _has_until(elements: tuple[Element, ...]) -> bool:
+    return any(
+        each.until is not None
+        or (isinstance(each, Group) and _has_until(each.elements))
+        or (isinstance(each, Alternatives) and any(map(_has_until, each.branches)))
+        for each in elements
+    )
 
 
 def ends_greedy(element: Element) -> bool:

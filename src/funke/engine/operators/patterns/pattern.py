@@ -96,9 +96,14 @@ class Alternatives:
     @property
     def stages(self) -> tuple[Stage, ...] | None:
         """The alternatives, if each is a single stage that occurs once."""
-        heads = [branch[0] for branch in self.branches if len(branch) == 1]
-        stages = tuple(each for each in heads if isinstance(each, Stage) and each.quantifier == Quantifier())
+        single = [branch[0] for branch in self.branches if len(branch) == 1]
+        stages = tuple(each for each in single if isinstance(each, Stage) and each == Stage(each.name, each.condition))
         return stages if len(stages) == len(self.branches) else None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether one of them comes once."""
+        return self.quantifier.is_single and not self.quantifier.is_optional
 
 
 Element = Stage | Group | Alternatives

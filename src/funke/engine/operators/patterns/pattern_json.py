@@ -25,8 +25,10 @@ __all__ = ["from_plain", "to_plain"]
 # A condition of the engine for the text of an expression.
 MakeCondition = Callable[[str], Condition]
 
-_KINDS = ("name", "group", "alternatives")
-_PART = (*_KINDS, "follows", "where", "until", "times", "optional", "greedy", "inner", "within_previous")
+_PART = (
+    *("name", "group", "alternatives"),
+    *("follows", "where", "until", "times", "optional", "greedy", "inner", "within_previous"),
+)
 _PATTERN = ("parts", "within", "skip", "skip_to", "fails_on_miss")
 
 
@@ -118,8 +120,8 @@ def _part(plain: Any, condition: MakeCondition) -> Element:
         branches = plain["alternatives"]
         if rejected or not isinstance(branches, list) or not all(each and isinstance(each, list) for each in branches):
             raise MalformedPatternError(f"alternatives are lists of parts, and have no {rejected or 'empty list'}")
-        made = tuple(tuple(_part(each, condition) for each in branch) for branch in branches)
-        return Alternatives(made, contiguity, _quantifier(plain))
+        parts = tuple(tuple(_part(each, condition) for each in branch) for branch in branches)
+        return Alternatives(parts, contiguity, _quantifier(plain))
     if not isinstance(plain.get("name"), str):
         raise MalformedPatternError("a part of a pattern needs a name, a group of parts, or alternatives")
     where = condition(plain["where"]) if "where" in plain else None
