@@ -13,12 +13,13 @@ from typing import Any
 import pytest
 
 from funke.cep import CEP, AfterMatchSkipStrategy, Pattern, PatternProcessFunction
-from funke.common import Time, Types
-from funke.datastream import DataStream, MapFunction, RuntimeContext
+from funke.common import Row, Time, Types
+from funke.datastream import DataStream, MapFunction, RuntimeContext, StreamExecutionEnvironment
 from funke.datastream.state import ValueStateDescriptor
 from funke.engine.errors import StateError
 from funke.engine.operators.patterns.runs import EVENT, KeyRuns, path_of
 from funke.state_api import KeyedStateReaderFunction, SavepointReader
+from funke.table import DataTypes, Schema, StreamTableEnvironment
 from tests.faults.test_savepoints import KEYS, RECORDS, Timestamps, new_environment, numbers, wait_for_records
 from tests.harness.exact_files import committed, sink
 
@@ -155,3 +156,63 @@ def test_patterns_that_change_survive_a_kill_and_other_parallelism_and_backend(s
     changing_rounds(stream, change_ms).sink_to(sink(tmp_path / "out")).uid("out")
     env.execute("second")
     assert committed(tmp_path / "out") == expected_changing(change)
+
+
+QUERY = """SELECT * FROM numbers MATCH_RECOGNIZE (
+    PARTITION BY k ORDER BY ts
+    MEASURES MATCH_NUMBER() AS number, CLASSIFIER() AS kind, PREV(n) AS n_before, SUM(n) AS so_far
+    ALL ROWS PER MATCH AFTER MATCH SKIP PAST LAST ROW
+    PATTERN (A (B | C) D{2}) DEFINE B AS MOD(B.n, 8) < %d, C AS C.n > A.n, D AS SUM(D.n) > PREV(D.n))"""
+
+
+def matched_rows(env: StreamExecutionEnvironment, stream: DataStream, folder: Path, limit: int = 4) -> None:
+    """Rounds of four rows, each row with the number of its round and its part in it."""
+    t_env = StreamTableEnvironment.create(env)
+    rows = stream.map(
+        lambda number: Row(number % KEYS, number), Types.ROW_NAMED(["k", "n"], [Types.LONG(), Types.LONG()])
+    ).uid("rows")
+    schema = Schema.new_builder().column("k", DataTypes.BIGINT()).column("n", DataTypes.BIGINT())
+    schema = schema.column_by_metadata("ts", DataTypes.TIMESTAMP_LTZ(3), "rowtime").watermark(
+        "ts", "SOURCE_WATERMARK()"
+    )
+    t_env.create_temporary_view("numbers", t_env.from_data_stream(rows, schema.build()))
+    matches = t_env.to_data_stream(t_env.sql_query(QUERY % limit))
+    lines = matches.map(
+        lambda row: f"{row.k} {row.number} {row.kind} {row.n_before} {row.n} {row.so_far}", Types.STRING()
+    )
+    lines.uid("lines").sink_to(sink(folder)).uid("out")
+
+
+def expected_rows() -> Counter[str]:
+    lines: Counter[str] = Counter()
+    for key in range(KEYS):
+        of_key = list(range(key, RECORDS, KEYS))
+        for start in range(0, len(of_key) - 3, 4):
+            second = "B" if of_key[start + 1] % 8 < 4 else "C"
+            for index, kind in enumerate(("A", second, "D", "D"), start):
+                before = of_key[index - 1] if index else None
+                so_far = sum(of_key[start : index + 1])
+                lines[f"{key} {start // 4 + 1} {kind} {before} {of_key[index]} {so_far}"] += 1
+    return lines
+
+
+@pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
+def test_rows_of_matches_survive_a_kill_and_other_parallelism(spark: Any, tmp_path: Path, backend: str) -> None:
+    env = new_environment(state__backend__type=backend)
+    matched_rows(env, numbers(env), tmp_path / "out")
+    client = env.execute_async("first")
+    wait_for_records(client)
+    path = client.stop_with_savepoint(False, str(tmp_path / "savepoints")).result()
+    before = committed(tmp_path / "out")
+    assert 0 < sum(before.values()) < sum(expected_rows().values())
+
+    env = new_environment(start_from=path)
+    matched_rows(env, numbers(env, per_checkpoint=None), tmp_path / "other", limit=3)
+    with pytest.raises(StateError, match="the pattern"):
+        env.execute("another pattern")
+
+    env = new_environment(3, path, state__backend__type="rocksdb" if backend == "hashmap" else "hashmap", **RESTARTS)
+    stream = numbers(env, per_checkpoint=None).map(KillOnce(RECORDS - 100), Types.LONG()).uid("kill")
+    matched_rows(env, stream, tmp_path / "out")
+    env.execute("second")
+    assert committed(tmp_path / "out") == expected_rows()

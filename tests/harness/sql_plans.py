@@ -63,7 +63,8 @@ def planned(
     assert isinstance(statement, QueryStatement)
     scans = {(name,): Scan(table.columns, table, (name,)) for name, table in tables.items()}
     session: Any = SimpleNamespace(is_streaming=is_streaming, settings=settings or {})
-    return planned_rows(session, QueryBinder(scans.get).bind(statement.query))
+    binder = QueryBinder(scans.get, is_streaming=is_streaming)
+    return planned_rows(session, binder.bind(statement.query))
 
 
 def changes_from(relation: Relation, size: int) -> list[Change]:

@@ -1,6 +1,6 @@
 """The loops of OVER by values: rows of a key stand sorted in a run of slots, and each that comes or goes is a step.
 
-Slots, `heads` and runs are those of Top-N (see `rank_rows`); every slot has what its row is earlier_rows by. Steps of a chunk
+Slots, `heads` and runs are those of Top-N (see `rank_rows`); every slot has what identifies its row. Steps of a chunk
 stand beside the partitions as they were before it; from both `copy_images` makes the partitions as they are after each.
 """
 
@@ -76,8 +76,8 @@ def step_rows(  # noqa: PLR0912, PLR0915 - its parts share too many numbers
 ) -> int:
     """Takes rows in, or back, from one on; returns the row at which there is no room to go on, or a chunk is full.
 
-    `earlier_rows` gets the numbers of the rows of partitions as they were before. Rows get numbers from `first_row` on: those
-    that enter, or all.
+    `earlier_rows` gets the numbers of the rows of partitions as they were before. Rows get numbers from `first_row` on:
+    those that enter, or all.
     """
     identity_at = 1 + word_count
     width = identity_at + 1
@@ -189,7 +189,8 @@ def copy_images(
 ) -> int:
     """The partitions before all steps, and after each, without what is in front of all steps; how many rows they have.
 
-    Rows have numbers in the order of `earlier_rows`, those that come behind them. `before` gets each step's image before it.
+    Rows have numbers in the order of `earlier_rows`, and those that come follow them. `before` gets each step's image
+    before it.
     """
     total = 0
     for number in range(partition_count):

@@ -32,6 +32,8 @@ __all__ = ["ROUTES"]
 
 # Metrics of operators that keep the rows of several inputs.
 _ROWS_OF_INPUT, _BYTES_OF_INPUT = "numRowsInMemoryOfInput", "stateBytesOfInput"
+# Metrics of operators that look for a pattern.
+_PARTIAL_MATCHES, _CHECKS, _FAILURES = "partialMatches", "conditionChecks", "conditionFailures"
 _STATES = ("CREATED", "SCHEDULED", "DEPLOYING", "INITIALIZING", "RUNNING")
 
 
@@ -55,6 +57,7 @@ def vertex(call: Call) -> Any:
                 "uid": each.uid,
                 "user-line": each.user_line,
                 "state-of-inputs": _state_of_inputs(view, each),
+                "pattern": _pattern(view, each),
             }
             for each in vertex_view.operators
         ],
@@ -78,6 +81,34 @@ def _state_of_inputs(view: JobView, operator: OperatorView) -> list[dict[str, An
         }
         for number in range(count)
     ]
+
+
+def _pattern(view: JobView, operator: OperatorView) -> list[dict[str, Any]]:
+    """The automaton of an operator: how many partial matches wait in its states, and how often conditions failed.
+
+    Several states of a stage have one number together, which is that of the first.
+    """
+    measured = view.metrics.operators.get(operator.id, {}).values()
+
+    def total(name: str) -> int | None:
+        numbers = [each[name] for each in measured if name in each]
+        return sum(numbers) if numbers else None
+
+    counted: set[str] = set()
+    states = []
+    for each in operator.pattern:
+        is_first = each.waits_for not in counted
+        counted.add(each.waits_for)
+        states.append(
+            {
+                "name": each.name,
+                "partial-matches": total(f"{_PARTIAL_MATCHES}.{each.waits_for}") if is_first else None,
+                "condition-checks": total(f"{_CHECKS}.{each.name}"),
+                "condition-failures": total(f"{_FAILURES}.{each.name}"),
+                "ways": [{"text": way.text, "target": way.target} for way in each.ways],
+            }
+        )
+    return states
 
 
 def _operator_name(view: JobView, operator_id: str) -> str:
@@ -279,6 +310,15 @@ ROUTES = (
                     "uid": Optional(str),
                     "user-line": Optional(str),
                     "state-of-inputs": [{"input": int, "name": Optional(str), "rows-in-memory": int, "bytes": int}],
+                    "pattern": [
+                        {
+                            "name": str,
+                            "partial-matches": Optional(int),
+                            "condition-checks": Optional(int),
+                            "condition-failures": Optional(int),
+                            "ways": [{"text": str, "target": str}],
+                        }
+                    ],
                 }
             ],
             "subtasks": [_SUBTASK],

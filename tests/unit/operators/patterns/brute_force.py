@@ -6,12 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from funke.engine.operators.patterns.pattern import (
+    Alternatives,
     Contiguity,
     Element,
     Group,
     Pattern,
     SkipKind,
     Stage,
+    conditions_in,
 )
 
 __all__ = ["Found", "all_matches", "is_selection"]
@@ -49,6 +51,9 @@ class _Partial:
 class _Model:
     def __init__(self, pattern: Pattern, events: Sequence[str], times: Sequence[int]) -> None:
         self._pattern, self._events, self._times = pattern, events, times
+        self._first_fits = pattern.skip.kind is not SkipKind.NO_SKIP and not any(
+            each.is_iterative for each in conditions_in(pattern.elements)
+        )
 
     def found(self) -> list[Found]:
         whole = [*self._sequence(self._pattern.elements, _Partial())]
@@ -77,6 +82,9 @@ class _Model:
             return True
         return self._times[index] - self._times[partial.events[0][1]] < within
 
+    def _fits(self, stages: tuple[Stage, ...], index: int) -> bool:
+        return any(self._holds(stage, index) for stage in stages)
+
     def _holds(self, stage: Stage, index: int) -> bool:
         return stage.condition is None or stage.condition.holds(self._events[index], None)  # type: ignore[arg-type]
 
@@ -86,9 +94,7 @@ class _Model:
             return
         first, rest = elements[0], elements[1:]
         for each in self._repeated(first, partial):
-            if rest and _is_greedy(first):
-                assert isinstance(first, Stage)
-                each = _Partial(each.events, (*each.unwanted, first))
+            each = _behind_greedy(first, each) if rest else each
             yield from self._sequence(rest, each)
 
     def _repeated(self, element: Element, partial: _Partial) -> Iterator[_Partial]:
@@ -117,14 +123,28 @@ class _Model:
             for each in self._once(head, contiguity, partial):
                 yield from self._sequence(tuple(rest), each)
             return
-        for index in self._candidates(element, contiguity, partial):
+        if isinstance(element, Alternatives):
+            yield from self._alternative(element, contiguity, partial)
+            return
+        for index in self._candidates((element,), contiguity, partial):
             yield _Partial((*partial.events, (element.name, index)))
 
-    def _candidates(self, stage: Stage, contiguity: Contiguity, partial: _Partial) -> Iterator[int]:
+    def _alternative(self, element: Alternatives, contiguity: Contiguity, partial: _Partial) -> Iterator[_Partial]:
+        if element.stages is None:
+            for branch in element.branches:
+                for each in self._sequence(branch, partial):
+                    yield _behind_greedy(branch[-1], each)
+            return
+        for index in self._candidates(element.stages, contiguity, partial):
+            fitting = [stage for stage in element.stages if self._holds(stage, index)]
+            for stage in fitting[:1] if self._first_fits else fitting:
+                yield _Partial((*partial.events, (stage.name, index)))
+
+    def _candidates(self, stages: tuple[Stage, ...], contiguity: Contiguity, partial: _Partial) -> Iterator[int]:
         last = partial.last
         if last is None:
             for index in range(len(self._events)):
-                if self._holds(stage, index) and not any(self._holds(each, index) for each in partial.unwanted):
+                if self._fits(stages, index) and not any(self._holds(each, index) for each in partial.unwanted):
                     yield index
             return
         for index in range(last + 1, len(self._events)):
@@ -132,7 +152,7 @@ class _Model:
                 return
             if partial.not_next is not None and index == last + 1 and self._holds(partial.not_next, index):
                 return
-            holds = self._holds(stage, index)
+            holds = self._fits(stages, index)
             if holds:
                 yield index
             if contiguity is _STRICT or (contiguity is _RELAXED and holds):
@@ -142,6 +162,14 @@ class _Model:
 def _is_greedy(element: Element) -> bool:
     quantifier = element.quantifier
     return quantifier.is_greedy and quantifier.at_least != quantifier.at_most
+
+
+def _behind_greedy(element: Element, partial: _Partial) -> _Partial:
+    """What a greedy loop takes does not follow it."""
+    if not _is_greedy(element):
+        return partial
+    stages = element.stages if isinstance(element, Alternatives) else (element,)
+    return _Partial(partial.events, (*partial.unwanted, *stages))  # type: ignore[arg-type, misc]
 
 
 def all_matches(pattern: Pattern, events: Sequence[str], times: Sequence[int]) -> list[Found]:

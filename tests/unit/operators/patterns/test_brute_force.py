@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -15,6 +15,7 @@ from funke.engine.graph.operations import ColumnOperator, MatchPattern
 from funke.engine.operators.functions.pattern_functions import PatternProcessFunction
 from funke.engine.operators.patterns.conditions import AllOf, AnyOf, Condition, OfColumns, OfEvent, OfMatch
 from funke.engine.operators.patterns.pattern import (
+    Alternatives,
     Contiguity,
     Element,
     Group,
@@ -79,14 +80,36 @@ def quantifiers(draw: some.DrawFn, may_be_optional: bool = True) -> Quantifier:
 
 
 @some.composite
-def stages(draw: some.DrawFn, name: str, may_be_optional: bool = True, wanted: Any = CONDITIONS) -> Stage:
-    return Stage(name, draw(wanted), draw(CONTIGUITIES), draw(quantifiers(may_be_optional)))
+def stages(
+    draw: some.DrawFn, name: str, may_be_optional: bool = True, wanted: Any = CONDITIONS, strict: bool = False
+) -> Stage:
+    contiguity = STRICT if strict else draw(CONTIGUITIES)
+    return Stage(name, draw(wanted), contiguity, draw(quantifiers(may_be_optional)))
+
+
+def _with_known_greed(elements: Iterable[Element]) -> list[Element]:
+    """A greedy loop also changes the ways on of the element behind it, which the model knows for single ones alone."""
+    known: list[Element] = []
+    following: Element | None = None
+    for each in reversed(list(elements)):
+        if isinstance(each, Alternatives):
+            each = replace(each, branches=tuple(tuple(_with_known_greed(branch)) for branch in each.branches))
+        if each.quantifier.is_greedy and following is not None and not _is_single(following):
+            each = replace(each, quantifier=replace(each.quantifier, is_greedy=False))
+        following = each
+        known.insert(0, each)
+    return known
+
+
+def _is_single(element: Element) -> bool:
+    heads = [branch[0] for branch in element.branches] if isinstance(element, Alternatives) else []
+    return element.quantifier == ONCE and all(map(_is_single, heads))
 
 
 @some.composite
 def patterns(draw: some.DrawFn) -> Pattern:
     elements: list[Element] = [draw(stages("1"))]
-    kind = draw(some.sampled_from(["stages", "not", "group", "last not"]))
+    kind = draw(some.sampled_from(["stages", "not", "group", "last not", "alternatives", "sequences", "any order"]))
     if kind == "stages":
         elements.append(draw(stages("2")))
         elements.append(Stage("3", draw(CONDITIONS), draw(CONTIGUITIES)))
@@ -101,14 +124,25 @@ def patterns(draw: some.DrawFn) -> Pattern:
         elements = [Stage("1", draw(CONDITIONS)), Group(inner, draw(CONTIGUITIES), quantifier)]
         if draw(some.booleans()):
             elements.append(Stage("4", draw(CONDITIONS), draw(CONTIGUITIES)))
+    elif kind == "alternatives":
+        branches = tuple((Stage(name, draw(CONDITIONS)),) for name in draw(some.sampled_from(["23", "234"])))
+        elements.append(Alternatives(branches, draw(CONTIGUITIES), draw(quantifiers())))
+        elements = draw(some.sampled_from([elements, elements[1:]]))
+        elements.append(Stage("5", draw(CONDITIONS), draw(CONTIGUITIES)))
+    elif kind == "sequences":
+        first = (Stage("2", draw(CONDITIONS)), draw(stages("3")))
+        elements.append(Alternatives((first, (draw(stages("4", False, strict=True)),))))
+        elements.append(Stage("5", draw(CONDITIONS), draw(CONTIGUITIES)))
+    elif kind == "any order":
+        a, b, c = (Stage(name, draw(CONDITIONS), STRICT, draw(quantifiers(False))) for name in "234")
+        pairs = [(each, Alternatives(((one, other), (other, one)))) for each, one, other in ((a, b, c), (b, a, c))]
+        elements.append(Alternatives((*pairs, (c, Alternatives(((a, b), (b, a)))))))
+        elements.append(Stage("5", draw(CONDITIONS), draw(CONTIGUITIES)))
     else:
         not_kind = draw(some.sampled_from([Contiguity.NOT_NEXT, Contiguity.NOT_FOLLOWED_BY]))
         elements = [Stage("1", draw(CONDITIONS)), Stage("2", draw(CONDITIONS), draw(CONTIGUITIES))]
         elements.append(Stage("not", draw(UNWANTED), not_kind))
-    for index, each in enumerate(elements[:-1]):
-        # A greedy loop also changes the ways on of the element behind it, which the model knows for single ones alone.
-        if each.quantifier.is_greedy and elements[index + 1].quantifier != ONCE:
-            elements[index] = Stage("1", each.condition, each.contiguity)  # type: ignore[union-attr]
+    elements = _with_known_greed(elements)
     needs_within = elements[-1].contiguity is Contiguity.NOT_FOLLOWED_BY
     within = draw(some.sampled_from([3, 6] if needs_within else [None, 3, 6]))
     return Pattern(tuple(elements), within)

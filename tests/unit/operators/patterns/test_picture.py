@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import json
+
 from funke.cep import CEP, Pattern
 from funke.common import Time, Types
 from funke.datastream import StreamExecutionEnvironment
 from funke.datastream.connectors.discard import DiscardingSink
+from funke.engine.jobs.views.job_view import JobView
+from funke.engine.jobs.views.view_making import planned_view
+from funke.engine.planner.chaining import to_job_graph
+from funke.engine.planner.plan import to_plan
+from funke.engine.types.json_form import from_json, to_json
 from funke.ops.cli.info import describe_job
 from funke.table import EnvironmentSettings, TableEnvironment
 from tests.harness.case_runs import graph_of
@@ -55,3 +62,27 @@ def test_match_recognize_has_the_strings_of_its_conditions() -> None:
         "  A\n    takes the event if (price < 10) -> B\n"
         "  B\n    takes the event if (LAST(B.price, 0) > LAST(A.price, 0)) -> match"
     )
+
+
+def test_alternatives_and_the_view_of_a_job() -> None:
+    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    t_env.execute_sql(
+        "CREATE TABLE ticks (symbol STRING, price INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts) "
+        "WITH ('connector' = 'datagen')"
+    )
+    query = """SELECT * FROM ticks MATCH_RECOGNIZE (
+        PARTITION BY symbol ORDER BY ts MEASURES B.price AS b PATTERN (A (B | C))
+        DEFINE B AS B.price > 10, C AS C.price < 3)"""
+    graph = graph_of(t_env, query)
+    assert describe_job(graph).endswith(
+        "  A\n    takes the event -> B | C\n"
+        "  B | C\n    looks on -> C\n    looks on -> B\n"
+        "  C\n    takes the event if (price < 3) and not (price > 10) -> match\n"
+        "  B\n    takes the event if (price > 10) -> match"
+    )
+    job_graph = to_job_graph(graph)
+    view = planned_view("j", graph, job_graph, to_plan(job_graph, has_regions=True), {})
+    shown = [each.pattern for vertex in view.vertices for each in vertex.operators if each.pattern]
+    (states,) = shown
+    assert [(each.name, each.waits_for) for each in states] == [("A", ""), ("B | C", "B | C"), ("C", "C"), ("B", "B")]
+    assert from_json(JobView, json.loads(json.dumps(to_json(view)))).vertices == view.vertices

@@ -27,6 +27,9 @@ from funke.engine.jobs.views.job_view import (
     SubtaskView,
     VertexView,
 )
+from funke.engine.operators.patterns.conditions import OfColumns
+from funke.engine.operators.patterns.pattern import Contiguity, Pattern, Stage
+from funke.engine.operators.patterns.picture import shown_states
 from funke.engine.runtime.monitoring.thread_dump import ThreadStack
 from funke.engine.types.job_status import JobStatus
 
@@ -333,6 +336,20 @@ def with_attempts(view: JobView, failures_ago_ms: tuple[int, ...]) -> JobView:
     return replace(view, status_history=tuple(history[:-1]), vertices=vertices)
 
 
+def _with_pattern(view: JobView, vertex: int) -> JobView:
+    """The job with a pattern in the first operator of a vertex."""
+    small, large = (OfColumns(text, None) for text in ("amount < 1", "amount > 500"))
+    pattern = Pattern((Stage("small", small), Stage("large", large, Contiguity.RELAXED)), 60_000)
+    changed = view.vertices[vertex]
+    head = replace(changed.operators[0], pattern=shown_states(pattern))
+    for metrics in view.metrics.operators[head.id].values():
+        metrics.update({"partialMatches.large": 21_000, "conditionChecks.small": 1_000, "conditionFailures.small": 20})
+        metrics.update({"conditionChecks.large": 60_000, "conditionFailures.large": 57_000})
+    vertices = list(view.vertices)
+    vertices[vertex] = replace(changed, operators=(head, *changed.operators[1:]))
+    return replace(view, vertices=tuple(vertices))
+
+
 def all_jobs() -> list[JobView]:
     """Every job that the pages are shown with, the oldest first."""
     global NOW
@@ -351,6 +368,7 @@ def all_jobs() -> list[JobView]:
         age_ms=26 * HOUR,
         checkpoints=checkpoints((16 * MINUTE, 14 * MINUTE), 96 * MB, ((4 * MINUTE, held),)),
     )
+    clicks = _with_pattern(clicks, 1)
     sensors = job("sensors", SENSORS, JobStatus.RESTARTING, 40 * MINUTE, restarts=3)
     sensors = replace(
         sensors,

@@ -60,6 +60,7 @@ def _of(name: str, page: str = "") -> str:
 
 
 _ENRICH = next(view for view in all_jobs() if view.name == "orders").vertices[2].operators[0].id
+_SESSIONS = next(view for view in all_jobs() if view.name == "clicks-to-sessions").vertices[1].operators[0].id
 _BOTTLENECK = (
     r"“enrich” is the bottleneck: busy 97 %, “Source: orders” waits for it\. 62 % of its records go to subtask 0\."
     r" Most of its time it is at orders\.py:35 in enrich\."
@@ -72,6 +73,10 @@ PAGES = {
     ),
     "graph": (_of("orders"), _BOTTLENECK),
     "vertex": (_of("orders", f"graph?vertex={_ENRICH}"), _BOTTLENECK),
+    "pattern": (
+        _of("clicks-to-sessions", f"graph?vertex={_SESSIONS}"),
+        r"Nothing waits. The busiest is “sessions”, busy 52 % of its time\.",
+    ),
     "checkpoints": (
         _of("orders", "checkpoints?checkpoint=408"),
         r"Last checkpoint .+ ago, 216 MB in 2 s\. A failure now repeats at most .+\.",
@@ -121,6 +126,13 @@ SHOWN = {
         "computing",
         "112 MB",
         "1.2 M",
+    ),
+    "pattern": (
+        "42 k partial matches wait, most for “large”.",
+        "The condition of “large” fails most: 95 % of 120 k times.",
+        "takes the event if amount > 500 → match",
+        "ignores the event if not (amount > 500) → large",
+        "114 k of 120 k false",
     ),
     "exceptions": ("your line", "return Order(", "Java's stack, 3 lines", "Row(id=17, card=******)"),
     "timeline": ("0 · 3 attempts", "a failure"),

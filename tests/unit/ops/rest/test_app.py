@@ -16,6 +16,9 @@ from starlette.testclient import TestClient
 from funke.engine.errors import JobExecutionError
 from funke.engine.jobs.records.job_record import OwnedRecord
 from funke.engine.jobs.views.job_view import EdgeView, ExceptionView, StatementView, StateView
+from funke.engine.operators.patterns.conditions import OfColumns
+from funke.engine.operators.patterns.pattern import Pattern, Quantifier, Stage
+from funke.engine.operators.patterns.picture import shown_states
 from funke.engine.runtime.snapshots.checkpoint_command import AlignmentStatistics
 from funke.engine.types.job_status import JobStatus
 from funke.ops.rest import job_directory
@@ -309,6 +312,34 @@ def test_what_a_join_keeps_of_its_inputs(client: TestClient, job: OwnedRecord, e
         {"input": 1, "name": name, "rows-in-memory": 22, "bytes": 22},
     ]
     assert operators[1]["state-of-inputs"] == []
+
+
+def test_what_waits_in_a_pattern(client: TestClient, job: OwnedRecord) -> None:
+    """The automaton of an operator with the metrics of all its subtasks; a stage is counted once."""
+    large = OfColumns("amount > 500", None)
+    stages = (Stage("small", OfColumns("amount < 1", None)), Stage("large", large, quantifier=Quantifier(2, 2)))
+    seen = sample_view(job.job_id)
+    operators = tuple(
+        replace(each, pattern=shown_states(Pattern(stages))) if each.id == MAP else each
+        for each in seen.vertices[1].operators
+    )
+    metrics = {"partialMatches.large": 4, "conditionChecks.large": 10, "conditionFailures.large": 9}
+    seen = replace(
+        seen,
+        vertices=(seen.vertices[0], replace(seen.vertices[1], operators=operators)),
+        metrics=replace(seen.metrics, operators={MAP: {0: metrics, 1: metrics}}),
+    )
+    with driven(job, seen, []):
+        pattern, other = (each["pattern"] for each in client.get(f"/jobs/{job.job_id}{V}").json()["operators"])
+    assert other == []
+    assert [(each["name"], each["partial-matches"], each["condition-failures"]) for each in pattern] == [
+        ("small", None, None),
+        ("large", 8, 18),
+        ("large 2", None, None),
+    ]
+    assert pattern[0]["ways"] == [{"text": "takes the event if amount < 1", "target": "large"}]
+    assert pattern[2]["ways"][0] == {"text": "takes the event if amount > 500", "target": "match"}
+    assert pattern[1]["condition-checks"] == 20
 
 
 def test_what_a_job_remembers_and_was_made_from(home: str, client: TestClient, job: OwnedRecord) -> None:

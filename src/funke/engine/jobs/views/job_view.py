@@ -11,6 +11,7 @@ from typing import Any
 from funke.engine.errors import JobExecutionError
 from funke.engine.graph.execution_graph import ExecutionState
 from funke.engine.jobs.views.back_pressure import PressureView
+from funke.engine.operators.patterns.picture import ShownState
 from funke.engine.runtime.snapshots.checkpoint_command import AlignmentStatistics
 from funke.engine.types.job_status import JobStatus
 
@@ -55,6 +56,8 @@ class OperatorView:
     name: str
     uid: str | None = None
     user_line: str | None = None
+    # The automaton of one that looks for a pattern.
+    pattern: tuple[ShownState, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,15 @@ from dataclasses import replace
 
 from funke.engine.config.secret_keys import masked
 from funke.engine.graph.execution_graph import ExecutionState, ExecutionVertex
-from funke.engine.graph.job_graph import JobEdge, JobGraph, JobVertex
+from funke.engine.graph.job_graph import ChainedOperator, JobEdge, JobGraph, JobVertex
+from funke.engine.graph.operations import CustomOperator, MatchPattern
 from funke.engine.graph.plan_json import to_plan_json
 from funke.engine.graph.stream_graph import StreamGraph
 from funke.engine.jobs.attempts.job_executions import JobExecutions
 from funke.engine.jobs.job_lifecycle import JobLifecycle
 from funke.engine.jobs.views.back_pressure import Pressures, PressureView, together
 from funke.engine.jobs.views.job_view import EdgeView, JobView, OperatorView, StatementView, SubtaskView, VertexView
+from funke.engine.operators.patterns.picture import shown_states
 from funke.engine.planner.plan import Plan
 from funke.engine.types.job_status import JobStatus
 
@@ -51,12 +53,23 @@ def _vertex_view(vertex: JobVertex, level: int) -> VertexView:
     return VertexView(
         vertex.id,
         vertex.name,
-        tuple(OperatorView(each.operator_id, each.name, each.uid, each.user_line) for each in vertex.operators),
+        tuple(map(_operator_view, vertex.operators)),
         vertex.parallelism,
         vertex.max_parallelism,
         vertex.slot_sharing_group,
         level,
     )
+
+
+def _operator_view(operator: ChainedOperator) -> OperatorView:
+    view = OperatorView(operator.operator_id, operator.name, operator.uid, operator.user_line)
+    if not isinstance(operator.operation, (MatchPattern, CustomOperator)):
+        return view
+    # Most jobs of the DataStream API do not load SQL.
+    from funke.engine.sql.patterns import pattern_of
+
+    pattern = pattern_of(operator.operation)
+    return view if pattern is None else replace(view, pattern=shown_states(pattern))
 
 
 def _edge_view(graph: JobGraph, edge: JobEdge) -> EdgeView:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from funke.engine.errors import MalformedPatternError
 from funke.engine.operators.patterns.compiler import Action, Edge, Kind, State, compile_pattern
 from funke.engine.operators.patterns.conditions import Condition
-from funke.engine.operators.patterns.pattern import Element, Group, Pattern, Stage
+from funke.engine.operators.patterns.pattern import Alternatives, Element, Group, Pattern, Stage
 
 __all__ = ["FINAL", "IGNORED", "NOWHERE", "Automaton", "Step"]
 
@@ -43,22 +43,18 @@ class Automaton:
         # The conditions that each state looks at, as bits.
         self.looks_at = [self._looks_at(each) for each in graph.states]
         self.iterative = sum(1 << index for index, each in enumerate(self.conditions) if each.is_iterative)
-        # For people: the stage that each state waits for, and the stage of each condition.
-        self.state_names = [self._waits_for(each) for each in graph.states]
+        # For people: the stage that each state waits for, none in those that no partial match is ever in, and the
+        # stage of each condition.
+        self.state_names = [
+            graph.waits_for(each) if each.kind in (Kind.NORMAL, Kind.PENDING) and each is not graph.start else ""
+            for each in graph.states
+        ]
         self.condition_names = [_name_of(each, pattern.elements) for each in graph.conditions]
         self._decisions: dict[tuple[int, int], tuple[Step, ...]] = {}
         # Decisions that leave the partial match as it is.
         self.stays = [(Step(IGNORED, number, False),) for number in range(len(graph.states))]
         if graph.start.kind is not Kind.NORMAL:
             raise MalformedPatternError("a pattern begins with what must come")
-
-    def _waits_for(self, state: State) -> str:
-        """What partial matches in a state are counted under; states that none is ever in have no name."""
-        if state.kind is Kind.PENDING:
-            return "end of time"
-        if state.kind is not Kind.NORMAL or state.number == self.start:
-            return ""
-        return self.names[state.stage] if state.stage >= 0 else "group"
 
     def steps(self, state: int, bits: int) -> tuple[Step, ...]:
         """What an event with these conditions makes of a partial match; of those the state looks at."""
@@ -161,6 +157,10 @@ def _name_of(condition: Condition, elements: tuple[Element, ...]) -> str:
     for each in elements:
         if isinstance(each, Group):
             found = _name_of(condition, each.elements)
+            if found:
+                return found
+        elif isinstance(each, Alternatives):
+            found = next(filter(None, (_name_of(condition, branch) for branch in each.branches)), "")
             if found:
                 return found
         elif each.condition is condition:

@@ -7,14 +7,25 @@ bits that must be set and one of bits that must not; a bit stands for a conditio
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import NamedTuple
 
 from funke.engine.errors import MalformedPatternError, UnsupportedFeatureError
 from funke.engine.operators.patterns.conditions import Condition
-from funke.engine.operators.patterns.pattern import Contiguity, Element, Group, Pattern, Quantifier, Stage
+from funke.engine.operators.patterns.pattern import (
+    Alternatives,
+    Contiguity,
+    Element,
+    Group,
+    Pattern,
+    Quantifier,
+    SkipKind,
+    Stage,
+    conditions_in,
+    stages_in,
+)
 
 __all__ = [
     "FALSE",
@@ -26,6 +37,7 @@ __all__ = [
     "StateGraph",
     "Term",
     "compile_pattern",
+    "ends_greedy",
 ]
 
 
@@ -74,13 +86,15 @@ class Edge:
 
 @dataclass(eq=False)
 class State:
-    """A state; `stage` is the index of its name."""
+    """A state; `stage` is the index of its name, -1 if it takes no event itself."""
 
     number: int
     stage: int
     kind: Kind = Kind.NORMAL
     edges: list[Edge] = field(default_factory=list)
     within_previous_ms: int | None = None
+    # What a state without a stage is called, if it has a name.
+    label: str = ""
 
     def add(self, action: Action, target: State, term: Term) -> None:
         """Adds an edge, unless it can never be used."""
@@ -98,6 +112,12 @@ class StateGraph:
     conditions: tuple[Condition, ...]
     # Bits behind those of the conditions: each is set if its term is true.
     derived: tuple[Term, ...]
+
+    def waits_for(self, state: State) -> str:
+        """What partial matches in a state wait for."""
+        if state.kind is Kind.PENDING:
+            return "end of time"
+        return self.names[state.stage] if state.stage >= 0 else state.label or "group"
 
     def can_match_nothing(self) -> bool:
         """Whether the final state can be reached without an event."""
@@ -146,12 +166,20 @@ class _Compiler:
         self._names = pattern.names
         for each in pattern.elements:
             _check_head(each)
+        _check_alternatives(pattern.elements)
         self._states: list[State] = []
         self._stops: dict[str, State] = {}
         self._conditions: list[Condition] = []
         self._derived: list[Term] = []
         # The copies of sinks that are reached when a greedy loop ends by UNTIL.
         self._sinks_after_until: dict[State, State] = {}
+        # Permutations have the same rest behind many of their beginnings.
+        self._heads: dict[tuple[Alternatives, State], State] = {}
+        # Whether of several alternatives that fit only the first one has to be followed: the same comes behind all of
+        # them, and only one match of those that begin together counts.
+        self._first_fits = pattern.skip.kind is not SkipKind.NO_SKIP and not any(
+            each.is_iterative for each in conditions_in(pattern.elements)
+        )
         if len(set(self._names)) < len(self._names):
             repeated = next(name for name in self._names if self._names.count(name) > 1)
             raise MalformedPatternError(f"Duplicate pattern name: {repeated}. Pattern names must be unique.")
@@ -203,9 +231,24 @@ class _Compiler:
         return self._without_until(TRUE, None if here.group is None else here.group.until)
 
     def _take(self, here: _Here, element: Element | None = None) -> Term:
-        element = here.element if element is None else element
-        condition = element.condition if isinstance(element, Stage) else None
-        return self._without_until(self._term(condition), None if here.group is None else here.group.until)
+        fits = self._fits(here.element if element is None else element)
+        return self._without_until(fits, None if here.group is None else here.group.until)
+
+    def _fits(self, element: Element) -> Term:
+        """Which events may be the first ones of an element."""
+        if isinstance(element, Stage):
+            return self._term(element.condition)
+        stages = element.stages if isinstance(element, Alternatives) else None
+        if not stages or any(each.condition is None for each in stages):
+            return TRUE
+        # Not none of them.
+        return self._not(Term(0, self._bits_of(stages)))
+
+    def _bits_of(self, stages: tuple[Stage, ...]) -> int:
+        bits = 0
+        for each in stages:
+            bits |= self._term(each.condition).needed
+        return bits
 
     def _ignore(self, here: _Here, is_inner: bool) -> Term | None:
         """When an event may lie in front of one of this element, or between two of them; None: never."""
@@ -218,8 +261,7 @@ class _Compiler:
         followed = quantifier.inner if is_inner else contiguity
         if followed is Contiguity.STRICT:
             return None
-        condition = element.condition if isinstance(element, Stage) else None
-        term = TRUE if followed is Contiguity.RELAXED_ANY else self._not(self._term(condition))
+        term = TRUE if followed is Contiguity.RELAXED_ANY else self._not(self._fits(element))
         return self._without_until(term, None if here.group is None else here.group.until)
 
     # States
@@ -232,6 +274,10 @@ class _Compiler:
     def _stage_state(self, element: Element) -> State:
         if isinstance(element, Group):
             return self._state(-1)
+        if isinstance(element, Alternatives):
+            state = self._state(-1)
+            state.label = " | ".join(each.name for each in stages_in((element,)))
+            return state
         return self._state(self._names.index(element.name), within_previous_ms=element.within_previous_ms)
 
     def _stop(self, term: Term, name: str) -> State:
@@ -242,6 +288,7 @@ class _Compiler:
 
     def _copy(self, state: State) -> State:
         copy = self._state(state.stage, state.kind, state.within_previous_ms)
+        copy.label = state.label
         for edge in state.edges:
             copy.add(edge.action, copy if edge.target is state else edge.target, edge.term)
         return copy
@@ -289,7 +336,12 @@ class _Compiler:
         return state
 
     def _element(self, here: _Here, sink: State) -> State:
+        if isinstance(here.element, Alternatives) and here.element.stages is None:
+            return self._branches(here.element, sink)
         quantifier = here.element.quantifier
+        if quantifier.is_greedy and sink in self._heads.values():
+            # A greedy loop changes what follows it, here for itself alone.
+            sink = self._copy(sink)
         if quantifier.at_most is None:
             looping = self._looping(here, self._without_nots(here, sink))
             state = self._times(here, looping, sink, replace(quantifier, at_most=quantifier.at_least))
@@ -301,6 +353,36 @@ class _Compiler:
             state = self._times(here, sink, sink, quantifier)
         self._add_stops(here, state)
         return state
+
+    def _branches(self, element: Alternatives, sink: State) -> State:
+        """The state in front of sequences of which one is to come."""
+        if (element, sink) not in self._heads:
+            # As above: what follows a greedy loop follows other sequences too.
+            sinks = [self._copy(sink) if ends_greedy(branch[-1]) else sink for branch in element.branches]
+            heads = [self._chain(branch, None, True, False, None, own) for branch, own in zip(element.branches, sinks)]
+            self._heads[element, sink] = state = self._stage_state(element)
+            for head in reversed(heads):
+                state.add(Action.PROCEED, head, TRUE)
+        return self._heads[element, sink]
+
+    def _add_takes(self, element: Element, state: State, target: State, take: Term) -> None:
+        """The edges of a state that take an event."""
+        if not isinstance(element, Alternatives):
+            state.add(Action.TAKE, target, take)
+            return
+        leaves: list[State] = []
+        earlier: list[Term] = []
+        for stage in element.stages or ():
+            term = self._term(stage.condition)
+            if self._first_fits:
+                for each in earlier:
+                    term = _and(term, self._not(each))
+                earlier.append(self._term(stage.condition))
+            leaves.append(self._stage_state(stage))
+            leaves[-1].add(Action.TAKE, target, term)
+        for leaf in reversed(leaves):
+            # Edges are used from the last one to the first.
+            state.add(Action.PROCEED, leaf, TRUE)
 
     @staticmethod
     def _has_way_on(here: _Here) -> bool:
@@ -341,6 +423,7 @@ class _Compiler:
 
     def _copy_without(self, state: State, stops: Sequence[State]) -> State:
         copy = self._state(state.stage, state.kind, state.within_previous_ms)
+        copy.label = state.label
         for edge in state.edges:
             if edge.action is not Action.PROCEED:
                 copy.add(edge.action, copy if edge.target is state else edge.target, edge.term)
@@ -390,7 +473,7 @@ class _Compiler:
             return first
         state = self._stage_state(element)
         sink = self._without_nots(here, sink)
-        state.add(Action.TAKE, sink, take)
+        self._add_takes(element, state, sink, take)
         # The head of a group gets its edge when all states of the group are there.
         if is_optional and not here.is_head_of_group:
             assert proceeds_to is not None
@@ -400,7 +483,7 @@ class _Compiler:
             if is_optional:
                 # Without a way on, so that every way on branches off once.
                 ignoring = self._stage_state(element)
-                ignoring.add(Action.TAKE, sink, take)
+                self._add_takes(element, ignoring, sink, take)
                 ignoring.add(Action.IGNORE, ignoring, ignore)
                 self._add_stops(here, ignoring)
             state.add(Action.IGNORE, ignoring, ignore)
@@ -436,11 +519,11 @@ class _Compiler:
             self._make_greedy(sink, self._take(here))
         else:
             state.add(Action.PROCEED, sink, self._true(here))
-        state.add(Action.TAKE, state, take)
+        self._add_takes(element, state, state, take)
         self._add_stop_of_following(here, state)
         if ignore is not None:
             ignoring = self._stage_state(element)
-            ignoring.add(Action.TAKE, state, take)
+            self._add_takes(element, ignoring, state, take)
             ignoring.add(Action.IGNORE, ignoring, ignore)
             state.add(Action.IGNORE, ignoring, ignore)
             self._add_stop_of_following(here, ignoring)
@@ -453,16 +536,60 @@ class _Compiler:
             edge.term = _and(edge.term, not_taken)
 
 
+def _check_alternatives(elements: tuple[Element, ...]) -> None:
+    """Beside alternatives there is only what MATCH_RECOGNIZE has."""
+    found = list(_alternatives_in(elements))
+    if any(each.stages is None and (not each.is_plain or each.contiguity is not Contiguity.STRICT) for each in found):
+        raise UnsupportedFeatureError("alternatives that are sequences, repeated or with events in front of them")
+    stages = list(stages_in(elements)) if found else []
+    if any(each.contiguity.is_negative or each.within_previous_ms is not None for each in stages) or (
+        found and _has_until(elements)
+    ):
+        raise UnsupportedFeatureError(
+            "alternatives in a pattern with events that must not come, with until, or with times between events"
+        )
+
+
+def _alternatives_in(elements: tuple[Element, ...]) -> Iterator[Alternatives]:
+    for each in elements:
+        if isinstance(each, Alternatives):
+            yield each
+            for branch in each.branches:
+                yield from _alternatives_in(branch)
+        elif isinstance(each, Group):
+            yield from _alternatives_in(each.elements)
+
+
+def _has_until(elements: tuple[Element, ...]) -> bool:
+    return any(
+        each.until is not None
+        or (isinstance(each, Group) and _has_until(each.elements))
+        or (isinstance(each, Alternatives) and any(map(_has_until, each.branches)))
+        for each in elements
+    )
+
+
+def ends_greedy(element: Element) -> bool:
+    """Whether it may end with a greedy loop."""
+    if isinstance(element, Alternatives):
+        return element.quantifier.is_greedy or any(ends_greedy(branch[-1]) for branch in element.branches)
+    return element.quantifier.is_greedy
+
+
 # Derived bits are numbered from here until the number of conditions is known.
 _DERIVED = 64
 
 
 def _check_head(element: Element) -> None:
+    if isinstance(element, Alternatives):
+        for branch in element.branches:
+            for each in branch:
+                _check_head(each)
     if not isinstance(element, Group):
         return
     head = element.elements[0]
-    if isinstance(head, Group):
-        raise UnsupportedFeatureError("a group of patterns that begins with a group")
+    if not isinstance(head, Stage):
+        raise UnsupportedFeatureError("a group of patterns that begins with a group or with alternatives")
     if head.quantifier.is_optional:
         raise UnsupportedFeatureError("a group of patterns that begins with an optional one", "make the group optional")
     for each in element.elements[1:]:

@@ -49,6 +49,8 @@ class Condition(ABC):
     """A condition; one that looks at the event alone is evaluated once per event, whatever the partial matches."""
 
     is_iterative: bool = False
+    # For an iterative condition: what it is for the first event of a match, which the event alone decides.
+    at_start: OfColumns | None = None
 
     @property
     def name(self) -> str:

@@ -9,6 +9,7 @@ from enum import Enum
 from funke.engine.operators.patterns.conditions import Condition
 
 __all__ = [
+    "Alternatives",
     "Contiguity",
     "Element",
     "Group",
@@ -80,7 +81,32 @@ class Group:
     until: Condition | None = None
 
 
-Element = Stage | Group
+@dataclass(frozen=True)
+class Alternatives:
+    """One of several sequences; an earlier one is preferred. Only alternatives of single stages may be repeated.
+
+    A stage may be part of several sequences, as in permutations.
+    """
+
+    branches: tuple[tuple[Element, ...], ...]
+    contiguity: Contiguity = Contiguity.STRICT
+    quantifier: Quantifier = field(default_factory=Quantifier)
+    until: Condition | None = None
+
+    @property
+    def stages(self) -> tuple[Stage, ...] | None:
+        """The alternatives, if each is a single stage that occurs once."""
+        single = [branch[0] for branch in self.branches if len(branch) == 1]
+        stages = tuple(each for each in single if isinstance(each, Stage) and each == Stage(each.name, each.condition))
+        return stages if len(stages) == len(self.branches) else None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether one of them comes once."""
+        return self.quantifier.is_single and not self.quantifier.is_optional
+
+
+Element = Stage | Group | Alternatives
 
 
 class SkipKind(Enum):
@@ -133,8 +159,10 @@ def _text(element: Element) -> str:
             "" if element.within_previous_ms is None else f" within {element.within_previous_ms} ms of the one before"
         )
         parts.append(f"'{element.name}'{kind}{limit}")
-    else:
+    elif isinstance(element, Group):
         parts.append(f"({', '.join(map(_text, element.elements))})")
+    else:
+        parts.append(f"({' | '.join(', '.join(map(_text, branch)) for branch in element.branches)})")
     if not quantifier.is_single:
         parts.append(f"{{{quantifier.at_least},{most}}} {quantifier.inner.value}")
     parts += ["optional"] * quantifier.is_optional + ["greedy"] * quantifier.is_greedy
@@ -147,6 +175,8 @@ def stages_in(elements: tuple[Element, ...]) -> Iterator[Stage]:
     for each in elements:
         if isinstance(each, Group):
             yield from stages_in(each.elements)
+        elif isinstance(each, Alternatives):
+            yield from {stage.name: stage for branch in each.branches for stage in stages_in(branch)}.values()
         else:
             yield each
 
@@ -156,6 +186,9 @@ def conditions_in(elements: tuple[Element, ...]) -> Iterator[Condition]:
     for each in elements:
         if isinstance(each, Group):
             yield from conditions_in(each.elements)
+        elif isinstance(each, Alternatives):
+            for branch in each.branches:
+                yield from conditions_in(branch)
         elif each.condition is not None:
             yield each.condition
         if each.until is not None:
@@ -169,6 +202,8 @@ def with_conditions(pattern: Pattern, change: Callable[[Condition], Condition]) 
         until = None if element.until is None else change(element.until)
         if isinstance(element, Group):
             return replace(element, elements=tuple(map(changed, element.elements)), until=until)
+        if isinstance(element, Alternatives):
+            return replace(element, branches=tuple(tuple(map(changed, each)) for each in element.branches))
         condition = None if element.condition is None else change(element.condition)
         return replace(element, condition=condition, until=until)
 
@@ -181,6 +216,8 @@ def with_stages(pattern: Pattern, change: Callable[[Stage], Stage]) -> Pattern:
     def changed(element: Element) -> Element:
         if isinstance(element, Group):
             return replace(element, elements=tuple(map(changed, element.elements)))
+        if isinstance(element, Alternatives):
+            return replace(element, branches=tuple(tuple(map(changed, each)) for each in element.branches))
         return change(element)
 
     return replace(pattern, elements=tuple(map(changed, pattern.elements)))

@@ -8,6 +8,7 @@ from typing import Any
 from funke.engine.errors import MalformedPatternError, UnsupportedFeatureError, did_you_mean
 from funke.engine.operators.patterns.conditions import AllOf, AnyOf, Condition, OfColumns
 from funke.engine.operators.patterns.pattern import (
+    Alternatives,
     Contiguity,
     Element,
     Group,
@@ -23,7 +24,10 @@ __all__ = ["from_plain", "to_plain"]
 # A condition of the engine for the text of an expression.
 MakeCondition = Callable[[str], Condition]
 
-_PART = ("name", "group", "follows", "where", "until", "times", "optional", "greedy", "inner", "within_previous")
+_PART = (
+    *("name", "group", "alternatives"),
+    *("follows", "where", "until", "times", "optional", "greedy", "inner", "within_previous"),
+)
 _PATTERN = ("parts", "within", "skip", "skip_to", "fails_on_miss")
 
 
@@ -63,7 +67,9 @@ def from_plain(plain: Any, condition: MakeCondition) -> Pattern:
 
 def _plain_part(element: Element) -> dict[str, Any]:
     plain: dict[str, Any] = {}
-    if isinstance(element, Group):
+    if isinstance(element, Alternatives):
+        plain["alternatives"] = [[_plain_part(each) for each in branch] for branch in element.branches]
+    elif isinstance(element, Group):
         plain["group"] = [_plain_part(each) for each in element.elements]
     else:
         plain["name"] = element.name
@@ -108,8 +114,15 @@ def _part(plain: Any, condition: MakeCondition) -> Element:
             raise MalformedPatternError(f"a group is a list of parts, and has no {rejected or 'empty list'}")
         inner = tuple(_part(each, condition) for each in plain["group"])
         return Group(inner, contiguity, _quantifier(plain), until)
+    if "alternatives" in plain:
+        rejected = next((each for each in ("name", "where", "until", "within_previous") if each in plain), None)
+        branches = plain["alternatives"]
+        if rejected or not isinstance(branches, list) or not all(each and isinstance(each, list) for each in branches):
+            raise MalformedPatternError(f"alternatives are lists of parts, and have no {rejected or 'empty list'}")
+        parts = tuple(tuple(_part(each, condition) for each in branch) for branch in branches)
+        return Alternatives(parts, contiguity, _quantifier(plain))
     if not isinstance(plain.get("name"), str):
-        raise MalformedPatternError("a part of a pattern needs a name, or a group of parts")
+        raise MalformedPatternError("a part of a pattern needs a name, a group of parts, or alternatives")
     where = condition(plain["where"]) if "where" in plain else None
     return Stage(plain["name"], where, contiguity, _quantifier(plain), until, _milliseconds(plain, "within_previous"))
 

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from functools import cmp_to_key
-from operator import itemgetter
 from typing import Any
 
-from funke.engine.errors import GraphError
 from funke.engine.graph.operations import MatchPattern
-from funke.engine.operators.patterns.match_results import NO_TIMESTAMPS, MatchResults
+from funke.engine.operators.patterns.match_results import MatchResults
 from funke.engine.operators.patterns.pattern_matching import Completed
 from funke.engine.operators.patterns.runs import KeyRuns, StoredRuns
-from funke.engine.state.snapshot.file_format import GroupPart, TableId
-from funke.engine.state.snapshot.part_chunks import chunks_of
-from funke.engine.types.watermark_spec import NO_TIMESTAMP
+from funke.engine.operators.patterns.waiting_events import WaitingEvents
+from funke.engine.state.snapshot.file_format import GroupPart
 
 __all__ = ["PatternOperator"]
-
-_WAITING = TableId("waiting-events", None, False, "value")
 
 
 class PatternOperator(MatchResults):
@@ -29,8 +23,7 @@ class PatternOperator(MatchResults):
         super().__init__(operation.function, operation.pattern, operation.is_event_time, operation.key_selector)
         self._late_tag = operation.late_tag
         self._order = None if operation.comparator is None else cmp_to_key(operation.comparator)
-        # Events in front of the watermark: time, stored key, event.
-        self._waiting: list[tuple[int, Any, Any]] = []
+        self._waiting = WaitingEvents()
 
     def process_batch(self, values: list[Any], timestamps: list[int] | None) -> None:
         """Events wait for the watermark; by the clock they are matched as they come."""
@@ -42,30 +35,14 @@ class PatternOperator(MatchResults):
             now = self.context.task.clock.now_ms()
             self._match([(now, key, value) for key, value in zip(keys, values)], now)
             return
-        if timestamps is None or min(timestamps) == NO_TIMESTAMP:
-            raise GraphError(NO_TIMESTAMPS)
         watermark = self.timer_service.watermark
-        if min(timestamps) > watermark:
-            self._waiting.extend(zip(timestamps, keys, values))
-            return
-        for time, key, value in zip(timestamps, keys, values):
-            if time > watermark:
-                self._waiting.append((time, key, value))
-            elif self._late_tag is not None:
-                self.results.take_side(self._late_tag, value, time)
-            else:
-                self.late_dropped.inc()
-        self.results.send()
+        self.late_dropped.inc(self._waiting.add(values, keys, timestamps, watermark, self.results, self._late_tag))
 
     def advance_event_time(self, watermark: int) -> None:
         """Matches the events that the watermark has passed, then ends what is over."""
         self.input_watermark = self.timer_service.watermark = watermark
         if self.is_event_time:
-            # Sorting finds what is in order already.
-            self._waiting.sort(key=itemgetter(0))
-            due = bisect_right(self._waiting, watermark, key=itemgetter(0))
-            events, self._waiting = self._waiting[:due], self._waiting[due:]
-            self._match(events, watermark)
+            self._match(self._waiting.take_until(watermark), watermark)
         super().advance_event_time(watermark)
 
     def _match(self, events: list[tuple[int, Any, Any]], now: int) -> None:
@@ -113,20 +90,9 @@ class PatternOperator(MatchResults):
 
         return find
 
-    # Snapshots: events that wait are in memory, whatever the backend.
-
     def snapshot_timers(self) -> Iterator[tuple[int, GroupPart]]:
         yield from super().snapshot_timers()
-        by_key: dict[Any, list[tuple[int, Any]]] = {}
-        for time, key, value in self._waiting:
-            by_key.setdefault(key, []).append((time, value))
-        yield from chunks_of([(_WAITING, by_key.items())], self.context.task.key_groups)
+        yield from self._waiting.snapshot_parts(self.context.task.key_groups)
 
     def restore_keyed(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
-        super().restore_keyed(map(self._without_waiting, parts))
-
-    def _without_waiting(self, chunk: tuple[int, GroupPart]) -> tuple[int, GroupPart]:
-        group, part = chunk
-        for key, events in part.tables.pop(_WAITING, {}).items():
-            self._waiting.extend((time, key, value) for time, value in events)
-        return group, part
+        super().restore_keyed(self._waiting.restored(parts))

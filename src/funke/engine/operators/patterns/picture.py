@@ -1,13 +1,32 @@
-"""The automaton of a pattern as text: its states, and what an event does in each of them."""
+"""The automaton of a pattern for people: its states, and what an event does in each of them."""
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 
 from funke.engine.operators.patterns.compiler import Action, Edge, Kind, State, StateGraph, Term, compile_pattern
 from funke.engine.operators.patterns.pattern import Pattern
 
-__all__ = ["picture"]
+__all__ = ["ShownState", "ShownWay", "picture", "shown_states"]
+
+
+@dataclass(frozen=True)
+class ShownWay:
+    """What a state does with an event, and the name of the state behind it."""
+
+    text: str
+    target: str
+
+
+@dataclass(frozen=True)
+class ShownState:
+    """A state; `waits_for` is what metrics call the partial matches that wait in it, empty if none ever does."""
+
+    name: str
+    waits_for: str
+    ways: tuple[ShownWay, ...]
+    within_previous_ms: int | None = None
 
 
 def picture(pattern: Pattern) -> str:
@@ -23,10 +42,14 @@ def picture(pattern: Pattern) -> str:
       takes the event if amount > 500 -> match
       ignores the event if not (amount > 500) -> large
     """
+    return "\n".join(line for state in shown_states(pattern) for line in _lines(state))
+
+
+def shown_states(pattern: Pattern) -> tuple[ShownState, ...]:
+    """The states, the first one first."""
     graph = compile_pattern(pattern)
     names = _names(graph)
-    reached = _reached(graph)
-    return "\n".join(line for state in reached for line in _lines(graph, state, names))
+    return tuple(_shown(graph, state, names) for state in _reached(graph))
 
 
 def _names(graph: StateGraph) -> dict[State, str]:
@@ -35,7 +58,7 @@ def _names(graph: StateGraph) -> dict[State, str]:
     seen: Counter[str] = Counter()
     for state in _reached(graph, with_ends=True):
         fixed = {Kind.FINAL: "match", Kind.STOP: "no match"}.get(state.kind)
-        stage = graph.names[state.stage] if state.stage >= 0 else "a group"
+        stage = graph.names[state.stage] if state.stage >= 0 else state.label or "a group"
         name = "end of the time" if state.kind is Kind.PENDING else stage
         if fixed is None:
             seen[name] += 1
@@ -59,12 +82,18 @@ def _edges(graph: StateGraph, state: State) -> list[Edge]:
     return [each for each in state.edges if each.action is not Action.IGNORE or state is not graph.start]
 
 
-def _lines(graph: StateGraph, state: State, names: dict[State, str]) -> list[str]:
-    lines = [names[state]]
+def _shown(graph: StateGraph, state: State, names: dict[State, str]) -> ShownState:
+    verbs = {Action.TAKE: "takes the event", Action.IGNORE: "ignores the event", Action.PROCEED: "looks on"}
+    ways = []
     for edge in _edges(graph, state):
-        verb = {Action.TAKE: "takes the event", Action.IGNORE: "ignores the event", Action.PROCEED: "looks on"}
         term = _term_text(graph, edge.term)
-        lines.append(f"  {verb[edge.action]}{f' if {term}' if term else ''} -> {names[edge.target]}")
+        ways.append(ShownWay(f"{verbs[edge.action]}{f' if {term}' if term else ''}", names[edge.target]))
+    waits_for = "" if state is graph.start else graph.waits_for(state)
+    return ShownState(names[state], waits_for, tuple(ways), state.within_previous_ms)
+
+
+def _lines(state: ShownState) -> list[str]:
+    lines = [state.name, *(f"  {way.text} -> {way.target}" for way in state.ways)]
     if state.within_previous_ms is not None:
         lines.append(f"  within {state.within_previous_ms} ms of the event before")
     return lines

@@ -11,13 +11,31 @@ from funke.engine.operators.patterns.conditions import OfColumns, OfEvent
 from funke.engine.operators.patterns.match_queue import offer, poll, restore_order
 from funke.engine.operators.patterns.pattern import SkipKind
 
-__all__ = ["BEFORE", "EVENT", "FIRST", "STAGE", "STATE", "TIME", "KeyRuns", "Matcher", "Run", "events_of", "path_of"]
+__all__ = [
+    "BEFORE",
+    "EVENT",
+    "FIRST",
+    "RESULTS",
+    "STAGE",
+    "STATE",
+    "TIME",
+    "KeyRuns",
+    "Matcher",
+    "Run",
+    "events_of",
+    "path_of",
+]
 
 # A partial match, and at once the last event that it has taken: state, stage, event, time, number of the event, the run
 # before that event was taken, and the run that took the first event (None: this one). A run is never changed, so that
 # runs that branch share what they have in common: an event waits once, whatever the number of runs that took it. A run
 # that waits for its second event takes 112 bytes, which is why it is a plain tuple.
-Run: TypeAlias = "tuple[int, int, Any, int, int, Run | None, Run | None]"
+# Behind the first event a run may have an eighth entry: a list for what conditions compute of all events up to it, so
+# that each event is taken in once. It is no part of a snapshot.
+Run: TypeAlias = (
+    "tuple[int, int, Any, int, int, Run | None, Run | None]"
+    " | tuple[int, int, Any, int, int, Run | None, Run | None, list[Any]]"
+)
 STATE: Final = 0
 STAGE: Final = 1
 EVENT: Final = 2
@@ -25,6 +43,7 @@ TIME: Final = 3
 NUMBER: Final = 4
 BEFORE: Final = 5
 FIRST: Final = 6
+RESULTS: Final = 7
 
 # What a state holds for a key: a run that has taken one event, or all there is.
 StoredRuns: TypeAlias = "Run | KeyRuns"
@@ -126,12 +145,14 @@ def _start(run: Run) -> Run:
     return run[FIRST] or run
 
 
-def _moved(run: Run | None, stage: int, state: int, event: Any, time: int, number: int) -> Run:
-    """What a run is after an event."""
+def _moved(run: Run | None, stage: int, state: int, event: Any, time: int, number: int, results: int) -> Run:
+    """What a run is after an event; there are so many results to keep."""
     if run is None:
         return (state, stage, event, time, number, None, None)
     if stage == IGNORED:
         return (state, *run[STAGE:])
+    if results:
+        return (state, stage, event, time, number, run, run[FIRST] or run, [None] * results)
     return (state, stage, event, time, number, run, run[FIRST] or run)
 
 
@@ -184,6 +205,10 @@ class Matcher:
         self._has_previous_within = any(each is not None for each in automaton.within_previous_ms)
         self._skip_stage = automaton.names.index(pattern.skip.stage) if pattern.skip.stage else -1
         self._start_looks_at = automaton.looks_at[automaton.start]
+        # By how much the bits of conditions are shifted that say what holds for a first event; 0: not known.
+        self.start_shift = 0
+        # How many results runs keep for conditions.
+        self.results = 0
         # The condition that `may_start` looks at by itself, uncounted.
         self._plain_start = -1
         # Whether an event may begin a run, whatever came before.
@@ -220,11 +245,15 @@ class Matcher:
 
     def begun(self, event: Any, time: int, bits: int) -> Run | None:
         """The run that an event with known conditions begins for a key without any; None if that is not all it does."""
-        steps = self.automaton.steps(self.automaton.start, bits & self._start_looks_at)
+        steps = self.automaton.steps(self.automaton.start, self._start_bits(bits))
         if len(steps) != 1 or steps[0][2] or steps[0][0] == IGNORED:
             return None
         stage, state, _ = steps[0]
         return (state, stage, event, time, 0, None, None)
+
+    def _start_bits(self, bits: int) -> int:
+        iterative = self.automaton.iterative
+        return (bits & ~iterative | bits >> self.start_shift & iterative) & self._start_looks_at
 
     def advance(self, key: KeyRuns, event: Any, time: int, bits: int, known: int) -> list[Run]:
         """An event has come: moves the runs and returns the matches, in order.
@@ -233,7 +262,7 @@ class Matcher:
         """
         automaton, context = self.automaton, self.context
         looks_at, iterative, stays, waiting = automaton.looks_at, automaton.iterative, automaton.stays, self.waiting
-        context.time, context.bits = time, bits
+        context.time, context.bits, results = time, bits, self.results
         kept: list[Run] = []
         matches: list[Run] = []
         number = -1
@@ -245,7 +274,9 @@ class Matcher:
                 # What is found of the event alone counts for the other runs too.
                 bits, known = self._look(event, bits, known, looked & ~iterative)
             found = bits & looked
-            if looked & iterative:
+            if run is None and self.start_shift:
+                found = self._start_bits(bits)
+            elif looked & iterative:
                 context.run = run
                 found |= self._iterative(event, looked & iterative)
             steps = automaton.steps(state, found)
@@ -257,7 +288,7 @@ class Matcher:
             for stage, target, is_match in steps:
                 if stage != IGNORED and number < 0:
                     number = key.next_number()
-                moved = _moved(run, stage, target, event, time, number)
+                moved = _moved(run, stage, target, event, time, number, results)
                 if is_match:
                     matches.append(moved)
                 if target >= 0:

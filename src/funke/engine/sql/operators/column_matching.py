@@ -64,12 +64,17 @@ class ColumnMatching(PatternMatching):
         self._waiting = waiting
         self._mask_bits, self._known = bits_of_masks(self.automaton)
         self._bits = [(bit, masks[each]) for each, bit in self._mask_bits.items()]
-        self._knows_start = not self.automaton.looks_at[self.automaton.start] & ~self._known
+        self._start_shift, start_masks = start_bits(self.automaton, sum(self._mask_bits.values()) | self._known)
+        self._bits += [(1 << self._start_shift + index, masks[each]) for index, each in start_masks.items()]
+        # The conditions that a first event is known to meet.
+        self._known_at_start = self._known | sum(1 << index for index in start_masks)
+        self._knows_start = not self.automaton.looks_at[self.automaton.start] & ~self._known_at_start
         self._knows_all = self._known == (1 << len(self.automaton.conditions)) - 1
 
     def setup(self, context: OperatorContext) -> None:
         super().setup(context)
         self.matcher.context.masks = self._mask_bits
+        self.matcher.start_shift = self._start_shift if self._knows_start else 0
 
     def condition_columns(self, data: pa.RecordBatch) -> pa.RecordBatch:
         """The columns of rows with the types that conditions expect."""
@@ -145,7 +150,9 @@ class ColumnMatching(PatternMatching):
         looked = automaton.looks_at[automaton.start]
         if not self._knows_start:
             return np.ones(len(bits), bool)
-        distinct, indexes = np.unique(bits & looked, return_inverse=True)
+        iterative = automaton.iterative
+        alone = (bits & ~iterative | bits >> self._start_shift & iterative) & looked
+        distinct, indexes = np.unique(alone, return_inverse=True)
         begins = np.array([bool(automaton.steps(automaton.start, int(each))) for each in distinct], bool)[indexes]
         before = np.cumsum(begins) - begins
         is_behind = np.cumsum(begins) > np.repeat(before[first_rows], lengths)
@@ -188,9 +195,10 @@ class ColumnMatching(PatternMatching):
         bits = mask_bits(self._bits, self.condition_columns(data))
         matcher = self.matcher
         for index in range(len(self.automaton.conditions)):
-            if self._known >> index & 1:
+            if self._known_at_start >> index & 1:
+                bit = index if self._known >> index & 1 else self._start_shift + index
                 matcher.looked_at[index] += len(bits)
-                matcher.failed[index] += len(bits) - int(np.count_nonzero(bits & (1 << index)))
+                matcher.failed[index] += len(bits) - int(np.count_nonzero(bits & (1 << bit)))
         return bits
 
     # Snapshots: rows that wait are in memory, whatever the backend.
@@ -222,6 +230,18 @@ def bits_of_masks(automaton: Automaton) -> tuple[dict[OfColumns, int], int]:
     # Parts of conditions have bits behind those of the conditions.
     parts = dict.fromkeys(mask for each in conditions if each not in own for mask in masks_in(each))
     return own | {each: 1 << len(conditions) + index for index, each in enumerate(parts)}, sum(own.values())
+
+
+def start_bits(automaton: Automaton, used: int) -> tuple[int, dict[int, OfColumns]]:
+    """What iterative conditions are for the first event of a match, by their numbers, and where their bits begin."""
+    shift, looked = max(used.bit_length(), len(automaton.conditions)), automaton.looks_at[automaton.start]
+    found = {
+        index: each.at_start
+        for index, each in enumerate(automaton.conditions)
+        if looked >> index & 1 and each.at_start is not None
+    }
+    # A row has 63 bits.
+    return (shift, found) if found and shift + max(found) < 63 else (0, {})
 
 
 def mask_bits(masks: Sequence[tuple[int, Callable[[pa.RecordBatch], Any]]], data: pa.RecordBatch) -> Array:

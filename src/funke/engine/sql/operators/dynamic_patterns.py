@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import Any
 
 import pyarrow as pa
 
-from funke.engine.errors import GraphError, MalformedPatternError
+from funke.engine.errors import MalformedPatternError
 from funke.engine.graph.operations import KeySelector
 from funke.engine.operators.functions.pattern_functions import TimedOutPartialMatchHandler
 from funke.engine.operators.keyed.keyed_operator import KeyedOperator
 from funke.engine.operators.operator import MIN_WATERMARK, Operator, TaskInfo
-from funke.engine.operators.patterns.match_results import NO_TIMESTAMPS, MatchContext
+from funke.engine.operators.patterns.match_results import MatchContext
 from funke.engine.operators.patterns.runs import KeyRuns, Run, StoredRuns, events_of
+from funke.engine.operators.patterns.waiting_events import WaitingEvents
 from funke.engine.operators.records.co_operators import BatchHandler
 from funke.engine.operators.windowing.window_operator import LATE_RECORDS_DROPPED
 from funke.engine.sql.operators.calculate import as_schema, schema_of
@@ -24,19 +23,16 @@ from funke.engine.sql.operators.pattern_versions import PatternVersion, PatternV
 from funke.engine.sql.operators.stream_conditions import StreamRows, columns_of_stream
 from funke.engine.state.descriptors import MapStateDescriptor, ValueStateDescriptor
 from funke.engine.state.interfaces import ValueState
-from funke.engine.state.snapshot.file_format import GroupPart, TableId
-from funke.engine.state.snapshot.part_chunks import chunks_of
+from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.types import Types
 from funke.engine.types.columns.form_change import RowsToColumns
 from funke.engine.types.information.type_information import PickledBytesTypeInfo
 from funke.engine.types.output_tag import OutputTag
-from funke.engine.types.watermark_spec import NO_TIMESTAMP
 
 __all__ = ["MatchDynamicPatterns"]
 
 _VERSIONS = MapStateDescriptor("pattern-versions", Types.STRING(), PickledBytesTypeInfo())
 _RUNS = "partial-matches"
-_WAITING = TableId("waiting-events", None, False, "value")
 
 
 @dataclass(frozen=True)
@@ -71,8 +67,7 @@ class _DynamicPatternsOperator(KeyedOperator):
         self._handles_timeouts = isinstance(made.function, TimedOutPartialMatchHandler)
         self._schema = schema_of(columns_of_stream(made.rows))
         self._to_columns = RowsToColumns(made.rows)
-        # Events in front of the watermark: time, stored key, event.
-        self._waiting: list[tuple[int, Any, Any]] = []
+        self._waiting = WaitingEvents()
         self._compiled: dict[tuple[str, int], PatternVersion] = {}
         self._in_force: dict[str, PatternVersion] = {}
 
@@ -110,21 +105,11 @@ class _DynamicPatternsOperator(KeyedOperator):
         if not values:
             return
         self.records_in += len(values)
-        if timestamps is None or min(timestamps) == NO_TIMESTAMP:
-            raise GraphError(NO_TIMESTAMPS)
-        watermark = self.timer_service.watermark
-        for time, key, value in zip(timestamps, self.keys_of(values), values):
-            if time > watermark:
-                self._waiting.append((time, key, value))
-            elif self._late_tag is not None:
-                self.results.take_side(self._late_tag, value, time)
-            else:
-                self._late_dropped.inc()
-        self.results.send()
+        keys, watermark = self.keys_of(values), self.timer_service.watermark
+        self._late_dropped.inc(self._waiting.add(values, keys, timestamps, watermark, self.results, self._late_tag))
 
     def advance_event_time(self, watermark: int) -> None:
         """Matches the events that the watermark has passed; where other patterns come into force, step by step."""
-        self._waiting.sort(key=itemgetter(0))
         for change in self._versions.changes_in(self.timer_service.watermark, watermark):
             self._advance(change - 1)
             self._switch(change)
@@ -134,8 +119,7 @@ class _DynamicPatternsOperator(KeyedOperator):
 
     def _advance(self, time: int) -> None:
         """Matches the events up to a time, then ends what is over."""
-        due = bisect_right(self._waiting, time, key=itemgetter(0))
-        events, self._waiting = self._waiting[:due], self._waiting[due:]
+        events = self._waiting.take_until(time)
         if events:
             self._match(events)
         super().advance_event_time(time)
@@ -237,23 +221,12 @@ class _DynamicPatternsOperator(KeyedOperator):
         if found is not None:
             self.results.take(found, time)
 
-    # Snapshots: events that wait are in memory, whatever the backend.
-
     def snapshot_timers(self) -> Iterator[tuple[int, GroupPart]]:
         yield from super().snapshot_timers()
-        by_key: dict[Any, list[tuple[int, Any]]] = {}
-        for time, key, value in self._waiting:
-            by_key.setdefault(key, []).append((time, value))
-        yield from chunks_of([(_WAITING, by_key.items())], self.context.task.key_groups)
+        yield from self._waiting.snapshot_parts(self.context.task.key_groups)
 
     def restore_keyed(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
-        super().restore_keyed(map(self._without_waiting, parts))
-
-    def _without_waiting(self, chunk: tuple[int, GroupPart]) -> tuple[int, GroupPart]:
-        group, part = chunk
-        for key, events in part.tables.pop(_WAITING, {}).items():
-            self._waiting.extend((time, key, value) for time, value in events)
-        return group, part
+        super().restore_keyed(self._waiting.restored(parts))
 
 
 class _Context(MatchContext):

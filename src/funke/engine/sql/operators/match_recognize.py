@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,30 +13,26 @@ import pyarrow.compute as pc
 from funke.engine.formats.column_types import to_type_info
 from funke.engine.operators.keyed.key_watch import KeyWatch
 from funke.engine.operators.operator import OperatorContext
-from funke.engine.operators.patterns.conditions import Condition, MatchSoFar, OfColumns
+from funke.engine.operators.patterns.conditions import Condition, OfColumns
 from funke.engine.operators.patterns.pattern import Stage, with_stages
 from funke.engine.operators.patterns.pattern_matching import Completed
-from funke.engine.operators.patterns.runs import BEFORE, EVENT, FIRST, STAGE, MatchContext, Run, path_of
+from funke.engine.operators.patterns.runs import EVENT, Run, path_of
 from funke.engine.sql.binding.current_time import BatchTime, with_clock
-from funke.engine.sql.binding.expressions import (
-    BoundColumn,
-    BoundConstant,
-    BoundExpression,
-    BoundFunction,
-    BoundSymbol,
-    column_of,
-)
-from funke.engine.sql.binding.patterns.match_relations import Lookup
+from funke.engine.sql.binding.expressions import column_of
 from funke.engine.sql.functions.values import from_values, to_values
 from funke.engine.sql.operators.calculate import as_schema, schema_of
 from funke.engine.sql.operators.column_matching import WAITING, ColumnMatching
 from funke.engine.sql.operators.key_columns import KeyColumns
+from funke.engine.sql.operators.match_lookups import MatchLookups, OfRows, Row, alone
 from funke.engine.sql.operators.opened_functions import OpenedFunctions
 from funke.engine.sql.operators.windows.local_time import LocalTime
 from funke.engine.sql.operators.windows.over.row_buffer import RowBuffer
 from funke.engine.sql.operators.windows.time_column import with_times
+from funke.engine.state.descriptors import ValueStateDescriptor
+from funke.engine.state.interfaces import ValueState
+from funke.engine.types import Types
 from funke.engine.types.columns.column_batch import ColumnBatch
-from funke.engine.types.logical.column_types import to_column_type
+from funke.engine.types.logical import DataType, to_column_type
 
 if TYPE_CHECKING:
     from funke.engine.sql.plan.match_recognize import MatchRecognize
@@ -44,8 +40,9 @@ if TYPE_CHECKING:
 
 __all__ = ["MatchOperator"]
 
-# A row of a match: the values of the columns that are kept.
-_Row = tuple[Any, ...]
+_MATCH_NUMBERS = "match-numbers"
+# A row of the result: the match up to it, all of the match, and the number and the time of that.
+_Result = tuple[Run, Run, int, int]
 
 
 class MatchOperator(ColumnMatching):
@@ -63,6 +60,7 @@ class MatchOperator(ColumnMatching):
         head = (
             0 if isinstance(first, Stage) and first.quantifier.is_single and not first.quantifier.is_optional else None
         )
+        lookups = MatchLookups(node.pattern.names, positions, head)
         # What is computed of rows alone, for all rows of a batch.
         masks: dict[OfColumns, Any] = {}
         conditions: dict[str, Condition] = {}
@@ -72,19 +70,25 @@ class MatchOperator(ColumnMatching):
                 mask = conditions[name] = OfColumns("", definition.condition)
                 masks[mask] = column_of(definition.condition)
             else:
-                looked_up = [_looked_up(each, positions, head) for each in definition.lookups]
-                conditions[name] = _OfRows(stage, looked_up, _value_of(definition.condition))
+                condition = OfRows(stage, [lookups.of(each) for each in definition.lookups], definition.condition)
+                conditions[name] = condition
+                masks[condition.at_start] = alone(stage, name, definition.lookups, definition.condition)
         pattern = with_stages(node.pattern, lambda stage: replace(stage, condition=conditions.get(stage.name)))
         self._input, self._output_schema = schema_of(columns), schema_of(node.columns)
         types = [columns[each].type for each in node.partition_by]
         waiting = RowBuffer(WAITING, node.partition_by, list(map(to_type_info, types)), self._input)
         keys = KeyColumns(node.partition_by, types)
         super().__init__(None, pattern, node.time.is_event_time, masks, keys, waiting)
-        self._key_indexes = [positions[each] for each in node.partition_by]
+        self._before = [(positions[each], columns[each].type) for each in node.before_measures]
+        self._behind = [(positions[each], columns[each].type) for each in node.behind_measures]
+        self._key_indexes = [(positions[each], columns[each].type) for each in node.partition_by]
+        self._stored_keys = KeyColumns(tuple(range(len(types))), types)
         self._key_watch = KeyWatch(node.partition_by)
         self._results = [
-            (measure, [_looked_up(each, positions, head) for each in measure.lookups]) for measure in node.measures
+            (measure, [None if each.kind == "match number" else lookups.of(each) for each in measure.lookups])
+            for measure in node.measures
         ]
+        self._kept_results = lookups.results
         expressions = [each.condition for each in node.definitions] + [each.expression for each in node.measures]
         self._functions = OpenedFunctions(
             expressions, [each.aggregate.call.function for each in node.lookups() if each.aggregate is not None]
@@ -93,12 +97,16 @@ class MatchOperator(ColumnMatching):
 
     def setup(self, context: OperatorContext) -> None:
         super().setup(context)
+        self.matcher.results = self._kept_results
         self._timestamp = BatchTime(context.task.clock)
         self._getters = [column_of(with_clock(measure.expression, self._timestamp)) for measure, _ in self._results]
 
     def open(self) -> None:
         self._functions.open(self.context)
         super().open()
+        self._match_numbers: ValueState[int] | None = None
+        if self._node.counts_matches():
+            self._match_numbers = self.backend.get_state(ValueStateDescriptor(_MATCH_NUMBERS, Types.LONG()))
 
     def close(self) -> None:
         try:
@@ -137,133 +145,55 @@ class MatchOperator(ColumnMatching):
             ranks.append(rank)
         return ranks
 
-    def events_of(self, rows: ColumnBatch) -> Sequence[_Row]:
+    def events_of(self, rows: ColumnBatch) -> Sequence[Row]:
         if not self._kept:
             return [()] * len(rows)
         columns = self._node.input.columns
         return list(zip(*(to_values(rows.data.column(column), columns[column].type) for column in self._kept)))
 
     def handle(self, completed: list[Completed]) -> None:
-        """Sends the measures of matches."""
+        """Sends the measures of matches, or of all their rows."""
         self._timestamp.begin()
-        runs = [each.run for each in completed]
-        input_columns = self._node.input.columns
-        arrays = [
-            from_values([run[EVENT][index] for run in runs], input_columns[column].type)
-            for index, column in zip(self._key_indexes, self._node.partition_by)
-        ]
+        numbers = self._numbers_of(completed) if self._match_numbers is not None else [0] * len(completed)
+        results: list[_Result] = [(each.run, each.run, number, each.time) for each, number in zip(completed, numbers)]
+        if self._node.is_all_rows:
+            results = [(link, run, number, time) for run, _, number, time in results for link in path_of(run)]
+        arrays = _columns_of(self._before, results)
         for getter, (measure, lookups) in zip(self._getters, self._results):
             looked_up = [
-                from_values([get(run, None) for run in runs], lookup.type)
+                from_values(
+                    [number for _, _, number, _ in results]
+                    if get is None
+                    else [get(run if lookup.is_final else link, None) for link, run, _, _ in results],
+                    lookup.type,
+                )
                 for get, lookup in zip(lookups, measure.lookups)
             ]
             # A batch without columns has no rows.
-            looked_up = looked_up or [pa.nulls(len(runs))]
-            column = getter(pa.RecordBatch.from_arrays(looked_up, [str(index) for index in range(len(looked_up))]))
-            column = pa.repeat(column, len(runs)) if isinstance(column, pa.Scalar) else column
+            looked_up = looked_up or [pa.nulls(len(results))]
+            column = getter(pa.RecordBatch.from_arrays(looked_up, list(map(str, range(len(looked_up))))))
+            column = pa.repeat(column, len(results)) if isinstance(column, pa.Scalar) else column
             column_type = to_column_type(measure.expression.type)
             arrays.append(column if column.type == column_type else column.cast(column_type))
+        arrays += _columns_of(self._behind, results)
         data = pa.RecordBatch.from_arrays(arrays, schema=self._output_schema)
-        times = np.array([each.time for each in completed], np.int64) if self.is_event_time else None
+        times = np.array([time for _, _, _, time in results], np.int64) if self.is_event_time else None
         self.output.emit_columns(ColumnBatch(data, times))
 
-
-class _OfRows(Condition):
-    """A condition that looks at the rows of the match so far, the row that is to be taken among them."""
-
-    is_iterative = True
-
-    def __init__(self, stage: int, lookups: Sequence[_LookedUp], value: Callable[[Sequence[Any]], Any]) -> None:
-        self._stage = stage
-        self._lookups = lookups
-        self._value = value
-
-    def holds(self, event: Any, match: MatchSoFar) -> bool:
-        assert isinstance(match, MatchContext)
-        run, own = match.run, (self._stage, event)
-        return self._value([get(run, own) for get in self._lookups]) is True
+    def _numbers_of(self, completed: list[Completed]) -> list[int]:
+        """Counts the matches of each key."""
+        assert self._match_numbers is not None
+        results: list[_Result] = [(each.run, each.run, 0, each.time) for each in completed]
+        # A batch without columns has no rows.
+        columns = [*_columns_of(self._key_indexes, results), pa.nulls(len(results))]
+        keys = self._stored_keys.stored(pa.RecordBatch.from_arrays(columns, list(map(str, range(len(columns))))))
+        numbers = []
+        for key in keys:
+            self.backend.current_key = key
+            numbers.append((self._match_numbers.value() or 0) + 1)
+            self._match_numbers.update(numbers[-1])
+        return numbers
 
 
-# What a lookup gives for a match, and maybe a row behind it: its stage and its values.
-_LookedUp = Callable[["Run | None", "tuple[int, _Row] | None"], Any]
-
-
-def _looked_up(lookup: Lookup, positions: dict[int, int], head: int | None) -> _LookedUp:
-    """Looks up a value; the stage `head` has the first row of every match, and no other."""
-    stages = frozenset(lookup.stages)
-
-    def rows(run: Run | None, own: tuple[int, _Row] | None) -> list[_Row]:
-        path = [] if run is None else path_of(run)
-        rows_of_stages = [link[EVENT] for link in path if not stages or link[STAGE] in stages]
-        if own is not None and (not stages or own[0] in stages):
-            rows_of_stages.append(own[1])
-        return rows_of_stages
-
-    if lookup.aggregate is not None:
-        return _aggregated(lookup, positions, rows)
-    index, offset = positions[lookup.column], lookup.offset
-
-    def of_head(run: Run | None, own: tuple[int, _Row] | None) -> Any:
-        if run is None:
-            return None if own is None or own[0] != head else own[1][index]
-        return (run[FIRST] or run)[EVENT][index]
-
-    if lookup.stages == (head,) and not offset:
-        return of_head
-
-    def first(run: Run | None, own: tuple[int, _Row] | None) -> Any:
-        rows_of_run = rows(run, own)
-        return rows_of_run[offset][index] if offset < len(rows_of_run) else None
-
-    def last(run: Run | None, own: tuple[int, _Row] | None) -> Any:
-        # From the last row back: matches may be long.
-        left = offset
-        if own is not None and (not stages or own[0] in stages):
-            if not left:
-                return own[1][index]
-            left -= 1
-        while run is not None:
-            if not stages or run[STAGE] in stages:
-                if not left:
-                    return run[EVENT][index]
-                left -= 1
-            run = run[BEFORE]
-        return None
-
-    return first if lookup.is_first else last
-
-
-def _aggregated(lookup: Lookup, positions: dict[int, int], rows: Callable[..., list[_Row]]) -> _LookedUp:
-    assert lookup.aggregate is not None
-    call = lookup.aggregate.call
-    body = call.body
-    columns = [-1 if index < 0 else positions[index] for index in lookup.aggregate.arguments]
-    constants = [argument.value for argument in call.arguments]
-
-    def value(run: Run | None, own: tuple[int, _Row] | None) -> Any:
-        accumulator = body.create()
-        for row in rows(run, own):
-            body.accumulate(accumulator, *(constants[n] if c < 0 else row[c] for n, c in enumerate(columns)))
-        return body.value(accumulator)
-
-    return value
-
-
-def _value_of(expression: BoundExpression) -> Callable[[Sequence[Any]], Any]:
-    """What computes an expression of the values that were looked up, one row at a time."""
-    if isinstance(expression, BoundColumn):
-        index = expression.index
-        return lambda values: values[index]
-    if isinstance(expression, BoundConstant):
-        value = expression.value
-        return lambda values: value
-    if isinstance(expression, BoundSymbol):
-        word = expression.word
-        return lambda values: word
-    assert isinstance(expression, BoundFunction)
-    body, arguments = expression.call.body(), [_value_of(each) for each in expression.arguments]
-    if len(arguments) == 2:
-        # Half of the time of any number of arguments.
-        left, right = arguments
-        return lambda values: body(left(values), right(values))
-    return lambda values: body(*(get(values) for get in arguments))
+def _columns_of(chosen: Sequence[tuple[int, DataType]], results: Sequence[_Result]) -> list[pa.Array]:
+    return [from_values([link[EVENT][index] for link, _, _, _ in results], data_type) for index, data_type in chosen]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from funke.engine.graph.state_meaning import StateMeaning
 from funke.engine.operators.patterns.conditions import OfColumns
-from funke.engine.operators.patterns.pattern import Element, Group, Pattern, Quantifier, with_stages
+from funke.engine.operators.patterns.pattern import Alternatives, Element, Group, Pattern, Quantifier, with_stages
 from funke.engine.sql.binding.expressions import BoundExpression, columns_in, moved, with_columns
 from funke.engine.sql.binding.patterns.match_relations import Definition, Lookup, Matches, Measure
 from funke.engine.sql.plan.changelogs.changes import INSERTS, Kinds
@@ -55,34 +55,59 @@ class MatchRecognize(Matches, PlanNode):
 
     def kept_columns(self) -> list[int]:
         """The columns of a row that its match needs."""
-        kept = set(self.partition_by)
+        kept = {*self.before_measures, *self.behind_measures}
         for each in self.lookups():
-            kept |= {each.column} if each.aggregate is None else used_by([each.aggregate])
+            if each.aggregate is not None:
+                kept |= used_by([each.aggregate])
+            elif each.kind == "column":
+                kept.add(each.column)
         return sorted(kept)
 
+    def counts_matches(self) -> bool:
+        """Whether some measure has the number of the match."""
+        return any(each.kind == "match number" for each in self.lookups())
+
     def pruned(self, needed: frozenset[int]) -> Pruned:
+        before = [
+            index for index in range(len(self.before_measures)) if index < len(self.partition_by) or index in needed
+        ]
+        first = len(self.before_measures)
+        measures = [index for index in range(len(self.measures)) if first + index in needed]
+        last = first + len(self.measures)
+        behind = [index for index in range(len(self.behind_measures)) if last + index in needed]
+        node = replace(
+            self,
+            columns=tuple(
+                self.columns[index]
+                for index in (*before, *(first + index for index in measures), *(last + index for index in behind))
+            ),
+            measures=tuple(self.measures[index] for index in measures),
+            before_measures=tuple(self.before_measures[index] for index in before),
+            behind_measures=tuple(self.behind_measures[index] for index in behind),
+        )
+        if not node.columns:
+            # A batch without columns has no rows.
+            return self, {index: index for index in range(len(self.columns))}
+        kept = (*before, *(first + index for index in measures), *(last + index for index in behind))
+        return node._with_pruned_input(), {old: new for new, old in enumerate(kept)}
+
+    def _with_pruned_input(self) -> MatchRecognize:
         used = {*self.kept_columns(), *(key.index for key in self.order)}
         used |= {index for each in self.definitions if each.lookups is None for index in columns_in([each.condition])}
         if self.time.is_event_time:
             used.add(self.time.column)
         source, moves = self.input.pruned(frozenset(used))
-        keys = len(self.partition_by)
-        measures = [index for index in range(len(self.measures)) if keys + index in needed]
-        node = replace(
+        return replace(
             self,
-            columns=(*self.columns[:keys], *(self.columns[keys + index] for index in measures)),
             input=source,
             partition_by=tuple(moves[each] for each in self.partition_by),
             time=replace(self.time, column=moves.get(self.time.column, 0)),
             order=tuple(replace(each, index=moves[each.index]) for each in self.order),
             definitions=tuple(_moved_definition(each, moves) for each in self.definitions),
-            measures=tuple(_moved_measure(self.measures[index], moves) for index in measures),
+            measures=tuple(_moved_measure(each, moves) for each in self.measures),
+            before_measures=tuple(moves[each] for each in self.before_measures),
+            behind_measures=tuple(moves[each] for each in self.behind_measures),
         )
-        if not node.columns:
-            # A batch without columns has no rows.
-            return replace(self, input=self.input), {index: index for index in range(len(self.columns))}
-        indexes = {keys + old: keys + new for new, old in enumerate(measures)}
-        return node, {**{key: key for key in range(keys)}, **indexes}
 
     def watermark_step(self, consumer_step: WatermarkStep | None) -> WatermarkStep | None:
         # Runs are over by every watermark, which a match may wait for.
@@ -95,7 +120,7 @@ class MatchRecognize(Matches, PlanNode):
         keys = [f"partitionBy=[{field_names(inputs, self.partition_by)}]"] if self.partition_by else []
         order = [f"{inputs[self.time.column].name} ASC" if self.time.column < len(inputs) else "PROCTIME ASC"]
         order += [order_text(inputs, self.order)] if self.order else []
-        named = zip(self.columns[len(self.partition_by) :], self.measures)
+        named = zip(self.columns[len(self.before_measures) :], self.measures)
         measures = ", ".join(
             f"{self._text(each.expression, each.lookups, lambda index: inputs[index].name, style)} AS {column.name}"
             for column, each in named
@@ -108,13 +133,16 @@ class MatchRecognize(Matches, PlanNode):
             *keys,
             f"orderBy=[{', '.join(order)}]",
             f"measures=[{measures}]",
-            "rowsPerMatch=[ONE ROW PER MATCH]",
+            f"rowsPerMatch=[{self._rows_text()}]",
             f"after=[{self._after_text()}]",
             f"pattern=[({_pattern_text(self.pattern.elements)})]",
             *within,
             f"define=[{{{definitions}}}]",
         ]
         return f"Match({', '.join(parts)})"
+
+    def _rows_text(self) -> str:
+        return "ALL ROWS PER MATCH" if self.is_all_rows else "ONE ROW PER MATCH"
 
     def _after_text(self) -> str:
         skip = self.pattern.skip
@@ -133,10 +161,16 @@ class MatchRecognize(Matches, PlanNode):
 
     def _lookup_text(self, lookup: Lookup, name: Callable[[int], str]) -> str:
         rows = "|".join(self.pattern.names[stage] for stage in lookup.stages) or "*"
+        if lookup.kind == "match number":
+            return "MATCH_NUMBER()"
         if lookup.aggregate is not None:
-            return f"FINAL({rows}.{call_text(lookup.aggregate, self.input.columns)})"
+            # Of one row per match, as of the last row of a match, both are the same.
+            word = "RUNNING" if self.is_all_rows and not lookup.is_final else "FINAL"
+            return f"{word}({rows}.{call_text(lookup.aggregate, self.input.columns)})"
         side = "FIRST" if lookup.is_first else "LAST"
-        return f"{side}({rows}.{name(lookup.column)}, {lookup.offset})"
+        value = "CLASSIFIER()" if lookup.kind == "classifier" else f"{rows}.{name(lookup.column)}"
+        text = f"{side}({value}, {lookup.offset})"
+        return f"FINAL({text})" if self.is_all_rows and lookup.is_final else text
 
     def described_pattern(self) -> Pattern:
         """The pattern with the texts of its conditions, for people."""
@@ -147,10 +181,12 @@ class MatchRecognize(Matches, PlanNode):
         return with_stages(self.pattern, lambda stage: replace(stage, condition=conditions.get(stage.name)))
 
     def column_text(self, strings: ColumnStrings, index: int) -> str:
-        keys = len(self.partition_by)
-        if index < keys:
-            return strings.column(self.input, self.partition_by[index])
-        return f"{self.meaning_text(strings)} {self._measure_text(strings, self.measures[index - keys])}"
+        first, last = len(self.before_measures), len(self.before_measures) + len(self.measures)
+        if index < first:
+            return strings.column(self.input, self.before_measures[index])
+        if index >= last:
+            return strings.column(self.input, self.behind_measures[index - last])
+        return f"{self.meaning_text(strings)} {self._measure_text(strings, self.measures[index - first])}"
 
     def _measure_text(self, strings: ColumnStrings, measure: Measure) -> str:
         lookups = [self._lookup_meaning(strings, each) for each in measure.lookups]
@@ -189,6 +225,7 @@ class MatchRecognize(Matches, PlanNode):
             ("AFTER MATCH", self._after_text()),
             ("the columns of a match", strings.typed_columns(self.input, self.kept_columns())),
             ("the rows that wait", strings.typed_columns(self.input, range(len(self.input.columns)))),
+            *([("MATCH_NUMBER", "counted")] if self.counts_matches() else []),
         )
         return StateMeaning("Match", facts)
 
@@ -214,7 +251,7 @@ def _moved_measure(measure: Measure, moves: Moves) -> Measure:
 
 def _moved_lookups(lookups: tuple[Lookup, ...], moves: Moves) -> tuple[Lookup, ...]:
     return tuple(
-        replace(each, column=moves[each.column])
+        replace(each, column=moves.get(each.column, -1))
         if each.aggregate is None
         else replace(each, aggregate=moved_aggregate(each.aggregate, moves))
         for each in lookups
@@ -223,11 +260,17 @@ def _moved_lookups(lookups: tuple[Lookup, ...], moves: Moves) -> tuple[Lookup, .
 
 def _pattern_text(elements: tuple[Element, ...]) -> str:
     return " ".join(
-        f"({_pattern_text(each.elements)}){_quantifier_text(each.quantifier)}"
-        if isinstance(each, Group)
-        else f"{_FOLLOWED.get(each.contiguity.value, '')}{each.name}{_quantifier_text(each.quantifier)}"
+        f"{_FOLLOWED.get(each.contiguity.value, '')}{_element_text(each)}{_quantifier_text(each.quantifier)}"
         for each in elements
     )
+
+
+def _element_text(element: Element) -> str:
+    if isinstance(element, Group):
+        return f"({_pattern_text(element.elements)})"
+    if isinstance(element, Alternatives):
+        return f"({' | '.join(map(_pattern_text, element.branches))})"
+    return element.name
 
 
 _FOLLOWED = {"followed by": "{- *? -} ", "followed by any": "{- * -} "}

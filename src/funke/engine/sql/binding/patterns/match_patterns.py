@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from funke.engine.errors import MalformedPatternError
+from funke.engine.errors import MalformedPatternError, UnsupportedFeatureError
 from funke.engine.flink_exceptions import TableException
-from funke.engine.operators.patterns.compiler import compile_pattern
+from funke.engine.operators.patterns.compiler import compile_pattern, ends_greedy
 from funke.engine.operators.patterns.pattern import (
+    Alternatives,
     Contiguity,
     Element,
     Group,
@@ -18,14 +20,21 @@ from funke.engine.operators.patterns.pattern import (
     Skip,
     SkipKind,
     Stage,
-    stages_in,
 )
 
-__all__ = ["stages_of", "with_rules"]
+__all__ = ["names_in", "stages_of", "with_rules"]
 
 _TOKEN = re.compile(r"\{-|-\}|\{\d*(?:,\d*)?\}\??|[*+?]\??|[()|,]|PERMUTE(?=\()|[^\s()|,*+?{}]+")
 _QUANTIFIER = re.compile(r"^(?:[*+?]|\{(?P<least>\d*)(?P<comma>,)?(?P<most>\d*)\})(?P<reluctant>\?)?$")
+_WORDS = ("{-", "-}", "(", ")", "|", ",", "PERMUTE")
 _STRICT = Contiguity.STRICT
+# Of more there would be thousands of orders.
+_MOST_PERMUTED = 6
+
+
+def names_in(text: str) -> list[str]:
+    """The variables of a pattern as the parser has it."""
+    return [each for each in _TOKEN.findall(text) if each not in _WORDS and not _QUANTIFIER.match(each)]
 
 
 def stages_of(text: str) -> tuple[Element, ...]:
@@ -40,7 +49,7 @@ def with_rules(elements: tuple[Element, ...], within_ms: int | None, after_match
         raise TableException(
             "Patterns that can produce empty matches are not supported. There must be at least one non-optional state."
         )
-    if elements[-1].quantifier.is_greedy:
+    if ends_greedy(elements[-1]):
         raise TableException(
             "Greedy quantifiers are not allowed as the last element of a Pattern yet. Finish your pattern with either "
             "a simple variable or reluctant quantifier."
@@ -62,11 +71,11 @@ class _Reader:
         self._text = text
         self._tokens = _TOKEN.findall(text)
         self._index = 0
+        self._names: Counter[str] = Counter()
 
     def pattern(self) -> tuple[Element, ...]:
-        elements = tuple(self._sequence())
-        names = [stage.name for stage in stages_in(elements)]
-        if len(set(names)) < len(names):
+        elements = tuple(self._alternatives())
+        if max(self._names.values()) > 1:
             raise TableException("Pattern variables must be unique. That might change in the future.")
         return elements
 
@@ -80,23 +89,40 @@ class _Reader:
     def _rejected(self, why: str) -> TableException:
         return TableException(f"Expression not supported: {self._text}{why}")
 
+    def _alternatives(self) -> list[Element]:
+        branches = [self._sequence()]
+        while self._at("|"):
+            self._next()
+            branches.append(self._sequence())
+        if len(branches) == 1:
+            return branches[0]
+        return [Alternatives(tuple(each for branch in branches for each in _unfolded(branch)))]
+
+    def _permuted(self) -> list[Element]:
+        parts = []
+        while not self._at(")"):
+            self._next()
+            parts.append(tuple(self._alternatives()))
+        self._next()
+        if len(parts) > _MOST_PERMUTED:
+            raise UnsupportedFeatureError(f"PERMUTE of more than {_MOST_PERMUTED} parts in MATCH_RECOGNIZE")
+        return list(_in_any_order(parts))
+
     def _sequence(self) -> list[Element]:
         elements: list[Element] = []
         followed = _STRICT
-        while self._index < len(self._tokens) and not self._at(")"):
-            if self._at("|"):
-                raise self._rejected(". Currently, CEP doesn't support branching patterns.")
-            if self._at("PERMUTE"):
-                raise self._rejected(". Currently, CEP doesn't support PERMUTE patterns.")
+        while self._index < len(self._tokens) and not self._at(")", "|", ","):
             if self._at("{-"):
                 followed = self._excluded(elements)
                 continue
             before, token = elements[-1] if elements else None, self._index + 1
             added = self._quantified()
             is_optional = self._tokens[token : token + 1] in (["*"], ["?"], ["*?"])
-            if is_optional and before is not None and before.quantifier.is_greedy:
+            if is_optional and before is not None and ends_greedy(before):
                 # As in Flink, {0,3} is not rejected there.
                 raise MalformedPatternError("Optional pattern cannot be preceded by greedy pattern")
+            if followed is not _STRICT and isinstance(added[0], Alternatives) and added[0].stages is None:
+                raise UnsupportedFeatureError("{- -} in front of alternatives that are sequences")
             elements += [replace(added[0], contiguity=followed), *added[1:]]
             followed = _STRICT
         if followed is not _STRICT:
@@ -119,19 +145,24 @@ class _Reader:
         return Contiguity.RELAXED if inside[1] == "*?" else Contiguity.RELAXED_ANY
 
     def _quantified(self) -> list[Element]:
-        if self._at("("):
-            self._next()
-            inner = self._sequence()
-            self._next()
+        if self._at("(", "PERMUTE"):
+            if self._next() == "PERMUTE":
+                inner = self._permuted()
+            else:
+                inner = self._alternatives()
+                self._next()
             quantifier = self._quantifier()
             if quantifier is None:
                 return inner
             if len(inner) == 1 and isinstance(inner[0], Stage) and inner[0].quantifier == Quantifier():
                 return [replace(inner[0], quantifier=quantifier)]
-            if quantifier.is_greedy or quantifier.is_optional:
+            if len(inner) == 1 and isinstance(inner[0], Alternatives) and inner[0].stages is not None:
+                return [replace(inner[0], quantifier=quantifier)]
+            if quantifier.is_greedy or quantifier.is_optional or not isinstance(inner[0], Stage):
                 raise self._rejected(" Group patterns are not supported yet.")
             return [Group(tuple(inner), _STRICT, quantifier)]
         name = self._next()
+        self._names[name] += 1
         return [Stage(name, quantifier=self._quantifier() or Quantifier())]
 
     def _quantifier(self) -> Quantifier | None:
@@ -147,6 +178,23 @@ class _Reader:
             return Quantifier(is_optional=True, inner=_STRICT)
         is_greedy = not is_reluctant and least != most
         return Quantifier(max(least, 1), most, least == 0, is_greedy, _STRICT)
+
+
+def _unfolded(branch: list[Element]) -> tuple[tuple[Element, ...], ...]:
+    """The alternatives of a branch that consists of nothing else."""
+    if len(branch) == 1 and isinstance(branch[0], Alternatives) and branch[0].quantifier == Quantifier():
+        return branch[0].branches
+    return (tuple(branch),)
+
+
+def _in_any_order(parts: Sequence[tuple[Element, ...]]) -> tuple[Element, ...]:
+    if len(parts) == 1:
+        return parts[0]
+    return (
+        Alternatives(
+            tuple((*part, *_in_any_order([*parts[:index], *parts[index + 1 :]])) for index, part in enumerate(parts))
+        ),
+    )
 
 
 def _bounds(token: str, match: re.Match[str]) -> tuple[int, int | None]:

@@ -21,6 +21,7 @@ from funke.engine.sql.binding.grouped_queries import AggregateFinder
 from funke.engine.sql.binding.ordered_queries import sort_key
 from funke.engine.sql.binding.patterns.match_patterns import stages_of, with_rules
 from funke.engine.sql.binding.patterns.match_relations import Definition, Lookup, Matches, Measure
+from funke.engine.sql.binding.patterns.row_offsets import offset_of, with_row_offsets, without_variables
 from funke.engine.sql.binding.relations import BoundAggregate, Calculation, Column, Relation, SortKey
 from funke.engine.sql.binding.scope import Scope, rejected
 from funke.engine.sql.binding.syntax_parts import parts_of
@@ -30,6 +31,7 @@ from funke.engine.sql.functions.aggregates.aggregate import AggregateFunction, b
 from funke.engine.sql.functions.function import Session
 from funke.engine.sql.syntax import expressions as syntax
 from funke.engine.sql.syntax import queries
+from funke.engine.types.logical.atomic_types import BigIntType, VarCharType
 from funke.engine.types.logical.data_type import DataType
 from funke.engine.types.logical.families import with_nullable
 from funke.engine.types.logical.interval_types import DayTimeIntervalType
@@ -37,6 +39,10 @@ from funke.engine.types.logical.interval_types import DayTimeIntervalType
 __all__ = ["bind_match_recognize"]
 
 _NAVIGATION = ("first", "last")
+
+
+def _is_classifier(expression: syntax.Expression) -> bool:
+    return isinstance(expression, syntax.Call) and expression.name == "classifier" and not expression.arguments
 
 
 def bind_match_recognize(
@@ -48,9 +54,8 @@ def bind_match_recognize(
     is_streaming: bool,
 ) -> Matches:
     """The meaning of a pattern of rows."""
-    # Flink has ONE ROW PER MATCH only.
-    if match.rows_per_match == "all rows":
-        raise TableException("All rows per match mode is not supported yet.")
+    is_all_rows = match.rows_per_match == "all rows"
+    match, offset_count = with_row_offsets(match, is_streaming)
     source, scope = bind_source(match.input)
     plain = expression_binder(scope)
     computed = _Computed(source)
@@ -59,22 +64,43 @@ def bind_match_recognize(
     variables = _variables(match, names)
     keys = tuple(computed.index(plain.bind(each)) for each in match.partition_by)
     time, order = _order(match, plain, computed, is_streaming)
+    own = range(len(source.columns) - offset_count)
+    before, behind = keys, tuple[int, ...]()
+    if is_all_rows:
+        # As in the standard: what rows are parted and sorted by, the measures, all other columns.
+        sorted_by = [index for index in (time.column, *(each.index for each in order)) if index in own]
+        before = tuple(dict.fromkeys((*keys, *sorted_by)))
+        behind = tuple(index for index in own if index not in before)
 
     def lookups(own: int | None) -> _MatchBinder:
         return _MatchBinder(scope, session, plain, variables, own, computed, time, find_aggregate)
 
     definitions = tuple(_definition(name, each, names, lookups, computed) for name, each in match.definitions)
     measures: list[Measure] = []
-    columns = [_named(source, scope, key) for key in keys]
+    columns = [_named(source, scope, key) for key in before]
     for item in match.measures:
         assert isinstance(item, syntax.Alias)
         binder = lookups(None)
         expression = binder.bind(item.operand)
         measures.append(Measure(expression, tuple(binder.lookups)))
-        columns.append(Column(item.names[0], expression.type, binder.time_of_match or time_of(expression)))
+        time_of_match = binder.time_of_match or (None if is_all_rows else time_of(expression))
+        columns.append(Column(item.names[0], expression.type, time_of_match))
+    columns += [_named(source, scope, each) for each in behind]
     _reject_same_names(columns)
     pattern = with_rules(elements, _within_ms(match), match.after_match)
-    return Matches(tuple(columns), computed.relation(), keys, time, order, pattern, definitions, tuple(measures))
+    return Matches(
+        tuple(columns),
+        computed.relation(),
+        keys,
+        time,
+        order,
+        pattern,
+        definitions,
+        tuple(measures),
+        before,
+        behind,
+        is_all_rows,
+    )
 
 
 def _named(source: Relation, scope: Scope, index: int) -> Column:
@@ -152,7 +178,8 @@ def _definition(
 
 def _is_of_row(lookup: Lookup, stage: int) -> bool:
     """Whether it is a column of the row that is about to be taken."""
-    is_last = lookup.aggregate is None and not lookup.is_first and lookup.offset == 0
+    is_column = lookup.aggregate is None and lookup.kind == "column"
+    is_last = is_column and not lookup.is_first and lookup.offset == 0
     return is_last and (not lookup.stages or stage in lookup.stages)
 
 
@@ -208,6 +235,8 @@ class _MatchBinder(ExpressionBinder):
         self._computed = computed
         self._time = time
         self._find_aggregate = find_aggregate
+        # Of FINAL measures.
+        self._is_final = False
         self.lookups: list[Lookup] = []
         self.time_of_match: TimeAttribute | None = None
 
@@ -222,14 +251,18 @@ class _MatchBinder(ExpressionBinder):
 
     def _special(self, call: syntax.Call) -> BoundExpression | None:
         if call.name in ("final", "running") and len(call.arguments) == 1:
-            # In the only row of a match both see all of it.
-            return self.bind(call.arguments[0])
+            self._is_final, before = call.name == "final", self._is_final
+            bound = self.bind(call.arguments[0])
+            self._is_final = before
+            return bound
         if call.name in _NAVIGATION:
             return self._navigation(call)
-        if call.name in ("prev", "next"):
-            raise UnsupportedFeatureError(f"{call.name.upper()} in MATCH_RECOGNIZE", "use FIRST and LAST with offsets")
-        if call.name in ("classifier", "match_number"):
-            raise UnsupportedFeatureError(f"{call.name.upper()} in MATCH_RECOGNIZE")
+        if _is_classifier(call):
+            return self._classifier(is_first=False, offset=0)
+        if call.name == "match_number" and not call.arguments:
+            if self._own is not None:
+                raise UnsupportedFeatureError("MATCH_NUMBER in DEFINE", "matches are numbered once they are complete")
+            return self._looked_up(Lookup(BigIntType(False), (), kind="match number"))
         if call.name == "match_rowtime":
             return self._match_rowtime(call)
         if call.name == "match_proctime":
@@ -243,18 +276,17 @@ class _MatchBinder(ExpressionBinder):
             raise SqlValidationError("MATCH_ROWTIME() needs rows in the order of event time, and no argument")
         self.time_of_match = TimeAttribute.ROWTIME
         column = self._computed.source.columns[self._time.column]
-        return self._looked_up(Lookup(with_nullable(column.type, False), (), self._time.column))
+        # Of a row of a match too: it is the time at which the match is complete.
+        return self._looked_up(Lookup(with_nullable(column.type, False), (), self._time.column, is_final=True))
 
     def _navigation(self, call: syntax.Call) -> BoundExpression:
-        if not 1 <= len(call.arguments) <= 2:
-            raise rejected(f"{call.name.upper()} needs an expression, and maybe an offset", call.position)
-        offset = 0
-        if len(call.arguments) == 2:
-            literal = call.arguments[1]
-            if not isinstance(literal, syntax.Literal) or not isinstance(literal.value, int) or literal.value < 0:
-                raise rejected(f"{call.name.upper()} needs a constant offset that is not negative", call.position)
-            offset = literal.value
-        return self._navigated(call.arguments[0], is_first=call.name == "first", offset=offset)
+        offset, is_first = offset_of(call, 0), call.name == "first"
+        if _is_classifier(call.arguments[0]):
+            return self._classifier(is_first=is_first, offset=offset)
+        return self._navigated(call.arguments[0], is_first=is_first, offset=offset)
+
+    def _classifier(self, *, is_first: bool, offset: int) -> BoundExpression:
+        return self._looked_up(Lookup(VarCharType(), (), is_first=is_first, offset=offset, kind="classifier"))
 
     def _navigated(self, expression: syntax.Expression, *, is_first: bool, offset: int) -> BoundExpression:
         stages, inner = self._of_one_variable(expression, "FIRST and LAST")
@@ -264,20 +296,11 @@ class _MatchBinder(ExpressionBinder):
 
     def _of_one_variable(self, expression: syntax.Expression, what: str) -> tuple[tuple[int, ...], BoundExpression]:
         """The rows that an expression looks at, and the expression on such a row."""
-        variables: set[tuple[int, ...]] = set()
-        inner = self._plain.bind(self._without_variables(expression, variables))
+        variables: set[str] = set()
+        inner = self._plain.bind(without_variables(expression, self._variables, variables))
         if len(variables) > 1:
             raise SqlValidationError(f"SQL validation failed. {what} must be applied to a single pattern variable")
-        return next(iter(variables), ()), inner
-
-    def _without_variables(self, expression: syntax.Expression, variables: set[tuple[int, ...]]) -> syntax.Expression:
-        if isinstance(expression, syntax.Name):
-            stages = self._variables.get(expression.parts[0]) if len(expression.parts) > 1 else None
-            variables.add(stages or ())
-            if stages is None:
-                return expression
-            return syntax.Name(expression.parts[1:], position=expression.position, positions=expression.positions[1:])
-        return _with_children(expression, lambda each: self._without_variables(each, variables))
+        return self._variables.get(next(iter(variables), ""), ()), inner
 
     def _aggregate(self, function: AggregateFunction, call: syntax.Call) -> BoundExpression:
         if call.is_distinct:
@@ -312,22 +335,7 @@ class _MatchBinder(ExpressionBinder):
         return self._looked_up(Lookup(bound.result, next(iter(rows), ()), aggregate=aggregate))
 
     def _looked_up(self, lookup: Lookup) -> BoundExpression:
+        lookup = replace(lookup, is_final=lookup.is_final or self._is_final)
         if lookup not in self.lookups:
             self.lookups.append(lookup)
         return BoundColumn(lookup.type, self.lookups.index(lookup), f"lookup{self.lookups.index(lookup)}")
-
-
-def _with_children(
-    expression: syntax.Expression, change: Callable[[syntax.Expression], syntax.Expression]
-) -> syntax.Expression:
-    """The same expression of changed operands."""
-    if isinstance(expression, syntax.Call):
-        return replace(expression, arguments=tuple(map(change, expression.arguments)))
-    if isinstance(expression, (syntax.Cast, syntax.Alias)):
-        return replace(expression, operand=change(expression.operand))
-    if isinstance(expression, syntax.Case):
-        branches = tuple((change(condition), change(result)) for condition, result in expression.branches)
-        operand = None if expression.operand is None else change(expression.operand)
-        otherwise = None if expression.otherwise is None else change(expression.otherwise)
-        return replace(expression, operand=operand, branches=branches, otherwise=otherwise)
-    return expression

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from funke.engine.operators.patterns.pattern import Pattern
 from funke.engine.sql.binding.expressions import BoundExpression
@@ -17,6 +18,8 @@ __all__ = ["Definition", "Lookup", "Matches", "Measure"]
 class Lookup:
     """What an expression looks up in a match: a column of one of its rows, or an aggregate of several.
 
+    In the result for one row of a match those behind it do not count, unless the lookup is final.
+
     The rows are those of some stages in the order of time, counted from the first or from the last one.
     """
 
@@ -27,6 +30,10 @@ class Lookup:
     is_first: bool = False
     offset: int = 0
     aggregate: BoundAggregate | None = None
+    # "classifier": the name of the row's stage; "match number": which match of its partition it is.
+    kind: Literal["column", "classifier", "match number"] = "column"
+    # Whether it looks at the whole match, also in the result for one of its rows.
+    is_final: bool = False
 
 
 @dataclass(frozen=True)
@@ -49,9 +56,10 @@ class Measure:
 
 @dataclass(frozen=True)
 class Matches(Relation):
-    """A row for each match: the columns of PARTITION BY, then the measures.
+    """A row for each match, or one for each row of a match: columns of the row, the measures, more columns of the row.
 
-    The stages of the pattern have no conditions: those are the definitions.
+    Of a whole match the columns of the row are those of PARTITION BY. The stages of the pattern have no conditions:
+    those are the definitions.
     """
 
     input: Relation
@@ -62,3 +70,7 @@ class Matches(Relation):
     pattern: Pattern
     definitions: tuple[Definition, ...]
     measures: tuple[Measure, ...]
+    # The columns of the row in front of the measures, those of PARTITION BY first, and those behind them.
+    before_measures: tuple[int, ...]
+    behind_measures: tuple[int, ...] = ()
+    is_all_rows: bool = False

@@ -22,6 +22,9 @@ __all__ = ["AggregateBody", "AggregateCall", "AggregateFunction", "bind_aggregat
 class AggregateBody(ABC):
     """One aggregate on Python values: None is NULL; accumulators are plain values that can be pickled."""
 
+    # Whether accumulators are lists of values that never change, so that a copy of the list is another accumulator.
+    is_flat: bool = False
+
     @abstractmethod
     def create(self) -> Any:
         """The accumulator of a group without rows."""

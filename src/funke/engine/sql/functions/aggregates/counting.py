@@ -21,6 +21,8 @@ __all__ = ["COUNT"]
 
 
 class _CountBody(AggregateBody):
+    is_flat = True
+
     def create(self) -> list[int]:
         return [0]
 

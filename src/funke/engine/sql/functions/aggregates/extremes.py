@@ -36,6 +36,8 @@ __all__ = ["MAX", "MIN"]
 class _ExtremeBody(AggregateBody):
     """The value that no other one is beyond; the first one of those that are neither less nor greater (NaN)."""
 
+    is_flat = True
+
     def __init__(self, is_max: bool) -> None:
         self._is_max = is_max
 

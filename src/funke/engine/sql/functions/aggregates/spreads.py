@@ -56,6 +56,8 @@ def _less_one(count: Expression) -> Expression:
 class _DistancesBody(AggregateBody):
     """How many values there are, their mean, and the sum of squared distances from it."""
 
+    is_flat = True
+
     def create(self) -> list[Any]:
         return [0, 0.0, 0.0]
 

@@ -62,6 +62,8 @@ def _addition(data_type: DataType) -> Callable[[SqlValue, SqlValue], SqlValue]:
 class _SumBody(AggregateBody):
     """A sum and the count of what was added; without anything it is NULL, or 0 for SUM0."""
 
+    is_flat = True
+
     def __init__(self, call: AggregateCall, is_average: bool = False, is_zero_when_empty: bool = False) -> None:
         self._argument = call.types[0]
         self._sum = _summed_type(self._argument, is_average)

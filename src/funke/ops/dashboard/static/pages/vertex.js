@@ -16,7 +16,7 @@ export function VertexPanel({ job, path, node, figures, isLive }) {
     <div class="side-head"><h2>${figures.vertex?.name ?? nameOf(node)}</h2><button type="button" class="quiet icon-button" onClick=${() => pick({ vertex: "" })} aria-label="Close" title="Close (Esc)"><${Icon} name="close" /></button></div>
     ${isLive ? html`<${Load} load=${figures.load} />
     <dl class="facts"><div><dt>Takes</dt><dd class="num">${rate(figures.recordsIn)} <span class="small muted">${isNumber(figures.bytesIn) ? byteRate(figures.bytesIn) : ""}</span></dd></div><div><dt>Sends</dt><dd class="num">${rate(figures.recordsOut)} <span class="small muted">${isNumber(figures.bytesOut) ? byteRate(figures.bytesOut) : ""}</span></dd></div></dl>` : null}
-    <${Shown} of=${detail}>${(vertex) => html`<${Subtasks} vertex=${vertex} pressure=${figures.pressure} marks=${marks} late=${late} isLive=${isLive} /><${Operators} vertex=${vertex} node=${node} /><${StateOfInputs} vertex=${vertex} />`}<//>
+    <${Shown} of=${detail}>${(vertex) => html`<${Subtasks} vertex=${vertex} pressure=${figures.pressure} marks=${marks} late=${late} isLive=${isLive} /><${Operators} vertex=${vertex} node=${node} /><${StateOfInputs} vertex=${vertex} /><${Patterns} vertex=${vertex} />`}<//>
     <${Section} title="Metrics"><p><a href=${href(["jobs", job.jid, "metrics"], { vertex: node.id })}>Choose charts of this vertex</a></p><//>
     ${isLive ? html`<${TimeSection} path=${path} node=${node} />` : null}
   </aside>`;
@@ -59,6 +59,21 @@ function StateOfInputs({ vertex }) {
     { label: "Input", kind: "key", show: (each) => each.name ?? `input ${each.input + 1}` },
     { label: "Bytes", title: "about, of all subtasks", show: (each) => html`<${Share} part=${each.bytes / most} text=${bytes(each.bytes)} />` },
     { label: "Rows in memory", isNumber: true, show: (each) => count(each["rows-in-memory"]) }]} /><//>`;
+}
+
+// The automata of patterns: what waits in each state, what an event does there, and which condition fails most.
+const Patterns = ({ vertex }) => (vertex.operators ?? []).filter((each) => each.pattern?.length).map((each) => html`<${Automaton} key=${each.id} states=${each.pattern} />`);
+
+function Automaton({ states }) {
+  const waiting = states.map((each) => each["partial-matches"] ?? 0);
+  const most = Math.max(1, ...waiting);
+  const total = waiting.reduce((sum, each) => sum + each, 0);
+  const failing = states.filter((each) => each["condition-failures"] > 0).sort((a, b) => b["condition-failures"] - a["condition-failures"])[0];
+  const fullest = states[waiting.indexOf(most)];
+  const answer = `${total ? `${count(total)} partial ${total === 1 ? "match waits" : "matches wait"}${fullest ? `, most for “${fullest.name}”` : ""}.` : "No partial match waits."}${failing ? ` The condition of “${failing.name}” fails most: ${percent(failing["condition-failures"] / failing["condition-checks"])} of ${count(failing["condition-checks"])} times.` : ""}`;
+  return html`<${Section} title="Pattern"><p>${answer}</p><ol class="automaton">${states.map((each) => html`<li key=${each.name}>
+    <div><b>${each.name}</b>${isNumber(each["partial-matches"]) ? html`<${Share} part=${each["partial-matches"] / most} text=${count(each["partial-matches"])} />` : null}${isNumber(each["condition-checks"]) ? html`<span class="small muted num" title="how often its condition was false, of how often it was looked at">${count(each["condition-failures"])} of ${count(each["condition-checks"])} false</span>` : null}</div>
+    <ul>${each.ways.map((way) => html`<li key=${`${way.text}${way.target}`}>${way.text} → <b>${way.target}</b></li>`)}</ul></li>`)}</ol><//>`;
 }
 
 const KINDS = { FULL: "all its time", ON_CPU: "computing", OFF_CPU: "waiting" };
