@@ -1,0 +1,153 @@
+"""Measures the driver of a streaming job against simulated slots, without Spark.
+
+    nice python tools/scale.py [--slots 100] [--vertices 2] [--seconds 10] [--interval "1 h"] [--profile FILE]
+
+The driver's side is real: planning, listener and handshakes, split enumerators, checkpoints with a store, the job's
+record and view, REST. The slots are sockets of a few other processes, which speak the slots' protocol, report every
+second what a real slot has reported, and read no records (`tests/harness/simulated_slots.py`). Connections between
+slots, and their memory, are therefore not in the figures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import cProfile
+import multiprocessing
+import os
+import pickle
+import shutil
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from funke.engine.jobs.attempts.job_attempts import JobAttempts
+from funke.ops.rest.answering import DirectAnswers
+from funke.ops.rest.cluster_state import Cluster
+from funke.ops.rest.job_directory import JobDirectory
+from funke.ops.rest.metrics_text import metrics_text
+from tests.harness.simulated_job import SimulatedJob, job_settings, keyed_graph, running
+
+_CHECKPOINTS = 3
+_LIMIT_S = 600.0
+_PAGES = {
+    "job": "/jobs/{job}",
+    "vertex": "/jobs/{job}/vertices/{vertex}",
+    "metrics of a vertex": "/jobs/{job}/vertices/{vertex}/metrics",
+    "checkpoints": "/jobs/{job}/checkpoints",
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--slots", type=int, default=100)
+    parser.add_argument("--vertices", type=int, default=2)
+    parser.add_argument("--seconds", type=float, default=10.0, help="how long the steady state is measured")
+    parser.add_argument("--interval", default="1 h", help="of the checkpoints that the job takes by itself")
+    parser.add_argument("--processes", type=int, default=1, help="in which the simulated slots are")
+    parser.add_argument("--profile", help="where to write a profile of the driver's thread")
+    asked = parser.parse_args()
+    folder = tempfile.mkdtemp()
+    try:
+        with _profiled(asked.profile):
+            _measure(asked, folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _measure(asked: argparse.Namespace, folder: str) -> None:
+    settings = job_settings(folder, asked.slots, asked.vertices, asked.interval)
+    began, began_cpu = time.monotonic(), time.process_time()
+    with running(keyed_graph(asked.slots, asked.vertices), settings, asked.processes) as simulated:
+        job, subtasks = simulated.job, asked.slots * asked.vertices
+        _show("subtasks", f"{subtasks}")
+        _show("planned after", f"{simulated.began - began:.2f} s")
+        _show("plan, for each slot", f"{simulated.deployment_bytes / 1e3:.1f} kB")
+        _show("all slots connected after", f"{simulated.connected_s:.1f} s")
+        _show("all slots ready after", f"{simulated.ready_s:.1f} s")
+        _show("sent to slots until then", f"{simulated.sent_bytes / 1e6:.2f} MB")
+        _show("CPU of the driver until then", f"{time.process_time() - began_cpu:.1f} s")
+        _await(lambda: sum(map(len, job.view().metrics.tasks.values())) == subtasks, simulated)
+        _show("CPU of the driver per second", f"{_cpu_of(lambda: time.sleep(asked.seconds)) / asked.seconds:.3f} s")
+        for _ in range(_CHECKPOINTS):
+            _show_checkpoint(simulated)
+        view = job.view()
+        last = view.checkpoints.last_checkpoint
+        assert last is not None
+        _show("metadata of a checkpoint", f"{os.path.getsize(f'{last.path}/_metadata') / 1e6:.2f} MB")
+        _show("CPU of a view of the job", f"{_cpu_of(job.view):.3f} s")
+        named = {name: path.format(job=job.job_id, vertex=view.vertices[-1].operators[0].id) for name, path in _PAGES.items()}
+        with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as service:
+            for name, (seconds, size) in service.submit(_answers, folder, named).result(_LIMIT_S).items():
+                _show(f"REST: {name}", f"{seconds:.2f} s, {size / 1e3:.0f} kB")
+        _show("memory of the driver", f"{_memory_mb()} MB")
+
+
+def _show_checkpoint(simulated: SimulatedJob) -> None:
+    began = time.monotonic()
+    cpu_s = _cpu_of(lambda: simulated.job.checkpoint().result(_LIMIT_S))
+    _show("checkpoint", f"{time.monotonic() - began:.2f} s, CPU of the driver {cpu_s:.2f} s")
+
+
+def _answers(home: str, paths: dict[str, str]) -> dict[str, tuple[float, int]]:
+    """As the service answers them, in a process of its own, each with a view that is asked of the driver anew."""
+    found = {}
+    for name, path in paths.items():
+        answer = DirectAnswers(Cluster(JobDirectory(home))).of(path)
+        assert answer is not None, path
+        began = time.monotonic()
+        content = answer()
+        assert content.status == 200, content
+        found[name] = (time.monotonic() - began, len(content.content))
+    began = time.monotonic()
+    text = metrics_text(Cluster(JobDirectory(home)))
+    return {**found, "all metrics, for Prometheus": (time.monotonic() - began, len(text))}
+
+
+def _await(is_reached: Callable[[], bool], simulated: SimulatedJob) -> None:
+    while not is_reached():
+        if simulated.job.result_future.done():
+            simulated.job.result()
+        time.sleep(0.5)
+
+
+def _cpu_of(call: Callable[[], object]) -> float:
+    began = time.process_time()
+    call()
+    return time.process_time() - began
+
+
+def _memory_mb() -> int:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return int(next(line.split()[1] for line in lines if line.startswith("VmRSS"))) // 1024
+
+
+def _show(name: str, value: str) -> None:
+    print(f"{name:32} {value}", flush=True)
+
+
+@contextmanager
+def _profiled(path: str | None) -> Iterator[None]:
+    """Profiles the thread that runs the job."""
+    if path is None:
+        yield
+        return
+    profile = cProfile.Profile()
+    run = JobAttempts.run
+
+    def profiled_run(attempts: JobAttempts) -> None:
+        profile.runcall(run, attempts)
+
+    JobAttempts.run = profiled_run  # type: ignore[method-assign]
+    yield
+    profile.dump_stats(path)
+
+
+if __name__ == "__main__":
+    main()
