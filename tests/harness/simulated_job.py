@@ -25,6 +25,7 @@ from funke.engine.jobs.records.recovery import ProgramRun
 from funke.engine.jobs.running_job import RunningJob
 from funke.engine.jobs.settings import JobSettings
 from funke.engine.runtime.pipelined.stream_runner import StreamRunner
+from funke.engine.types.job_status import JobStatus
 from tests.harness.simulated_slots import run_slots
 from tests.unit.graph.sample_graphs import GraphBuilder, first_field
 
@@ -169,7 +170,7 @@ def running(graph: StreamGraph, settings: JobSettings, processes: int = 1) -> It
             simulated = SimulatedJob(job, time.monotonic())
             job.start()
             try:
-                while not simulated.ready_s and not job.result_future.done():
+                while job.status() is not JobStatus.RUNNING and not job.result_future.done():
                     time.sleep(0.01)
                 if job.result_future.done():
                     job.result()

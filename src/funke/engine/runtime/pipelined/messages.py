@@ -53,7 +53,8 @@ class Begin:
     @property
     def addresses(self) -> dict[int, SlotAddress]:
         """Where each slot listens."""
-        return {row[0]: SlotAddress(*row, pid=0, executor="") for row in pickle.loads(zlib.decompress(self.packed))}
+        rows = pickle.loads(zlib.decompress(self.packed))
+        return {slot: SlotAddress(slot, host, port, path, pid=0, executor="") for slot, host, port, path in rows}
 
 
 @dataclass(frozen=True)
