@@ -8,7 +8,7 @@ import os
 import resource
 import sys
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -77,12 +77,14 @@ def keyed_graph(slots: int, vertices: int) -> StreamGraph:
     return builder.graph
 
 
-def job_settings(home: str, slots: int, vertices: int, interval: str = "1 h") -> JobSettings:
+def job_settings(
+    home: str, slots: int, vertices: int, interval: str = "1 h", further: Mapping[str, str] | None = None
+) -> JobSettings:
     """Settings of a job with a record, and with buffers for all its channels."""
     channels = slots * vertices
     configuration = {
+        **(further or {}),
         "funke.home": home,
-        "spark.master": "simulated",
         "execution.checkpointing.interval": interval,
         "restart-strategy.type": "none",
         "slotmanager.number-of-slots.max": str(slots),
@@ -122,6 +124,8 @@ class SimulatedJob:
     ready_s: float = 0.0
     sent_bytes: int = 0
     deployment_bytes: int = 0
+    # What slots have said since.
+    messages: int = 0
     processes: list[Any] = field(default_factory=list)
 
 
@@ -139,6 +143,11 @@ def running(graph: StreamGraph, settings: JobSettings, processes: int = 1) -> It
             super().deploy()
             simulated.ready_s = time.monotonic() - simulated.began
             simulated.sent_bytes = sum(each.bytes_sent for each in self._connections.values())
+
+        def receive(self, wait_s: float) -> Iterator[tuple[int, Any]]:
+            for each in super().receive(wait_s):
+                simulated.messages += 1
+                yield each
 
         def _has_all_slots(self) -> bool:
             is_complete = super()._has_all_slots()

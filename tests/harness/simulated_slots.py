@@ -1,4 +1,4 @@
-"""Slots that only talk: one process holds the sockets of many, which speak the protocol of slots and read no records."""
+"""Slots that only talk: a process holds the sockets of many, which speak the slots' protocol and read no records."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import contextlib
 import heapq
 import os
 import select
-import socket
 import tempfile
 import time
 from dataclasses import replace

@@ -20,7 +20,8 @@ _LIMIT_S = 120.0
 
 
 def test_fifty_slots_are_started_reported_and_checkpointed(tmp_path: Path) -> None:
-    graph, settings = keyed_graph(SLOTS, VERTICES), job_settings(str(tmp_path), SLOTS, VERTICES)
+    graph = keyed_graph(SLOTS, VERTICES)
+    settings = job_settings(str(tmp_path), SLOTS, VERTICES, further={"spark.master": "simulated"})
     with running(graph, settings, processes=2) as simulated:
         job = simulated.job
         assert job.status() is JobStatus.RUNNING
