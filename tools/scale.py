@@ -133,6 +133,8 @@ def _measure_slots(asked: argparse.Namespace, folder: str) -> None:
         _show("memory of slots", f"{sum(map(_own_mb, [*slots, *watchers])):.0f} MB")
         _show("memory of the driver", f"{_memory_mb()} MB")
     finally:
+        if job.result_future.done():
+            job.result()  # why it has ended
         start = time.monotonic()
         job.cancel().result(_LIMIT_S)
         _show("ended after", f"{time.monotonic() - start:.1f} s")

@@ -108,6 +108,8 @@ class SlotLoop:
         self._outputs: dict[int, OutChannel] = {}
         # The same by exchange, sending and receiving subtask.
         self._outputs_to: dict[tuple[int, int, int], OutChannel] = {}
+        # Connections with something that waits to be sent.
+        self._waiting: dict[Connection, None] = {}
         self._driver: Connection | None = None
         self._peers: dict[int, Connection] = {}
         # The channels that come from each of them.
@@ -170,7 +172,7 @@ class SlotLoop:
 
     def connect(self, peers: dict[int, socket.socket]) -> None:
         """Takes the connections to all other slots, and makes the channels over them."""
-        self._peers = {slot: Connection(own) for slot, own in peers.items()}
+        self._peers = {slot: Connection(own, self._waiting) for slot, own in peers.items()}
         self._inputs_from = {slot: [] for slot in peers}
         for slot, connection in self._peers.items():
             self._watch(connection, self._on_peer(slot, connection))
@@ -254,7 +256,7 @@ class SlotLoop:
 
     def run(self, driver: socket.socket) -> None:
         """Runs until the driver closes its connection."""
-        self._driver = Connection(driver)
+        self._driver = Connection(driver, self._waiting)
         self._watch(self._driver, self._on_driver)
         self._poll.register(self._bell, select.POLLIN)
         self._by_descriptor[self._bell.fileno()] = self._on_bell
@@ -409,15 +411,14 @@ class SlotLoop:
         lines = worker_logs.take(f"slot {self.number}")
         if lines:
             self._tell(LoggedLines(lines))
-        for _, channel in self._inputs.values():
-            channel.send_credit()
+        for task in self._tasks:
+            task.send_credit()
         assert self._driver is not None
         for message in self._outbox:
             self._driver.send(MESSAGE, message)
         self._outbox.clear()
-        for connection in (*self._peers.values(), self._driver):
-            if connection.is_waiting or connection.fileno() in self._writing:
-                self._flush_connection(connection)
+        for connection in list(self._waiting):
+            self._flush_connection(connection)
 
     def _flush_connection(self, connection: Connection) -> None:
         descriptor = connection.fileno()

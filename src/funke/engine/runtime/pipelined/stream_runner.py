@@ -101,8 +101,8 @@ class StreamRunner:
         self._received: deque[tuple[int, Any]] = deque()
         # Callers that have not said who they are, by the descriptors of their connections.
         self._unnamed: dict[int, Connection] = {}
-        # Slots for which something waits to be sent.
-        self._unsent: set[int] = set()
+        # Those with something that waits to be sent.
+        self._waiting: dict[Connection, None] = {}
         # With the slot of each connection. Not a poll, which takes longer the more connections there are.
         self._selector = selectors.DefaultSelector()
         self._waking, self._woken = socket.socketpair()
@@ -245,14 +245,12 @@ class StreamRunner:
     def send(self, slot: int, message: Any) -> None:
         """Tells a slot something; it leaves with the next `receive`."""
         self._connections[slot].send(MESSAGE, encode(message))
-        self._unsent.add(slot)
 
     def send_all(self, message: Any) -> None:
         """Tells all slots."""
         encoded = encode(message)
         for connection in self._connections.values():
             connection.send(MESSAGE, encoded)
-        self._unsent.update(self._connections)
 
     def access(self, slot: int) -> tuple[SlotAddress, Credentials]:
         """What a call to a slot needs; from any thread, and also when the slot's loop is stuck."""
@@ -286,7 +284,7 @@ class StreamRunner:
     def _welcome(self) -> None:
         while self._arrived:
             limit_silence(self._arrived[0], self._silence_ms)
-            connection = Connection(self._arrived.popleft())
+            connection = Connection(self._arrived.popleft(), self._waiting)
             self._unnamed[connection.fileno()] = connection
             self._selector.register(connection.fileno(), selectors.EVENT_READ)
 
@@ -305,7 +303,6 @@ class StreamRunner:
                 del self._unnamed[descriptor]
                 self._selector.modify(descriptor, selectors.EVENT_READ, slot)
                 self._connections[slot] = connection
-                self._unsent.add(slot)
                 self.addresses[slot] = message.address
             elif descriptor in self._unnamed:
                 self._forget(descriptor)  # a task that Spark has repeated
@@ -326,27 +323,21 @@ class StreamRunner:
             if not self._is_closing:
                 yield slot, lost_slot(self.addresses[slot], error)
             return
-        if connection.is_waiting:  # TLS holds something that must be read though nothing comes
-            self._unsent.add(slot)
         for packet in packets:
             yield slot, decode(packet.payload)
 
     def flush(self) -> None:
         """Sends pending messages to slots, as far as their connections have room."""
-        for slot in list(self._unsent):
-            connection = self._connections[slot]
-            is_sent = True
-            with contextlib.suppress(OSError):  # the reader of the connection will notice
+        for connection in list(self._waiting):
+            try:
                 is_sent = connection.flush()
-            if is_sent:
-                self._unsent.discard(slot)
-            self._await_events(slot, connection, is_sent)
-
-    def _await_events(self, slot: int, connection: Connection, is_sent: bool) -> None:
-        events = selectors.EVENT_READ if is_sent else selectors.EVENT_READ | selectors.EVENT_WRITE
-        key = self._selector.get_map().get(connection.fileno())
-        if key is not None and key.events != events:
-            self._selector.modify(connection.fileno(), events, slot)
+            except OSError:  # the reader of the connection will notice
+                del self._waiting[connection]
+                continue
+            events = selectors.EVENT_READ if is_sent else selectors.EVENT_READ | selectors.EVENT_WRITE
+            key = self._selector.get_map().get(connection.fileno())
+            if key is not None and key.events != events:
+                self._selector.modify(key.fd, events, key.data)
 
     # Ending
 
