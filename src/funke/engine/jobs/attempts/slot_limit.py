@@ -10,7 +10,7 @@ from funke.engine.runtime.spark.spark_session import spark_master
 
 __all__ = ["most_slots", "require_slots"]
 
-# On 2 cores, 100 slots took 0.6 GB and 20 s to start and to end.
+# They took 3.7 GB; on 2 busy cores they started in 74 s.
 _MOST_EMBEDDED_SLOTS = 128
 
 
