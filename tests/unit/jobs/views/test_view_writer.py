@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from funke.engine.jobs.records.job_record import JobRecord, OwnedRecord
-from funke.engine.jobs.views import view_writer
 from funke.engine.jobs.views.job_view import JobView
 from funke.engine.jobs.views.view_writer import ViewWriter
 from funke.engine.types.job_status import JobStatus
@@ -51,7 +50,7 @@ def test_much_that_happens_is_written_together() -> None:
 
 def test_a_view_that_takes_long_is_written_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
     times = [100.0]
-    monkeypatch.setattr(view_writer.time, "monotonic", lambda: times[-1])
+    monkeypatch.setattr("time.monotonic", lambda: times[-1])
     written: list[JobView] = []
     first = threading.Event()
 

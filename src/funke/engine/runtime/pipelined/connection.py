@@ -66,6 +66,8 @@ class Connection:
         self._has, self._needs = 0, _HEAD.size
         self._queue: deque[bytes | memoryview] = deque()
         self._waiting = {} if waiting is None else waiting
+        if self._has_unread:
+            self._waiting[self] = None
         self.bytes_sent = 0
 
     def fileno(self) -> int:
