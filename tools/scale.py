@@ -89,7 +89,7 @@ def _measure(asked: argparse.Namespace, folder: str) -> None:
         _show("CPU of the driver, for a report", f"{per_report_s * 1e6:.0f} µs")
         _show("CPU of the driver per second", f"{per_report_s * asked.slots:.3f} s")
         for _ in range(_CHECKPOINTS):
-            _show_checkpoint(simulated, asked.slots, per_report_s)
+            _show_checkpoint(simulated, asked.slots)
         view = job.view()
         last = view.checkpoints.last_checkpoint
         assert last is not None
@@ -157,12 +157,12 @@ def _cpu_of_process(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _show_checkpoint(simulated: SimulatedJob, slots: int, per_report_s: float) -> None:
+def _show_checkpoint(simulated: SimulatedJob, slots: int) -> None:
     began, messages = time.monotonic(), simulated.messages
     cpu_s = _cpu_of(lambda: simulated.job.checkpoint().result(_LIMIT_S))
     # A slot says three things about a checkpoint; the rest are reports.
-    own_s = cpu_s - per_report_s * (simulated.messages - messages - 3 * slots)
-    _show("checkpoint", f"{time.monotonic() - began:.2f} s, CPU of the driver {own_s:.2f} s beside reports")
+    reports = simulated.messages - messages - 3 * slots
+    _show("checkpoint", f"{time.monotonic() - began:.2f} s, CPU of the driver {cpu_s:.2f} s, with {reports} reports")
 
 
 def _answers(home: str, paths: dict[str, str]) -> dict[str, tuple[float, int]]:

@@ -20,7 +20,7 @@ __all__ = ["Greeter"]
 
 # How long a caller may take over each step of the handshake, and how many may be greeted at once.
 _HANDSHAKE_S = 10.0
-_MOST_GREETED = 512
+_MOST_GREETED = 64
 _ACCEPT_AGAIN_S = 0.5
 
 
@@ -65,9 +65,10 @@ class Greeter:
                 connection.close()
                 continue
             self._on_accept(connection)
-            self._greeted.append(connection)
-            # The job's own callers authenticate at once, all slots of a large job at the same time: the one that has
-            # waited longest, before so many others, is not one of them.
+            # On a Unix socket, strangers are known by their user: there all slots of a large job may call at once.
+            if connection.family != socket.AF_UNIX:
+                self._greeted.append(connection)
+            # The job's own callers authenticate at once: the one that has waited longest is not one of them.
             if len(self._greeted) > _MOST_GREETED:
                 with contextlib.suppress(OSError):
                     self._greeted.popleft().shutdown(socket.SHUT_RDWR)
