@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from hypothesis import given
+from hypothesis import strategies as some
+
 from funke.engine.operators.block_parts import RecordsPart, StatusPart, WatermarkPart
 from funke.engine.operators.input_gate import InputGate
 from funke.engine.operators.operator import MIN_WATERMARK, Operator
@@ -113,3 +116,57 @@ def test_who_wants_it_gets_the_time_of_each_input() -> None:
     gate.receive(2, 0, [StatusPart(True)])
     gate.receive(2, 0, [WatermarkPart(12)])
     assert head.seen[2:] == [(1, 10), (1, "idle"), (1, 12), (1, "active")]
+
+
+class OneByOne:
+    """The rule itself, looked up in all channels: (exchange, upstream, input) each."""
+
+    def __init__(self, channels: list[tuple[int, int, int]]) -> None:
+        self.marks = {(exchange, upstream): MIN_WATERMARK for exchange, upstream, _ in channels}
+        self.input_of = {(exchange, upstream): index for exchange, upstream, index in channels}
+        self.idle: set[tuple[int, int]] = set()
+        self.current = MIN_WATERMARK
+        self.of_inputs = dict.fromkeys(sorted(set(self.input_of.values())), MIN_WATERMARK)
+
+    def take(self, channel: tuple[int, int], content: int | bool) -> None:
+        if isinstance(content, bool):
+            (self.idle.add if content else self.idle.discard)(channel)
+        else:
+            self.idle.discard(channel)
+            self.marks[channel] = max(self.marks[channel], content)
+        self.current = max(self.current, self.lowest(list(self.marks)))
+        for index, mark in self.of_inputs.items():
+            own = [each for each in self.marks if self.input_of[each] == index]
+            self.of_inputs[index] = max(mark, self.lowest(own))
+
+    def lowest(self, channels: list[tuple[int, int]]) -> int:
+        active = [self.marks[each] for each in channels if each not in self.idle]
+        return min(active) if active else max(self.marks[each] for each in channels)
+
+
+CHANNELS = [(1, 0, 0), (1, 1, 0), (2, 0, 0), (3, 0, 1), (3, 1, 1)]
+contents = some.one_of(some.integers(0, 20), some.booleans())
+
+
+@given(some.integers(1, len(CHANNELS)), some.lists(some.tuples(some.integers(0, 4), contents), max_size=60))
+def test_event_time_is_what_a_look_at_all_channels_gives(count: int, spoken: list[tuple[int, int | bool]]) -> None:
+    channels = CHANNELS[:count]
+    head, rule = Recording(), OneByOne(channels)
+    gate = InputGate(head, OperatorLocation("head"), channels)
+    was_idle = False
+    for number, content in spoken:
+        exchange, upstream, _ = channels[number % count]
+        part = StatusPart(content) if isinstance(content, bool) else WatermarkPart(content)
+        before, seen = rule.current, len(head.seen)
+        rule.take((exchange, upstream), content)
+        gate.receive(exchange, upstream, [part])
+        assert gate.current_watermark == rule.current
+        is_idle = len(rule.idle) == len(channels)
+        expected: list[Any] = [("watermark", rule.current)] if rule.current > before else []
+        if is_idle is not was_idle:
+            expected.append("idle" if is_idle else "active")
+        was_idle = is_idle
+        assert head.seen[seen:] == expected
+        if len(rule.of_inputs) > 1:
+            assert list(gate.input_metrics().values()) == list(rule.of_inputs.values())
+    assert gate.snapshot() == (rule.marks, rule.idle)

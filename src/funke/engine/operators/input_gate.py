@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from heapq import heappop, heappush, heapreplace
 from typing import TYPE_CHECKING, Any
 
 from funke.engine.operators.block_parts import ColumnsPart, Part, RecordsPart, WatermarkPart
@@ -16,6 +17,49 @@ from funke.engine.types.operator_location import OperatorLocation
 if TYPE_CHECKING:
     from funke.engine.types.columns.column_batch import ColumnBatch
     from funke.engine.types.information.type_information import TypeInformation
+
+
+class _InputChannels:
+    """The channels of one input: the lowest of their watermarks, without a look at thousands for every new one."""
+
+    def __init__(self, marks: dict[tuple[int, int], int], idle: set[tuple[int, int]]) -> None:
+        self._marks = marks
+        self._idle = idle
+        self._all: list[tuple[int, int]] = []
+        # Watermarks only grow: an entry that is too low is corrected when it comes to the top, where idle ones go.
+        self._entries: list[tuple[int, tuple[int, int]]] = []
+        self._gone: set[tuple[int, int]] = set()
+
+    def add(self, channel: tuple[int, int]) -> None:
+        self._all.append(channel)
+        heappush(self._entries, (self._marks[channel], channel))
+
+    def activate(self, channel: tuple[int, int]) -> None:
+        """A channel is not idle, or not any more."""
+        self._idle.discard(channel)
+        if channel in self._gone:
+            self._gone.discard(channel)
+            heappush(self._entries, (self._marks[channel], channel))
+
+    @property
+    def lowest_active(self) -> int | None:
+        """The lowest of the channels that are not idle; None when all are."""
+        entries = self._entries
+        while entries:
+            mark, channel = entries[0]
+            if channel in self._idle:
+                self._gone.add(heappop(entries)[1])
+            elif mark != self._marks[channel]:
+                heapreplace(entries, (self._marks[channel], channel))
+            else:
+                return mark
+        return None
+
+    @property
+    def lowest(self) -> int:
+        """When all are idle, the furthest of them is safe: no sender is left that could send anything earlier."""
+        active = self.lowest_active
+        return max(self._marks[each] for each in self._all) if active is None else active
 
 
 class InputGate:
@@ -42,11 +86,14 @@ class InputGate:
         self._watermarks: dict[tuple[int, int], int] = {}
         self._idle: set[tuple[int, int]] = set()
         # The channels of each input, and how far its event time has come; nothing is kept where there is one alone.
-        self._inputs: dict[int, list[tuple[int, int]]] = {}
+        self._inputs: dict[int, _InputChannels] = {}
+        self._input_of: dict[int, _InputChannels] = {}
         self._input_marks: dict[int, int] = {}
         for exchange_id, upstream, input_index in channels:
             self._watermarks[exchange_id, upstream] = MIN_WATERMARK
-            self._inputs.setdefault(input_index, []).append((exchange_id, upstream))
+            own = self._inputs.setdefault(input_index, _InputChannels(self._watermarks, self._idle))
+            own.add((exchange_id, upstream))
+            self._input_of[exchange_id] = own
             forms = EdgeForms(None if edge_types is None else edge_types[exchange_id])
             self._handlers[exchange_id] = _rows_handler(head, input_index, forms)
             self._columns_handlers[exchange_id] = _columns_handler(head, input_index, forms)
@@ -118,14 +165,14 @@ class InputGate:
     def _on_watermark(self, channel: tuple[int, int], watermark: int) -> None:
         self._watermarks[channel] = max(self._watermarks[channel], watermark)
         # A watermark is activity: an idle channel that speaks counts again.
-        self._idle.discard(channel)
+        self._input_of[channel[0]].activate(channel)
         self._advance()
 
     def _on_status(self, channel: tuple[int, int], is_idle: bool) -> None:
         if is_idle:
             self._idle.add(channel)
         else:
-            self._idle.discard(channel)
+            self._input_of[channel[0]].activate(channel)
         self._advance()
 
     def _advance(self) -> None:
@@ -133,8 +180,8 @@ class InputGate:
             self._advance_inputs()
             return
         for index, mark in self._input_marks.items():
-            self._input_marks[index] = max(mark, self._lowest(self._inputs[index]))
-        lowest = self._lowest(self._watermarks)
+            self._input_marks[index] = max(mark, self._inputs[index].lowest)
+        lowest = self._lowest
         if lowest > self._current:
             self._current = lowest
             self._head.process_watermark(lowest)
@@ -144,20 +191,19 @@ class InputGate:
 
     def _advance_inputs(self) -> None:
         for index, before in self._input_marks.items():
-            mark = self._input_marks[index] = max(before, self._lowest(self._inputs[index]))
+            mark = self._input_marks[index] = max(before, self._inputs[index].lowest)
             if mark > before:
                 self._head.process_input_watermark(index, mark)
-            is_idle = self._idle.issuperset(self._inputs[index])
+            is_idle = self._inputs[index].lowest_active is None
             if is_idle is not (index in self._idle_inputs):
                 self._idle_inputs ^= {index}
                 self._head.process_input_status(index, is_idle)
         self._current = max(self._current, min(self._input_marks.values()))
 
-    def _lowest(self, channels: Collection[tuple[int, int]]) -> int:
-        marks = self._watermarks
-        # When all are idle, the furthest of them is safe: no sender is left that could send anything earlier.
-        active = [marks[each] for each in channels if each not in self._idle]
-        return min(active) if active else max(marks[each] for each in channels)
+    @property
+    def _lowest(self) -> int:
+        active = [mark for each in self._inputs.values() if (mark := each.lowest_active) is not None]
+        return min(active) if active else max(self._watermarks.values())
 
     def snapshot(self) -> Any:
         """Watermarks and idleness by channel (kept while a subtask lives; Flink does not persist them)."""

@@ -65,7 +65,9 @@ class Greeter:
                 connection.close()
                 continue
             self._on_accept(connection)
-            self._greeted.append(connection)
+            # On a Unix socket, strangers are known by their user: there all slots of a large job may call at once.
+            if connection.family != socket.AF_UNIX:
+                self._greeted.append(connection)
             # The job's own callers authenticate at once: the one that has waited longest is not one of them.
             if len(self._greeted) > _MOST_GREETED:
                 with contextlib.suppress(OSError):

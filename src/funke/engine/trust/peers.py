@@ -13,12 +13,14 @@ from __future__ import annotations
 
 import contextlib
 import hmac
+import math
 import os
 import secrets
 import socket
 import stat
 import struct
 import sys
+import time
 from collections.abc import Iterator
 
 from funke.engine.errors import UntrustedError
@@ -43,6 +45,9 @@ _LOCAL_LEVEL, _LOCAL_PEERCRED = 0, 1
 _XUCRED = struct.Struct("=II")
 # What the system takes as the address of a Unix socket.
 _LONGEST_ADDRESS = 100
+# Calls that may wait to be taken: all slots of a job call each other at the same time. The system allows fewer or more.
+_MOST_CALLS = 1024
+_CALL_AGAIN_S = 0.05
 
 
 def listen_at(path: str) -> socket.socket:
@@ -52,7 +57,7 @@ def listen_at(path: str) -> socket.socket:
         with _short(path) as address:
             listener.bind(address)
         os.chmod(path, 0o600)
-        listener.listen(64)
+        listener.listen(_MOST_CALLS)
     except BaseException:
         listener.close()
         raise
@@ -81,12 +86,25 @@ def connect_to_own(path: str, timeout_s: float | None) -> socket.socket:
     try:
         connection.settimeout(timeout_s)
         with _short(path) as address:
-            connection.connect(address)
+            _call(connection, address, timeout_s)
         require_same_user(connection)
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def _call(connection: socket.socket, address: str, timeout_s: float | None) -> None:
+    """Waits also where too many calls wait already, which the system does not do for a socket with a time limit."""
+    end = math.inf if timeout_s is None else time.monotonic() + timeout_s
+    while True:
+        try:
+            connection.connect(address)
+            return
+        except BlockingIOError:
+            if time.monotonic() >= end:
+                raise
+            time.sleep(_CALL_AGAIN_S)
 
 
 def require_same_user(connection: socket.socket) -> None:

@@ -31,13 +31,21 @@ def to_json(value: Any) -> Any:
         return value if math.isfinite(value) else str(value).replace("nan", "NaN").replace("inf", "Infinity")
     if isinstance(value, Enum):
         return value.name
-    if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: to_json(getattr(value, field.name)) for field in fields(value)}
+    kind: Any = type(value)
+    names = _field_names(kind)
+    if names is not None:
+        return {name: to_json(getattr(value, name)) for name in names}
     if isinstance(value, dict):
         return {str(to_json(key)): to_json(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
         return [to_json(each) for each in value]
     return _text_of(value)
+
+
+@cache
+def _field_names(kind: Any) -> tuple[str, ...] | None:
+    """Of a class of values with fields; None of others."""
+    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else None
 
 
 def _text_of(value: Any) -> str:

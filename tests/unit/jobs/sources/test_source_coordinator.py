@@ -6,6 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as some
 
 from funke.engine.connectors.source import ReadOutcome, Split, SplitEnumerator
 from funke.engine.errors import JobExecutionError
@@ -219,3 +221,37 @@ def test_what_a_subtask_reports_before_it_has_a_command_does_not_count(
     for subtask in range(2):
         again.cut(subtask, ReadReport((), (), MIN_WATERMARK, True, 0, has_begun=False))
     assert again.is_cut and left(restarted(again, 2)) == [[("a", 5), ("c", 0)], [("b", 6), ("d", 0)]]
+
+
+def owners_one_by_one(parallelism: int, weights: list[int]) -> list[int]:
+    """Whom each split goes to, the heaviest first: the subtask with the least to read, then with the fewest splits."""
+    load, count, owners = [0] * parallelism, [0] * parallelism, [0] * len(weights)
+    for number in sorted(range(len(weights)), key=lambda number: -weights[number]):
+        least = min(range(parallelism), key=lambda subtask: (load[subtask], count[subtask], subtask))
+        load[least] += max(1, weights[number])
+        count[least] += 1
+        owners[number] = least
+    return owners
+
+
+@given(some.integers(1, 9), some.lists(some.lists(some.integers(0, 5), max_size=12), max_size=4))
+def test_each_split_goes_to_the_subtask_with_the_least_to_read(parallelism: int, polls: list[list[int]]) -> None:
+    builder = GraphBuilder(parallelism)
+    builder.map(builder.source(parallelism=parallelism))
+    vertex = to_job_graph(builder.graph).vertices[0]
+    coordinator = SourceCoordinator(vertex, 0, object(), Remembering())  # type: ignore[arg-type]
+    weights = [weight for poll in polls for weight in sorted(poll, reverse=True)]
+    expected = owners_one_by_one(parallelism, weights[: len(polls[0])]) if polls else []
+    given_to: dict[str, int] = {}
+    names = iter(range(len(weights)))
+    for poll in polls:
+        splits = [Split(str(next(names)), None, is_last=False, weight=weight) for weight in sorted(poll, reverse=True)]
+        for subtask, assigned in enumerate(ids(coordinator, splits)):
+            given_to |= dict.fromkeys(assigned, subtask)
+    assert len(given_to) == len(weights)
+    assert [given_to[str(number)] for number in range(len(expected))] == expected
+    totals = [0] * parallelism
+    for name, subtask in given_to.items():
+        totals[subtask] += max(1, weights[int(name)])
+    # None is ahead of another by more than one split.
+    assert max(totals) - min(totals) <= max([1, *weights])

@@ -48,6 +48,26 @@ def test_much_that_happens_is_written_together() -> None:
     assert len(written) == 2, "the last one is not held up by the pause"
 
 
+def test_a_view_that_takes_long_is_written_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = [100.0]
+    monkeypatch.setattr("time.monotonic", lambda: times[-1])
+    written: list[JobView] = []
+    first = threading.Event()
+
+    def write(view: JobView) -> None:
+        times.append(times[-1] + 60)
+        written.append(view)
+        first.set()
+
+    writer = ViewWriter(lambda: VIEW, write, interval_s=0.001, pause_s=0)
+    writer.start()
+    assert first.wait(20)
+    for _ in range(100):
+        writer.tell()
+    writer.close()
+    assert len(written) == 2, "the next one was due after nine minutes; the last one does not wait"
+
+
 def test_it_is_written_now_and_then_by_itself() -> None:
     written: list[JobView] = []
     writer = ViewWriter(lambda: VIEW, written.append, interval_s=0.01, pause_s=0)

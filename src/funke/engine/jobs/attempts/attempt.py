@@ -13,7 +13,7 @@ from funke.engine.jobs.attempts.region_failover import RegionFailover
 from funke.engine.jobs.checkpoints.checkpoint_coordinator import CheckpointCoordinator, CommitAll
 from funke.engine.jobs.sources.job_sources import JobSources
 from funke.engine.jobs.views.job_view import HeldView
-from funke.engine.operators.operator import MIN_WATERMARK
+from funke.engine.operators.operator import MAX_WATERMARK, MIN_WATERMARK
 from funke.engine.planner.plan import Plan
 from funke.engine.runtime.epochs.results import Failure, SubtaskReport
 from funke.engine.types.driver_messages import CollectedRecords
@@ -42,11 +42,21 @@ class JobStatistics:
 
     records_read: int = 0
     epochs: int = 0
-    watermark: int = MIN_WATERMARK
     subtasks: dict[tuple[int, int], SubtaskReport] = field(default_factory=dict)
+    # How far event time has come in the sources, which counts where nothing is behind them.
+    source_watermarks: Callable[[], list[int]] = list
     epoch_ms: deque[float] = field(default_factory=lambda: deque(maxlen=200))
     # Subtasks that keep their slots from everything else.
     held: tuple[HeldView, ...] = ()
+
+    @property
+    def watermark(self) -> int:
+        """How far event time has come everywhere; of thousands of subtasks not to be asked for with every report."""
+        reports = list(self.subtasks.values())
+        if not reports:
+            return MIN_WATERMARK
+        marks = [report.watermark for report in reports if report.reading is None]
+        return min(marks or self.source_watermarks(), default=MAX_WATERMARK)
 
     @property
     def has_unfinished(self) -> bool:

@@ -17,7 +17,6 @@ from funke.engine.jobs.attempts.message_delivery import EpochWriter, MessageDeli
 from funke.engine.jobs.attempts.progress import ProgressLine
 from funke.engine.jobs.checkpoints.savepoints import SavepointRequest
 from funke.engine.jobs.sources.job_sources import Polled
-from funke.engine.operators.operator import MAX_WATERMARK
 from funke.engine.operators.source import ReadCommand
 from funke.engine.runtime.epochs.epoch_runner import EpochRunner
 from funke.engine.runtime.epochs.results import Failure, SubtaskReport
@@ -62,7 +61,11 @@ class EpochCoordinator:
         self._wakeup_ms: int | None = None
         self._last_epoch = 0.0
         self._last_asked = 0.0
-        self.statistics = JobStatistics(epochs=attempt.first_epoch, records_read=self._sources.records)
+        self.statistics = JobStatistics(
+            epochs=attempt.first_epoch,
+            records_read=self._sources.records,
+            source_watermarks=self._sources.watermarks,
+        )
 
     def _epoch_ms(self) -> int:
         """How long an epoch should take: a checkpoint is only ever taken at the end of one."""
@@ -109,7 +112,8 @@ class EpochCoordinator:
         self.statistics.epoch_ms.append(duration_ms)
         was_cut = self._sources.has_unfinished
         self._sizer.observe(self.statistics.records_read - records_before, self._busy_ms(), was_cut)
-        self._progress.show(self.statistics.records_read, self.statistics.epochs, self.statistics.watermark)
+        if self._progress.is_due:
+            self._progress.show(self.statistics.records_read, self.statistics.epochs, self.statistics.watermark)
         return is_final or (request is not None and request.ends_job and self._ends_with(request))
 
     def _finish_savepoints(self) -> None:
@@ -264,8 +268,6 @@ class EpochCoordinator:
                     self._sources.accept(result.vertex_id, result.subtask, result.reading)
         statistics.records_read = self._sources.records
         reports = statistics.subtasks.values()
-        marks = [report.watermark for report in reports if report.reading is None] or self._sources.watermarks()
-        statistics.watermark = min(marks, default=MAX_WATERMARK)
         wakeups = [report.next_wakeup_ms for report in reports if report.next_wakeup_ms is not None]
         self._wakeup_ms = min(wakeups, default=None)
 

@@ -26,13 +26,18 @@ class ProgressLine:
         self._last = 0.0
         self._width = 0
 
+    @property
+    def is_due(self) -> bool:
+        """Whether `show` would show anything now."""
+        now = time.monotonic()
+        return self._is_shown and now - self._started >= _FIRST_AFTER_S and now - self._last >= _AT_MOST_EVERY_S
+
     def show(self, records: int, epochs: int, watermark: int) -> None:
         """Shows the progress of a job that runs for some seconds."""
-        now = time.monotonic()
-        elapsed = now - self._started
-        if not self._is_shown or elapsed < _FIRST_AFTER_S or now - self._last < _AT_MOST_EVERY_S:
+        if not self.is_due:
             return
-        self._last = now
+        self._last = time.monotonic()
+        elapsed = self._last - self._started
         text = (
             f"{records:,} records  {records / elapsed:,.0f}/s  {epochs} epochs  watermark {watermark_text(watermark)}"
         )

@@ -10,7 +10,7 @@ from funke.engine.runtime.spark.spark_session import spark_master
 
 __all__ = ["most_slots", "require_slots"]
 
-# On 2 cores, 100 slots took 0.6 GB and 20 s to start and to end.
+# On 2 cores they took 3.7 GB and 23 s to start.
 _MOST_EMBEDDED_SLOTS = 128
 
 

@@ -16,7 +16,6 @@ from funke.engine.jobs.attempts.region_failover import FailedRegion, RegionFailo
 from funke.engine.jobs.checkpoints.savepoints import SavepointRequest
 from funke.engine.jobs.sources.circulation import Circulation
 from funke.engine.jobs.sources.job_sources import JobSources
-from funke.engine.operators.operator import MAX_WATERMARK
 from funke.engine.runtime.epochs.epoch_blockers import subtasks_at
 from funke.engine.runtime.epochs.results import Failure
 from funke.engine.runtime.fault_points import reach
@@ -81,7 +80,13 @@ class StreamCoordinator:
         self._held_slots = HeldSlots(attempt.plan, runner.sample)
         self._finished: set[int] = set()
         self._failover = attempt.failover
-        self.statistics = JobStatistics(epochs=attempt.first_epoch, records_read=self._sources.records)
+        # The sources that have ended, as far as executions know.
+        self._ended_sources: set[int] = set()
+        self.statistics = JobStatistics(
+            epochs=attempt.first_epoch,
+            records_read=self._sources.records,
+            source_watermarks=self._sources.watermarks,
+        )
 
     def cancel(self) -> None:
         """Asks the job to end."""
@@ -116,7 +121,8 @@ class StreamCoordinator:
         self._command_checkpoint()
         self._listen(self._wait_s())
         self._settle_checkpoints()
-        self._progress.show(self.statistics.records_read, self.statistics.epochs, self.statistics.watermark)
+        if self._progress.is_due:
+            self._progress.show(self.statistics.records_read, self.statistics.epochs, self.statistics.watermark)
         if self._ending is not None:
             return self._ends_with(self._ending)
         if self._is_restarting:
@@ -176,9 +182,13 @@ class StreamCoordinator:
     # What slots say
 
     def _listen(self, wait_s: float) -> None:
+        has_reports = False
         for slot, message in self._runner.receive(wait_s):
             self._held_slots.hear(slot)
             self._hear(slot, message)
+            has_reports = has_reports or isinstance(message, (Reports, SplitsRead))
+        if has_reports:
+            self._sum_up()
         self.statistics.held = self._held_slots.look()
         if self._failover is not None:
             self._fail_over(self._failover)
@@ -188,7 +198,6 @@ class StreamCoordinator:
             self._take_reports(message)
         elif isinstance(message, SplitsRead):
             self._sources.accept(message.vertex_id, message.subtask, message.report)
-            self._look_at_sources()
         elif isinstance(message, FeedbackRecords):
             self._circulation.take(slot, message)
         elif isinstance(message, DriverMessage):
@@ -227,23 +236,20 @@ class StreamCoordinator:
         raise_failure(failures)
 
     def _take_reports(self, message: Reports) -> None:
-        statistics = self.statistics
         for report in message.reports:
-            statistics.subtasks[report.vertex_id, report.subtask] = report
+            self.statistics.subtasks[report.vertex_id, report.subtask] = report
             if report.reading is not None:
                 self._sources.accept(report.vertex_id, report.subtask, report.reading)
-        self._look_at_sources()
-        marks = [report.watermark for report in statistics.subtasks.values() if report.reading is None]
-        statistics.watermark = min(marks or self._sources.watermarks(), default=MAX_WATERMARK)
 
-    def _look_at_sources(self) -> None:
-        """Something was read."""
+    def _sum_up(self) -> None:
+        """What follows from all reports together, which takes longer the more subtasks there are."""
         for slot, command in self._sources.new_limits():
             self._runner.send(slot, ReadCommands((command,)))
         self.statistics.records_read = self._sources.records
-        over = self._sources.ended_vertices
-        if over:
-            self._executions.enter(ExecutionState.FINISHED, lambda each: each.vertex_id in over)
+        ended = self._sources.ended_vertices
+        if ended != self._ended_sources:
+            self._ended_sources = ended
+            self._executions.enter(ExecutionState.FINISHED, lambda each: each.vertex_id in ended)
 
     def _pass_on(self, message: DriverMessage) -> None:
         self._messages.deliver((message,), self.statistics.epochs)
@@ -277,6 +283,7 @@ class StreamCoordinator:
             self._end_cut()
         for slot in region.slots:
             self._held_slots.end(slot)
+        self._ended_sources -= region.vertices
         for vertex_subtask in [each for each in self.statistics.subtasks if each[0] in region.vertices]:
             del self.statistics.subtasks[vertex_subtask]
 
@@ -350,7 +357,7 @@ class StreamCoordinator:
         self._early_acks.clear()
 
     def _settle_checkpoints(self) -> None:
-        self._checkpoint_coordinator.advance(self._commit, self._held())
+        self._checkpoint_coordinator.advance(self._commit, self._held)
         if self._cutting is not None and not self._checkpoint_coordinator.is_pending(self._cutting):
             self._end_cut()
         self._send_notifications()

@@ -349,12 +349,13 @@ class CheckpointCoordinator:
             pending.answered[ack.slot] = self._clock()
             pending.acks.append(ack)
 
-    def advance(self, commit: CommitAll, held: str = "") -> None:
+    def advance(self, commit: CommitAll, held: Callable[[], str] = str) -> None:
         """Completes what is acknowledged by all, in order, and gives up what takes too long; `held` says why it may."""
         for pending in list(self._pending.values()):
             if pending.has_run and not pending.waiting and pending.command.checkpoint_id in self._pending:
                 self._complete(pending, commit)
-        self._expire_pending(held)
+        if any(map(self._is_late, self._pending.values())):
+            self._expire_pending(held())
         if self.ms_until_overtaking() == 0.0:
             self._overtake()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from heapq import heapify, heapreplace
 from itertools import count
 from typing import Any, ParamSpec, TypeVar
 
@@ -134,10 +135,16 @@ class SourceCoordinator:
                 load[self._owner[split.id]] += max(1, split.weight)
         assigned_before = set(self._owner)
         going_on = Counter(self._owner.values())
+        # Both only grow: an entry that is too low is corrected when it comes to the top.
+        entries = [(load[index], going_on[index], index) for index in range(parallelism)]
+        heapify(entries)
         # The heaviest first, so that all get about the same; what one subtask gets it reads in the order of the source.
         for split in sorted(splits, key=lambda split: -split.weight):
             if split.id not in self._owner:
-                least = min(range(parallelism), key=lambda index: (load[index], going_on[index], index))
+                least = entries[0][2]
+                while entries[0] != (load[least], going_on[least], least):
+                    heapreplace(entries, (load[least], going_on[least], least))
+                    least = entries[0][2]
                 self._owner[split.id] = least
                 going_on[least] += 1
             if split.id not in assigned_before:

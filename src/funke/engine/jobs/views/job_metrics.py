@@ -25,7 +25,8 @@ def job_metrics(statistics: JobStatistics, plan: Plan) -> MetricsView:
     tasks: dict[int, dict[int, dict[str, Any]]] = {}
     operators: dict[str, dict[int, dict[str, Any]]] = {}
     last_epoch_ms = statistics.epoch_ms[-1] if statistics.epoch_ms else 0.0
-    for report in statistics.subtasks.values():
+    # A copy: the thread of the job adds the first reports of subtasks meanwhile.
+    for report in list(statistics.subtasks.values()):
         # Of the last epoch; an operator's own share of its task is not measured, as in Flink.
         share = 1000 * report.busy_ms / last_epoch_ms if last_epoch_ms else 0.0
         own = report.task_metrics or {"busyTimeMsPerSecond": min(1000.0, share)}

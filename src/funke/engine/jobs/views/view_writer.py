@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 
 from funke.engine.jobs.notices import notice
@@ -13,6 +14,8 @@ __all__ = ["ViewWriter"]
 # So often by itself; and at the earliest so long after the last time, when something has happened.
 _INTERVAL_S = 5.0
 _PAUSE_S = 0.5
+# And the view of ten thousand subtasks, which takes seconds, so seldom that it takes a tenth of a core.
+_PAUSE_SHARE = 9
 # A disk that hangs must not keep the job from ending.
 _LAST_S = 10.0
 
@@ -58,8 +61,9 @@ class ViewWriter:
             self._has_change.wait(self._interval_s)
             self._has_change.clear()
             if not self._is_over.is_set():
+                began = time.monotonic()
                 self._write_now()
-                self._is_over.wait(self._pause_s)
+                self._is_over.wait(max(self._pause_s, _PAUSE_SHARE * (time.monotonic() - began)))
         self._write_now()
 
     def _write_now(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from funke.engine.errors import JobExecutionError
@@ -186,15 +186,15 @@ class Router:
     takes_rows = True
     takes_columns = True
 
-    def __init__(self, receivers: list[int], send: Send, forms: EdgeForms) -> None:
+    def __init__(self, receivers: Iterable[int], send: Send, forms: EdgeForms) -> None:
         self._channels = [_Channel(receiver, send) for receiver in receivers]
+        self._by_receiver = {channel.to: channel for channel in self._channels}
         self._forms = forms
 
     def bound(self, receiver: int, most_bytes: int) -> None:
         """Blocks for a receiver have no more bytes from now on."""
-        for channel in self._channels:
-            if channel.to == receiver:
-                channel.bound(most_bytes)
+        if receiver in self._by_receiver:
+            self._by_receiver[receiver].bound(most_bytes)
 
     @property
     def wants_columns(self) -> bool:
@@ -318,7 +318,7 @@ class _Indexed(Router):
 
 
 class _Random(_Indexed):
-    def __init__(self, receivers: list[int], send: Send, forms: EdgeForms) -> None:
+    def __init__(self, receivers: Iterable[int], send: Send, forms: EdgeForms) -> None:
         super().__init__(receivers, send, forms)
         self._random = random.Random()
 
@@ -336,7 +336,7 @@ class _ByKey(_Indexed):
 
     def __init__(
         self,
-        receivers: list[int],
+        receivers: Iterable[int],
         send: Send,
         forms: EdgeForms,
         key_selector: Callable[[Any], Any],
@@ -391,7 +391,7 @@ class _ByKey(_Indexed):
 
 
 class _ByUser(_Indexed):
-    def __init__(self, receivers: list[int], send: Send, forms: EdgeForms, partitioner: Custom) -> None:
+    def __init__(self, receivers: Iterable[int], send: Send, forms: EdgeForms, partitioner: Custom) -> None:
         super().__init__(receivers, send, forms)
         self._partitioner = partitioner
 
@@ -422,7 +422,7 @@ def create_router(
     forms: EdgeForms | None = None,
 ) -> Router:
     """The router of one sending subtask (`subtask` of `parallelism`) towards `receivers` subtasks."""
-    everyone = list(range(receivers))
+    everyone = range(receivers)
     forms = forms or EdgeForms(None)
     if isinstance(partitioner, Hash):
         return _ByKey(everyone, send, forms, partitioner.key_selector, key_groups)
@@ -457,7 +457,15 @@ def senders_to(partitioner: Partitioner, receiver: int, parallelism: int, receiv
     if isinstance(partitioner, Forward):
         return [receiver]
     if isinstance(partitioner, Rescale):
-        return [
-            sender for sender in range(parallelism) if receiver in rescale_receivers(sender, parallelism, receivers)
-        ]
+        first = receiver * parallelism // receivers
+        return list(range(first, max(first + 1, (receiver + 1) * parallelism // receivers)))
     return list(range(parallelism))
+
+
+def receivers_of(partitioner: Partitioner, sender: int, parallelism: int, receivers: int) -> Sequence[int]:
+    """The receiving subtasks that a sender has a channel to."""
+    if isinstance(partitioner, Forward):
+        return [sender]
+    if isinstance(partitioner, Rescale):
+        return rescale_receivers(sender, parallelism, receivers)
+    return range(receivers)

@@ -32,6 +32,8 @@ class BufferPool:
         self.size = floating
         # Channels whose senders have more than they may send.
         self.wanting: deque[InChannel] = deque()
+        # Channels with something to tell their senders: few of thousands.
+        self.granting: list[InChannel] = []
 
     def give_back(self, buffers: int) -> None:
         """Buffers that are free again go to those who want them."""
@@ -235,6 +237,8 @@ class InChannel:
             self._pool.give_back(returned)
 
     def _grant(self, buffers: int) -> None:
+        if not self._to_grant:
+            self._pool.granting.append(self)
         self._to_grant += buffers
         self._promised += buffers
 
@@ -254,6 +258,7 @@ class InChannel:
             self.on_announced(block_bytes)
         else:
             self._announced = block_bytes
+            self._pool.granting.append(self)
 
 
 class OutChannel:

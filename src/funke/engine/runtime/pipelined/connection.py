@@ -51,7 +51,8 @@ class Packet(NamedTuple):
 class Connection:
     """One end of a connected socket whose other end has proven who it is."""
 
-    def __init__(self, own: socket.socket) -> None:
+    def __init__(self, own: socket.socket, waiting: dict[Connection, None] | None = None) -> None:
+        """As long as it is waiting it is in `waiting`: its owner need not look at thousands that are not."""
         own.setblocking(False)
         for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
             with contextlib.suppress(OSError):
@@ -64,6 +65,9 @@ class Connection:
         self._pieces: list[bytes] = []
         self._has, self._needs = 0, _HEAD.size
         self._queue: deque[bytes | memoryview] = deque()
+        self._waiting = {} if waiting is None else waiting
+        if self._has_unread:
+            self._waiting[self] = None
         self.bytes_sent = 0
 
     def fileno(self) -> int:
@@ -80,6 +84,7 @@ class Connection:
         self._queue.append(_HEAD.pack(kind, min(number, _MOST_NUMBER), channel, len(payload)))
         if payload:
             self._queue.append(payload)
+        self._waiting[self] = None
 
     def flush(self) -> bool:
         """Sends what the system takes just now; False when the rest waits until the socket can be written."""
@@ -97,6 +102,8 @@ class Connection:
                 return False
         if self._tls is not None:
             self._has_unread = self._tls.has_unread
+        if not self._has_unread:
+            self._waiting.pop(self, None)
         return not self._has_unread
 
     def receive(self) -> Iterator[Packet]:
@@ -108,6 +115,8 @@ class Connection:
         finally:
             if self._tls is not None:
                 self._has_unread |= self._tls.has_unread
+                if self._has_unread:
+                    self._waiting[self] = None
         if not data:
             raise ConnectionError("the other side closed the connection")
         self._pieces.append(data)

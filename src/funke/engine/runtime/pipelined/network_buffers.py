@@ -8,7 +8,7 @@ from funke.engine.config import memory_options as options
 from funke.engine.errors import ConfigurationError
 from funke.engine.graph.job_graph import JobEdge, JobVertex
 from funke.engine.planner.plan import Plan
-from funke.engine.runtime.blocks.router import senders_to
+from funke.engine.runtime.blocks.router import receivers_of, senders_to
 from funke.engine.runtime.pipelined.network_settings import NetworkSettings
 
 __all__ = ["SlotBuffers", "require_buffers"]
@@ -63,23 +63,17 @@ class SlotBuffers:
         return pools
 
     def _output(self, edge: JobEdge, subtask: int) -> _Pool:
-        receivers = self._parallelism(edge.target_vertex)
-        channels = receivers
-        if edge.partitioner.is_pointwise:
-            channels = sum(subtask in self._senders(edge, receiver) for receiver in range(receivers))
+        channels = len(receivers_of(edge.partitioner, subtask, *self._ends(edge)))
         most = channels * self._network.channel_buffers + self._network.floating_buffers
         return _Pool(("output", edge.id), 0, channels + 1, max(channels + 1, most))
 
     def _remote_senders(self, edge: JobEdge, subtask: int) -> int:
-        first_slot = self._plan.placements[edge.source_vertex].first_slot
-        return sum(first_slot + sender != self._slot for sender in self._senders(edge, subtask))
+        senders = senders_to(edge.partitioner, subtask, *self._ends(edge))
+        own = self._slot - self._plan.placements[edge.source_vertex].first_slot
+        return len(senders) - (own in senders)
 
-    def _senders(self, edge: JobEdge, receiver: int) -> list[int]:
-        parallelism = self._parallelism(edge.source_vertex), self._parallelism(edge.target_vertex)
-        return list(senders_to(edge.partitioner, receiver, *parallelism))
-
-    def _parallelism(self, vertex_id: int) -> int:
-        return self._plan.by_id[vertex_id].parallelism
+    def _ends(self, edge: JobEdge) -> tuple[int, int]:
+        return self._plan.by_id[edge.source_vertex].parallelism, self._plan.by_id[edge.target_vertex].parallelism
 
     def _require(self, buffers: int) -> None:
         total = self._network.total_buffers

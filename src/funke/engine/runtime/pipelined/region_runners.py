@@ -135,8 +135,7 @@ class RegionRunners:
         poll = select.poll()
         poll.register(self._waking, select.POLLIN)
         for runner in self._live():
-            for descriptor, events in runner.descriptors.items():
-                poll.register(descriptor, events)
+            poll.register(runner, select.POLLIN)
         poll.poll(wait_s * 1000)
         with contextlib.suppress(BlockingIOError):
             self._waking.recv(1 << 12)

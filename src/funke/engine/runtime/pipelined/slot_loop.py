@@ -26,10 +26,11 @@ from funke.engine.graph.job_graph import JobEdge
 from funke.engine.operators.block_parts import Part
 from funke.engine.planner.plan import Plan
 from funke.engine.runtime.blocks.block_codec import decode, encode
-from funke.engine.runtime.blocks.router import Router, senders_to
+from funke.engine.runtime.blocks.router import Router
 from funke.engine.runtime.epochs.results import to_failure
 from funke.engine.runtime.fault_points import reach
 from funke.engine.runtime.monitoring.worker_logs import worker_logs
+from funke.engine.runtime.pipelined.channel_numbers import ChannelNumbers
 from funke.engine.runtime.pipelined.channels import InChannel, LocalOut, OutChannel, RemoteOut
 from funke.engine.runtime.pipelined.connection import (
     BARRIER,
@@ -67,7 +68,7 @@ from funke.engine.runtime.slots.worker_setup import JobDeployment
 from funke.engine.runtime.snapshots.checkpoint_command import CheckpointNotifications
 from funke.engine.types.driver_messages import DriverMessage, LoggedLines, PreparedCommits
 
-__all__ = ["SlotLoop", "channel_numbers"]
+__all__ = ["SlotLoop"]
 
 _REPORT_S = 1.0
 _SHORTEST_TICK_S = 0.05
@@ -79,17 +80,6 @@ _WAITING_S = 0.005
 _TURN_S = 0.05
 _MOST_RESULT_BYTES = 1 << 20
 _LONGEST_WAIT_S = 1.0
-
-
-def channel_numbers(plan: Plan) -> dict[tuple[int, int, int], int]:
-    """The number of every channel, (exchange, sending subtask, receiving subtask), the same in all slots."""
-    numbers: dict[tuple[int, int, int], int] = {}
-    for exchange in plan.graph.edges:
-        target, source = plan.by_id[exchange.target_vertex], plan.by_id[exchange.source_vertex]
-        for receiver in range(target.parallelism):
-            for sender in senders_to(exchange.partitioner, receiver, source.parallelism, target.parallelism):
-                numbers[exchange.id, sender, receiver] = len(numbers)
-    return numbers
 
 
 class SlotLoop:
@@ -111,12 +101,16 @@ class SlotLoop:
             end.setblocking(False)
         self._subtasks = Subtasks(slot, plan, deployment, folder, self._carry, self.send_to_driver, self._ring)
         self.snapshots = self._subtasks.snapshots
-        self._numbers = channel_numbers(plan)
+        self._numbers = ChannelNumbers(plan)
         self._buffers = SlotBuffers(slot, plan, self._network)
         self._tasks: list[Task] = []
         self._sources: list[Task] = []
         self._inputs: dict[int, tuple[Task, InChannel]] = {}
         self._outputs: dict[int, OutChannel] = {}
+        # The same by exchange, sending and receiving subtask.
+        self._outputs_to: dict[tuple[int, int, int], OutChannel] = {}
+        # Connections with something that waits to be sent.
+        self._waiting: dict[Connection, None] = {}
         self._driver: Connection | None = None
         self._peers: dict[int, Connection] = {}
         # The channels that come from each of them.
@@ -171,18 +165,15 @@ class SlotLoop:
             task.downstream = tuple(other for other in self._tasks if other.subtask.vertex.id in downstream)
 
     def _open_inputs(self, task: Task, subtask: Subtask, exchange: JobEdge) -> None:
-        for (exchange_id, sender, receiver), number in self._numbers.items():
-            if exchange_id == exchange.id and receiver == subtask.index:
-                network = self._network
-                channel = InChannel(
-                    number, exchange.id, sender, task.pool, network.channel_buffers, network.segment_bytes
-                )
-                task.add_input(channel)
-                self._inputs[number] = task, channel
+        network = self._network
+        for sender, number in self._numbers.into(exchange, subtask.index):
+            channel = InChannel(number, exchange.id, sender, task.pool, network.channel_buffers, network.segment_bytes)
+            task.add_input(channel)
+            self._inputs[number] = task, channel
 
     def connect(self, peers: dict[int, socket.socket]) -> None:
         """Takes the connections to all other slots, and makes the channels over them."""
-        self._peers = {slot: Connection(own) for slot, own in peers.items()}
+        self._peers = {slot: Connection(own, self._waiting) for slot, own in peers.items()}
         self._inputs_from = {slot: [] for slot in peers}
         for slot, connection in self._peers.items():
             self._watch(connection, self._on_peer(slot, connection))
@@ -207,9 +198,8 @@ class SlotLoop:
     def _open_outputs(self, task: Task, exchange: JobEdge, router: Router) -> None:
         first = self._plan.placements[exchange.target_vertex].first_slot
         network = self._network
-        for (exchange_id, sender, receiver), number in self._numbers.items():
-            if exchange_id != exchange.id or sender != task.subtask.index:
-                continue
+        sender = task.subtask.index
+        for receiver, number in self._numbers.out_of(exchange, sender):
             channel: OutChannel
             if first + receiver == self.number:
                 most = min(network.channel_buffers + network.floating_buffers, self._buffers.outgoing(exchange.id))
@@ -221,10 +211,10 @@ class SlotLoop:
                 channel.on_announced = partial(router.bound, receiver)
                 channel.on_announced(network.debloat.first_bytes)
             task.add_output(channel)
-            self._outputs[number] = channel
+            self._outputs[number] = self._outputs_to[exchange.id, sender, receiver] = channel
 
     def _carry(self, exchange: JobEdge, sender: int, receiver: int, parts: list[Part]) -> int:
-        return self._outputs[self._numbers[exchange.id, sender, receiver]].send(parts)
+        return self._outputs_to[exchange.id, sender, receiver].send(parts)
 
     def send_to_driver(self, message: DriverMessage) -> None:
         """Puts a message for the driver among those that leave at the end of this turn."""
@@ -267,7 +257,7 @@ class SlotLoop:
 
     def run(self, driver: socket.socket) -> None:
         """Runs until the driver closes its connection."""
-        self._driver = Connection(driver)
+        self._driver = Connection(driver, self._waiting)
         self._watch(self._driver, self._on_driver)
         self._poll.register(self._bell, select.POLLIN)
         self._by_descriptor[self._bell.fileno()] = self._on_bell
@@ -422,15 +412,14 @@ class SlotLoop:
         lines = worker_logs.take(f"slot {self.number}")
         if lines:
             self._tell(LoggedLines(lines))
-        for _, channel in self._inputs.values():
-            channel.send_credit()
+        for task in self._tasks:
+            task.send_credit()
         assert self._driver is not None
         for message in self._outbox:
             self._driver.send(MESSAGE, message)
         self._outbox.clear()
-        for connection in (*self._peers.values(), self._driver):
-            if connection.is_waiting or connection.fileno() in self._writing:
-                self._flush_connection(connection)
+        for connection in list(self._waiting):
+            self._flush_connection(connection)
 
     def _flush_connection(self, connection: Connection) -> None:
         descriptor = connection.fileno()

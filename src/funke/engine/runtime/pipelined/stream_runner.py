@@ -6,6 +6,7 @@ import contextlib
 import math
 import os
 import select
+import selectors
 import shutil
 import socket
 import threading
@@ -98,14 +99,16 @@ class StreamRunner:
         self._ready: set[int] = set()
         self._arrived: deque[socket.socket] = deque()
         self._received: deque[tuple[int, Any]] = deque()
-        # Slots by the descriptors of their connections; those of callers that have not said who they are have none.
-        self._slot_of: dict[int, int] = {}
+        # Callers that have not said who they are, by the descriptors of their connections.
         self._unnamed: dict[int, Connection] = {}
-        self._poll = select.poll()
+        # Those with something that waits to be sent.
+        self._waiting: dict[Connection, None] = {}
+        # With the slot of each connection. Not a poll, which takes longer the more connections there are.
+        self._selector = selectors.DefaultSelector()
         self._waking, self._woken = socket.socketpair()
         self._waking.setblocking(False)
         self._woken.setblocking(False)
-        self._poll.register(self._waking, select.POLLIN)
+        self._selector.register(self._waking, selectors.EVENT_READ)
         # What Spark said when it ended the tasks of the slots.
         self.spark_failure: Exception | None = None
         self._task_failures: list[Failure] = []
@@ -115,13 +118,9 @@ class StreamRunner:
         self._spark_job = threading.Thread(target=self._run_spark_job, name="funke-slots", daemon=True)
         ship_funke(spark)
 
-    @property
-    def descriptors(self) -> dict[int, int]:
-        """What to wait for beside others: descriptors, and the events of each."""
-        connections = (*self._connections.values(), *self._unnamed.values())
-        sending = {each.fileno(): select.POLLOUT for each in connections if each.is_waiting}
-        reading = [self._waking.fileno(), *self._slot_of]
-        return {descriptor: select.POLLIN | sending.get(descriptor, 0) for descriptor in reading}
+    def fileno(self) -> int:
+        """What to wait for beside others: it can be read when `receive` need not wait."""
+        return self._selector.fileno()
 
     @property
     def has_received(self) -> bool:
@@ -155,9 +154,7 @@ class StreamRunner:
             # The first slots may be there before Spark has said that their tasks run.
             self._await(lambda: self._has_all_slots() or self._do_tasks_run(), self._request_s, self._lack_of_room)
         self._await(self._has_all_slots, self._launch_s, self._lack_of_slots)
-        begin = encode(Begin(self.addresses))
-        for connection in self._connections.values():
-            connection.send(MESSAGE, begin)
+        self.send_all(Begin.of(self.addresses.values()))
         self.flush()
         # User functions open and state is restored: a slot that fails in it says so, and a lost one is noticed.
         self._await(lambda: len(self._ready) == len(self._slots), math.inf, self._lack_of_slots)
@@ -272,27 +269,24 @@ class StreamRunner:
 
     def _take(self, wait_s: float) -> Iterator[tuple[int, Any]]:
         self.flush()
-        for descriptor, _ in self._poll.poll(wait_s * 1000):
-            if descriptor == self._waking.fileno():
+        for key, _ in self._selector.select(wait_s):
+            if key.fileobj is self._waking:
                 with contextlib.suppress(BlockingIOError):
                     self._waking.recv(1 << 12)
                 self._welcome()
-                continue
-            slot = self._slot_of[descriptor]
-            if slot >= 0:
-                yield from self._take_from(slot)
+            elif key.data is None:
+                self._meet(key.fd)
             else:
-                self._meet(descriptor)
+                yield from self._take_from(key.data)
         if self.spark_failure is not None and not self._is_closing:
             raise self.spark_failure
 
     def _welcome(self) -> None:
         while self._arrived:
             limit_silence(self._arrived[0], self._silence_ms)
-            connection = Connection(self._arrived.popleft())
+            connection = Connection(self._arrived.popleft(), self._waiting)
             self._unnamed[connection.fileno()] = connection
-            self._slot_of[connection.fileno()] = -1
-            self._poll.register(connection.fileno(), select.POLLIN)
+            self._selector.register(connection.fileno(), selectors.EVENT_READ)
 
     def _meet(self, descriptor: int) -> None:
         """The first word of a slot: which one it is."""
@@ -305,40 +299,45 @@ class StreamRunner:
         for packet in packets:
             message = decode(packet.payload)
             if isinstance(message, Born) and message.address.slot not in self._connections:
+                slot = message.address.slot
                 del self._unnamed[descriptor]
-                self._slot_of[descriptor] = message.address.slot
-                self._connections[message.address.slot] = connection
-                self.addresses[message.address.slot] = message.address
+                self._selector.modify(descriptor, selectors.EVENT_READ, slot)
+                self._connections[slot] = connection
+                self.addresses[slot] = message.address
             elif descriptor in self._unnamed:
                 self._forget(descriptor)  # a task that Spark has repeated
                 return
             else:
-                self._received.append((self._slot_of[descriptor], message))
+                self._received.append((slot, message))
 
     def _forget(self, descriptor: int) -> None:
-        self._poll.unregister(descriptor)
-        del self._slot_of[descriptor]
+        self._selector.unregister(descriptor)
         self._unnamed.pop(descriptor).close()
 
     def _take_from(self, slot: int) -> Iterator[tuple[int, Any]]:
+        connection = self._connections[slot]
         try:
-            for packet in self._connections[slot].receive():
-                yield slot, decode(packet.payload)
+            packets = list(connection.receive())
         except OSError as error:
-            descriptor = self._connections[slot].fileno()
-            self._poll.unregister(descriptor)
-            del self._slot_of[descriptor]
+            self._selector.unregister(connection.fileno())
             if not self._is_closing:
                 yield slot, lost_slot(self.addresses[slot], error)
+            return
+        for packet in packets:
+            yield slot, decode(packet.payload)
 
     def flush(self) -> None:
         """Sends pending messages to slots, as far as their connections have room."""
-        for connection in self._connections.values():
-            if connection.is_waiting:
-                with contextlib.suppress(OSError):  # the reader of the connection will notice
-                    is_sent = connection.flush()
-                    events = select.POLLIN if is_sent else select.POLLIN | select.POLLOUT
-                    self._poll.modify(connection.fileno(), events)
+        for connection in list(self._waiting):
+            try:
+                is_sent = connection.flush()
+            except OSError:  # the reader of the connection will notice
+                del self._waiting[connection]
+                continue
+            events = selectors.EVENT_READ if is_sent else selectors.EVENT_READ | selectors.EVENT_WRITE
+            key = self._selector.get_map().get(connection.fileno())
+            if key is not None and key.events != events:
+                self._selector.modify(key.fd, events, key.data)
 
     # Ending
 

@@ -73,6 +73,12 @@ class Task:
         channel.on_full = self._on_full
         self.outs.append(channel)
 
+    def send_credit(self) -> None:
+        """Tells senders what has become free, and how long blocks may be."""
+        for channel in self.pool.granting:
+            channel.send_credit()
+        self.pool.granting.clear()
+
     def _on_full(self, change: int) -> None:
         was_full = self._full > 0
         self._full += change
