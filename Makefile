@@ -24,7 +24,7 @@ demo: venv
 
 test: venv
 	@tools/test-packages
-	@$(RUN)/python tools/run_tests.py -q -n 2 --dist worksteal
+	@$(RUN)/python tools/run_tests.py -q -n 3 --dist worksteal
 
 check: venv
 	@.venv/bin/ruff format --check $(SOURCES)

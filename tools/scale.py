@@ -114,7 +114,7 @@ def _measure_slots(asked: argparse.Namespace, folder: str) -> None:
     try:
         _await(lambda: job.status() is JobStatus.RUNNING, job)
         _show("all slots ready after", f"{time.monotonic() - began:.1f} s")
-        runner = job._attempts._runner
+        runner = job._attempts.runner
         assert isinstance(runner, StreamRunner)
         watchers = [address.pid for address in runner.addresses.values()]
         slots = [child for watcher in watchers for child in children_of(watcher)]

@@ -19,7 +19,7 @@ from funke.engine.connectors.source import Batch, Source, Split, SplitEnumerator
 from funke.engine.graph.operations import ReadSource, Reduce, WriteSink
 from funke.engine.graph.partitioners import Hash
 from funke.engine.graph.stream_graph import StreamGraph
-from funke.engine.jobs.attempts import job_attempts, runners
+from funke.engine.jobs.attempts import attempt_session, runners
 from funke.engine.jobs.control import serve_commands
 from funke.engine.jobs.records.recovery import ProgramRun
 from funke.engine.jobs.running_job import RunningJob
@@ -171,7 +171,7 @@ def running(graph: StreamGraph, settings: JobSettings, processes: int = 1) -> It
             self.wake()
 
     try:
-        with patch.object(job_attempts, "JobSpark", _NoSpark), patch.object(runners, "StreamRunner", Runner):
+        with patch.object(attempt_session, "JobSpark", _NoSpark), patch.object(runners, "StreamRunner", Runner):
             job = RunningJob(graph, settings)
             assert settings.record is not None
             server = serve_commands(settings.record.record.control_path, job, _LIMIT_S)

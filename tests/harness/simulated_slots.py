@@ -60,7 +60,7 @@ class _Example:
             loop._obey(ReadCommands(tuple(ReadCommand(each.id, 0, splits) for each in sources)))
             while loop._turn():
                 pass
-            loop._report(loop._tasks)
+            loop._report()
             self.reports: tuple[SubtaskReport, ...] = decode(loop._outbox.pop()).reports
             command = CheckpointCommand(1, tempfile.mkdtemp(), inline_bytes=20 << 10)
             self.written = loop._subtasks.write(command, {}, None, command.folder)

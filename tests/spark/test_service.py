@@ -112,7 +112,7 @@ def look_closer(shell: Shell) -> None:
     home = ServiceFolder(str(shell.folder / "home"))
     address = home.address()
     assert address is not None
-    job = f"{address.url}/jobs/{shell.known['job id']}"
+    job = f"{address.url}/jobs/{shell.names['job id']}"
     assert httpx.get(job).status_code == 401
     # `funke dashboard` gives a link that lets one browser in.
     link = shell.run("funke dashboard --no-browser").strip()
@@ -124,7 +124,7 @@ def look_closer(shell: Shell) -> None:
     answer = rest.get(job).json()["bottleneck"]
     assert '"count' in answer["sentence"] and answer["user-line"] == "orders.py:14 in process_element"
     # A worker tells what its slots hold.
-    worker = f"{address.url}/taskmanagers/127.0.0.1-{shell.known['job id'][:12]}"
+    worker = f"{address.url}/taskmanagers/127.0.0.1-{shell.names['job id'][:12]}"
     assert rest.get(worker).json()["metrics"]["heapUsed"] > 10_000_000
     # The driver was there before the program, whose folder its slots are in.
     (run,) = (read_json(str(path)) for path in Path(home.of("runs")).glob("*.json"))

@@ -26,7 +26,7 @@ def test_fifty_slots_are_started_reported_and_checkpointed(tmp_path: Path) -> No
         job = simulated.job
         assert job.status() is JobStatus.RUNNING
         # One message to each of them, the same to all; nothing else is sent before they are ready.
-        begin = len(Begin.of(job._attempts._runner.addresses.values()).packed)  # type: ignore[union-attr]
+        begin = len(Begin.of(job._attempts.runner.addresses.values()).packed)  # type: ignore[union-attr]
         assert SLOTS * begin < simulated.sent_bytes < SLOTS * (begin + 200)
 
         end = time.monotonic() + _LIMIT_S

@@ -172,7 +172,7 @@ def restored_files(folder: Path, handle: SnapshotHandle, failure: Exception | No
     chain = SimpleNamespace(**{**vars(chain_of(Remembering())), "operators": {1: operator}})
     handles = [SnapshotHandle.from_plain(handle.to_plain()).within(str(folder / "chk-1"))]
     assert restore_chain(cast(OperatorChain, chain), handles, SubtaskRange(0, 1, GROUPS), str(folder))
-    return operator.found
+    return operator.restored_files
 
 
 @pytest.mark.parametrize("damaged", ["shared/abc-000012.sst", "chk-1/1-0-0-op-MANIFEST"])
