@@ -46,6 +46,8 @@ __all__ = ["FORMS", "QUERIES", "batch_costs_us", "condition_costs_us", "sorted_o
 
 LARGE, SMALL = 10_000, 100
 ROWS = 200_000
+# Memory counts where rows are many: holes of a heap do not grow with them.
+STORED_ROWS = 1_000_000
 COLUMNS = {"k": "BIGINT", "a": "BIGINT", "b": "DOUBLE", "s": "STRING", "t": "TIMESTAMP(3)"}
 _NUMBERED = "SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY a DESC) AS r FROM l"
 _JOIN = "SELECT l.*, r.* FROM l JOIN r ON l.k = r.k"
@@ -162,7 +164,7 @@ def _measure_stored_row(form: str) -> float:
     one = DetachedInput(columns, kinds, key)
     join = Join(columns_of_join(columns, columns, "inner"), one, one, (0,), (0,), "inner", None)
     _compile()
-    rows = _rows(2 * ROWS, 0, ROWS)
+    rows = _rows(2 * STORED_ROWS, 0, STORED_ROWS)
     rows = rows.set_column(0, "k", pa.array(np.random.default_rng(1).permutation(len(rows))))
     harness = OperatorHarness(ColumnOperator(join.detached().create), keeps_columns=True)
 
