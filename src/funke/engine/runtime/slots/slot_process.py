@@ -65,9 +65,9 @@ def main(launch_file: str, listeners: tuple[int, ...]) -> None:
 def keep_large_blocks_apart() -> None:
     """Large blocks of memory stay outside of the heap, so that the system gets them back whole.
 
-    By itself glibc moves them into the heap after the first one is freed, and arrays that grow leave holes there: a
-    stored row of a join took 91 bytes beside its columns, of four million rows 50 bytes with this. Blocks of a batch must
-    not be large: each would be mapped anew, which took a fifth of the CPU of Nexmark q17 at 1 MiB.
+    By itself glibc moves them into the heap after the first one is freed, and arrays that grow leave holes there: of
+    four million stored rows of a join, each took 71 bytes beside its columns in place of 50. Blocks of a batch must not
+    be large: they would be mapped anew each time, which at 1 MiB took a fifth of the CPU of Nexmark q17.
     """
     if _THRESHOLD_VARIABLE not in os.environ:
         # Other C libraries than glibc do not have it.
