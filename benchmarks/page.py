@@ -68,35 +68,26 @@ SECTIONS = {
     ),
     "service": ("Service and dashboard", "Programs run in the service (`funke start-cluster`)."),
 }
-# What settings trade for each other: a title, what was run, and the advice that follows.
-ADVICE = {
+# What settings trade for each other: a title, and what was run. The advice that follows is written with the figures.
+TRADE_OFF_TABLES = {
     "intervals": (
         "How often to take checkpoints",
         "Count per key over a million keys, two slots; a slot is killed three times, at any time between two\n"
         "checkpoints. Then lines of files that a writer adds at 50 and at 80 % of what the job can read: from the\n"
-        "kill until records are as young as before.\n\n"
-        "Start with a second. Longer intervals pay off when a checkpoint takes about as long as the interval; what a\n"
-        "restart repeats, and how late results are after it, grow with the interval. Leave room: the less of the\n"
-        "capacity is in use, the sooner a job has caught up.",
+        "kill until records are as young as before.",
     ),
     "buffer-timeouts": (
         "How long records wait for others",
-        "Socket, map, key_by, process; parallelism 2. With full buffers (-1) records wait until a buffer is full.\n\n"
-        "A record leaves at once as long as the receiver is not busy, so the timeout matters little. 0 costs\n"
-        "throughput under load; keep 100 ms unless a stream is slow and its receiver busy.",
+        "Socket, map, key_by, process; parallelism 2. With full buffers (-1) records wait until a buffer is full.",
     ),
     "sizes": (
         "What a checkpoint costs by the size of state",
         "A kilobyte for each key; 1 % of the keys are written, 2,000 records a second; a checkpoint every three\n"
-        "seconds.\n\n"
-        "In memory, the process forks and the child writes all of the state. RocksDB writes the files that are new.\n"
-        "Take RocksDB when a full checkpoint takes longer than the interval.",
+        "seconds.",
     ),
     "pressures": (
         "Checkpoints under backpressure",
-        "Half a millisecond of work for each record, two slots; the time of a checkpoint at different loads.\n\n"
-        "Aligned barriers wait behind the records of full buffers. Choose unaligned checkpoints for jobs that are often"
-        "pressed back, at least once where repeated results do no harm.",
+        "Half a millisecond of work for each record, two slots; the time of a checkpoint at different loads.",
     ),
 }
 CHARTS = {
@@ -209,7 +200,7 @@ def _page(data: Results) -> str:
 
 def _trade_offs() -> Iterable[str]:
     recorded = json.loads(TRADE_OFFS.read_text("utf-8")) if TRADE_OFFS.exists() else {}
-    for name, (title, text) in ADVICE.items():
+    for name, (title, text) in TRADE_OFF_TABLES.items():
         if name in recorded:
             table = recorded[name]
             yield from ("", f"## {title}", "", *text.split("\n"), "")

@@ -163,9 +163,14 @@ class StoreCases:
         assert [lease.advance() for _ in range(6)] == [1, 2, 3, 4, 5, 6]
         lease.check()
         assert sorted(store_of(folder).versions(folder)) == ["attempt-4", "attempt-5", "attempt-6"]
+        owner = current_owner(folder, LONG_S)
+        assert owner is not None and (owner.attempt, owner.pid, owner.is_alive) == (6, os.getpid(), True)
         lease.release()
         with pytest.raises(LeaseLostError):
             lease.check()
+        following = Lease.acquire(folder, LONG_S)
+        assert following.attempt == 7
+        following.release()
 
     def test_a_record_outlives_its_driver(self, storage: Storage) -> None:
         record = _record(storage, 0)

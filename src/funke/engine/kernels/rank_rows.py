@@ -76,6 +76,31 @@ def compared(
 
 
 @part
+def position_of(
+    words: Any,
+    at: Any,
+    row: Any,
+    slots: Any,
+    base: Any,
+    length: Any,
+    width: Any,
+    word_count: Any,
+    has_strings: Any,
+    offsets: Any,
+    strings: Any,
+) -> Any:
+    """The position of a row among the sorted rows of its key: behind those that are equal."""
+    position, end = 0, length
+    while position < end:
+        middle = (position + end) >> 1
+        if compared(words, at, row, slots, base + middle * width, word_count, has_strings, offsets, strings) < 0:
+            end = middle
+        else:
+            position = middle + 1
+    return position
+
+
+@part
 def has_room(length: Any, head: Any, width: Any, heads: Any, slots: Any, most_slots: Any, runs: Any, c: Any) -> Any:
     """Makes room for one more row of a key; False if there are too few slots."""
     if length < heads[head + 2]:
@@ -211,14 +236,7 @@ def rank_rows(  # noqa: PLR0912, PLR0915 - its parts share too many numbers
         row = first_row + (index if rules[ADDS_ALL] != 0 else counters[ENTERED])
         at, base = index * word_count, heads[head] * width
 
-        # Behind those that are equal.
-        position, end = 0, length
-        while position < end:
-            middle = (position + end) >> 1
-            if compared(words, at, row, slots, base + middle * width, word_count, has_strings, offsets, strings) < 0:
-                end = middle
-            else:
-                position = middle + 1
+        position = position_of(words, at, row, slots, base, length, width, word_count, has_strings, offsets, strings)
 
         old_position = -1
         if takes_in[index] == 0:

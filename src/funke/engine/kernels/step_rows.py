@@ -16,6 +16,7 @@ from funke.engine.kernels.rank_rows import (
     has_room,
     move_back,
     move_forward,
+    position_of,
 )
 
 __all__ = [
@@ -95,14 +96,7 @@ def step_rows(  # noqa: PLR0912, PLR0915 - its parts share too many numbers
         row = first_row + (index if adds_all != 0 else counters[ENTERED])
         at, base = index * word_count, heads[head] * width
 
-        # Behind those that are equal.
-        position, end = 0, length
-        while position < end:
-            middle = (position + end) >> 1
-            if compared(words, at, row, slots, base + middle * width, word_count, has_strings, offsets, strings) < 0:
-                end = middle
-            else:
-                position = middle + 1
+        position = position_of(words, at, row, slots, base, length, width, word_count, has_strings, offsets, strings)
         start = position
         if is_rows == 0 or takes_in[index] == 0:
             while (

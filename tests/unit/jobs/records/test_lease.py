@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from funke.engine.errors import LeaseLostError
-from funke.engine.jobs.records.lease import Lease, current_owner
+from funke.engine.jobs.records.lease import Lease
 
 OWNER = """
 import sys, time
@@ -80,35 +79,3 @@ def test_a_driver_that_was_stopped_and_goes_on_finds_that_it_was_replaced(
     assert answer(owner) == "another driver runs the job (attempt 1, this one is 0)"
     lease.check()
     lease.release()
-
-
-def test_of_many_who_want_a_free_lease_one_gets_it(tmp_path: Path) -> None:
-    gate, won, lost = threading.Barrier(8), [], []
-
-    def contend() -> None:
-        gate.wait()
-        try:
-            won.append(Lease.acquire(str(tmp_path), 5))
-        except LeaseLostError as error:
-            lost.append(error)
-
-    threads = [threading.Thread(target=contend) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(won) == 1 and len(lost) == 7 and won[0].attempt == 0
-    won[0].release()
-
-
-def test_restarts_of_one_driver_count_on_and_few_files_stay(tmp_path: Path) -> None:
-    lease = Lease.acquire(str(tmp_path), 5)
-    assert [lease.advance() for _ in range(6)] == [1, 2, 3, 4, 5, 6]
-    lease.check()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["attempt-4", "attempt-5", "attempt-6"]
-    owner = current_owner(str(tmp_path), 5)
-    assert owner is not None and (owner.attempt, owner.pid, owner.is_alive) == (6, os.getpid(), True)
-    lease.release()
-    with pytest.raises(LeaseLostError):
-        lease.check()
-    assert Lease.acquire(str(tmp_path), 5).attempt == 7

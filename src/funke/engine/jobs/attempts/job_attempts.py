@@ -41,10 +41,7 @@ from funke.engine.jobs.notices import notice
 from funke.engine.jobs.sources.job_sources import JobSources
 from funke.engine.jobs.sources.source_coordinator import SourceCoordinator
 from funke.engine.jobs.submission.job_planning import PlannedJob
-from funke.engine.runtime.spark.spark_session import (
-    JobSpark,
-    spark_session,
-)
+from funke.engine.runtime.spark.spark_session import JobSpark, spark_session
 from funke.engine.types.job_status import JobStatus
 
 __all__ = ["JobAttempts", "SuspendedError"]
