@@ -592,6 +592,18 @@ def measures(bench: Bench) -> dict[str, Callable[[], Ratio]]:
             5,
             "with the default restart delay of 1 s",
         ),
+        "region-recovery": lambda: under(
+            "SIGKILL of a slot to the first new output, region of two slots, a million keys (s)",
+            bench.state_metrics("regions")["recovery_s"],
+            0.7,
+            "without a restart delay; median of 5",
+        ),
+        "region-pause": lambda: under(
+            "the longest pause of another region's output meanwhile (ms)",
+            bench.state_metrics("regions")["pause_s"] * 1000,
+            100,
+            "of 5 kills",
+        ),
         "first-select": lambda: under(
             "a first SELECT in a warm session, ten rows (s)", first_select_s(), 1, "median of 5"
         ),
