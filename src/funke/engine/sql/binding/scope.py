@@ -19,7 +19,7 @@ from funke.engine.types.logical.data_type import DataType
 
 __all__ = ["MissingName", "Scope", "ScopeColumn", "names_of", "not_a_row", "rejected", "unknown_function"]
 
-# There are hundreds of functions, so that some other one is always somehow like a name.
+# There are hundreds of functions: with a lower bound nearly every name would be close to one of them.
 _CLOSE_FUNCTION = 0.8
 
 
@@ -75,7 +75,7 @@ class Scope:
 
     @cached_property
     def _indexes(self) -> dict[str, list[int]]:
-        """Where the columns of each name stand; tables may have thousands.
+        """The indexes of the columns of each name; tables may have thousands.
 
         As in Flink the columns that a natural join shares are ambiguous by their name alone.
         """

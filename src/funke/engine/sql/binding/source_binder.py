@@ -1,4 +1,4 @@
-"""Gives what stands behind FROM its meaning: tables, joins of all kinds, queries and table functions."""
+"""Binds FROM: tables, joins of all kinds, queries and table functions."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ ONE_ROW = Constants((Column("", BooleanType(False)),), ((True,),))
 
 @dataclass(frozen=True)
 class SourceHints:
-    """What hints of a query say about the tables behind its FROM."""
+    """The hints of a query for the tables of its FROM."""
 
     lookups: Mapping[str, LookupHint] = field(default_factory=dict)
     ttls: Mapping[str, str] = field(default_factory=dict)
@@ -82,11 +82,11 @@ class SourceBinder:
     outer: OuterColumns | None = None
 
     def bind_query(self, query: queries.Query) -> Relation:
-        """The meaning of a query, whose sub-queries are part of its expressions."""
+        """The meaning of a query, with sub-queries still in its expressions."""
         raise NotImplementedError
 
     def bind_rows(self, select: queries.Select) -> tuple[Relation, Scope]:
-        """What a query reads, and the names of its columns."""
+        """The relation that a query reads, and the names of its columns."""
         table, scope = self._bind_source(select.source)
         return self._with_times(table, scope, select.where) if self.is_streaming and has_join(table) else (table, scope)
 
@@ -104,6 +104,7 @@ class SourceBinder:
     def _bind_source(self, source: queries.Relation | None) -> tuple[Relation, Scope]:
         if source is None:
             return ONE_ROW, Scope()
+        # LATERAL TABLE(f(a)) and UNNEST use columns of the tables before them, so the left side is bound first.
         if is_correlated(source):
             left = self._bind_source(source.left if isinstance(source, queries.Join) else None)
             return bind_correlation(source, left, self.expression_binder, self.find_table_function)
@@ -140,15 +141,15 @@ class SourceBinder:
         return Scope(tuple(ScopeColumn(each, column.type, table, column.time) for each, column in pairs))
 
     def expression_binder(self, scope: Scope) -> ExpressionBinder:
-        """What binds expressions where no query may be."""
+        """The binder of expressions that may not have queries in them."""
         return ExpressionBinder(scope, self.session, self.find_function, outer=self.outer)
 
     def binder_of(self, scope: Scope) -> ExpressionBinder:
-        """What binds expressions that may have queries in them."""
+        """The binder of expressions that may have queries in them."""
         return ExpressionBinder(scope, self.session, self.find_function, self._bind_inner, self.outer)
 
     def _bind_function(self, source: queries.Relation) -> Relation:
-        """What makes rows of those of another relation."""
+        """The meaning of a function that turns the rows of a relation into others."""
         if isinstance(source, queries.WindowFunction):
             return bind_window_table(source, self._bind_source, self.session, self.is_streaming)
         if isinstance(source, queries.ChangelogFunction):

@@ -67,7 +67,7 @@ def _ttl_of(source: queries.Relation | None, hints: TtlHints) -> str:
 
 
 def leaves_of(source: queries.Relation | None) -> Iterator[queries.Relation]:
-    """What stands behind FROM, without the joins."""
+    """The tables, queries and functions of FROM, without the joins."""
     if isinstance(source, queries.Join):
         yield from leaves_of(source.left)
         yield from leaves_of(source.right)

@@ -1,4 +1,4 @@
-"""The relation whose rows have event time, and whose watermarks a table's WATERMARK FOR computes."""
+"""WATERMARK FOR of a table as a relation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["WatermarkAssigner"]
 
 @dataclass(frozen=True)
 class WatermarkAssigner(Relation):
-    """The rows of the input; the event time is the column at `rowtime`, watermarks are what `expression` gives."""
+    """The rows of the input, with the event time of the column `rowtime` and watermarks by `expression`."""
 
     input: Relation
     rowtime: int

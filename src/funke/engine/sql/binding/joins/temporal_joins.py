@@ -1,4 +1,4 @@
-"""Gives JOIN t FOR SYSTEM_TIME AS OF a.rowtime its meaning: each row with the version that a table had at its time."""
+"""Binds JOIN t FOR SYSTEM_TIME AS OF a.rowtime: joins each row with the version that a table had at its time."""
 
 from __future__ import annotations
 
