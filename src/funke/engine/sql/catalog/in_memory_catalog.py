@@ -1,4 +1,4 @@
-"""The catalog that forgets everything when the program ends: Flink's `default_catalog`."""
+"""A catalog in memory, which ends with the program: Flink's `default_catalog`."""
 
 from __future__ import annotations
 

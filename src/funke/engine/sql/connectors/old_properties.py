@@ -88,7 +88,7 @@ def modern_options(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def _modern_key(connector: str, file_format: str, key: str) -> str | None:
-    """The option of today; None if it has no effect, or was looked at already."""
+    """The option of today; None if it has no effect, or is handled elsewhere."""
     if key in (_TYPE, "format.type", "format.comment-prefix") or _WITHOUT_EFFECT.fullmatch(key):
         return None
     if _NUMBERED_PROPERTY.fullmatch(key) or _NUMBERED_OFFSET.fullmatch(key):

@@ -1,4 +1,4 @@
-"""The connector spark: whatever Spark reads and writes by a format and options, or as a table of its catalog."""
+"""The connector spark: formats that Spark reads and writes, and tables of its catalog."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class SparkLoad:
 
 
 def _other_timestamp(data_type: DataType, spark_type: str) -> str | None:
-    """Timestamps with a zone where the table has none, or without, change by the clock of Spark's session."""
+    """The cast between timestamps with and without a zone, which uses the zone of Spark's session."""
     if isinstance(data_type, TimestampType) and spark_type == "timestamp":
         return "timestamp_ntz"
     return "timestamp" if isinstance(data_type, LocalZonedTimestampType) and spark_type == "timestamp_ntz" else None

@@ -1,4 +1,4 @@
-"""What a connector tells of itself: its name, its options, and how it makes sources and sinks of tables."""
+"""The interface of connectors: name, options, and the sources and sinks of tables."""
 
 from __future__ import annotations
 
@@ -65,9 +65,9 @@ class TableFactory(ABC):
         return self.required_options, self.optional_options
 
     def create_source(self, context: TableContext) -> TableSource:
-        """Return what reads a table whose options were checked; only if it reads."""
+        """Return the source of a table whose options were checked; called only if `reads`."""
         raise NotImplementedError
 
     def create_sink(self, context: TableContext) -> TableSink:
-        """Return what writes a table whose options were checked; only if it writes."""
+        """Return the sink of a table whose options were checked; called only if `writes`."""
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""Texts that match a regular expression: what `#{regexify '…'}` makes."""
+"""Random strings that match a regular expression, for `#{regexify '…'}`."""
 
 from __future__ import annotations
 

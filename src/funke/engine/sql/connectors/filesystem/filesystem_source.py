@@ -76,11 +76,13 @@ class FileTableSource(TableSource):
         return replace(self, files=self.files.selecting(indexes))
 
     def with_condition(self, condition: BoundExpression) -> FileTableSource | None:
+        # Only conditions on partitions and metadata are taken: `day = '2026-05-01'` skips whole files without opening
+        # them.
         files = self.files.with_condition(condition)
         return None if files is None else replace(self, files=files)
 
     def lookup_table(self) -> LookupTable | None:
-        """The files that are there; changes in files would have to be folded first."""
+        """Lookups in the present files. Files of changes have none: the changes would have to be applied first."""
         if self.kinds != INSERTS:
             return None
         return ScannedLookupTable(replace(self, monitor_interval_ms=None), self.lookup_ttl_ms)

@@ -1,4 +1,4 @@
-"""Values of tables as text formats write them: timestamps in SQL's or ISO's form, decimals, bytes."""
+"""Values of tables in text formats: timestamps in the form of SQL or ISO, decimals, bytes."""
 
 from __future__ import annotations
 

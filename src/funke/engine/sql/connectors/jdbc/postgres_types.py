@@ -33,6 +33,7 @@ def _element(name: str, modifier: int) -> DataType:
 
 
 def _decimal(modifier: int) -> DataType:
+    # A NUMERIC without digits may hold any: Flink takes DECIMAL(38, 18) for it.
     if modifier < _HEADER:
         return DataTypes.DECIMAL(_MOST_DIGITS, _DEFAULT_SCALE)
     precision, scale = (modifier - _HEADER) >> 16 & 0xFFFF, (modifier - _HEADER) & 0x7FF

@@ -1,4 +1,4 @@
-"""The options that tables in Kafka share, and what they mean: topics, offsets, properties, formats."""
+"""The common options of tables in Kafka, and their values: topics, offsets, properties, formats."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ BUFFER_TIME = TableOption(
 
 
 def subscription(values: OptionValues) -> Subscription:
-    """Which topics are read."""
+    """The topics that are read."""
     topics, pattern = values[TOPIC], values[PATTERN]
     if topics and pattern:
         raise ValidationException("Option 'topic' and 'topic-pattern' shouldn't be set together.")
@@ -121,7 +121,7 @@ def subscription(values: OptionValues) -> Subscription:
 
 
 def properties(values: OptionValues, has_discovery: bool = True) -> ClientProperties:
-    """The properties of the client: options that begin so."""
+    """The properties of the client: the options that begin with `properties.`."""
     client_properties = {key[len(PREFIX) :]: text for key, text in values.strings.items() if key.startswith(PREFIX)}
     if has_discovery:
         client_properties["partition.discovery.interval.ms"] = str(values[DISCOVERY].to_millis() or -1)
@@ -129,7 +129,7 @@ def properties(values: OptionValues, has_discovery: bool = True) -> ClientProper
 
 
 def starting(values: OptionValues, topics: tuple[str, ...]) -> Offsets:
-    """Where reading begins."""
+    """The offsets at which reading begins."""
     mode, reset = values[START], values.strings.get("properties.auto.offset.reset", "none").lower()
     if mode == "group-offsets" and GROUP not in values:
         raise ValidationException("'properties.group.id' is required with 'scan.startup.mode' = 'group-offsets'.")
@@ -137,7 +137,7 @@ def starting(values: OptionValues, topics: tuple[str, ...]) -> Offsets:
 
 
 def stopping(values: OptionValues, topics: tuple[str, ...]) -> Offsets | None:
-    """Where reading ends, if it does."""
+    """The offsets at which reading ends; None for an unbounded table."""
     mode = values[STOP]
     return None if mode == "unbounded" else _offsets(mode, values, STOP_OFFSETS, STOP_TIME, topics, "none")
 

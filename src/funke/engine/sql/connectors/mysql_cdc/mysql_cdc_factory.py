@@ -1,4 +1,4 @@
-"""The connector mysql-cdc: its options, and what reads its tables."""
+"""The connector mysql-cdc: from its options to a source."""
 
 from __future__ import annotations
 
@@ -137,6 +137,7 @@ class MySqlCdcFactory(ChangeTableFactory):
 
 def _server_id(text: str | None) -> int:
     if text is None:
+        # The range of Flink CDC. Of two readers with one id the server disconnects the one that came first.
         return random.randint(5400, 6400)
     match = _RANGE.fullmatch(text)
     if match is None or not 0 < int(match[1]) < 1 << 32:
