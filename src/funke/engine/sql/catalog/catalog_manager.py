@@ -200,6 +200,7 @@ class CatalogManager:
 
     def list_views(self, catalog: str | None = None, database: str | None = None) -> list[str]:
         permanent = self._permanent(catalog, database, lambda owner, name: owner.list_views(name))
+        # A temporary table hides a permanent view of the same name.
         hidden = set(self._temporary_names(catalog, database))
         return sorted({*(set(permanent) - hidden), *self._temporary_names(catalog, database, is_view=True)})
 

@@ -175,6 +175,7 @@ class _TypedReader(ArrowReader):
         schema = schema_of(self._columns)
         for batch in split.payload:
             if len(batch):
+                # Spark's timestamps have microseconds; those of a TIMESTAMP(3) are cut.
                 yield ColumnBatch(batch.rename_columns(schema.names).cast(schema, safe=False))
 
     def read(self, split: Split) -> Generator[Batch, None, None]:

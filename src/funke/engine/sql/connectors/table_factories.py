@@ -99,6 +99,7 @@ def table_factories() -> Mapping[str, TableFactory]:
         factory = point.load()()
         if not isinstance(factory, TableFactory):
             raise ValidationException(f"the entry point {point.name} = {point.value} is not a TableFactory")
+        # Later ones win: a package may replace a connector by one of the same name.
         factories[factory.identifier] = factory
     return factories
 

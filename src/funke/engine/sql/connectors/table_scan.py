@@ -145,6 +145,7 @@ def with_event_time(
         relation,
         rowtime,
         bound,
+        # 0 means never.
         (timeout.to_millis() if timeout is not None else idle_timeout_ms) or None,
         options[EMIT_GAP] if options[EMIT_STRATEGY] == "on-event" else None,
     )

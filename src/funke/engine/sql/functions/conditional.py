@@ -1,4 +1,4 @@
-"""CASE, COALESCE and their kin."""
+"""CASE, IF, COALESCE, IFNULL, NULLIF, GREATEST and LEAST."""
 
 from __future__ import annotations
 
@@ -84,6 +84,7 @@ def _case_kernel(call: BoundCall) -> Kernel | None:
         return None
 
     def case(*columns: Datum) -> Datum:
+        # From the last branch to the first: of two conditions that are true the first one has the last word.
         result = casts[-1](columns[-1])
         for index in range(len(columns) - 3, -1, -2):
             # A condition may be a bare NULL.
@@ -95,7 +96,7 @@ def _case_kernel(call: BoundCall) -> Kernel | None:
 
 
 def _column_casts(types: Sequence[DataType], target: DataType) -> list[ColumnCast] | None:
-    """Return what casts columns to one type; None if one cannot be, or if Arrow does not choose among such values."""
+    """Return casts of columns to one type; None if a cast is missing, or if Arrow cannot choose among such values."""
     if isinstance(target, CONSTRUCTED):
         return None
     arrow_type = to_column_type(target)

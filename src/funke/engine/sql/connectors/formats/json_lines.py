@@ -112,6 +112,7 @@ class JsonLines(LineFileWriter):
         if plain is None:
             return str if isinstance(data_type, INTEGRAL) else _text
         if isinstance(data_type, (FloatType, DoubleType)):
+            # JSON has no NaN: it is a string, as Jackson writes it.
             return lambda value: plain(value) if math.isfinite(value) else _text(plain(value))
         if isinstance(data_type, (BooleanType, DecimalType)):
             return plain

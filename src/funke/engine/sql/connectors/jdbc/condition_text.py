@@ -65,6 +65,7 @@ def _comparison(
     text = column_text(column)
     if text is None or not _means_the_same(operator, column.type, other.type):
         return None
+    # The value is a parameter of the statement, never a part of its text.
     return Condition(f"{text} {operator} ?", (other.value,))
 
 

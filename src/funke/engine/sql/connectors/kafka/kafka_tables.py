@@ -182,6 +182,7 @@ class KafkaTableSink(TableSink):
                 f"Rows must say which of the table's topics they go to ({self.records.topics.summary}): declare a "
                 "column `topic` STRING METADATA."
             )
+        # Only a partitioner of the program has to be told the number of partitions; the client knows it.
         count = None if self.records.partitioner is None else _PartitionCount(self.properties)
         records = replace(self.records, partitions=count)
         return KafkaSink(self.properties, records, self.guarantee, self.transactional_id_prefix, self.holding_back)

@@ -165,6 +165,7 @@ class FullCache(_TableLookup):
 
     def find(self, keys: pa.RecordBatch) -> FoundRows:
         with self._lock:
+            # Under the lock: other threads wait for the new table instead of reading it as well.
             if self._held is None or (self._due_ms is not None and self._now_ms() >= self._due_ms):
                 self._load()
             assert self._held is not None

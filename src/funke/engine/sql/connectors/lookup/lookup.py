@@ -115,6 +115,7 @@ def rows_by_number(numbers: Array, keys: int) -> tuple[Array, Array]:
 
 def numbers_of(keys: pa.RecordBatch, rows: pa.RecordBatch, columns: Sequence[int]) -> Array:
     """For each row the index of its key among keys; -1 if it is not there."""
+    # Numbers of keys may differ from their order; `indexes` leads back to it.
     key_numbers = KeyNumbers(keys.schema.types)
     indexes: Array = np.empty(keys.num_rows, np.int64)
     indexes[key_numbers.numbers(keys.columns, keys.num_rows)] = np.arange(keys.num_rows)

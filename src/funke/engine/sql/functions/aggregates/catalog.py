@@ -53,8 +53,9 @@ def find_aggregate(name: str) -> AggregateFunction | None:
 
 
 def create_kernel(call: AggregateCall, has_retractions: bool = False) -> AggregateKernel:
-    """What computes a call on batches; `has_retractions` if rows may be taken back."""
+    """The kernel of a call on batches; `has_retractions` if rows may be retracted."""
     call = replace(call, has_retractions=has_retractions)
+    # DISTINCT is a layer in front of any kernel: it masks the rows that bring nothing new.
     own = None if call.function.kernel_for is None else call.function.kernel_for(call)
     kernel = BodyKernel(call) if own is None else own
     return DistinctKernel(call, kernel) if call.is_distinct else kernel

@@ -30,7 +30,7 @@ class AggregateKernel(ABC):
     # The numpy type of each field, and what it is for a group without rows; objects are made by calling it.
     dtypes: tuple[Any, ...]
     initial: tuple[Any, ...]
-    # What the compiled loop (`kernels.aggregate_rows`) calls it; None if that does not have it.
+    # Its number in the compiled loop (`kernels.aggregate_rows`); None if that does not have it.
     operation: int | None = None
 
     def create(self, count: int) -> Fields:
@@ -47,7 +47,7 @@ class AggregateKernel(ABC):
 
     @abstractmethod
     def merge(self, left: Fields, right: Fields) -> Fields:
-        """What two accumulators of the same group hold together, for many groups."""
+        """The merged accumulators of many groups, of two for each."""
 
     @abstractmethod
     def values(self, fields: Fields) -> pa.Array:
@@ -55,7 +55,7 @@ class AggregateKernel(ABC):
 
 
 class RunningKernel(AggregateKernel):
-    """One that can tell the accumulators after every row; they are numbers, never changed in place."""
+    """A kernel that knows the accumulators after every row; they are numbers, never changed in place."""
 
     @abstractmethod
     def running_fields(self, before: Fields, rows: AggregateRows) -> Fields:

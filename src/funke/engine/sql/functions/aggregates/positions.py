@@ -74,6 +74,7 @@ class _PositionKernel(RunningKernel):
         nothing = groups + length if self._is_first else -1
         start = np.where(has_value, np.arange(groups), nothing)
         indexes = own if rows.counting is None else np.where(rows.counting, own, nothing)
+        # The first value has the least index of the rows that count, the last value the greatest.
         operation = np.minimum if self._is_first else np.maximum
         return (values[segments.running(operation, start, indexes)],)
 

@@ -1,4 +1,4 @@
-"""Functions that have a meaning in OVER windows alone: the number, the rank, and the rows before the current one."""
+"""Functions of OVER windows alone: the number, the rank, and the rows before the current one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["RANKINGS", "RANKING", "ROW_NUMBER"]
 
 
 class _LagBody(AggregateBody):
-    """Keeps the values that may still be asked for, and what stands for rows that are not there."""
+    """Keeps as many values as the offset reaches back, and the default for missing rows."""
 
     def create(self) -> list[Any]:
         return [1, None, []]

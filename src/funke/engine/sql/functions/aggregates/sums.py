@@ -43,6 +43,7 @@ _NUMPY = dict(zip(INTEGRAL, (np.int8, np.int16, np.int32, np.int64))) | {FloatTy
 
 def _summed_type(data_type: DataType, is_average: bool) -> DataType:
     """The type that a sum is kept in: that of the result, or the widest one on the way to an average."""
+    # As in Flink SUM of INT is INT, and wraps around. An average adds 64 bits, and is narrowed at the end.
     if isinstance(data_type, INTEGRAL) and is_average:
         return BigIntType()
     if isinstance(data_type, APPROXIMATE) and is_average:

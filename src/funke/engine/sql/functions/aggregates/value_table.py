@@ -25,7 +25,7 @@ FromKeys = Callable[[list[Any]], Any]
 
 
 class GroupValues:
-    """What state has of a group; in a snapshot it is a dict from values to bits."""
+    """The state of a group, which refers to the table; in a snapshot it is a dict from values to bits."""
 
     __slots__ = ("_table", "number")
 
@@ -33,6 +33,7 @@ class GroupValues:
         self._table, self.number = table, number
 
     def __del__(self) -> None:
+        # State drops this object when the group goes, by its time to live for instance: that frees its values.
         self._table.released.append(self.number)
 
     def __reduce__(self) -> tuple[Any, ...]:

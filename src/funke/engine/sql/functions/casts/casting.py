@@ -1,4 +1,4 @@
-"""CAST and TRY_CAST, and arguments that are made one type before a function sees them."""
+"""CAST and TRY_CAST, and arguments that are cast to one type in front of a function."""
 
 from __future__ import annotations
 
@@ -94,6 +94,7 @@ def _try_cast_body(call: BoundCall) -> Body:
 
 def _cast_kernel(call: BoundCall) -> Kernel | None:
     source, target = call.types[0], call.arguments[1].value
+    # Also for TRY_CAST: casts of columns do not fail, and texts that do not parse go to the body, which knows NULL.
     parse = text_cast(target) if isinstance(source, CHARACTER) else None
     if parse is not None:
         return _parsing_kernel(call, parse)

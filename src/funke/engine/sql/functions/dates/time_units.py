@@ -126,6 +126,7 @@ def _months_between(start: datetime.datetime, end: datetime.datetime) -> int:
 def _months_of_dates(start: datetime.date, end: datetime.date) -> int:
     if end < start:
         return -_months_of_dates(end, start)
+    # From January 31 to February 28 it is one month, since a month after the 31st is the last of February.
     months = (end.year - start.year) * 12 + end.month - start.month
     return months - 1 if add_months(start, months) > end else months
 

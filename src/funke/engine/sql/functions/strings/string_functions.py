@@ -43,7 +43,7 @@ _STRING, _INT, _BOOLEAN, _BYTES = VarCharType(LONGEST), IntType(), BooleanType()
 
 
 def _by_letters(plain: Kernel, body: Callable[[str], str]) -> Callable[[BoundCall], Kernel]:
-    """Kernels for letters of ASCII; what others become is Python's to say, as it says what Java does."""
+    """Kernels for ASCII. Python converts other letters, as Java does: upper of ß is SS, and ẞ in Arrow."""
 
     def convert(column: Datum) -> Datum:
         if pc.all(pc.string_is_ascii(column), min_count=0).as_py():
@@ -145,6 +145,7 @@ def _longest_type(arguments: Sequence[Argument]) -> DataType:
 
 
 def _concat(*parts: SqlValue) -> SqlValue:
+    # An empty text, or empty bytes, as the parts are.
     return parts[0][:0].join(parts)
 
 
@@ -192,7 +193,7 @@ def _position(part: SqlValue, whole: SqlValue, start: int = 1) -> int:
 
 
 def _instr(text: str, part: str, start: int = 1, occurrence: int = 1) -> int:
-    """Where a part stands for the n-th time; from a negative start on, backwards."""
+    """The position of the n-th occurrence of a part; from a negative start on, backwards."""
     if occurrence <= 0:
         raise ValueError("nthAppearance must be positive!")
     if start < 0:
@@ -232,6 +233,7 @@ def _ascii(text: str) -> int:
     if not text:
         return 0
     first = text.encode()[0]
+    # Java's bytes have a sign: ASCII('é') is -61.
     return first - 256 if first > 127 else first
 
 
@@ -251,6 +253,7 @@ def _decode(value: bytes, charset: str) -> str | None:
 
 
 def _encode(text: str, charset: str) -> bytes | None:
+    # Java's UTF-16 is big-endian with a byte order mark, Python's that of the machine.
     prefix = b"\xfe\xff" if charset.upper() == "UTF-16" else b""
     try:
         return prefix + text.encode(_CHARSETS.get(charset.upper(), charset), "replace")
@@ -287,6 +290,7 @@ def _unhex(text: str) -> bytes | None:
 
 
 def _split_index(text: str, separator: Any, index: int) -> str | None:
+    # As in Flink the separator may be the number of a character.
     mark = chr(separator) if isinstance(separator, int) else separator
     if index < 0 or not text:
         return None
@@ -386,6 +390,7 @@ def _url_decode(text: str) -> str | None:
 
 
 def _url_encode(text: str) -> str:
+    # As Java's URLEncoder, which leaves * and writes ~ as %7E; Python does both the other way.
     return urllib.parse.quote_plus(text, safe="*").replace("~", "%7E")
 
 
@@ -424,6 +429,7 @@ def _translate(text: str | None, source: str | None, target: str | None) -> str 
     if text is None or source is None or target is None:
         return text
     table: dict[int, str | None] = {}
+    # Letters without a counterpart go; of a letter that stands there twice the first one counts.
     for index, letter in enumerate(source):
         table.setdefault(ord(letter), target[index] if index < len(target) else None)
     return text.translate(table)

@@ -1,4 +1,4 @@
-"""Whether texts consist of letters, of digits, or are numbers, as Java sees it; a number may stand for its text."""
+"""Tests of texts for letters, digits and numbers, by Java's rules; a number may stand for its text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scalar functions that users wrote, as functions of SQL: on values, on pandas.Series, and with many under way."""
+"""Scalar functions of users as functions of SQL: on values, on pandas.Series, and as coroutines."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class UserScalar(Function):
 
     @property
     def may_skip_repeats(self) -> bool:
-        """It may count its calls."""
+        """False: a function of a user may count its calls."""
         return False
 
     @property
@@ -102,6 +102,7 @@ def _pandas_kernel(call: BoundCall) -> Kernel:
     user = _user_of(call)
     arrow_type = to_column_type(call.result)
 
+    # As in PyFlink a pandas function never gets more than `python.fn-execution.arrow.batch.size` rows at once.
     most = call.session.pandas_rows
 
     def evaluate(*columns: Datum) -> pa.Array:
