@@ -1,4 +1,4 @@
-"""TO_CHANGELOG and FROM_CHANGELOG behind FROM: changes of a table as rows that say what they are, and the way back."""
+"""TO_CHANGELOG and FROM_CHANGELOG behind FROM: changes of a table as rows with the code of the change, and back."""
 
 from __future__ import annotations
 

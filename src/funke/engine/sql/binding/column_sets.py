@@ -58,7 +58,7 @@ class ColumnSets:
         """The columns of a result with their names; numbers in names that Flink makes up begin with `first`."""
         items: list[tuple[str, syntax.Expression]] = []
         for expression in expressions:
-            # As in Flink, a text that is the name of a column gives a column without a name.
+            # As in Flink `call_sql("b")` has no name of its own, although the text is the name of a column.
             is_text = isinstance(expression, syntax.Call) and expression.name == "call_sql"
             for each in self._parts_of(expression):
                 derived = None if is_text else _derived_name(each)
@@ -108,7 +108,7 @@ class ColumnSets:
         try:
             return isinstance(self.type_of(expression), (CharType, VarCharType))
         except FunkeError:
-            # Aggregates have no type before their rows are grouped; what is wrong is said when the query is bound.
+            # Aggregates have no type before their rows are grouped. Errors are reported when the query is bound.
             return False
 
     def _rebuilt(self, expression: syntax.Expression) -> Any:

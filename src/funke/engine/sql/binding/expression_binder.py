@@ -142,7 +142,7 @@ class ExpressionBinder:
 
     def _bind_cast(self, cast: syntax.Cast) -> BoundExpression:
         operand = self.bind(cast.operand)
-        # A cast that SQL has written stands somewhere, and is rejected.
+        # A cast of an interval has a position if it is from SQL, and is rejected; the Table API allows it.
         if isinstance(operand.type, INTERVAL) and cast.position is None:
             operand = self._interval_number(operand, cast)
         elif isinstance(cast.type, INTERVAL) and cast.position is not None and _is_number(operand):
@@ -150,7 +150,7 @@ class ExpressionBinder:
         return self._call("try_cast" if cast.is_safe else "cast", [operand, symbol_of(cast.type)], cast)
 
     def _interval_number(self, interval: BoundExpression, cast: syntax.Cast) -> BoundExpression:
-        """As Flink has it: whole units of a constant, milliseconds or months of what is computed."""
+        """An interval as a number, as in Flink: a constant in whole units, a computed one in milliseconds or months."""
         if isinstance(interval, BoundConstant) and isinstance(cast.type, (*_WHOLE, DecimalType)) and not cast.is_safe:
             return whole_units(interval)
         return self._call("interval number", [interval], cast) if isinstance(cast.type, _WHOLE) else interval
@@ -358,7 +358,7 @@ class ExpressionBinder:
             call = bind(function, [each.as_argument() for each in arguments], self._session)
         except TypeMismatchError as error:
             if str(error).startswith("The cast from"):
-                # It is found later than other mistakes, when positions are lost.
+                # Flink finds this mistake later than others, when positions are lost: the message has none.
                 raise ValidationException(str(error)) from error
             raise rejected(str(error), origin.position) from error
         return BoundFunction(call.result, call, tuple(arguments))
@@ -386,7 +386,7 @@ class ExpressionBinder:
         ]
 
 
-# What is true where a comparison is false.
+# The comparison that is true where another one is false.
 _OPPOSITES = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 
@@ -412,7 +412,7 @@ def _check_single(relation: Relation, query: syntax.ScalarQuery) -> None:
 
 
 def _check_rowtime(arguments: list[BoundExpression]) -> None:
-    """Rejects what has no watermark, with Flink's words."""
+    """Rejects an argument without a watermark, in Flink's words."""
     if len(arguments) == 1 and time_of(arguments[0]) is not TimeAttribute.ROWTIME:
         raise ValidationException(
             "The argument of CURRENT_WATERMARK() must be a rowtime attribute, but is "

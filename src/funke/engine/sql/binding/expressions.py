@@ -57,7 +57,7 @@ SubQueryKind = Literal["in", "exists", "scalar", "some"]
 
 # These raise an error for a divisor of zero.
 _RISKY = ("/", "%")
-# An Arrow array for a batch, or a scalar for what is the same in every row.
+# An Arrow array for a batch, or a scalar for a value that is the same in every row.
 ColumnGetter = Callable[[pa.RecordBatch], Any]
 
 
@@ -145,7 +145,7 @@ class BoundSubQuery(BoundExpression):
     relation: Any
     operands: tuple[BoundExpression, ...] = ()
     outer: tuple[BoundExpression, ...] = ()
-    # That of `v > SOME (SELECT …)`.
+    # The operator of `v > SOME (SELECT …)`.
     comparison: str = ""
 
 
@@ -166,7 +166,7 @@ def column_of(expression: BoundExpression, repeated: RepeatedExpressions | None 
     # argument costs a filter and a scatter, so it is done only where an argument may fail.
     kind = PARTIAL.get(expression.call.function.name)
     if kind is not None and any(map(_may_fail, expression.arguments[1:])):
-        # Each is computed for other rows, so that nothing is remembered.
+        # Each argument is computed for other rows, so repeated expressions cannot share a column.
         getters = [column_of(each) for each in expression.arguments]
         arguments = arguments_in_turn(kind, getters, [to_column_type(each.type) for each in expression.arguments])
         return lambda batch: evaluate(arguments(batch), batch.num_rows)

@@ -73,7 +73,7 @@ def aggregate_in(expression: syntax.Expression | None, find: AggregateFinder) ->
 
 
 def reject_aggregates_in_joins(source: queries.Relation | None, find: AggregateFinder) -> None:
-    """Rejects aggregates in ON: a join looks at two rows at a time."""
+    """Rejects aggregates in ON, which is evaluated for pairs of rows."""
     if not isinstance(source, queries.Join):
         return
     reject_aggregates_in_joins(source.left, find)
@@ -125,7 +125,7 @@ class _Numbered(Generic[_Item]):
 
 
 class GroupedBinder(ExpressionBinder):
-    """Binds expressions over the results of groups: keys, aggregates, and what is computed of them."""
+    """Binds expressions over the results of groups: keys, aggregates, and functions of both."""
 
     def __init__(
         self,
@@ -195,7 +195,7 @@ class GroupedBinder(ExpressionBinder):
         return rejected(f"Expression '{text}' is not being grouped", position)
 
     def bind_star(self, columns: Sequence[BoundColumn], star: syntax.Star) -> list[BoundExpression]:
-        """What a star stands for; all of its columns must be keys."""
+        """The columns of a star, all of which must be keys."""
         for each in columns:
             if each not in self._key_expressions:
                 table = self._scope.columns[each.index].table

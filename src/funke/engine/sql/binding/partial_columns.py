@@ -19,7 +19,7 @@ __all__ = ["PARTIAL", "arguments_in_turn"]
 ColumnGetter = Callable[[pa.RecordBatch], Any]
 # The same for some rows of it, which are marked.
 Argument = Callable[[pa.RecordBatch, Any], Any]
-# Functions that look at an argument only if those before it have not decided, and how those decide.
+# Functions that evaluate an argument only if those before it have not decided, and the way in which these decide.
 PARTIAL: dict[str, str] = {"case": "case", "if": "case", "coalesce": "coalesce", "and": "and", "or": "or"}
 
 

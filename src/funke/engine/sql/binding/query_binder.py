@@ -48,7 +48,7 @@ from funke.engine.types.logical import RowType, common_type
 
 __all__ = ["QueryBinder"]
 
-# The parts of a SELECT that have a meaning here; whatever else is set is rejected by its name.
+# Parts of a SELECT that the parser knows and the binder rejects.
 _REJECTED = {"qualify": "QUALIFY"}
 
 

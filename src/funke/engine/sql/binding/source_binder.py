@@ -41,7 +41,7 @@ __all__ = ["ONE_ROW", "SourceBinder", "SourceHints", "source_hints"]
 # Finds a table or view by its path, with the options of a hint if there are any; None if there is none.
 FindTable = Callable[..., Relation | None]
 
-# What SELECT 1 reads: one row, whose only column is not visible, since a batch without columns has no rows.
+# The input of SELECT 1: one row. Its only column is not visible; a batch without columns would have no rows.
 ONE_ROW = Constants((Column("", BooleanType(False)),), ((True,),))
 
 
@@ -74,7 +74,7 @@ class SourceBinder:
     find_table_function: TableFunctionFinder = plain_table_function
     # The missing part of a path: a catalog, a database, or the table itself.
     find_missing: Callable[[tuple[str, ...]], MissingName] = lambda path: MissingName(path[-1])
-    # Whether rows come without an end, so that what needs all of them has another meaning, or none.
+    # Whether rows have no end. Then ORDER BY and OVER mean something else, or are rejected.
     is_streaming: bool = True
     # Those of the query whose tables are bound.
     hints: SourceHints = SourceHints()
@@ -95,7 +95,7 @@ class SourceBinder:
         binder = self.expression_binder(scope)
         conditions: list[BoundExpression] = []
         for each in comparisons_in(where):
-            # What is wrong with it is said where all of WHERE is bound.
+            # Errors are reported when all of WHERE is bound.
             with suppress(FunkeError):
                 conditions += conditions_of(binder.bind(each))
         table = with_join_times(joined, conditions)
@@ -182,7 +182,7 @@ class SourceBinder:
 
 
 def _named_constants(source: queries.Relation, relation: Relation) -> Relation:
-    """VALUES with the names that they are given; whatever else has names of its own keeps them."""
+    """VALUES with its column aliases as names; other relations keep their own names."""
     if not isinstance(relation, Constants) or not source.column_aliases:
         return relation
     names = names_of(source, [column.name for column in relation.columns])

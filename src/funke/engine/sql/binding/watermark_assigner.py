@@ -18,5 +18,5 @@ class WatermarkAssigner(Relation):
     expression: BoundExpression
     # None: never.
     idle_timeout_ms: int | None = None
-    # Behind every so many rows a watermark may be sent; None: as time goes on.
+    # The number of rows between two watermarks (on-event); None: watermarks are sent periodically.
     rows_per_watermark: int | None = None

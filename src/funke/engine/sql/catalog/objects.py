@@ -98,7 +98,7 @@ class CatalogFunction:
 
 @dataclass(frozen=True)
 class CatalogModel:
-    """A model for machine learning: what goes in, what comes out."""
+    """A model for machine learning: its input and its output."""
 
     input_schema: SchemaDefinition
     output_schema: SchemaDefinition

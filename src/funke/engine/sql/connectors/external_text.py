@@ -1,4 +1,4 @@
-"""Values of tables as Java's toString() writes them: what the connector print shows."""
+"""Values of tables as Java's toString() writes them, for the connector print."""
 
 from __future__ import annotations
 

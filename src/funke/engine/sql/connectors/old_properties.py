@@ -10,7 +10,7 @@ from funke.engine.flink_exceptions import ValidationException
 __all__ = ["has_old_properties", "modern_options"]
 
 _TYPE = "connector.type"
-# They have no effect here: versions, and what is derived from the columns of the table.
+# They have no effect here: versions, and schemas, which are derived from the columns of the table.
 _WITHOUT_EFFECT = re.compile(
     r"connector\.(version|property-version|sink-partitioner-class|write-mode|num-files)"
     r"|format\.(property-version|derive-schema|schema|json-schema|avro-schema|record-class|fields\..*)"

@@ -136,7 +136,7 @@ class SparkTableSource(TableSource):
 
     def with_columns(self, indexes: Sequence[int]) -> SparkTableSource:
         read = tuple(self.read[index] for index in indexes)
-        # Spark's own planner leaves out what is not selected.
+        # Spark's own planner prunes the columns that are not selected.
         return replace(self, read=read, load=replace(self.load, columns=read))
 
     def create_source(self) -> Source:

@@ -30,7 +30,7 @@ class TableContext:
     primary_key: tuple[str, ...] = ()
     is_batch: bool = False
     zone: datetime.tzinfo = field(default_factory=lambda: ZoneInfo("UTC"))
-    # What the session has set: keys of the configuration.
+    # The configuration of the session.
     configuration: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -45,7 +45,7 @@ class TableFactory(ABC):
     """
 
     identifier: str
-    # What it is for, in one sentence of the documents.
+    # Its purpose, in one sentence of the documents.
     purpose: str = ""
     reads: bool = False
     writes: bool = False

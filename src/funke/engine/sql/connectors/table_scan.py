@@ -152,7 +152,7 @@ def with_event_time(
 
 
 def _in_milliseconds(relation: Relation, rowtime: int, make: BinderFactory) -> Relation:
-    """As in Flink: event time has milliseconds, whatever its column was declared with."""
+    """The relation with an event time of milliseconds, which is the only precision that event time has in Flink."""
     time_column = relation.columns[rowtime]
     if not isinstance(time_column.type, (TimestampType, LocalZonedTimestampType)) or time_column.type.precision == 3:
         return relation

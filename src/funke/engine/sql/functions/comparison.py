@@ -53,7 +53,7 @@ _KERNELS = {
 
 
 def compared_type(types: Sequence[DataType]) -> DataType:
-    """Return the type that values are compared as: a text beside something else is read as that."""
+    """Return the type that values are compared as; a text beside another type is converted to that."""
     # As in Flink '5' < 10 compares numbers. Texts are only compared as texts among themselves.
     others = [each for each in types if not isinstance(each, (*CHARACTER, NullType))]
     if others:

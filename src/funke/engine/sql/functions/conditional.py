@@ -47,7 +47,7 @@ def _case_type(arguments: Sequence[Argument]) -> DataType | None:
     conditions = [each.type for index, each in enumerate(arguments) if not _is_value(index, count)]
     if count < 3 or count % 2 == 0 or not all(isinstance(each, (BooleanType, NullType)) for each in conditions):
         return None
-    # The type is that of all branches together, whichever of them is taken.
+    # The common type of all branches: CASE WHEN c THEN 1 ELSE 2.5 END is a decimal in every row.
     return common_type([each.type for index, each in enumerate(arguments) if _is_value(index, count)])
 
 
@@ -117,7 +117,7 @@ def _coalesce_type(arguments: Sequence[Argument]) -> DataType | None:
 def _ifnull_type(arguments: Sequence[Argument]) -> DataType | None:
     first = arguments[0].type
     result = _coalesce_type(arguments)
-    # What is never NULL stays as it is.
+    # A first argument that is never NULL keeps its type.
     return result if result is None or is_nullable(first) else first
 
 

@@ -56,7 +56,7 @@ def _results(values: list[SqlValue], call: BoundCall) -> pa.Array:
     try:
         return from_values(values, call.result)
     except (pa.ArrowException, ArithmeticError, AttributeError, TypeError, ValueError) as error:
-        # Functions of users may give what they have not promised.
+        # Functions of users may return values of another type than they declare.
         raise TypeMismatchError(
             f"the function '{call.function.name}' must give {to_sql_text(call.result)}: {error}"
         ) from error

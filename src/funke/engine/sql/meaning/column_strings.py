@@ -44,14 +44,14 @@ __all__ = ["ColumnStrings", "type_text", "user_function_text"]
 _LONGEST = 500
 # Values that are the same whenever the program is run.
 _PLAIN = (str, int, float, bytes, Decimal, type(None))
-# They stand for functions of the program.
+# Wrappers around functions of the program.
 _DELEGATIONS = (
     DelegatingScalarFunction,
     DelegatingAsyncScalarFunction,
     DelegationTableFunction,
     DelegatingPandasAggregateFunction,
 )
-# They look at the session's zone, though none of their types says so.
+# Functions that use the session's zone although none of their types has one.
 _IN_ZONE = ("from_unixtime", "unix_timestamp", "current_date", "localtime", "localtimestamp", "current_time")
 
 
@@ -63,7 +63,7 @@ def type_text(data_type: DataType) -> str:
 def user_function_text(user: UserFunction) -> str:
     """A user function: its name, its class with the plain values it was made with, and its accumulators."""
     own = user.function.func if isinstance(user.function, _DELEGATIONS) else user.function
-    # What has no name of its own, such as a partial, is known by its class.
+    # A callable without a name, such as a partial, is identified by its class.
     name = own.__qualname__ if isinstance(own, FunctionType | BuiltinFunctionType) else type(own).__qualname__
     settings = vars(own) if isinstance(own, UserDefinedFunction) else {}
     values = ", ".join(f"{key}={value!r}" for key, value in sorted(settings.items()) if isinstance(value, _PLAIN))

@@ -1,6 +1,6 @@
 """Interval joins and window joins keep time attributes; behind other joins times are plain timestamps.
 
-Which one a join is may depend on WHERE, also on that of a query around it, so that it is looked at once that is bound.
+The kind of a join may depend on WHERE, also on that of a query around it, so it is determined once that is bound.
 """
 
 from __future__ import annotations

@@ -98,7 +98,7 @@ def _is_plain(join: queries.Join) -> bool:
 
 
 def _first_rows(source: Relation, query: Relation, outer: Sequence[BoundExpression]) -> Relation | None:
-    """The first rows of each key of a table, if that is what is asked for, as in Flink:
+    """The first rows of each key of a table; None if the query has another form than, as in Flink:
 
     FROM (SELECT DISTINCT k FROM t) AS s, LATERAL (SELECT … FROM t WHERE k = s.k ORDER BY … LIMIT n)
     """

@@ -13,7 +13,7 @@ from funke.engine.sql.syntax import queries
 
 __all__ = ["LookupHint", "Retry", "bind_lookup_hints"]
 
-# Hints of queries that Flink knows; those of batch joins say how, not what.
+# Hints that Flink knows. Those of batch joins change how a query runs, and not its result.
 _HINT_NAMES = frozenset(
     {
         "BROADCAST",

@@ -51,7 +51,7 @@ class LookupSettings:
     requests: AsyncLookups | None = None
     retry: Retry | None = None
     is_shuffled: bool = False
-    # Whether rows that are taken back must be those that were sent, whatever the table has now.
+    # Whether a retraction must repeat the rows that were sent, even if the table has others by now.
     resolves_updates: bool = False
 
 
@@ -63,7 +63,7 @@ class LookupJoin(Relation):
     """
 
     input: Relation
-    # A TableSource, and what plans call it.
+    # A TableSource, and its path in plans.
     table: Any
     path: tuple[str, ...]
     primary_key: tuple[str, ...]

@@ -64,7 +64,7 @@ Joined = tuple[Relation, Scope]
 class Join(Relation):
     """The columns of the left side, then those of the right side; semi and anti joins have the left ones alone.
 
-    The condition is on the columns of both sides, whatever the kind; without one every pair of rows matches.
+    The condition is on the columns of both sides, also of a semi join; without one every pair of rows matches.
     """
 
     left: Relation
@@ -128,7 +128,7 @@ def bind_join(join: queries.Join, left: Joined, right: Joined, make: MakeBinder)
         return _with_shared(relation, scope, shared, "natural" if join.is_natural else "using")
     condition = None
     if join.condition is not None:
-        # Inside of the condition no row is missing yet, so that nothing is NULL that its table does not have so.
+        # The condition sees rows as they are in their tables: the NULLs of an outer join come behind it.
         within = Scope(scope_columns)
         within.reject_shared(join.condition)
         binder = make(within)
@@ -169,7 +169,7 @@ def _check_conditions(source: queries.Relation | None) -> None:
     if position is not None and source.kind == "cross":
         text = "Cannot specify condition (NATURAL keyword, or ON or USING clause) following CROSS JOIN"
         raise rejected(text, position)
-    # What is not of SQL says TRUE by saying nothing.
+    # A join of the Table API has no word position, and may leave its condition out.
     if position is None and source.word_position is not None and source.kind != "cross" and not source.is_natural:
         text = "INNER, LEFT, RIGHT or FULL join requires a condition (NATURAL keyword or ON or USING clause)"
         raise rejected(text, source.word_position)

@@ -51,7 +51,7 @@ class SnapshotJoin(Relation):
     kind: JoinKind
     # On the columns of both sides.
     condition: BoundExpression | None
-    # What the changes of the right side are ordered by; None in batches, which have their last rows alone.
+    # The time column that orders the changes of the right side; None in batches, which only have the last rows.
     right_time: int | None
     load: LoadPhase
     # How long unused keys are kept; None: as long as the session says.

@@ -20,7 +20,7 @@ class VersionJoin(Relation):
 
     left: Relation
     right: Relation
-    # What must be equal, of the columns of the left and of the right side.
+    # The sides of equalities, on the columns of the left and of the right side.
     keys: tuple[tuple[BoundExpression, BoundExpression], ...]
     left_time: int
     # None: the table has no time, which is rejected once it is known whether it has a key.

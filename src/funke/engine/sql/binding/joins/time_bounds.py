@@ -115,7 +115,7 @@ def _bound(condition: BoundExpression, columns: Sequence[Column], width: int) ->
 
 
 def _time_in(term: BoundExpression, columns: Sequence[Column]) -> int | None:
-    """The only column that a term looks at, if it is a time attribute."""
+    """The only column of a term, if it is a time attribute."""
     used = list(columns_in([term]))
     return used[0] if len(used) == 1 and columns[used[0]].time is not None else None
 

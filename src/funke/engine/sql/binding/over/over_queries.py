@@ -117,7 +117,7 @@ class OverBinder(ExpressionBinder):
         windows: Mapping[str, syntax.OverWindow],
     ) -> None:
         super().__init__(scope, session, plain.find)
-        # What is in windows, and beside them, is bound to the columns of the source.
+        # Binds arguments, keys and orders of windows, and expressions beside them, to the columns of the source.
         self._plain = plain
         self._find_aggregate = find_aggregate
         self._windows = windows

@@ -68,7 +68,7 @@ def bind_match_recognize(
     own = range(len(source.columns) - offset_count)
     before, behind = keys, tuple[int, ...]()
     if is_all_rows:
-        # As in the standard: what rows are parted and sorted by, the measures, all other columns.
+        # As in the standard: columns of PARTITION BY and ORDER BY, the measures, all other columns.
         sorted_by = [index for index in (time.column, *(each.index for each in order)) if index in own]
         before = tuple(dict.fromkeys((*keys, *sorted_by)))
         behind = tuple(index for index in own if index not in before)

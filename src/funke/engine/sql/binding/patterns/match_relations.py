@@ -32,7 +32,7 @@ class Lookup:
     aggregate: BoundAggregate | None = None
     # "classifier": the name of the row's stage; "match number": which match of its partition it is.
     kind: Literal["column", "classifier", "match number"] = "column"
-    # Whether it looks at the whole match, also in the result for one of its rows.
+    # Whether it sees the whole match, also in the result for one of its rows (FINAL).
     is_final: bool = False
 
 

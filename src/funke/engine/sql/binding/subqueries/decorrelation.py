@@ -124,7 +124,7 @@ def _pulled_of_calculation(calculation: Calculation) -> PulledUp | None:
 
 
 def _can_move(condition: BoundExpression) -> bool:
-    """Flink's rule does not take up alternatives, nor what has another query in it."""
+    """Whether Flink's rule moves a condition: not if it has OR or another query in it."""
     names = {each.call.function.name for each in calls_in(condition)}
     return "or" not in names and not has_query(condition)
 
@@ -364,7 +364,7 @@ class _Decorrelation:
             outer.setdefault(number, width + position)
         joined = Join(columns, left.relation, right.relation, join.kind, all_true(own))
         kept = indexes[: len(join.columns)]
-        # What is equal to something on one side is not NULL on the other.
+        # An outer column that one side compares with = is not NULL on the other side either.
         certain = {number for side in (left, right) for number in side.outer if number not in side.nullable}
         result = Decorrelated(joined, kept, outer, (left.nullable | right.nullable) - certain)
         if not about_outer:

@@ -57,7 +57,7 @@ def with_subquery_joins(relation: Relation, may_be_semi: bool = True) -> Relatio
     if not _has_queries(relation):
         return relation
     if isinstance(relation, Aggregation) and isinstance(relation.input, Calculation):
-        # Of FILTER only what is true counts.
+        # FILTER does not distinguish unknown from false.
         filters = {each.condition for each in relation.aggregates if each.condition is not None}
         inner = with_inputs(relation.input, lambda each: with_subquery_joins(each, may_be_semi))
         return replace(relation, input=_joined(inner, may_be_semi, filters))

@@ -159,7 +159,7 @@ def joined_values(
     results: tuple[BoundExpression, ...] | None = None
     is_counted = kind == "left" and has_outer_columns(relation) and always_has_row(relation)
     if is_counted and isinstance(relation, Calculation) and isinstance(relation.input, Aggregation):
-        # What is computed of aggregates is computed behind the join: COUNT of no rows is 0 there.
+        # Expressions on aggregates move behind the join, where COUNT of no rows is 0: COUNT(*) + 1 is 1, not NULL.
         results = relation.expressions
         relation = named_results(relation.input, relation)
     join, indexes = _correlated_join(source, relation, outer, kind)

@@ -99,7 +99,7 @@ def window_columns(
         return window_columns(relation.input)
     if isinstance(relation, Calculation):
         if relation.has_query:
-            # Behind the join that it becomes rows come when they match, whatever their windows.
+            # The query becomes a regular join, which sends rows when they match and not when their windows end.
             return None
         columns = window_columns(relation.input, conditions_below(relation, conditions), is_joined)
         return None if columns is None else columns.through([relation.expressions])
@@ -116,7 +116,7 @@ def window_columns(
 def _of_first_rows(
     relation: NumberedRows | OverAggregation, conditions: Sequence[BoundExpression]
 ) -> WindowColumns | None:
-    """The windows of rows that are numbered in each of them, if a condition looks at the numbers."""
+    """The windows of rows that are numbered in each window, if a condition uses the numbers."""
     if isinstance(relation, NumberedRows):
         keys = relation.keys
     elif [each.call.function.name for each in relation.aggregates] == ["row_number"]:

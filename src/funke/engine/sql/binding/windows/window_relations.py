@@ -37,7 +37,7 @@ class WindowTable(Relation):
     """The rows of the input, once for each of their windows.
 
     The last columns are window_start, window_end and window_time. Sessions are those of rows with the same values of
-    `partition_by`; with None they are those of whatever the rows are grouped by.
+    `partition_by`; with None they are those of the keys of the query's GROUP BY.
     """
 
     input: Relation

@@ -146,7 +146,7 @@ class NowMaker(ValueMaker):
     """The date or time of the clock, or a timestamp up to so long before."""
 
     max_past_ms: int = 0
-    # Of the machine's zone, for what has no zone itself.
+    # The offset of the machine's zone, for types without a zone.
     offset_ms: int = 0
 
     def _make(self, indexes: Array, chance: np.random.Generator) -> pa.Array:

@@ -52,7 +52,7 @@ class FileTableSource(TableSource):
         return self.monitor_interval_ms is None
 
     def size_bytes(self) -> int | None:
-        """The sum of local files; to look at others takes time."""
+        """The sum of local files; None for others, which would have to be asked for over the network."""
         if "://" in self.path:
             return None
         try:
@@ -89,6 +89,6 @@ class FileTableSource(TableSource):
 
     def with_limit(self, limit: int) -> FileTableSource | None:
         if self.kinds != INSERTS:
-            # The rows that are there after the first changes may go with later ones.
+            # Rows of the first changes may be deleted by later ones.
             return None
         return replace(self, files=replace(self.files, limit=limit))

@@ -34,7 +34,7 @@ class PartitionCommits:
     # By the watermark, else by the clock.
     is_by_event_time: bool
     delay_ms: int = 0
-    # How the values of a partition make a text that is a time: '$day $hour:00:00'; the first value by default.
+    # The time of a partition as a string of its values: '$day $hour:00:00'; by default the first value.
     pattern: str | None = None
     # How that text is written, as Java's DateTimeFormatter says; yyyy-MM-dd [HH:mm:ss] by default.
     formatter: str | None = None

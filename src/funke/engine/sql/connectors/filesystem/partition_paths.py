@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Partitions", "escaped"]
 
-# What stands for something else in paths, as in Flink and Hive.
+# Characters with a meaning in paths, as in Flink and Hive.
 _ESCAPED = frozenset("\"#%'*/:=?\\\x7f{[]^") | {chr(code) for code in range(1, 32)}
 
 

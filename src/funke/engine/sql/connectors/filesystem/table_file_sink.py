@@ -63,7 +63,7 @@ class FileTableSink(TableSink):
 
     @property
     def partitioner(self) -> Partitioner | None:
-        # Behind an exchange all writers have the same watermark at a checkpoint: what is complete is so for all.
+        # Behind an exchange all writers have the same watermark at a checkpoint, so they agree on complete partitions.
         return Rebalance() if self.needs_watermarks else None
 
     def with_overwrite(self) -> FileTableSink:

@@ -129,7 +129,7 @@ class TableFiles(TableFileFormat):
         return replace(self, columns=(*self.columns, *columns))
 
     def with_condition(self, condition: BoundExpression) -> TableFiles | None:
-        """Return the same without the files that a condition rules out; None if it looks at what is inside of files."""
+        """Return the same without the files that a condition rules out; None if it has columns of the files."""
         indexes = column_indexes(condition)
         columns = [(index, self.columns[index]) for index in sorted(indexes)]
         outside = tuple((index, each) for index, each in columns if not isinstance(each, int))

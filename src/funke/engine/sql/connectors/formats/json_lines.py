@@ -138,7 +138,7 @@ class JsonLines(LineFileWriter):
         return self.null_key_literal if self.null_keys == "LITERAL" else None
 
 
-# Not json.dumps: what that makes anew for each text takes ten times as long as the text.
+# Not json.dumps, which makes an encoder for each text: that takes ten times as long as the text.
 _text: Callable[[str], str] = json.encoder.encode_basestring
 
 

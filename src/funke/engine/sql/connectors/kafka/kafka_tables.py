@@ -99,7 +99,7 @@ class KafkaTableSource(TableSource):
         rows = super().add_to(builder, columns, uid_prefix)
         if not self.records.is_upsert:
             return rows
-        # A record of an upsert topic says what a key has now. Operators behind it need the row of before as well.
+        # A record of an upsert topic has the new row of a key. Operators behind it need the row before as well.
         names = [each.name for each in columns]
         indexes = tuple(names.index(each) for each in self.primary_key)
 

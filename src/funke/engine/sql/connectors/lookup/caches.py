@@ -93,7 +93,7 @@ class PartialCache(_TableLookup):
         by_number = _indexes(numbers_of(missing_keys, rows, self._keys), len(missing))
         with self._lock:
             self._keep([asked[number] for number in missing], by_number, rows, now_ms)
-        # What was known and what has come stand in one batch for this answer alone.
+        # Cached and new rows are in one batch for this answer alone.
         first = 0 if held is None else held.num_rows
         for number, indexes in zip(missing, by_number):
             cached[asked[number]] = indexes + first

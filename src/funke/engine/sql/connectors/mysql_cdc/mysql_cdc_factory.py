@@ -81,7 +81,7 @@ _REJECTED = (
 )
 _STREAMED = TableOption("debezium.min.row.count.to.stream.result", "Integer", "1000", "Has no effect here.")
 _TIME = TableOption("scan.startup.timestamp-millis", "Long", None, "The time that 'timestamp' means.")
-# Parameters of the Java driver: sslMode, useSSL and what else its URLs may hold here.
+# Parameters of the Java driver: sslMode, useSSL and the others that its URLs may have here.
 _PROPERTIES = "jdbc.properties"
 _RANGE = re.compile(r"\s*(\d+)\s*(?:-\s*\d+\s*)?")
 

@@ -31,15 +31,15 @@ class AggregateBody(ABC):
 
     @abstractmethod
     def accumulate(self, accumulator: Any, *arguments: SqlValue) -> None:
-        """Takes a row in."""
+        """Accumulates a row."""
 
     @abstractmethod
     def retract(self, accumulator: Any, *arguments: SqlValue) -> None:
-        """Takes back a row that was taken in before."""
+        """Retracts a row that was accumulated before."""
 
     @abstractmethod
     def merge(self, accumulator: Any, other: Any) -> None:
-        """Takes in everything that another accumulator holds."""
+        """Adds the content of another accumulator."""
 
     @abstractmethod
     def value(self, accumulator: Any) -> SqlValue:
@@ -90,7 +90,7 @@ class AggregateCall:
     arguments: tuple[Argument, ...]
     result: DataType
     is_distinct: bool = False
-    # Whether rows may be taken back.
+    # Whether rows may be retracted.
     has_retractions: bool = False
     session: Session = field(default_factory=Session)
 

@@ -53,7 +53,7 @@ class _BuildBody(AggregateBody):
 
 
 class _BuildKernel(BodyKernel):
-    """Takes in all numbers of a segment at once."""
+    """Adds all numbers of a segment in one call of the library."""
 
     def accumulate(self, before: Fields, rows: AggregateRows) -> Fields:
         numbers = rows.arguments[0].numbers.astype(np.int32, copy=False)

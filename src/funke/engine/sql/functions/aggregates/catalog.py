@@ -48,7 +48,7 @@ _BY_NAME = {name: function for function in AGGREGATES for name in function.names
 
 
 def find_aggregate(name: str) -> AggregateFunction | None:
-    """The aggregate function of a name, whatever its letters' case; None if there is none."""
+    """The aggregate function of a name in any case; None if there is none."""
     return _BY_NAME.get(name.lower())
 
 

@@ -1,4 +1,4 @@
-"""DISTINCT: an aggregate takes in each value once, and takes it back when its last row is taken back."""
+"""DISTINCT: an aggregate accumulates each value once, and retracts it with its last row."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class DistinctKernel(AggregateKernel):
 
     @staticmethod
     def _joined(left: Array, right: Array) -> tuple[list[int], list[Any], list[int]]:
-        """Adds the counts of one side to the other; the groups, values and signs of what comes or goes by it."""
+        """Adds the counts of the right side to the left; the groups, values and signs of those that appear or go."""
         groups, keys, signs = [], [], []
         for group, (own, others) in enumerate(zip(left, right)):
             for key, count in others.items():
@@ -156,7 +156,7 @@ class DistinctKernel(AggregateKernel):
             if not after:
                 del own[key]
             elif before <= 0 < after:
-                # Rows that were taken back without having been there have to come first.
+                # Retractions that came before their rows are cancelled first.
                 chosen.append(row if not before else int(indexes[combined[indexes] == pair][-before]))
         return chosen
 

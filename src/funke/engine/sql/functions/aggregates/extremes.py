@@ -63,7 +63,7 @@ class _ExtremeBody(AggregateBody):
 
 
 class _CountedExtremeBody(AggregateBody):
-    """Counts every value, since each may be taken back."""
+    """Counts every value, since each may be retracted."""
 
     def __init__(self, is_max: bool) -> None:
         self._choose = max if is_max else min

@@ -22,7 +22,7 @@ __all__ = ["ARRAY_AGG", "COLLECT", "JSON_ARRAYAGG", "JSON_OBJECTAGG", "LISTAGG"]
 
 
 class _ListBody(AggregateBody):
-    """Values in the order of their coming; one that is taken back is the oldest of those that are equal."""
+    """Values in the order of arrival; a retraction removes the oldest of equal ones."""
 
     def create(self) -> list[SqlValue]:
         return []

@@ -27,19 +27,19 @@ class AggregateKernel(ABC):
     accumulators over and continues with the returned ones: objects among them are changed in place.
     """
 
-    # The numpy type of each field, and what it is for a group without rows; objects are made by calling it.
+    # The numpy type of each field, and its value for a group without rows; objects are made by calling it.
     dtypes: tuple[Any, ...]
     initial: tuple[Any, ...]
     # Its number in the compiled loop (`kernels.aggregate_rows`); None if that does not have it.
     operation: int | None = None
 
     def create(self, count: int) -> Fields:
-        """The accumulators of so many groups without rows."""
+        """The accumulators of `count` groups without rows."""
         return tuple(_filled(count, dtype, value) for dtype, value in zip(self.dtypes, self.initial))
 
     @abstractmethod
     def accumulate(self, before: Fields, rows: AggregateRows) -> Fields:
-        """Takes in (or back) all rows; the accumulators after them."""
+        """Accumulates or retracts all rows; returns the accumulators after them."""
 
     @abstractmethod
     def running(self, before: Fields, rows: AggregateRows) -> tuple[Fields, pa.Array]:

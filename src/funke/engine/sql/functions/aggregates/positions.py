@@ -22,7 +22,7 @@ __all__ = ["FIRST_VALUE", "LAST_VALUE"]
 
 
 class _PositionBody(AggregateBody):
-    """All values in order if they may be taken back, else the one that counts."""
+    """All values in order if rows may be retracted, else the one that counts."""
 
     def __init__(self, call: AggregateCall, is_first: bool) -> None:
         self._is_first = is_first

@@ -1,4 +1,4 @@
-"""The rows that aggregates take in: columns of arguments in the order of segments, and which rows count how."""
+"""The input rows of aggregates: columns of arguments in the order of segments, with signs and masks."""
 
 from __future__ import annotations
 
@@ -88,8 +88,8 @@ def _words(column: pa.Array) -> tuple[Array, Array]:
 class AggregateRows:
     """Rows in the order of their segments.
 
-    `signs` are 1 for rows that are taken in and -1 for those that are taken back (int8), None if all are taken in;
-    `mask` says which rows count for this aggregate (FILTER), None if all do.
+    `signs` are 1 for rows that are accumulated and -1 for those that are retracted (int8), None if all are accumulated;
+    `mask` has the rows that count for this aggregate (FILTER), None if all do.
     """
 
     segments: Segments

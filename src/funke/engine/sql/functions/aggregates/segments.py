@@ -102,5 +102,5 @@ class Segments:
         return total + offsets[self.segment_of_row]
 
     def total(self, operation: np.ufunc, before: Array, values: Array) -> Array:
-        """The last of the running results of each segment, for operations that may be taken in any order."""
+        """The last of the running results of each segment, for operations whose order makes no difference."""
         return operation(before, operation.reduceat(values, self.starts))

@@ -114,7 +114,7 @@ class ValueTable:
         return self._groups[slots], self._values[slots], self._bits[slots]
 
     def _put(self, slots: int, groups: Array, values: Array, bits: Array) -> None:
-        """Makes the table anew with some pairs."""
+        """Makes a new table with these pairs."""
         self._clear(slots)
         if len(groups):
             self.take_in(groups, values, bits)

@@ -65,7 +65,7 @@ def _is_idle(source: DataType, target: DataType) -> bool:
 def _cast_type(arguments: Sequence[Argument]) -> DataType | None:
     source, target = arguments[0].type, arguments[1].value
     if isinstance(source, TIMESTAMP) and isinstance(target, NUMERIC):
-        # Flink has taken it away: UNIX_TIMESTAMP says what is meant.
+        # Flink has removed this cast; its message recommends UNIX_TIMESTAMP.
         return None
     return with_nullable(target, is_nullable(source)) if can_cast(source, target) else None
 

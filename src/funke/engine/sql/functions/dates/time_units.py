@@ -83,7 +83,7 @@ def ceil_to(timestamp: SqlValue, unit: str) -> SqlValue:
     if isinstance(timestamp, datetime.time):
         return ceil_to(datetime.datetime.combine(_EPOCH, timestamp), unit).time()
     whole = _timestamp(timestamp)
-    # What is less than a millisecond does not count.
+    # As in Flink parts of a millisecond do not count.
     whole = whole.replace(microsecond=whole.microsecond // 1000 * 1000)
     start = _floor(whole, unit)
     if start != whole:

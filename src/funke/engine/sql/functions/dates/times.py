@@ -217,7 +217,7 @@ def _to_timestamp_kernel(call: BoundCall) -> Kernel | None:
 
 
 def _has_usual_form(strings: pa.Array, is_exact: bool) -> bool:
-    """Whether texts are as long as the pattern that was given."""
+    """Whether texts are as long as their pattern."""
     return not is_exact or not pc.any(pc.not_equal(pc.binary_length(strings), len("2024-01-02 03:04:05"))).as_py()
 
 
@@ -343,7 +343,7 @@ def _interval_between_body(call: BoundCall) -> Body:
 
 
 def _in_millis(timestamp: SqlValue) -> SqlValue:
-    """Without what is less than a millisecond, which Flink cuts off before it computes."""
+    """The time cut to milliseconds, as Flink cuts it before it computes."""
     if not isinstance(timestamp, (datetime.datetime, datetime.time)):
         return timestamp
     return timestamp.replace(microsecond=timestamp.microsecond // 1000 * 1000)
@@ -361,7 +361,7 @@ def _overlaps_body(call: BoundCall) -> Body:
 
     def overlaps(first: SqlValue, first_end: SqlValue, second: SqlValue, second_end: SqlValue) -> bool | None:
         (a, b), (c, d) = first_span(first, first_end), second_span(second, second_end)
-        # Three-valued: one test that is false decides, whatever the other one is.
+        # Three-valued: a test that is false decides, even if the other one is unknown.
         tests = [None if end is None or start is None else end >= start for end, start in ((b, c), (d, a))]
         return False if False in tests else None if None in tests else True
 

@@ -188,7 +188,7 @@ def _from_units(units: bytes) -> str:
 
 
 def _position(part: SqlValue, whole: SqlValue, start: int = 1) -> int:
-    # Nothing is found at once, wherever one looks.
+    # The empty text is at position 1, also if the search starts later.
     return int(whole.find(part, max(start - 1, 0))) + 1 if part else 1
 
 
@@ -217,7 +217,7 @@ def _overlay(text: str, new: str, start: int, length: int | None = None) -> str:
 
 
 def _initcap(text: str) -> str:
-    # Words are of ASCII; whatever else stands between them.
+    # Words consist of letters and digits of ASCII: 'é' ends one.
     return re.sub(r"[0-9A-Za-z]+", lambda match: match[0][:1].upper() + match[0][1:].lower(), text)
 
 
@@ -349,7 +349,7 @@ def _split(text: str, separator: str) -> list[str]:
 
 
 def _str_to_map(text: str, pair_mark: str = ",", key_mark: str = "=") -> dict[str, str | None]:
-    """Both marks are regular expressions, as in Java, which forgets what is empty at the end."""
+    """Both marks are regular expressions. As in Java empty parts at the end are dropped."""
     pairs: dict[str, str | None] = {}
     pair_strings = re.split(pair_mark, text)
     while pair_strings and not pair_strings[-1]:

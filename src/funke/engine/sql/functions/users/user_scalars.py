@@ -36,7 +36,7 @@ class UserScalar(Function):
 
     @property
     def takes_row(self) -> bool:
-        """Whether its only argument is a whole row, whatever types were declared."""
+        """Whether its only argument is a whole row, even if types were declared."""
         return self.user is not None and self.user.takes_row
 
     @property
@@ -78,7 +78,7 @@ def _body(call: BoundCall) -> Body:
     user = _user_of(call)
     evaluate: Body = user.function.eval
     converts = [to_user_value(each) for each in call.types]
-    # What a coroutine gives is there only later.
+    # `eval` of an asynchronous function returns a coroutine, whose result comes later.
     to_result = None if user.kind == "async scalar" else from_user_value(call.result)
     if not any(converts) and to_result is None:
         return evaluate
