@@ -227,6 +227,7 @@ class _TextExtremeKernel(RunningKernel):
     def _ranks(self, columns: list[pa.Array]) -> tuple[Array, Array]:
         """The distinct texts in order, None among them, and the index of each text of the columns in them."""
         encoded = pa.concat_arrays(columns).dictionary_encode()
+        # By bytes of UTF-8, as Flink compares strings; that is the order of code points, which the body has.
         order = np.asarray(pc.sort_indices(encoded.dictionary))
         first = 1 if self._is_max else 0
         ranks: Array = np.empty(len(order) + 1, np.int64)

@@ -313,6 +313,7 @@ def _to_timestamp(source: DataType, target: Any, session: Session) -> Cast | Non
         return lambda value: _with_digits(local(value), digits)
     if isinstance(source, LocalZonedTimestampType):
         return lambda value: _with_digits(value, digits)
+    # As in Java a time that summer time skips moves on by an hour, and of a time that it repeats the first one counts.
     zone, utc = session.zone, datetime.UTC
     return lambda value: _with_digits(local(value).replace(tzinfo=zone).astimezone(utc), digits)
 
