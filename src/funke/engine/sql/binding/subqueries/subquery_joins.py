@@ -271,7 +271,8 @@ def _semi_join(source: Relation, query: BoundSubQuery, is_negated: bool) -> Rela
 
 def _not_different(one: BoundExpression, other: BoundExpression) -> BoundExpression:
     """Whether two values are equal, or one of them is NULL."""
-    # `3 NOT IN (1, NULL)` is unknown, and WHERE drops the row. So an anti join has to find a match at the NULL, too.
+    # `3 NOT IN (1, NULL)` is unknown, and WHERE drops the row. So an anti join has to match the NULL, too, and
+    # has no key: it runs in one subtask, unless both columns are NOT NULL. NOT EXISTS has a key.
     missing = [call_of("is null", each) for each in (one, other) if each.type._nullable]
     equal = call_of("=", one, other)
     return call_of("or", *missing, equal) if missing else equal
