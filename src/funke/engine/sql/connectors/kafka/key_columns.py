@@ -52,7 +52,6 @@ class KeyColumns:
 
     @property
     def value_fields(self) -> tuple[RowField, ...]:
-        """The fields of the value."""
         return tuple(self.fields[index] for index in self.value)
 
     @property

@@ -25,7 +25,6 @@ _MARKS = {"%": "(?s:.*)", "_": "[^\n\r\x85\u2028\u2029]"}
 
 @lru_cache(maxsize=1024)
 def like_regex(pattern: str, escape: str = "") -> re.Pattern[str]:
-    """Return the pattern of LIKE."""
     regex, offset = "", 0
     while offset < len(pattern):
         letter = pattern[offset]
