@@ -1,4 +1,4 @@
-"""The catalog that forgets everything when the program ends: Flink's `default_catalog`."""
+"""A catalog in memory, which ends with the program: Flink's `default_catalog`."""
 
 from __future__ import annotations
 
@@ -266,7 +266,7 @@ class InMemoryCatalog(Catalog):
             raise PartitionAlreadyExistsException(
                 f"Partition {_spec_text(spec)} of table {database}.{name} in catalog {self.name} already exists."
             )
-        # As in Flink's catalog in memory, one that is there is replaced.
+        # As in Flink's catalog in memory, an existing partition is replaced.
         self._databases[database].partitions.setdefault(name, {})[_spec_key(spec)] = partition
 
     def drop_partition(self, database: str, name: str, spec: PartitionSpec, ignore_if_not_exists: bool) -> None:

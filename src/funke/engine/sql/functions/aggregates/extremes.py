@@ -34,7 +34,7 @@ __all__ = ["MAX", "MIN"]
 
 
 class _ExtremeBody(AggregateBody):
-    """The value that no other one is beyond; the first one of those that are neither less nor greater (NaN)."""
+    """The least or greatest value; of values that are neither less nor greater (NaN) the first one."""
 
     is_flat = True
 
@@ -63,7 +63,7 @@ class _ExtremeBody(AggregateBody):
 
 
 class _CountedExtremeBody(AggregateBody):
-    """Counts every value, since each may be taken back."""
+    """Counts every value, since each may be retracted."""
 
     def __init__(self, is_max: bool) -> None:
         self._choose = max if is_max else min
@@ -82,6 +82,8 @@ class _CountedExtremeBody(AggregateBody):
             self._add(accumulator, value, count)
 
     def value(self, accumulator: dict[SqlValue, int]) -> SqlValue:
+        # Scans all values of the group for each result. Flink keeps the extreme beside its map, and scans when that
+        # goes.
         return self._choose((value for value, count in accumulator.items() if count > 0), default=None)
 
     @staticmethod
@@ -140,7 +142,7 @@ class _ExtremeKernel(RunningKernel):
         return rows.segments.running(self._operation, *self._filled_up(before, rows, numbers))
 
     def _filled_up(self, before: Fields, rows: AggregateRows, numbers: Array) -> tuple[Array, Array]:
-        """What was known and the values, with numbers that change nothing where there are none."""
+        """The extremes before and the values, with the neutral number in place of missing ones."""
         extremes, has_value = before
         least = self._beyond(numbers, extremes)
         values = numbers if rows.counting is None else np.where(rows.counting, numbers, least)
@@ -148,7 +150,7 @@ class _ExtremeKernel(RunningKernel):
         return start.astype(self._dtype), values.astype(self._dtype)
 
     def _beyond(self, numbers: Array, extremes: Array) -> Any:
-        """A number that no other one is worse than."""
+        """The neutral number of the operation: any other one is preferred to it."""
         if self._is_float:
             return -np.inf if self._is_max else np.inf
         if self._dtype is object:
@@ -158,7 +160,7 @@ class _ExtremeKernel(RunningKernel):
         return limits.min if self._is_max else limits.max
 
     def _has_odd(self, numbers: Array, extremes: Array) -> bool:
-        """NaN and -0.0: their order is that of their coming."""
+        """Whether there is NaN or -0.0, which < and > do not order, so that the first one stays; not so in numpy."""
         if not self._is_float:
             return False
         return any(bool((np.isnan(each) | ((each == 0) & np.signbit(each))).any()) for each in (numbers, extremes))
@@ -223,8 +225,9 @@ class _TextExtremeKernel(RunningKernel):
         return 0 if self._is_max else len(strings) - 1
 
     def _ranks(self, columns: list[pa.Array]) -> tuple[Array, Array]:
-        """The distinct texts in order, None among them, and the place of each one of the columns."""
+        """The distinct texts in order, None among them, and the index of each text of the columns in them."""
         encoded = pa.concat_arrays(columns).dictionary_encode()
+        # By bytes of UTF-8, as Flink compares strings; that is the order of code points, which the body has.
         order = np.asarray(pc.sort_indices(encoded.dictionary))
         first = 1 if self._is_max else 0
         ranks: Array = np.empty(len(order) + 1, np.int64)

@@ -22,7 +22,7 @@ __all__ = ["FIRST_VALUE", "LAST_VALUE"]
 
 
 class _PositionBody(AggregateBody):
-    """All values in order if they may be taken back, else the one that counts."""
+    """All values in order if rows may be retracted, else the one that counts."""
 
     def __init__(self, call: AggregateCall, is_first: bool) -> None:
         self._is_first = is_first
@@ -74,6 +74,7 @@ class _PositionKernel(RunningKernel):
         nothing = groups + length if self._is_first else -1
         start = np.where(has_value, np.arange(groups), nothing)
         indexes = own if rows.counting is None else np.where(rows.counting, own, nothing)
+        # The first value has the least index of the rows that count, the last value the greatest.
         operation = np.minimum if self._is_first else np.maximum
         return (values[segments.running(operation, start, indexes)],)
 
