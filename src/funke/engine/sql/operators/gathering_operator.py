@@ -24,6 +24,8 @@ class GatheringOperator(Operator):
     def process_columns(self, batch: ColumnBatch) -> None:
         """Lets rows wait."""
         self.records_in += len(batch)
+        # All rows are in the memory of the slot until the end: a batch plan runs here what Spark does not compute
+        # (docs/decisions/0011).
         self._batches.append(self.kept_part(batch))
 
     def process_watermark(self, watermark: int) -> None:
@@ -31,7 +33,7 @@ class GatheringOperator(Operator):
         self._watermark = watermark
 
     def end_input(self) -> None:
-        """Sends what comes of all rows."""
+        """Computes the result and sends it, then the last watermark."""
         rows, self._batches = ColumnBatch.concat(self._batches) if self._batches else None, []
         results = self.results(rows)
         if results is not None:
@@ -44,7 +46,7 @@ class GatheringOperator(Operator):
 
     @abstractmethod
     def results(self, rows: ColumnBatch | None) -> ColumnBatch | None:
-        """What comes of all rows; None for nothing."""
+        """The result for all rows of the input; None if there is none."""
 
     def snapshot(self) -> Any:
         """The rows that wait."""

@@ -80,6 +80,6 @@ def column_of(values: tuple[SqlValue, ...], kind: pa.DataType) -> pa.Array:
 
 
 def index_of(row: Values, rows: Sequence[Values], columns: Sequence[int]) -> int | None:
-    """Where the first of some rows stands that has the same values in these columns."""
+    """The index of the first row with the same values in these columns; None if there is none."""
     values = [row[column] for column in columns]
     return next((at for at, each in enumerate(rows) if [each[column] for column in columns] == values), None)
