@@ -71,6 +71,7 @@ class RankRowsOperator(KeyedRowsOperator[RankChanges]):
             return
         batch = as_schema(batch, self._input)
         signs = signs_of(batch)
+        # The state of AppendFast has no rows behind the last number, so no row could move up for one that goes.
         if signs is not None and not self._takes_back:
             raise StateError("a row is retracted in a stream that was planned as insert-only")
         takes_in: Array = np.ones(len(batch), np.uint8) if signs is None else (signs > 0).astype(np.uint8)

@@ -57,7 +57,7 @@ class AggregateBlock:
 
 
 class Aggregates:
-    """What is computed of the rows of each key."""
+    """The aggregates of a query, computed for the rows of each key."""
 
     def __init__(self, keys: Sequence[int], uses: Sequence[BoundAggregate], has_retractions: bool = False) -> None:
         self._keys = tuple(keys)
@@ -100,6 +100,7 @@ class Aggregates:
 
     def of_panes(self, blocks: Sequence[AggregateBlock]) -> AggregateBlock:
         """The same for the blocks of several panes, which stay as they are."""
+        # Panes stay for later windows, so what they are merged into starts empty. The user's `merge` sees panes alone.
         creates = [each.create_accumulators if isinstance(each, PaneKernel) else each.create for each in self.kernels]
         return self._merged([replace(each, fields=self.settled(each.fields)) for each in blocks], creates)
 
@@ -120,6 +121,7 @@ class Aggregates:
             counts[indexes] += block.counts
             for kernel, own, other in zip(self.kernels, fields, block.fields):
                 together = kernel.merge(tuple(each[indexes] for each in own), other)
+                # A key occurs once in a block, so no value is written over another one.
                 for each, values in zip(own, together):
                     each[indexes] = values
         return AggregateBlock(tuple(pc.take(each, firsts) for each in keys), counts, tuple(fields))
@@ -171,7 +173,7 @@ class Aggregates:
         )
 
     def weight(self, block: AggregateBlock) -> int:
-        """How much of a block waits to be put together with others: its entries, or its rows if it keeps them."""
+        """The cost of putting a block together with others: its entries, or its rows if it keeps them."""
         keeps_rows = any(isinstance(each, PaneKernel) for each in self.kernels)
         return max(len(block), int(np.abs(block.counts).sum())) if keeps_rows else len(block)
 

@@ -39,7 +39,7 @@ def parts_of_blocks(
 def blocks_of_parts(
     parts: Iterable[tuple[int, GroupPart]], widths: Sequence[int]
 ) -> Iterator[tuple[Any, AggregateBlock]]:
-    """What was split, in pieces, with their names; accumulators must have so many fields."""
+    """The blocks of a snapshot, part by part, with their names; StateError unless accumulators have so many fields."""
     for _, part in parts:
         for name, stored in part.tables.get(_TABLE, {}).items():
             keys, counts, fields = stored
@@ -77,5 +77,6 @@ def _by_group(
 
 def _stored(block: AggregateBlock) -> tuple[Any, ...]:
     names = [str(index) for index in range(len(block.keys))]
+    # Without GROUP BY there is no key column, and a batch without columns could not be stored.
     keys = ColumnBatch(pa.RecordBatch.from_arrays(list(block.keys), names=names)) if block.keys else None
     return keys, block.counts, block.fields
