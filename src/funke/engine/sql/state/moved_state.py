@@ -22,6 +22,7 @@ def moved_part(part: GroupPart, changes: Mapping[str, Change]) -> GroupPart:
     for table_id, table in part.tables.items():
         change = changes.get(table_id.name)
         if change is not None and table_id.has_ttl:
+            # With a time to live an entry is a pair: the values, and when they were written.
             table = {key: (change(values), time) for key, (values, time) in table.items()}
         elif change is not None:
             table = {key: change(values) for key, values in table.items()}

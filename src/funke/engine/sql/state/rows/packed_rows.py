@@ -46,7 +46,7 @@ class PackedRows:
         return [content[begin:end] for begin, end in zip(offsets[starts].tolist(), ends)]
 
     def _packed(self, data: pa.RecordBatch) -> tuple[Array, bytes]:
-        """Where each row begins, and the bytes of all."""
+        """The offset of each row, and the bytes of all."""
         count = data.num_rows
         head: Array = np.zeros((count, self._head), np.uint8)
         loose = [_bytes_of(data.column(index)) for index in self._loose]
