@@ -48,7 +48,7 @@ _INFIX = frozenset({"+", "-", "*", "/", "%", "=", "<>", "<", ">", "<=", ">=", "a
 
 @dataclass(frozen=True)
 class ExplainStyle:
-    """How a section of EXPLAIN writes expressions."""
+    """The form in which a section of EXPLAIN writes expressions."""
 
     is_logical: bool = False
     is_infix: bool = False
@@ -111,7 +111,7 @@ def field_names(columns: Sequence[Column], indexes: Sequence[int] | None = None,
 
 
 def order_text(columns: Sequence[Column], keys: Sequence[SortKey]) -> str:
-    """What rows are sorted by."""
+    """The keys of an order: ts ASC, price DESC."""
     return ", ".join(f"{columns[each.index].name} {'ASC' if each.is_ascending else 'DESC'}" for each in keys)
 
 

@@ -26,6 +26,7 @@ def only(node: PlanNode, needed: Iterable[int]) -> PlanNode:
     pruned, moves = node.pruned(frozenset(indexes))
     if [moves[each] for each in indexes] == list(range(len(pruned.columns))):
         return pruned
+    # A node may keep more than it is asked for (its keys, a time column), and in its own order.
     columns = tuple(node.columns[each] for each in indexes)
     same = (BoundColumn(each.type, moves[index], each.name, each.time) for index, each in zip(indexes, columns))
     return Calc(columns, pruned, tuple(same))

@@ -48,7 +48,7 @@ class SinkMaterialize(PassThrough):
 
     @property
     def keeps_all_rows(self) -> bool:
-        """Whether all rows of a key are kept; else one of them, and the rest waits for watermarks."""
+        """True if all rows of a key are kept; else one of them is, and the rest waits for watermarks."""
         return self.strategy == "deduplicate"
 
     @property

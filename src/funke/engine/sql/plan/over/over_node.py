@@ -1,4 +1,4 @@
-"""What nodes of OVER windows share: the rows of the input, with a column for each call behind those of the input."""
+"""The base of OVER nodes: the rows of the input, with a column for each call behind those of the input."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ N = TypeVar("N", bound="OverNode")
 
 
 def frame_unit(is_rows: bool) -> str:
-    """How a frame counts."""
+    """The unit of a frame: ROWS or RANGE."""
     return "ROWS" if is_rows else "RANGE"
 
 

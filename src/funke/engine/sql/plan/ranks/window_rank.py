@@ -48,6 +48,7 @@ class WindowRank(RankedWindows, PlanNode):
         return (Hash(self.keys),)
 
     def changelog(self) -> Kinds:
+        # Sent once, when the window has ended. A Rank sends its first rows as they come and takes them back.
         return INSERTS
 
     def needs_before(self, consumer_needs: bool) -> tuple[bool, ...]:
