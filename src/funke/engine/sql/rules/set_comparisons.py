@@ -1,4 +1,4 @@
-"""Says how INTERSECT and EXCEPT are computed: rows are counted, in streams looked up on the other side, as in Flink."""
+"""The plans of INTERSECT and EXCEPT: rows are counted, in streams looked up on the other side, as in Flink."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _counted(
     function: AggregateFunction,
     results: tuple[Column, ...],
 ) -> Aggregation:
-    """What a function makes of the marks of each row, those of the left and of the right side."""
+    """An aggregate of the marks of each row, those of the left and of the right side."""
     number = len(comparison.columns)
     call = bind_aggregate(function, [Argument(marks[0].type)], may_be_empty=False)
     aggregates = tuple(BoundAggregate(call, (number + index,)) for index in range(len(marks)))

@@ -71,7 +71,7 @@ def _with_scans(relation: Relation, shared: dict[_Path, Scan]) -> Relation:
 
 
 def _is_choice(relation: Relation) -> TypeGuard[Calculation]:
-    """Whether it only chooses columns of a scan."""
+    """True if it only chooses columns of a scan."""
     return isinstance(relation, Calculation) and isinstance(relation.input, Scan) and relation.condition is None
 
 
