@@ -1,4 +1,4 @@
-"""DESCRIBE: the columns of tables, and what catalogs, databases and functions are."""
+"""DESCRIBE: the columns of tables, and the properties of catalogs and databases."""
 
 from __future__ import annotations
 
