@@ -60,7 +60,7 @@ class KeyedRows(KeyedTable, Generic[Changes]):
 
     @abstractmethod
     def take_in(self, data: pa.RecordBatch, takes_in: Array) -> Iterator[Changes]:
-        """Takes rows in, or back; what changes, in parts, each of which is used before the next one comes."""
+        """Takes rows in, or back; yields the changes in parts, each of which is used before the next one comes."""
 
 
 class KeyedRowsOperator(KeyedTableOperator[KeyedRows[Changes]]):

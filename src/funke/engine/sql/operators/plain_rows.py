@@ -33,7 +33,7 @@ def row_lists(count: int) -> tuple[Any, ...]:
 def require_rows(
     parts: Iterable[tuple[int, GroupPart]], table: str, width: int, is_sorted: bool = False
 ) -> Iterator[tuple[int, GroupPart]]:
-    """The same parts; StateError if rows have another number of values, as those of another query may."""
+    """Passes parts on; StateError if their rows have another number of values, as those of another query may."""
     for group, part in parts:
         for table_id, entries in part.tables.items():
             first = next(iter(entries.values()), None) if table_id.name == table else None

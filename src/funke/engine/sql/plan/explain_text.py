@@ -84,6 +84,7 @@ def _function_text(expression: BoundFunction, style: ExplainStyle) -> str:
         target = to_full_sql_text(with_nullable(expression.type, True))
         short = f"{name.upper()}({arguments[0]}"
         return f"{short}):{target}" if style.is_logical else f"{short} AS {target})"
+    # =(a, 1) in the physical plan, (a = 1) in the execution plan.
     if name in _INFIX and style.is_infix and len(arguments) > 1:
         return f"({f' {name.upper()} '.join(arguments)})"
     return f"{name.upper()}({', '.join(arguments)})"

@@ -28,7 +28,7 @@ def used_by(aggregates: Iterable[BoundAggregate]) -> set[int]:
 
 
 def moved_aggregate(aggregate: BoundAggregate, moves: Moves) -> BoundAggregate:
-    """The same aggregate of columns that stand elsewhere."""
+    """The aggregate with its columns at their new indexes."""
     arguments = tuple(index if index < 0 else moves[index] for index in aggregate.arguments)
     condition = None if aggregate.condition is None else moves[aggregate.condition]
     return replace(aggregate, arguments=arguments, condition=condition)

@@ -16,7 +16,7 @@ __all__ = ["only", "without_unused"]
 
 
 def without_unused(node: PlanNode) -> PlanNode:
-    """The same rows and columns, of which nothing else is computed."""
+    """The node without everything that its own columns do not need."""
     return only(node, range(len(node.columns)))
 
 

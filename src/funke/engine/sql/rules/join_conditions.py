@@ -36,7 +36,7 @@ _WITHOUT_LEFT: dict[JoinKind, JoinKind] = {"right": "inner", "full": "left"}
 
 
 def with_join_conditions(relation: Relation) -> Relation:
-    """The same rows; joins know all of their conditions."""
+    """Gives joins all of their conditions, those of WHERE among them."""
     if not _has_join(relation):
         return relation
     while isinstance(relation, Calculation) and isinstance(relation.input, Calculation):
@@ -55,7 +55,7 @@ def with_join_conditions(relation: Relation) -> Relation:
 
 
 def _with_condition_below(outer: Calculation, inner: Calculation) -> Calculation:
-    """The same rows; what a condition says of columns that the inner calculation hands on is looked at there."""
+    """Moves conditions on columns that the inner calculation hands on down to it."""
     if outer.condition is None or not has_join(inner):
         return outer
     conditions = conjuncts(outer.condition)

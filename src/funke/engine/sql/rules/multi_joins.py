@@ -18,7 +18,7 @@ __all__ = ["with_multi_joins"]
 
 
 def with_multi_joins(relation: Relation, settings: Settings) -> Relation:
-    """The same rows; joins of three inputs and more keep nothing between them."""
+    """Merges joins of three inputs and more, which then keep no rows between them."""
     return _changed(relation, parse_boolean(settings.get("table.optimizer.multi-join.enabled", "false")))
 
 

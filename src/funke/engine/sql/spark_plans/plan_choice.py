@@ -79,7 +79,7 @@ class PlanChoice:
             raise ConfigurationError(f"funke.table.batch-plan is 'auto', 'spark' or 'slots', not '{self.mode}'")
 
     def applied(self, relation: Relation, is_for_spark: bool = False) -> Relation:
-        """The same rows, of which Spark computes a part.
+        """The plan, in which `SparkRows` stands for the part that Spark computes.
 
         By itself that is everything up to the last exchange, and what is chosen from tables that Spark reads: what
         looks at single rows behind it stays with the consumer, where rows are Python's already. If Spark takes

@@ -55,7 +55,7 @@ class TaskCode:
         settings: PlanSettings,
         is_written: bool = False,
     ) -> TaskCode:
-        """Of rows with columns as they are carried, or as they are if there are no `inputs`."""
+        """The code of steps for rows that come as Spark carries them, or, without `inputs`, as Spark has read them."""
         return TaskCode(bytes(cloudpickle.dumps((inputs, steps, outputs, is_written))), settings)
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[pa.RecordBatch]:

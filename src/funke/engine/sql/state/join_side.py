@@ -161,7 +161,7 @@ class JoinSide:
     def add_batch(
         self, batch: BatchColumns, numbers: Array, takes_in: Array, matches: Array, now_ms: int | Array
     ) -> None:
-        """The same, of columns that loops may have looked at already."""
+        """As `add`, for columns whose addresses may have been read already."""
         data = batch.data
         (chosen,) = np.nonzero((numbers >= 0) & (takes_in != 0))
         added = len(chosen)

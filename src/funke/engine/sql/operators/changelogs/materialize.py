@@ -106,7 +106,7 @@ class MaterializeOperator(KeyedColumnsOperator):
             yield _AFTER, rows[-1]
 
     def _warn(self) -> None:
-        """As Flink does; once is enough for the log of a subtask."""
+        """Warns as Flink does, but once for each subtask."""
         if not self._has_warned:
             self._has_warned = True
             _LOG.warning(

@@ -65,7 +65,7 @@ class LocalTime:
         return (local.astimezone(datetime.UTC).replace(tzinfo=None) - _EPOCH) // _MILLISECOND
 
     def to_instants(self, local: Array) -> Array:
-        """The same for many times (int64)."""
+        """The instants of many local times (int64)."""
         if self._zone is None:
             return local
         distinct, indexes = np.unique(local, return_inverse=True)

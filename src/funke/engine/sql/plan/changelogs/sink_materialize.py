@@ -69,7 +69,7 @@ class SinkMaterialize(PassThrough):
         return one_key(self.keys)
 
     def pruned(self, needed: frozenset[int]) -> Pruned:
-        # Whole rows tell which one goes.
+        # A row that is taken back is found by its columns, and the one before it is shown whole again.
         return replace(self, input=without_unused(self.input)), same_columns(self)
 
     def watermark_step(self, consumer_step: WatermarkStep | None) -> WatermarkStep | None:

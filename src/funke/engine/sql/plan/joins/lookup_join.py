@@ -80,7 +80,7 @@ class LookupJoin(PlanNode):
 
     @property
     def explains_exchange(self) -> bool:  # type: ignore[override]
-        """As in Flink's plans the keys of what is kept are not shown."""
+        """As in Flink's plans the exchange by the key of kept rows is not shown."""
         return self.settings.is_shuffled
 
     @property

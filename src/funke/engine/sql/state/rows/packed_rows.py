@@ -99,6 +99,7 @@ class PackedRows:
 
     def _starts(self, content: Array, lengths: Array) -> tuple[Array, Array]:
         counts: Array = np.zeros(len(lengths), np.int64)
+        # Rows of one size are found by counting, others only one behind the other, by the sizes in front of them.
         if not self._loose:
             np.floor_divide(lengths, self._head, out=counts)
             starts: Array = np.arange(len(content) // self._head, dtype=np.int64) * self._head

@@ -107,6 +107,7 @@ class BatchColumns:
         if words is None or native is None or not self.data.num_rows:
             return None
         if not self._is_read:
+            # One call for the addresses of all columns; `buffers()` would be calls for each.
             struct = address(self._struct, _WORD)
             self.data._export_to_c(struct)
             native(struct, len(words), address(words, _WORD))

@@ -116,7 +116,7 @@ class RowBuffer:
                 self.add(restored_rows(rows, self._schema))
 
     def moved(self, part: GroupPart, moves: PartMoves | None, first: int = 0) -> GroupPart:
-        """The same rows with their columns where they are now, behind the first ones, which stay."""
+        """A part whose rows have the columns of the query as it is now; the first columns stay."""
         if moves is None:
             return part
         return moved_part(part, {self._table.name: lambda rows: moved_rows(rows, moves, first)})

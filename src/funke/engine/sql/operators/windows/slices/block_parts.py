@@ -33,6 +33,7 @@ def parts_of_blocks(
     """
     for name, block in blocks:
         for group, part in _by_group(block, key_types, key_groups):
+            # An entry is a whole block, by the end of its slice: this state is never read key by key.
             yield group, GroupPart({_TABLE: {name: _stored(part)}}, [], [])
 
 

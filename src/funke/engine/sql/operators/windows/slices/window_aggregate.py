@@ -229,6 +229,8 @@ class _SliceOperator(WindowAggregateOperator):
 
     def close_windows(self, before: int) -> None:
         end = self._next_window(before)
+        # From one window with slices to the next: a watermark that jumps over a quiet night does not visit its empty
+        # windows.
         while end is not None and end <= self.closed:
             self._send(end)
             for each in self._store.ends():
