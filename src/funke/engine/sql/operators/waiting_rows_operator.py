@@ -27,7 +27,7 @@ class WaitingRowsOperator(KeyedColumnsOperator):
 
     def snapshot_timers(self) -> Iterator[tuple[int, GroupPart]]:
         """The rows, which are never in the files of a backend."""
-        # An incremental checkpoint copies the files of the backend and asks for nothing else but this.
+        # An incremental checkpoint copies the files of the backend, and asks for no other keyed state than this.
         for buffer in self.buffers:
             yield from buffer.snapshot_parts(self.context.task.key_groups)
 

@@ -29,8 +29,8 @@ class Direction(Enum):
     ANY = "any"
 
 
-# A count only grows, so a row never moves back in ORDER BY COUNT(*) DESC: Top-N then keeps N rows instead of all (see
-# `rank_strategy`).
+# As in Flink a count rises, so that no row moves back in ORDER BY COUNT(*) DESC: Top-N then keeps N rows instead of
+# all (`rank_strategy`).
 _OF_AGGREGATES = {"count": Direction.RISING, "max": Direction.RISING, "min": Direction.FALLING}
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["RowHashes"]
 
 _WORD = np.dtype(np.int64)
-# Random in each process, so that nobody can choose rows with equal hashes. Snapshots have rows, never hashes.
+# Random, so that nobody can choose rows with equal hashes. Snapshots have rows, never hashes.
 _KEYS = tuple(secrets.randbits(64) - (1 << 63) for _ in range(2))
 
 

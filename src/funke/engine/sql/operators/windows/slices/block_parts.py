@@ -33,7 +33,7 @@ def parts_of_blocks(
     """
     for name, block in blocks:
         for group, part in _by_group(block, key_types, key_groups):
-            # An entry is a whole block, by the end of its slice: this state is never read key by key.
+            # An entry is the whole block of a slice, or of sessions: this state is never read key by key.
             yield group, GroupPart({_TABLE: {name: _stored(part)}}, [], [])
 
 
@@ -78,6 +78,6 @@ def _by_group(
 
 def _stored(block: AggregateBlock) -> tuple[Any, ...]:
     names = [str(index) for index in range(len(block.keys))]
-    # Without GROUP BY there is no key column, and a batch without columns could not be stored.
+    # Without GROUP BY there is no key column, and a batch without columns has no rows.
     keys = ColumnBatch(pa.RecordBatch.from_arrays(list(block.keys), names=names)) if block.keys else None
     return keys, block.counts, block.fields
