@@ -37,6 +37,7 @@ def require_rows(
     for group, part in parts:
         for table_id, entries in part.tables.items():
             first = next(iter(entries.values()), None) if table_id.name == table else None
+            # One entry is enough: those of a table are all of the same query.
             rows = [] if first is None else (first[0] if table_id.has_ttl else first)[0]
             count = len(rows[0][1] if is_sorted else rows[0]) if rows else width
             if count != width:

@@ -125,6 +125,7 @@ def limit_parts(offset: int, limit: int | None) -> list[str]:
 def column_name(column: Column) -> str:
     """The name of a column; those that are computed for an aggregation have a number behind their name."""
     name, _, number = column.name.rpartition("$")
+    # EXPR$0 is a name that Calcite gives.
     return name if name and number.isdigit() and name != "EXPR" else column.name
 
 

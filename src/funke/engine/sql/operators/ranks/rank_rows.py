@@ -44,6 +44,8 @@ class RankRowsOperator(KeyedRowsOperator[RankChanges]):
         self._input, self._output_schema = schema_of(node.input.columns), schema_of(node.columns)
         self._has_number = node.has_number
         self._takes_back = node.strategy is not RankStrategy.APPEND
+        # Top 2 of 7 and 5, and a 9 comes. With the number: -U(7, 1), +U(9, 1), -U(5, 2), +U(7, 2). Without it: -D(5),
+        # +I(9), however many rows have moved.
         rules = RankRules(
             self._input,
             node.order,

@@ -54,6 +54,8 @@ class OverNode(PlanNode):
         kept = [number for number in range(len(self.aggregates)) if first + number in needed]
         used = {index for index in needed if index < first} | used_by(self.aggregates[number] for number in kept)
         used |= {*self.partition_by} | self.order_columns()
+        # Keys and order stay among the columns even if no consumer reads them: the node adds columns to those of its
+        # input.
         source, moves = self.input.pruned(frozenset(used))
         node = replace(
             self.narrowed(kept, moves),

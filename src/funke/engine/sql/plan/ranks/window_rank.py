@@ -56,6 +56,7 @@ class WindowRank(RankedWindows, PlanNode):
 
     def upsert_keys(self) -> UpsertKeys:
         keys = (*self.keys, *self.window_columns)
+        # One row for each key and window. With several, their number tells them apart, or a key of the input does.
         if self.first == self.last:
             return one_key(keys)
         numbers = one_key((*keys, len(self.columns) - 1)) if self.has_number else NO_KEYS

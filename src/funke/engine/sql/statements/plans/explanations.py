@@ -109,6 +109,8 @@ class _Style:
 def _sections(session: TableSession, asked: Sequence[_Plan], planned: Sequence[_Plan], details: Sequence[str]) -> str:
     has_advice = PLAN_ADVICE in details
     physical = f"Optimized Physical Plan{' With Advice' if has_advice else ''}"
+    # As in Flink: the query as asked for, the nodes that it was planned as (with kinds of changes, if asked), and the
+    # nodes that run, where a part that several use stands once.
     sections = (
         ("Abstract Syntax Tree", asked, _Style(is_logical=True), ""),
         (

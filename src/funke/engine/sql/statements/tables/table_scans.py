@@ -69,6 +69,7 @@ def table_context(
     return TableContext(
         identifier,
         tuple(each.as_column() for each in columns.physical),
+        # Options of the old connector properties ('connector.type') are those of today under other names.
         {**modern_options(table.options), **options},
         table.partition_keys,
         columns.primary_key,
