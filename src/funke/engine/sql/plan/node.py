@@ -52,7 +52,7 @@ Pruned: TypeAlias = "tuple[PlanNode, Moves]"
 
 @dataclass(frozen=True)
 class Distribution:
-    """The way of an input's rows to the subtasks of a node; by itself: they stay where they are."""
+    """The distribution of an input's rows over the subtasks of a node; this base class leaves them where they are."""
 
 
 @dataclass(frozen=True)
