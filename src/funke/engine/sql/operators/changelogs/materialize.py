@@ -92,7 +92,7 @@ class MaterializeOperator(KeyedColumnsOperator):
             rows[index] = row
 
     def _removed(self, rows: list[Values], row: Values) -> Iterator[tuple[int, Values]]:
-        # A search through all rows of the key, as in Flink: a primary key that many rows of the query share gets slow.
+        # A search through all rows of the key: a primary key that many rows of the query share gets slow.
         index = index_of(row, rows, self._compared)
         if index is None:
             self._warn()
