@@ -29,6 +29,10 @@ class AggregateBody(ABC):
     def create(self) -> Any:
         """The accumulator of a group without rows."""
 
+    def restored(self, accumulator: Any) -> Any:
+        """An accumulator as state has it, in the form that the other methods work on fastest."""
+        return accumulator
+
     @abstractmethod
     def accumulate(self, accumulator: Any, *arguments: SqlValue) -> None:
         """Accumulates a row."""
