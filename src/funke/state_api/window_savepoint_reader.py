@@ -30,7 +30,16 @@ Reader = WindowReaderFunction[Any, Any, Any, Any]
 
 
 class WindowSavepointReader:
-    """Reads windows; the way to read them is the way in which the job combines their elements."""
+    """Reads windows; the way to read them is the way in which the job combines their elements.
+
+    >>> from funke.datastream.window import CountTumblingWindowAssigner
+    >>> from funke.state_api import SavepointReader, WindowSavepointReader
+    >>> def open_sums(reader: SavepointReader):  # the sums of windows that have not fired yet
+    ...     windows: WindowSavepointReader = reader.window(CountTumblingWindowAssigner.of(5))
+    ...     return windows.reduce("sums", lambda a, b: a + b)
+    >>> [name for name in vars(WindowSavepointReader) if not name.startswith("_")]
+    ['evictor', 'reduce', 'aggregate', 'process']
+    """
 
     def __init__(self, reader: SavepointReader) -> None:
         self._reader = reader
@@ -106,7 +115,16 @@ class WindowSavepointReader:
 
 
 class EvictingWindowSavepointReader(WindowSavepointReader):
-    """Reads windows that keep all their elements, and combines them as the job would when they fire."""
+    """Reads windows that keep all their elements, and combines them as the job would when they fire.
+
+    >>> from funke.datastream.window import GlobalWindows
+    >>> from funke.state_api import EvictingWindowSavepointReader, SavepointReader
+    >>> def latest(reader: SavepointReader):  # the sums of what an evictor has left in windows
+    ...     windows: EvictingWindowSavepointReader = reader.window(GlobalWindows.create()).evictor()
+    ...     return windows.reduce("latest", lambda a, b: a + b)
+    >>> EvictingWindowSavepointReader.__base__.__name__
+    'WindowSavepointReader'
+    """
 
     def _read(
         self,

@@ -39,7 +39,16 @@ _UNNAMED = "TMP_0"
 
 
 class GroupedTable:
-    """Rows in groups."""
+    """Rows in groups.
+
+    >>> from funke.table import EnvironmentSettings, TableEnvironment
+    >>> from funke.table.expressions import col
+    >>> t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
+    >>> orders = t_env.from_elements([("tea", 3), ("milk", 1), ("tea", 4)], ["item", "price"])
+    >>> totals = orders.group_by(col("item")).select(col("item"), col("price").sum)
+    >>> sorted(tuple(row) for row in totals.execute().collect())
+    [('milk', 1), ('tea', 7)]
+    """
 
     def __init__(self, table: Table, keys: tuple[syntax.Expression, ...]) -> None:
         self._table = table
@@ -70,7 +79,20 @@ class GroupedTable:
 
 
 class GroupWindowedTable:
-    """Rows in windows, before they are grouped."""
+    """Rows in windows, before they are grouped.
+
+    >>> from funke.table import EnvironmentSettings, TableEnvironment
+    >>> from funke.table.expressions import col, lit
+    >>> from funke.table.window import Tumble
+    >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    >>> _ = t_env.execute_sql(
+    ...     "CREATE TABLE clicks (user_id INT, t TIMESTAMP(3), WATERMARK FOR t AS t) WITH ('connector' = 'datagen')"
+    ... )
+    >>> windowed = t_env.from_path("clicks").window(Tumble.over(lit(5).minutes).on(col("t")).alias("w"))
+    >>> counts = windowed.group_by(col("w")).select(col("w").start.alias("since"), col("user_id").count.alias("clicks"))
+    >>> type(windowed).__name__, counts.get_schema().get_field_names()
+    ('GroupWindowedTable', ['since', 'clicks'])
+    """
 
     def __init__(self, table: Table, window: GroupWindow) -> None:
         self._table = table
@@ -87,7 +109,21 @@ class GroupWindowedTable:
 
 
 class WindowGroupedTable:
-    """Rows in groups and windows."""
+    """Rows in groups and windows.
+
+    >>> from funke.table import EnvironmentSettings, TableEnvironment
+    >>> from funke.table.expressions import col, lit
+    >>> from funke.table.window import Tumble
+    >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    >>> _ = t_env.execute_sql(
+    ...     "CREATE TABLE clicks (user_id INT, t TIMESTAMP(3), WATERMARK FOR t AS t) WITH ('connector' = 'datagen')"
+    ... )
+    >>> windows = t_env.from_path("clicks").window(Tumble.over(lit(5).minutes).on(col("t")).alias("w"))
+    >>> grouped = windows.group_by(col("w"), col("user_id"))
+    >>> counts = grouped.select(col("user_id"), col("w").end.alias("until"), lit(1).count.alias("clicks"))
+    >>> type(grouped).__name__, counts.get_schema().get_field_names()
+    ('WindowGroupedTable', ['user_id', 'until', 'clicks'])
+    """
 
     def __init__(self, table: Table, window: GroupWindow, keys: tuple[syntax.Expression, ...]) -> None:
         self._table = table
@@ -134,7 +170,17 @@ class WindowGroupedTable:
 
 
 class OverWindowedTable:
-    """Rows with windows around each of them."""
+    """Rows with windows around each of them.
+
+    >>> from funke.table import EnvironmentSettings, TableEnvironment
+    >>> from funke.table.expressions import UNBOUNDED_ROW, col
+    >>> from funke.table.window import Over
+    >>> t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
+    >>> orders = t_env.from_elements([(1, 3), (2, 4), (3, 5)], ["id", "price"])
+    >>> so_far = orders.over_window(Over.order_by(col("id")).preceding(UNBOUNDED_ROW).alias("w"))
+    >>> list(so_far.select(col("id"), col("price").sum.over(col("w"))).execute().collect())
+    [Row(1, 3), Row(2, 7), Row(3, 12)]
+    """
 
     def __init__(self, table: Table, windows: tuple[tuple[str, syntax.OverWindow], ...]) -> None:
         self._table = table

@@ -27,6 +27,13 @@ class BucketAssigner(engine_buckets.BucketAssigner):
 
     Besides the ready-made ones, a subclass may define `get_bucket_id(element, context)`; the context has
     `timestamp()` and `current_processing_time()`.
+
+    >>> from funke.datastream.connectors.file_system import BucketAssigner
+    >>> class ByCountry(BucketAssigner):
+    ...     def get_bucket_id(self, element, context):
+    ...         return f"country={element['country']}"
+    >>> ByCountry().get_bucket_id({"country": "nl"}, None)  # FileSink...with_bucket_assigner(ByCountry())
+    'country=nl'
     """
 
     _assigner: engine_buckets.BucketAssigner | None = None
@@ -58,7 +65,16 @@ class BucketAssigner(engine_buckets.BucketAssigner):
 
 
 class RollingPolicy:
-    """When a part file is closed and a new one begun."""
+    """When a part file is closed and a new one begun.
+
+    >>> from funke.common.serialization import Encoder
+    >>> from funke.datastream.connectors.file_system import FileSink, RollingPolicy
+    >>> policy = RollingPolicy.default_rolling_policy(part_size=1024**3, rollover_interval=15 * 60 * 1000)
+    >>> builder = FileSink.for_row_format("/tmp/orders", Encoder.simple_string_encoder())
+    >>> sink = builder.with_rolling_policy(policy).build()
+    >>> isinstance(policy, RollingPolicy)
+    True
+    """
 
     def __init__(self, engine_policy: rolling_policy.RollingPolicy) -> None:
         self.engine_policy = engine_policy
@@ -85,7 +101,13 @@ class OnCheckpointRollingPolicy(RollingPolicy):
 
 
 class OutputFileConfig:
-    """Prefix and suffix of part files."""
+    """Prefix and suffix of part files.
+
+    >>> from funke.datastream.connectors.file_system import OutputFileConfig
+    >>> config = OutputFileConfig.builder().with_part_prefix("orders").with_part_suffix(".csv").build()
+    >>> config.get_part_prefix(), config.get_part_suffix()  # FileSink...with_output_file_config(config)
+    ('orders', '.csv')
+    """
 
     def __init__(self, part_prefix: str, part_suffix: str) -> None:
         self.engine_config = part_name.OutputFileConfig(part_prefix, part_suffix)

@@ -47,7 +47,15 @@ pass_on_names(__name__)
 
 
 class Semantic(Enum):
-    """The guarantee of the older producer."""
+    """The guarantee of the older producer.
+
+    >>> from funke.common import SimpleStringSchema
+    >>> from funke.datastream.connectors.kafka import FlinkKafkaProducer, Semantic
+    >>> broker = {"bootstrap.servers": "localhost:9092"}
+    >>> sink = FlinkKafkaProducer("words", SimpleStringSchema(), broker, semantic=Semantic.EXACTLY_ONCE)
+    >>> type(sink).__name__
+    'FlinkKafkaProducer'
+    """
 
     EXACTLY_ONCE = (0,)
     AT_LEAST_ONCE = (1,)
@@ -119,7 +127,18 @@ class FlinkKafkaConsumerBase(KeptSettings, SourceFunction, ABC):
 
 
 class FlinkKafkaConsumer(FlinkKafkaConsumerBase):
-    """The older source."""
+    """The older source.
+
+    >>> import warnings
+    >>> from funke.common import SimpleStringSchema
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> from funke.datastream.connectors.kafka import FlinkKafkaConsumer
+    >>> with warnings.catch_warnings(action="ignore"):  # it is deprecated: use KafkaSource
+    ...     words = FlinkKafkaConsumer("words", SimpleStringSchema(), {"bootstrap.servers": "localhost:9092"})
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> env.add_source(words.set_start_from_earliest(), "words").get_name()
+    'words'
+    """
 
     def __init__(
         self, topics: str | list[str], deserialization_schema: DeserializationSchema, properties: dict[str, str]
@@ -174,7 +193,16 @@ class FlinkKafkaProducerBase(KeptSettings, SinkFunction, ABC):
 
 
 class FlinkKafkaProducer(FlinkKafkaProducerBase):
-    """The older sink."""
+    """The older sink.
+
+    >>> from funke.common import SimpleStringSchema
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> from funke.datastream.connectors.kafka import FlinkKafkaProducer
+    >>> sink = FlinkKafkaProducer("words", SimpleStringSchema(), {"bootstrap.servers": "localhost:9092"})
+    >>> words = StreamExecutionEnvironment.get_execution_environment().from_collection(["to", "be"])
+    >>> type(words.add_sink(sink)).__name__  # KafkaSink is newer
+    'DataStreamSink'
+    """
 
     def __init__(
         self,
@@ -200,7 +228,9 @@ class FlinkKafkaProducer(FlinkKafkaProducerBase):
 class KafkaSource(Source):
     """Reads topics.
 
-    >>> from funke.common import SimpleStringSchema
+    >>> from funke.common import SimpleStringSchema, WatermarkStrategy
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> from funke.datastream.connectors.kafka import KafkaOffsetsInitializer, KafkaSource
     >>> source = (
     ...     KafkaSource.builder()
     ...     .set_bootstrap_servers("localhost:9092")
@@ -210,6 +240,9 @@ class KafkaSource(Source):
     ...     .set_value_only_deserializer(SimpleStringSchema())
     ...     .build()
     ... )
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> env.from_source(source, WatermarkStrategy.no_watermarks(), "words").get_name()
+    'words'
     """
 
     @staticmethod

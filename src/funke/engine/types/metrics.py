@@ -14,11 +14,29 @@ M = TypeVar("M")
 
 
 class Metric(ABC):
-    """What all metrics are."""
+    """What all metrics are.
+
+    >>> from funke.metrics import Counter, Distribution, Meter, Metric
+    >>> [issubclass(each, Metric) for each in (Counter, Meter, Distribution)]
+    [True, True, True]
+    """
 
 
 class Counter(Metric, ABC):
-    """A number that goes up and down."""
+    """A number that goes up and down.
+
+    >>> from funke.datastream import MapFunction
+    >>> from funke.metrics import Counter
+    >>> class CountEmpty(MapFunction):
+    ...     def open(self, runtime_context):
+    ...         self.empty: Counter = runtime_context.get_metrics_group().counter("empty-lines")
+    ...     def map(self, value):
+    ...         if not value:
+    ...             self.empty.inc()
+    ...         return value
+    >>> sorted(Counter.__abstractmethods__)
+    ['dec', 'get_count', 'inc']
+    """
 
     @abstractmethod
     def inc(self, n: int = 1) -> None:
@@ -34,7 +52,20 @@ class Counter(Metric, ABC):
 
 
 class Meter(Metric, ABC):
-    """Counts events and knows how many there were per second."""
+    """Counts events and knows how many there were per second.
+
+    >>> from funke.datastream import MapFunction
+    >>> from funke.metrics import Meter
+    >>> class MarkEmpty(MapFunction):
+    ...     def open(self, runtime_context):
+    ...         self.empty: Meter = runtime_context.get_metrics_group().meter("empty-lines", time_span_in_seconds=120)
+    ...     def map(self, value):
+    ...         if not value:
+    ...             self.empty.mark_event()
+    ...         return value
+    >>> sorted(Meter.__abstractmethods__)
+    ['get_count', 'mark_event']
+    """
 
     @abstractmethod
     def mark_event(self, value: int = 1) -> None:
@@ -46,7 +77,19 @@ class Meter(Metric, ABC):
 
 
 class Distribution(Metric, ABC):
-    """Collects statistics about a changing value."""
+    """Collects statistics about a changing value.
+
+    >>> from funke.datastream import MapFunction
+    >>> from funke.metrics import Distribution
+    >>> class Lengths(MapFunction):
+    ...     def open(self, runtime_context):
+    ...         self.lengths: Distribution = runtime_context.get_metrics_group().distribution("line-lengths")
+    ...     def map(self, value):
+    ...         self.lengths.update(len(value))
+    ...         return value
+    >>> sorted(Distribution.__abstractmethods__)
+    ['update']
+    """
 
     @abstractmethod
     def update(self, value: int) -> None:
@@ -54,7 +97,21 @@ class Distribution(Metric, ABC):
 
 
 class MetricGroup(ABC):
-    """A named container of metrics and further groups."""
+    """A named container of metrics and further groups.
+
+    >>> from funke.datastream import MapFunction, StreamExecutionEnvironment
+    >>> class Count(MapFunction):
+    ...     def open(self, runtime_context):
+    ...         group = runtime_context.get_metrics_group().add_group("shop")
+    ...         self.orders = group.counter("orders")
+    ...         group.gauge("orders-in-dozens", lambda: self.orders.get_count() // 12)
+    ...     def map(self, value):
+    ...         self.orders.inc()
+    ...         return self.orders.get_count()
+    >>> env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(1)
+    >>> list(env.from_collection(["tea", "milk"]).map(Count()).execute_and_collect())
+    [1, 2]
+    """
 
     @abstractmethod
     def add_group(self, name: str, extra: str | None = None) -> MetricGroup:
