@@ -39,8 +39,8 @@ class ExternalizedCheckpointCleanup(Enum):
 class CheckpointConfig:
     """The settings of checkpointing, kept as Flink's own options.
 
-    >>> from funke.datastream import CheckpointingMode, StreamExecutionEnvironment
-    >>> config = StreamExecutionEnvironment.get_execution_environment().get_checkpoint_config()
+    >>> from funke.datastream import CheckpointConfig, CheckpointingMode, StreamExecutionEnvironment
+    >>> config: CheckpointConfig = StreamExecutionEnvironment.get_execution_environment().get_checkpoint_config()
     >>> _ = config.set_checkpoint_interval(5000).set_checkpointing_mode(CheckpointingMode.EXACTLY_ONCE)
     >>> config.is_checkpointing_enabled(), config.get_checkpoint_interval()
     (True, 5000)

@@ -22,15 +22,15 @@ __all__ = ["BroadcastConnectedStream", "BroadcastStream", "ConnectedStreams"]
 class ConnectedStreams:
     """Two streams whose elements meet in one function; keyed alike, they share its state per key.
 
-    >>> from funke.datastream import CoMapFunction, StreamExecutionEnvironment
+    >>> from funke.datastream import CoMapFunction, ConnectedStreams, StreamExecutionEnvironment
     >>> class Merge(CoMapFunction):
     ...     def map1(self, value):
     ...         return value
     ...     def map2(self, value):
     ...         return int(value)
     >>> env = StreamExecutionEnvironment.get_execution_environment()
-    >>> numbers = env.from_collection([1]).connect(env.from_collection(["2"])).map(Merge())
-    >>> sorted(numbers.execute_and_collect())
+    >>> connected: ConnectedStreams = env.from_collection([1]).connect(env.from_collection(["2"]))
+    >>> sorted(connected.map(Merge()).execute_and_collect())
     [1, 2]
     """
 

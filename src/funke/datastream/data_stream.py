@@ -93,9 +93,9 @@ class DataStream(OperatorSettings):
 
     A stream is immutable: operations return new ones, and nothing runs before `execute()`.
 
-    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> from funke.datastream import DataStream, StreamExecutionEnvironment
     >>> env = StreamExecutionEnvironment.get_execution_environment()
-    >>> numbers = env.from_collection([1, 2, 3, 4])
+    >>> numbers: DataStream = env.from_collection([1, 2, 3, 4])
     >>> squares = numbers.map(lambda number: number * number).filter(lambda square: square > 1)
     >>> sorted(squares.execute_and_collect())  # nothing runs before
     [4, 9, 16]
@@ -460,11 +460,12 @@ class KeyedStream(RejectedSettings, DataStream):
     """A stream whose elements are partitioned by key; functions on it have state and timers per key.
 
     >>> from funke.common import Types
-    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> from funke.datastream import KeyedStream, StreamExecutionEnvironment
     >>> env = StreamExecutionEnvironment.get_execution_environment()
     >>> pair = Types.TUPLE([Types.STRING(), Types.INT()])
-    >>> orders = env.from_collection([("tea", 3), ("milk", 1), ("tea", 4)], pair).key_by(lambda order: order[0])
-    >>> sorted(orders.sum(1).execute_and_collect())  # a result for each element
+    >>> orders = env.from_collection([("tea", 3), ("milk", 1), ("tea", 4)], pair)
+    >>> by_item: KeyedStream = orders.key_by(lambda order: order[0])
+    >>> sorted(by_item.sum(1).execute_and_collect())  # a result for each element
     [('milk', 1), ('tea', 3), ('tea', 7)]
     """
 

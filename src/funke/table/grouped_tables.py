@@ -41,11 +41,12 @@ _UNNAMED = "TMP_0"
 class GroupedTable:
     """Rows in groups.
 
-    >>> from funke.table import EnvironmentSettings, TableEnvironment
+    >>> from funke.table import EnvironmentSettings, GroupedTable, TableEnvironment
     >>> from funke.table.expressions import col
     >>> t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
     >>> orders = t_env.from_elements([("tea", 3), ("milk", 1), ("tea", 4)], ["item", "price"])
-    >>> totals = orders.group_by(col("item")).select(col("item"), col("price").sum)
+    >>> grouped: GroupedTable = orders.group_by(col("item"))
+    >>> totals = grouped.select(col("item"), col("price").sum)
     >>> sorted(tuple(row) for row in totals.execute().collect())
     [('milk', 1), ('tea', 7)]
     """
@@ -172,12 +173,13 @@ class WindowGroupedTable:
 class OverWindowedTable:
     """Rows with windows around each of them.
 
-    >>> from funke.table import EnvironmentSettings, TableEnvironment
+    >>> from funke.table import EnvironmentSettings, OverWindowedTable, TableEnvironment
     >>> from funke.table.expressions import UNBOUNDED_ROW, col
     >>> from funke.table.window import Over
     >>> t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
     >>> orders = t_env.from_elements([(1, 3), (2, 4), (3, 5)], ["id", "price"])
-    >>> so_far = orders.over_window(Over.order_by(col("id")).preceding(UNBOUNDED_ROW).alias("w"))
+    >>> window = Over.order_by(col("id")).preceding(UNBOUNDED_ROW).alias("w")
+    >>> so_far: OverWindowedTable = orders.over_window(window)
     >>> list(so_far.select(col("id"), col("price").sum.over(col("w"))).execute().collect())
     [Row(1, 3), Row(2, 7), Row(3, 12)]
     """

@@ -100,9 +100,10 @@ class MetricGroup(ABC):
     """A named container of metrics and further groups.
 
     >>> from funke.datastream import MapFunction, StreamExecutionEnvironment
+    >>> from funke.metrics import MetricGroup
     >>> class Count(MapFunction):
     ...     def open(self, runtime_context):
-    ...         group = runtime_context.get_metrics_group().add_group("shop")
+    ...         group: MetricGroup = runtime_context.get_metrics_group().add_group("shop")
     ...         self.orders = group.counter("orders")
     ...         group.gauge("orders-in-dozens", lambda: self.orders.get_count() // 12)
     ...     def map(self, value):

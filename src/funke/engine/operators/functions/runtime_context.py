@@ -14,9 +14,9 @@ __all__ = ["RuntimeContext", "TimerService"]
 class RuntimeContext(KeyedStateStore):
     """The surroundings of one parallel instance of a function.
 
-    >>> from funke.datastream import MapFunction, StreamExecutionEnvironment
+    >>> from funke.datastream import MapFunction, RuntimeContext, StreamExecutionEnvironment
     >>> class WithSubtask(MapFunction):
-    ...     def open(self, runtime_context):
+    ...     def open(self, runtime_context: RuntimeContext):
     ...         self.subtask = runtime_context.get_index_of_this_subtask()
     ...         self.parallelism = runtime_context.get_number_of_parallel_subtasks()
     ...     def map(self, value):
@@ -66,10 +66,11 @@ class RuntimeContext(KeyedStateStore):
 class TimerService(ABC):
     """Reads the clocks and sets timers for the current key.
 
-    >>> from funke.datastream import KeyedProcessFunction, StreamExecutionEnvironment
+    >>> from funke.datastream import KeyedProcessFunction, StreamExecutionEnvironment, TimerService
     >>> class Remind(KeyedProcessFunction):
     ...     def process_element(self, value, ctx):
-    ...         ctx.timer_service().register_event_time_timer(1000)
+    ...         timers: TimerService = ctx.timer_service()
+    ...         timers.register_event_time_timer(1000)
     ...     def on_timer(self, timestamp, ctx):
     ...         yield ctx.get_current_key(), timestamp
     >>> env = StreamExecutionEnvironment.get_execution_environment()
