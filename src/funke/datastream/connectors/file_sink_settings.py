@@ -93,11 +93,23 @@ class RollingPolicy:
 
 
 class DefaultRollingPolicy(RollingPolicy):
-    """Rolls by size, age and inactivity."""
+    """Rolls by size, age and inactivity.
+
+    >>> from funke.datastream.connectors.file_system import DefaultRollingPolicy, RollingPolicy
+    >>> policy: DefaultRollingPolicy = RollingPolicy.default_rolling_policy(part_size=64 * 1024 * 1024)
+    >>> isinstance(policy, RollingPolicy)
+    True
+    """
 
 
 class OnCheckpointRollingPolicy(RollingPolicy):
-    """Rolls at every checkpoint."""
+    """Rolls at every checkpoint.
+
+    >>> from funke.datastream.connectors.file_system import OnCheckpointRollingPolicy, RollingPolicy
+    >>> policy: OnCheckpointRollingPolicy = RollingPolicy.on_checkpoint_rolling_policy()  # the one for bulk formats
+    >>> isinstance(policy, RollingPolicy)
+    True
+    """
 
 
 class OutputFileConfig:
@@ -148,7 +160,16 @@ class OutputFileConfig:
 
 
 class FileCompactStrategy:
-    """When small files are made into larger ones."""
+    """When small files are made into larger ones.
+
+    >>> from funke.common import Encoder
+    >>> from funke.datastream.connectors.file_system import FileCompactor, FileCompactStrategy, FileSink
+    >>> strategy = FileCompactStrategy.builder().set_size_threshold(1024**2).enable_compaction_on_checkpoint(5).build()
+    >>> builder = FileSink.for_row_format("/tmp/words", Encoder.simple_string_encoder())
+    >>> sink = builder.enable_compact(strategy, FileCompactor.concat_file_compactor()).build()
+    >>> type(sink).__name__
+    'FileSink'
+    """
 
     def __init__(self, engine_strategy: compaction.CompactStrategy) -> None:
         self.engine_strategy = engine_strategy
@@ -195,7 +216,18 @@ class FileCompactStrategy:
 
 
 class FileCompactor:
-    """How several files become one; `to_engine` makes the engine's compactor for a sink's format."""
+    """How several files become one; `to_engine` makes the engine's compactor for a sink's format.
+
+    >>> from funke.common import Types
+    >>> from funke.datastream.connectors.file_system import FileCompactor, FileCompactStrategy, FileSink
+    >>> from funke.datastream.formats.parquet import ParquetBulkWriters, ParquetColumnarRowInputFormat
+    >>> row_type = Types.ROW_NAMED(["id"], [Types.INT()])
+    >>> compactor = FileCompactor.record_wise_file_compactor(ParquetColumnarRowInputFormat(row_type))
+    >>> strategy = FileCompactStrategy.builder().set_size_threshold(1024**2).build()
+    >>> builder = FileSink.for_bulk_format("/tmp/orders", ParquetBulkWriters.for_row_type(row_type))
+    >>> type(builder.enable_compact(strategy, compactor).build()).__name__
+    'FileSink'
+    """
 
     def __init__(self, to_engine: Callable[[Any], compaction.Compactor]) -> None:
         self.to_engine = to_engine

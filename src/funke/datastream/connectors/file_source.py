@@ -95,7 +95,15 @@ class StreamFormat:
 
 
 class BulkFormat:
-    """A format that is read in batches, such as Parquet; `engine_format` is what the engine reads with."""
+    """A format that is read in batches, such as Parquet; `engine_format` is what the engine reads with.
+
+    >>> from funke.common import Types
+    >>> from funke.datastream.connectors.file_system import BulkFormat, FileSource
+    >>> from funke.datastream.formats.parquet import ParquetColumnarRowInputFormat
+    >>> parquet: BulkFormat = ParquetColumnarRowInputFormat(Types.ROW_NAMED(["id"], [Types.INT()]))
+    >>> type(FileSource.for_bulk_file_format(parquet, "/tmp/orders").build()).__name__
+    'FileSource'
+    """
 
     def __init__(self, engine_format: FileFormat) -> None:
         self.engine_format = engine_format

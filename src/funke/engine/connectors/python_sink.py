@@ -19,7 +19,19 @@ __all__ = ["FunctionSink", "PythonSinkAdapter", "PythonSinkWriter", "SinkContext
 
 
 class SubtaskContext:
-    """Where in the job a writer stands, under the names that PyFlink's RuntimeContext has for it."""
+    """Where in the job a writer stands, under the names that PyFlink's RuntimeContext has for it.
+
+    >>> from funke.datastream.connectors.python import PythonSinkWriter, SubtaskContext
+    >>> class Numbered(PythonSinkWriter):
+    ...     def open(self, context: SubtaskContext):
+    ...         self.name = f"part-{context.get_index_of_this_subtask()}-of-{context.get_number_of_parallel_subtasks()}"
+    ...     def write(self, value):
+    ...         print(self.name, value)
+    >>> writer = Numbered()
+    >>> writer.name = "part-0-of-1"  # open() does this
+    >>> writer.write("tea")
+    part-0-of-1 tea
+    """
 
     def __init__(self, context: WriterContext) -> None:
         self._context = context
@@ -46,7 +58,22 @@ class SubtaskContext:
 
 
 class PythonSinkWriter(ABC):
-    """Takes the records of one subtask; lives in a worker process as long as the job attempt."""
+    """Takes the records of one subtask; lives in a worker process as long as the job attempt.
+
+    >>> from funke.datastream.connectors.python import PythonSinkWriter
+    >>> class Buffering(PythonSinkWriter):
+    ...     def __init__(self):
+    ...         self.rows = []
+    ...     def write(self, value):
+    ...         self.rows.append(value)
+    ...     def flush(self):
+    ...         print("send", self.rows)
+    ...         self.rows = []
+    >>> writer = Buffering()
+    >>> writer.write("tea")
+    >>> writer.flush()  # the job calls it after each batch
+    send ['tea']
+    """
 
     def open(self, context: SubtaskContext) -> None:
         """Prepares the writer; called once before the first record."""
@@ -160,7 +187,15 @@ class _CommitterAdapter(Committer):
 
 
 class SinkContext:
-    """What `invoke(value, context)` may ask about the record at hand."""
+    """What `invoke(value, context)` may ask about the record at hand.
+
+    >>> from funke.datastream.connectors.python import SinkContext, TwoPhaseCommitSinkFunction
+    >>> class Timed(TwoPhaseCommitSinkFunction):
+    ...     def invoke(self, transaction, value, context: SinkContext):
+    ...         transaction.append((context.timestamp(), value))
+    >>> callable(SinkContext.current_watermark)
+    True
+    """
 
     def __init__(self, now_ms: Callable[[], int]) -> None:
         self._now_ms = now_ms

@@ -19,11 +19,20 @@ __all__ = [
 class FunctionSnapshotContext(ABC):
     """What `snapshot_state` can learn about the checkpoint.
 
+    >>> from funke.datastream import CheckpointedFunction
     >>> from funke.datastream.state import FunctionSnapshotContext
-    >>> def report(context: FunctionSnapshotContext):  # snapshot_state(context) has it
-    ...     return f"checkpoint {context.get_checkpoint_id()} began at {context.get_checkpoint_timestamp()}"
-    >>> sorted(FunctionSnapshotContext.__abstractmethods__)
-    ['get_checkpoint_id', 'get_checkpoint_timestamp']
+    >>> class Announce(CheckpointedFunction):
+    ...     def initialize_state(self, context):
+    ...         pass
+    ...     def snapshot_state(self, context: FunctionSnapshotContext):
+    ...         print("checkpoint", context.get_checkpoint_id())
+    >>> class Seventh(FunctionSnapshotContext):  # for a test; a job has its own
+    ...     def get_checkpoint_id(self):
+    ...         return 7
+    ...     def get_checkpoint_timestamp(self):
+    ...         return 0
+    >>> Announce().snapshot_state(Seventh())
+    checkpoint 7
     """
 
     @abstractmethod
@@ -38,13 +47,18 @@ class FunctionSnapshotContext(ABC):
 class FunctionInitializationContext(ABC):
     """What `initialize_state` is given.
 
-    >>> from funke.common import Types
-    >>> from funke.datastream.state import FunctionInitializationContext, ListStateDescriptor
-    >>> def lines_read(context: FunctionInitializationContext):  # initialize_state(context) has it
-    ...     lines = context.get_operator_state_store().get_list_state(ListStateDescriptor("lines", Types.LONG()))
-    ...     return list(lines) if context.is_restored() else []
-    >>> "is_restored" in FunctionInitializationContext.__abstractmethods__
-    True
+    >>> from funke.datastream import CheckpointedFunction, MapFunction, StreamExecutionEnvironment
+    >>> from funke.datastream.state import FunctionInitializationContext
+    >>> class Started(MapFunction, CheckpointedFunction):
+    ...     def initialize_state(self, context: FunctionInitializationContext):
+    ...         self.how = "restored" if context.is_restored() else "new"
+    ...     def snapshot_state(self, context):
+    ...         pass
+    ...     def map(self, value):
+    ...         return value, self.how
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> list(env.from_collection(["a"]).map(Started()).execute_and_collect())
+    [('a', 'new')]
     """
 
     @abstractmethod

@@ -41,11 +41,21 @@ class OperatorStateStore(ABC):
     """Gives access to state that belongs to an operator instead of a key.
 
     >>> from funke.common import Types
+    >>> from funke.datastream import CheckpointedFunction, MapFunction, StreamExecutionEnvironment
     >>> from funke.datastream.state import ListStateDescriptor, OperatorStateStore
-    >>> def positions(store: OperatorStateStore):  # of context.get_operator_state_store()
-    ...     return store.get_list_state(ListStateDescriptor("positions", Types.LONG()))
-    >>> hasattr(OperatorStateStore, "get_union_list_state"), hasattr(OperatorStateStore, "get_state")
-    (True, False)
+    >>> class Last(MapFunction, CheckpointedFunction):
+    ...     def initialize_state(self, context):
+    ...         store: OperatorStateStore = context.get_operator_state_store()
+    ...         self.last = store.get_list_state(ListStateDescriptor("last", Types.STRING()))
+    ...     def snapshot_state(self, context):
+    ...         pass
+    ...     def map(self, value):
+    ...         before = list(self.last.get())
+    ...         self.last.update([value])
+    ...         return before, value
+    >>> env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(1)
+    >>> list(env.from_collection(["a", "b"]).map(Last()).execute_and_collect())
+    [([], 'a'), (['a'], 'b')]
     """
 
     @abstractmethod
@@ -337,11 +347,20 @@ class MapState(_WritableMap[K, V]):
 class ReadOnlyBroadcastState(_ReadableMap[K, V]):
     """Broadcast state as the side that is not broadcast sees it.
 
-    >>> from funke.datastream.state import BroadcastState, ReadOnlyBroadcastState
-    >>> def limit_of(limits: ReadOnlyBroadcastState, user):  # in process_element: ctx.get_broadcast_state(descriptor)
-    ...     return limits.get(user) if limits.contains(user) else 100
-    >>> hasattr(ReadOnlyBroadcastState, "put"), hasattr(BroadcastState, "put")
-    (False, True)
+    >>> from funke.common import Types
+    >>> from funke.datastream import BroadcastProcessFunction, StreamExecutionEnvironment
+    >>> from funke.datastream.state import MapStateDescriptor, ReadOnlyBroadcastState
+    >>> limits = MapStateDescriptor("limits", Types.STRING(), Types.INT())
+    >>> class Limit(BroadcastProcessFunction):
+    ...     def process_element(self, value, ctx):
+    ...         state: ReadOnlyBroadcastState = ctx.get_broadcast_state(limits)
+    ...         yield value, state.get(value) if state.contains(value) else 100
+    ...     def process_broadcast_element(self, value, ctx):
+    ...         ctx.get_broadcast_state(limits).put(*value)
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> users, changes = env.from_collection(["ada"]), env.from_collection([("bob", 5)])
+    >>> list(users.connect(changes.broadcast(limits)).process(Limit()).execute_and_collect())
+    [('ada', 100)]
     """
 
 

@@ -34,18 +34,24 @@ W2 = TypeVar("W2")
 class KeyedStateReaderFunction(Function, Generic[KEY, OUT]):
     """Reads the state of one key after the other; `open` asks the runtime context for the states to read.
 
-    >>> from funke.common import Types
-    >>> from funke.datastream.state import ValueStateDescriptor
-    >>> from funke.state_api import KeyedStateReaderFunction
-    >>> class Balances(KeyedStateReaderFunction):
-    ...     def open(self, runtime_context):
-    ...         self.balance = runtime_context.get_state(ValueStateDescriptor("balance", Types.LONG()))
+    >>> import tempfile
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> from funke.state_api import (
+    ...     KeyedStateBootstrapFunction, KeyedStateReaderFunction, OperatorTransformation, SavepointReader, SavepointWriter
+    ... )
+    >>> class Remind(KeyedStateBootstrapFunction):
+    ...     def process_element(self, value, ctx):
+    ...         ctx.timer_service().register_event_time_timer(value[1])
+    >>> class Timers(KeyedStateReaderFunction):
     ...     def read_key(self, key, ctx):
-    ...         yield key, self.balance.value()
-    >>> def read(reader):  # a SavepointReader
-    ...     return reader.read_keyed_state("accounts", Balances())
-    >>> sorted(KeyedStateReaderFunction.Context.__abstractmethods__)
-    ['registered_event_time_timers', 'registered_processing_time_timers']
+    ...         yield key, ctx.registered_event_time_timers()
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = f"{folder.name}/first"
+    >>> reminders = OperatorTransformation.bootstrap_with([("ada", 9)]).key_by(lambda each: each[0]).transform(Remind())
+    >>> _ = SavepointWriter.new_savepoint(128).with_operator("reminders", reminders).write(path)
+    >>> reader = SavepointReader.read(StreamExecutionEnvironment.get_execution_environment(), path)
+    >>> list(reader.read_keyed_state("reminders", Timers()).execute_and_collect())
+    [('ada', {9})]
     """
 
     class Context(ABC):

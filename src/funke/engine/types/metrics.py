@@ -25,7 +25,7 @@ class Metric(ABC):
 class Counter(Metric, ABC):
     """A number that goes up and down.
 
-    >>> from funke.datastream import MapFunction
+    >>> from funke.datastream import MapFunction, StreamExecutionEnvironment
     >>> from funke.metrics import Counter
     >>> class CountEmpty(MapFunction):
     ...     def open(self, runtime_context):
@@ -33,9 +33,10 @@ class Counter(Metric, ABC):
     ...     def map(self, value):
     ...         if not value:
     ...             self.empty.inc()
-    ...         return value
-    >>> sorted(Counter.__abstractmethods__)
-    ['dec', 'get_count', 'inc']
+    ...         return self.empty.get_count()
+    >>> env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(1)
+    >>> list(env.from_collection(["tea", "", "milk"]).map(CountEmpty()).execute_and_collect())
+    [0, 1, 1]
     """
 
     @abstractmethod
@@ -54,17 +55,17 @@ class Counter(Metric, ABC):
 class Meter(Metric, ABC):
     """Counts events and knows how many there were per second.
 
-    >>> from funke.datastream import MapFunction
+    >>> from funke.datastream import MapFunction, StreamExecutionEnvironment
     >>> from funke.metrics import Meter
-    >>> class MarkEmpty(MapFunction):
+    >>> class MarkOrders(MapFunction):
     ...     def open(self, runtime_context):
-    ...         self.empty: Meter = runtime_context.get_metrics_group().meter("empty-lines", time_span_in_seconds=120)
+    ...         self.orders: Meter = runtime_context.get_metrics_group().meter("orders", time_span_in_seconds=120)
     ...     def map(self, value):
-    ...         if not value:
-    ...             self.empty.mark_event()
-    ...         return value
-    >>> sorted(Meter.__abstractmethods__)
-    ['get_count', 'mark_event']
+    ...         self.orders.mark_event(value)
+    ...         return self.orders.get_count()
+    >>> env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(1)
+    >>> list(env.from_collection([1, 5]).map(MarkOrders()).execute_and_collect())
+    [1, 6]
     """
 
     @abstractmethod
@@ -79,7 +80,7 @@ class Meter(Metric, ABC):
 class Distribution(Metric, ABC):
     """Collects statistics about a changing value.
 
-    >>> from funke.datastream import MapFunction
+    >>> from funke.datastream import MapFunction, StreamExecutionEnvironment
     >>> from funke.metrics import Distribution
     >>> class Lengths(MapFunction):
     ...     def open(self, runtime_context):
@@ -87,8 +88,9 @@ class Distribution(Metric, ABC):
     ...     def map(self, value):
     ...         self.lengths.update(len(value))
     ...         return value
-    >>> sorted(Distribution.__abstractmethods__)
-    ['update']
+    >>> env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(1)
+    >>> list(env.from_collection(["tea", "milk"]).map(Lengths()).execute_and_collect())
+    ['tea', 'milk']
     """
 
     @abstractmethod
