@@ -126,7 +126,8 @@ class EvictingWindowSavepointReader(WindowSavepointReader):
     >>> import tempfile
     >>> from funke.datastream import StreamExecutionEnvironment
     >>> from funke.datastream.window import CountEvictor, CountTumblingWindowAssigner
-    >>> from funke.state_api import EvictingWindowSavepointReader, OperatorTransformation, SavepointReader, SavepointWriter
+    >>> from funke.state_api import EvictingWindowSavepointReader, OperatorTransformation
+    >>> from funke.state_api import SavepointReader, SavepointWriter
     >>> folder = tempfile.TemporaryDirectory()
     >>> path, fives = f"{folder.name}/first", CountTumblingWindowAssigner.of(5)
     >>> windows = OperatorTransformation.bootstrap_with([1, 2]).key_by(lambda number: "all").window(fives)

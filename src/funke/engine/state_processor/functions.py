@@ -37,7 +37,8 @@ class KeyedStateReaderFunction(Function, Generic[KEY, OUT]):
     >>> import tempfile
     >>> from funke.datastream import StreamExecutionEnvironment
     >>> from funke.state_api import (
-    ...     KeyedStateBootstrapFunction, KeyedStateReaderFunction, OperatorTransformation, SavepointReader, SavepointWriter
+    ...     KeyedStateBootstrapFunction, KeyedStateReaderFunction,
+    ...     OperatorTransformation, SavepointReader, SavepointWriter,
     ... )
     >>> class Remind(KeyedStateBootstrapFunction):
     ...     def process_element(self, value, ctx):
