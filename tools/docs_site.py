@@ -59,6 +59,7 @@ PACKAGES = (
     "common.watermark_strategy",
     "metrics",
     "state_api",
+    "util.exceptions",
 )
 _LINK = re.compile(r"(\[[^\]]*\])\(([^)#\s]*)(#[^)\s]*)?\)")
 
