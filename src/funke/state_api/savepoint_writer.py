@@ -50,6 +50,7 @@ class SavepointWriter:
     >>> _ = SavepointWriter.new_savepoint(128).with_operator("pairs", waiting).write(path)
     >>> env = StreamExecutionEnvironment.get_execution_environment()
     >>> [each.uid for each in SavepointReader.read(env, path).operators()]
+    ['pairs']
     """
 
     def __init__(self, base: Savepoint | None, max_parallelism: int) -> None:

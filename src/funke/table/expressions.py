@@ -236,7 +236,7 @@ def to_date(date_str: Any, format: Any = None) -> Expression[Any]:
     >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     >>> texts = t_env.from_elements([("19.11.2026",)], ["day"])
     >>> list(texts.select(to_date(col("day"), "dd.MM.yyyy")).execute().collect())
-    [Row(datetime.date(2026, 11, 19))]
+    [<Row(datetime.date(2026, 11, 19))>]
     """
     return _call_given("to_date", date_str, format)
 
@@ -249,7 +249,7 @@ def to_timestamp(timestamp_str: Any, format: Any = None) -> Expression[Any]:
     >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     >>> texts = t_env.from_elements([("2026-11-19 08:05:00",)], ["time"])
     >>> list(texts.select(to_timestamp(col("time"))).execute().collect())
-    [Row(datetime.datetime(2026, 11, 19, 8, 5))]
+    [<Row(datetime.datetime(2026, 11, 19, 8, 5))>]
     """
     return _call_given("to_timestamp", timestamp_str, format)
 
@@ -258,12 +258,12 @@ def to_timestamp_ltz(*args: Any) -> Expression[Any]:
     """Return the instant of a number since 1970 (with its digits behind the second), or of a text (format, zone).
 
     >>> from funke.table import EnvironmentSettings, TableEnvironment
-    >>> from funke.table.expressions import col, to_timestamp_ltz
+    >>> from funke.table.expressions import col, date_format, to_timestamp_ltz
     >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     >>> t_env.get_config().set_local_timezone("UTC")
     >>> times = t_env.from_elements([(60_000,)], ["millis"])
-    >>> list(times.select(to_timestamp_ltz(col("millis"), 3)).execute().collect())
-    X
+    >>> list(times.select(date_format(to_timestamp_ltz(col("millis"), 3), "HH:mm")).execute().collect())
+    [<Row('00:01')>]
     """
     return _call("to_timestamp_ltz", *args)
 
@@ -279,7 +279,7 @@ def temporal_overlaps(
     >>> nine, ten = lit("09:00:00").to_time, lit("10:00:00").to_time
     >>> one = t_env.from_elements([(1,)], ["x"])
     >>> list(one.select(temporal_overlaps(nine, lit(2).hours, ten, lit(1).hour)).execute().collect())
-    [Row(True)]
+    [<Row(True)>]
     """
     return _call("overlaps", left_time_point, left_temporal, right_time_point, right_temporal)
 
@@ -292,7 +292,7 @@ def date_format(timestamp: Any, format: Any) -> Expression[str]:
     >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     >>> events = t_env.from_elements([("2026-11-19 08:05:00",)], ["time"])
     >>> list(events.select(date_format(col("time").to_timestamp, "HH:mm")).execute().collect())
-    [Row('08:05')]
+    [<Row('08:05')>]
     """
     return _call("date_format", timestamp, format)
 
@@ -307,7 +307,7 @@ def timestamp_diff(time_point_unit: TimePointUnit, time_point1: Any, time_point2
     >>> from funke.table.expression import TimePointUnit
     >>> texts = t_env.from_elements([("2026-11-19 08:05:00",)], ["time"])
     >>> list(texts.select(timestamp_diff(TimePointUnit.MINUTE, eight, col("time").to_timestamp)).execute().collect())
-    [Row(5)]
+    [<Row(5)>]
     """
     return _call("timestampdiff", time_point_unit, time_point1, time_point2)
 
@@ -320,7 +320,7 @@ def convert_tz(date_str: Any, tz_from: Any, tz_to: Any) -> Expression[str]:
     >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     >>> texts = t_env.from_elements([("2026-11-19 08:05:00",)], ["time"])
     >>> list(texts.select(convert_tz(col("time"), "UTC", "Asia/Tokyo")).execute().collect())
-    [Row('2026-11-19 17:05:00')]
+    [<Row('2026-11-19 17:05:00')>]
     """
     return _call("convert_tz", date_str, tz_from, tz_to)
 
@@ -334,7 +334,7 @@ def from_unixtime(unixtime: Any, format: Any = None) -> Expression[str]:
     >>> t_env.get_config().set_local_timezone("UTC")
     >>> times = t_env.from_elements([(0,)], ["seconds"])
     >>> list(times.select(from_unixtime(col("seconds"), "yyyy")).execute().collect())
-    [Row('1970')]
+    [<Row('1970')>]
     """
     return _call_given("from_unixtime", unixtime, format)
 
@@ -348,7 +348,7 @@ def unix_timestamp(date_str: Any = None, format: Any = None) -> Expression[int]:
     >>> t_env.get_config().set_local_timezone("UTC")
     >>> texts = t_env.from_elements([("1970-01-01 00:01:00",)], ["time"])
     >>> list(texts.select(unix_timestamp(col("time"))).execute().collect())
-    [Row(60)]
+    [<Row(60)>]
     """
     return _call("unix_timestamp") if date_str is None else _call_given("unix_timestamp", date_str, format)
 
@@ -361,7 +361,7 @@ def array(head: Any, *tail: Any) -> Expression[Any]:
     >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     >>> points = t_env.from_elements([(3, 4)], ["x", "y"])
     >>> list(points.select(array(col("x"), col("y"))).execute().collect())
-    [Row([3, 4])]
+    [<Row([3, 4])>]
     """
     return _call("array", head, *tail)
 
@@ -374,7 +374,7 @@ def row(head: Any, *tail: Any) -> Expression[Any]:
     >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     >>> points = t_env.from_elements([(3, 4)], ["x", "y"])
     >>> list(points.select(row(col("x"), col("y"))).execute().collect())
-    [Row(Row(3, 4))]
+    [<Row(<Row(3, 4)>)>]
     """
     return _call("row", head, *tail)
 
@@ -387,7 +387,7 @@ def map_(key: Any, value: Any, *tail: Any) -> Expression[Any]:
     >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     >>> points = t_env.from_elements([(3, 4)], ["x", "y"])
     >>> list(points.select(map_("x", col("x"), "y", col("y"))).execute().collect())
-    [Row({'x': 3, 'y': 4})]
+    [<Row({'x': 3, 'y': 4})>]
     """
     return _call("map", key, value, *tail)
 
@@ -490,7 +490,7 @@ def concat(first: Any, *others: Any) -> Expression[str]:
     >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     >>> people = t_env.from_elements([("Ada", "Lovelace")], ["first", "last"])
     >>> list(people.select(concat(col("first"), " ", col("last"))).execute().collect())
-    [Row('Ada Lovelace')]
+    [<Row('Ada Lovelace')>]
     """
     return _call("concat", first, *others)
 
@@ -498,12 +498,12 @@ def concat(first: Any, *others: Any) -> Expression[str]:
 def concat_ws(separator: Any, first: Any, *others: Any) -> Expression[str]:
     """Join texts with a separator between them, without those that are NULL.
 
-    >>> from funke.table import EnvironmentSettings, TableEnvironment
-    >>> from funke.table.expressions import col, concat_ws
+    >>> from funke.table import DataTypes, EnvironmentSettings, TableEnvironment
+    >>> from funke.table.expressions import col, concat_ws, null_of
     >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
-    >>> days = t_env.from_elements([("2026", None, "19")], ["y", "m", "d"])
-    >>> list(days.select(concat_ws("-", col("y"), col("m"), col("d"))).execute().collect())
-    [Row('2026-19')]
+    >>> days = t_env.from_elements([("2026", "19")], ["y", "d"])
+    >>> list(days.select(concat_ws("-", col("y"), null_of(DataTypes.STRING()), col("d"))).execute().collect())
+    [<Row('2026-19')>]
     """
     return _call("concat_ws", separator, first, *others)
 
@@ -562,7 +562,7 @@ def if_then_else(condition: Any, if_true: Any, if_false: Any) -> Expression[Any]
     >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     >>> orders = t_env.from_elements([(3,), (30,)], ["amount"])
     >>> list(orders.select(if_then_else(col("amount") > 10, "large", "small")).execute().collect())
-    [Row('small'), Row('large')]
+    [<Row('small')>, <Row('large')>]
     """
     return Expression(syntax.Case(None, ((to_syntax(condition), to_syntax(if_true)),), to_syntax(if_false)))
 
@@ -616,7 +616,7 @@ def json(value: Any) -> Expression[Any]:
     >>> from funke.table.expression import JsonOnNull
     >>> events = t_env.from_elements([('{"x": 3}',)], ["point"])
     >>> list(events.select(json_object(JsonOnNull.NULL, "point", json(col("point")))).execute().collect())
-    [Row('{"point":{"x":3}}')]
+    [<Row('{"point":{"x":3}}')>]
     """
     return _call("json", value)
 
@@ -629,7 +629,7 @@ def json_string(value: Any) -> Expression[str]:
     >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     >>> points = t_env.from_elements([(3, 4)], ["x", "y"])
     >>> list(points.select(json_string(array(col("x"), col("y")))).execute().collect())
-    [Row('[3,4]')]
+    [<Row('[3,4]')>]
     """
     return _call("json_string", value)
 
@@ -643,7 +643,7 @@ def json_object(on_null: JsonOnNull = JsonOnNull.NULL, *args: Any) -> Expression
     >>> from funke.table.expression import JsonOnNull
     >>> points = t_env.from_elements([(3, 4)], ["x", "y"])
     >>> list(points.select(json_object(JsonOnNull.NULL, "x", col("x"), "y", col("y"))).execute().collect())
-    [Row('{"x":3,"y":4}')]
+    [<Row('{"x":3,"y":4}')>]
     """
     return _call("json_object", on_null, *args)
 
@@ -657,7 +657,7 @@ def json_object_agg(on_null: JsonOnNull, key_expr: Any, value_expr: Any) -> Expr
     >>> t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
     >>> prices = t_env.from_elements([("tea", 3), ("milk", 1)], ["item", "price"])
     >>> list(prices.select(json_object_agg(JsonOnNull.NULL, col("item"), col("price"))).execute().collect())
-    [Row('{"tea":3,"milk":1}')]
+    [<Row('{"milk":1,"tea":3}')>]
     """
     return _call("json_objectagg", on_null, key_expr, value_expr)
 
@@ -669,9 +669,9 @@ def json_array(on_null: JsonOnNull = JsonOnNull.ABSENT, *args: Any) -> Expressio
     >>> from funke.table.expressions import col, json_array
     >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     >>> from funke.table.expression import JsonOnNull
-    >>> points = t_env.from_elements([(3, None)], ["x", "y"])
-    >>> list(points.select(json_array(JsonOnNull.ABSENT, col("x"), 5)).execute().collect())
-    [Row('[3,5]')]
+    >>> points = t_env.from_elements([(3, 4)], ["x", "y"])
+    >>> list(points.select(json_array(JsonOnNull.ABSENT, col("x"), col("y"), "z")).execute().collect())
+    [<Row('[3,4,"z"]')>]
     """
     return _call("json_array", on_null, *args)
 
@@ -685,7 +685,7 @@ def json_array_agg(on_null: JsonOnNull, item_expr: Any) -> Expression[str]:
     >>> t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
     >>> prices = t_env.from_elements([("tea", 3), ("milk", 1)], ["item", "price"])
     >>> list(prices.select(json_array_agg(JsonOnNull.ABSENT, col("item"))).execute().collect())
-    [Row('["tea","milk"]')]
+    [<Row('["tea","milk"]')>]
     """
     return _call("json_arrayagg", on_null, item_expr)
 
@@ -708,7 +708,7 @@ def call(f: str | UserDefinedFunctionWrapper, *args: Any) -> Expression[Any]:
     >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     >>> words = t_env.from_elements([("tea",)], ["word"])
     >>> list(words.select(call("UPPER", col("word"))).execute().collect())
-    [Row('TEA')]
+    [<Row('TEA')>]
     """
     if isinstance(f, UserDefinedFunctionWrapper):
         return f(*args)
@@ -726,6 +726,6 @@ def call_sql(sql_expression: str) -> Expression[Any]:
     >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     >>> words = t_env.from_elements([("tea",)], ["word"])
     >>> list(words.select(call_sql("UPPER(word) || '!'")).execute().collect())
-    [Row('TEA!')]
+    [<Row('TEA!')>]
     """
     return Expression(syntax.Call("call_sql", (literal(sql_expression),)))

@@ -181,7 +181,7 @@ class OverWindowedTable:
     >>> window = Over.order_by(col("id")).preceding(UNBOUNDED_ROW).alias("w")
     >>> so_far: OverWindowedTable = orders.over_window(window)
     >>> list(so_far.select(col("id"), col("price").sum.over(col("w"))).execute().collect())
-    [Row(1, 3), Row(2, 7), Row(3, 12)]
+    [<Row(1, 3)>, <Row(2, 7)>, <Row(3, 12)>]
     """
 
     def __init__(self, table: Table, windows: tuple[tuple[str, syntax.OverWindow], ...]) -> None:

@@ -61,7 +61,7 @@ class Table(DescribedTable, QuerySource):
     >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     >>> orders = t_env.from_elements([("tea", 3), ("milk", 1)], ["item", "price"])
     >>> list(orders.where(col("price") > 2).select(col("item").upper_case, col("price") * 2).execute().collect())
-    [Row('TEA', 6)]
+    [<Row('TEA', 6)>]
     """
 
     def __init__(

@@ -52,7 +52,14 @@ class TableEnvironment(RegisteredTables, RegisteredObjects, OldTableNames, Table
     >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     >>> _ = t_env.execute_sql("CREATE VIEW orders AS SELECT * FROM (VALUES ('tea', 3), ('tea', 4)) AS t (item, price)")
     >>> t_env.execute_sql("SELECT item, SUM(price) AS total FROM orders GROUP BY item").print()
-    X
+    +----+--------------------------------+-------------+
+    | op |                           item |       total |
+    +----+--------------------------------+-------------+
+    | +I |                            tea |           3 |
+    | -U |                            tea |           3 |
+    | +U |                            tea |           7 |
+    +----+--------------------------------+-------------+
+    3 rows in set
     """
 
     def __init__(self, env: StreamExecutionEnvironment, settings: EnvironmentSettings) -> None:

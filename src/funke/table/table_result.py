@@ -29,7 +29,7 @@ class TableResult:
     >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     >>> result: TableResult = t_env.execute_sql("SHOW DATABASES")
     >>> result.get_table_schema().get_field_names(), list(result.collect())
-    (['database name'], [Row('default_database')])
+    (['database name'], [<Row('default_database')>])
     """
 
     def __init__(self, content: ResultContent) -> None:

@@ -313,7 +313,7 @@ def udf(
     >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     >>> numbers = t_env.from_elements([(1,), (2,)], ["x"])
     >>> list(numbers.select(double(col("x"))).execute().collect())
-    [Row(2), Row(4)]
+    [<Row(2)>, <Row(4)>]
     """
     if udf_type is not None:
         note_old_name("udf_type")
@@ -351,7 +351,7 @@ def udtf(
     >>> t_env.create_temporary_view("texts", t_env.from_elements([("to be",)], ["line"]))
     >>> query = "SELECT word, size FROM texts, LATERAL TABLE(words(line)) AS t (word, size)"
     >>> list(t_env.sql_query(query).execute().collect())
-    [Row('to', 2), Row('be', 2)]
+    [<Row('to', 2)>, <Row('be', 2)>]
     """
     if f is None:
         return functools.partial(
@@ -384,7 +384,7 @@ def udaf(
     >>> t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
     >>> readings = t_env.from_elements([("a", 3), ("a", 4)], ["sensor", "value"])
     >>> list(readings.group_by(col("sensor")).select(col("sensor"), mean(col("value"))).execute().collect())
-    [Row('a', 3.5)]
+    [<Row('a', 3.5)>]
     """
     _require_func_type(func_type)
     if f is None:

@@ -66,7 +66,7 @@ class Tumble:
     >>> schema = schema.column_by_expression("t", "TO_TIMESTAMP_LTZ(ms, 3)").watermark("t", "t").build()
     >>> minutes = t_env.from_data_stream(clicks, schema).window(Tumble.over(lit(1).minute).on(col("t")).alias("w"))
     >>> list(minutes.group_by(col("w")).select(col("ms").count).execute().collect())
-    [Row(2), Row(1)]
+    [<Row(2)>, <Row(1)>]
     """
 
     @classmethod
@@ -188,7 +188,7 @@ class Over:
     >>> readings = t_env.from_elements([(1, 20), (2, 22), (3, 27)], ["id", "degrees"])
     >>> last_two = readings.over_window(Over.order_by(col("id")).preceding(row_interval(1)).alias("w"))
     >>> list(last_two.select(col("id"), col("degrees").max.over(col("w"))).execute().collect())
-    [Row(1, 20), Row(2, 22), Row(3, 27)]
+    [<Row(1, 20)>, <Row(2, 22)>, <Row(3, 27)>]
     """
 
     @classmethod

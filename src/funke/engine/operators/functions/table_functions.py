@@ -136,7 +136,7 @@ class ScalarFunction(UserDefinedFunction):
     >>> price = udf(Price(), result_type=DataTypes.INT())
     >>> items = TableEnvironment.create(EnvironmentSettings.in_streaming_mode()).from_elements([("tea",)], ["item"])
     >>> list(items.select(col("item"), price(col("item"))).execute().collect())
-    [Row('tea', 3)]
+    [<Row('tea', 3)>]
     """
 
     @abstractmethod
@@ -156,7 +156,7 @@ class AsyncScalarFunction(UserDefinedFunction):
     >>> price = udf(Price(), result_type=DataTypes.INT())
     >>> items = TableEnvironment.create(EnvironmentSettings.in_streaming_mode()).from_elements([("tea",)], ["item"])
     >>> list(items.select(price(col("item"))).execute().collect())
-    [Row(3)]
+    [<Row(3)>]
     """
 
     @abstractmethod
@@ -177,7 +177,7 @@ class TableFunction(UserDefinedFunction):
     >>> lines = TableEnvironment.create(EnvironmentSettings.in_streaming_mode()).from_elements([("to be",)], ["line"])
     >>> words = lines.join_lateral(split(col("line")).alias("word")).select(col("word"))
     >>> list(words.execute().collect())
-    [Row('to'), Row('be')]
+    [<Row('to')>, <Row('be')>]
     """
 
     @abstractmethod
@@ -237,7 +237,7 @@ class AggregateFunction(ImperativeAggregateFunction[T, ACC]):
     >>> t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
     >>> readings = t_env.from_elements([("a", 3), ("a", 9), ("a", 4)], ["sensor", "value"])
     >>> list(readings.group_by(col("sensor")).select(col("sensor"), spread(col("value"))).execute().collect())
-    [Row('a', 6)]
+    [<Row('a', 6)>]
     """
 
     @abstractmethod
