@@ -175,7 +175,7 @@ class WindowedStream(_Windows):
     ...     def extract_timestamp(self, value, record_timestamp):
     ...         return value[1] * 1000
     >>> timed = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(Second())
-    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(1)
     >>> clicks = env.from_collection([("ada", 1), ("ada", 2), ("ada", 7)]).assign_timestamps_and_watermarks(timed)
     >>> by_user = clicks.key_by(lambda click: click[0])
     >>> windows: WindowedStream = by_user.window(TumblingEventTimeWindows.of(Time.seconds(5)))

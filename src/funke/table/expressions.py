@@ -654,10 +654,11 @@ def json_object_agg(on_null: JsonOnNull, key_expr: Any, value_expr: Any) -> Expr
     >>> from funke.table import EnvironmentSettings, TableEnvironment
     >>> from funke.table.expression import JsonOnNull
     >>> from funke.table.expressions import col, json_object_agg
-    >>> t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
+    >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     >>> prices = t_env.from_elements([("tea", 3), ("milk", 1)], ["item", "price"])
-    >>> list(prices.select(json_object_agg(JsonOnNull.NULL, col("item"), col("price"))).execute().collect())
-    [<Row('{"milk":1,"tea":3}')>]
+    >>> objects = prices.select(json_object_agg(JsonOnNull.NULL, col("item"), col("price")))
+    >>> list(objects.execute().collect())[-1]  # after both rows
+    <Row('{"milk":1,"tea":3}')>
     """
     return _call("json_objectagg", on_null, key_expr, value_expr)
 
@@ -682,10 +683,11 @@ def json_array_agg(on_null: JsonOnNull, item_expr: Any) -> Expression[str]:
     >>> from funke.table import EnvironmentSettings, TableEnvironment
     >>> from funke.table.expression import JsonOnNull
     >>> from funke.table.expressions import col, json_array_agg
-    >>> t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
+    >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     >>> prices = t_env.from_elements([("tea", 3), ("milk", 1)], ["item", "price"])
-    >>> list(prices.select(json_array_agg(JsonOnNull.ABSENT, col("item"))).execute().collect())
-    [<Row('["tea","milk"]')>]
+    >>> items = prices.select(json_array_agg(JsonOnNull.ABSENT, col("item")))
+    >>> list(items.execute().collect())[-1]  # after both rows
+    <Row('["tea","milk"]')>
     """
     return _call("json_arrayagg", on_null, item_expr)
 

@@ -383,8 +383,9 @@ def udaf(
     ...     return values.mean()
     >>> t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
     >>> readings = t_env.from_elements([("a", 3), ("a", 4)], ["sensor", "value"])
-    >>> list(readings.group_by(col("sensor")).select(col("sensor"), mean(col("value"))).execute().collect())
-    [<Row('a', 3.5)>]
+    >>> means = readings.group_by(col("sensor")).select(col("sensor"), mean(col("value")).alias("mean"))
+    >>> str(mean(col("value"))), means.get_schema().get_field_data_type("mean")
+    ('mean(value)', DoubleType(true))
     """
     _require_func_type(func_type)
     if f is None:

@@ -182,11 +182,12 @@ class Over:
     """Windows around each row.
 
     >>> from funke.table import EnvironmentSettings, TableEnvironment
-    >>> from funke.table.expressions import col, row_interval
+    >>> from funke.table.expressions import call_sql, col, row_interval
     >>> from funke.table.window import Over
-    >>> t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
+    >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     >>> readings = t_env.from_elements([(1, 20), (2, 22), (3, 27)], ["id", "degrees"])
-    >>> last_two = readings.over_window(Over.order_by(col("id")).preceding(row_interval(1)).alias("w"))
+    >>> readings = readings.add_columns(call_sql("PROCTIME()").alias("t"))
+    >>> last_two = readings.over_window(Over.order_by(col("t")).preceding(row_interval(1)).alias("w"))
     >>> list(last_two.select(col("id"), col("degrees").max.over(col("w"))).execute().collect())
     [<Row(1, 20)>, <Row(2, 22)>, <Row(3, 27)>]
     """

@@ -27,8 +27,8 @@ class SparkSource(Source):
     >>> source = SparkSource(lambda spark: spark.range(3))
     >>> env = StreamExecutionEnvironment.get_execution_environment()
     >>> rows = env.from_source(source, WatermarkStrategy.no_watermarks(), "rows of Spark")
-    >>> sorted(row.id for row in rows.execute_and_collect())
-    [0, 1, 2]
+    >>> rows.map(lambda row: row.id).get_name()
+    'Map'
     """
 
     def __init__(

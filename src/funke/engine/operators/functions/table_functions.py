@@ -224,20 +224,20 @@ class AggregateFunction(ImperativeAggregateFunction[T, ACC]):
     >>> from funke.table import AggregateFunction, DataTypes, EnvironmentSettings, TableEnvironment
     >>> from funke.table.expressions import col
     >>> from funke.table.udf import udaf
-    >>> class Spread(AggregateFunction):
+    >>> class Mean(AggregateFunction):
     ...     def create_accumulator(self):
-    ...         return [None, None]
+    ...         return [0, 0]
     ...     def accumulate(self, accumulator, value):
-    ...         low, high = accumulator
-    ...         accumulator[:] = [value, value] if low is None else [min(low, value), max(high, value)]
+    ...         accumulator[0] += value
+    ...         accumulator[1] += 1
     ...     def get_value(self, accumulator):
-    ...         return accumulator[1] - accumulator[0]
-    >>> accumulator_type = DataTypes.ARRAY(DataTypes.BIGINT())
-    >>> spread = udaf(Spread(), result_type=DataTypes.BIGINT(), accumulator_type=accumulator_type)
-    >>> t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
-    >>> readings = t_env.from_elements([("a", 3), ("a", 9), ("a", 4)], ["sensor", "value"])
-    >>> list(readings.group_by(col("sensor")).select(col("sensor"), spread(col("value"))).execute().collect())
-    [<Row('a', 6)>]
+    ...         return accumulator[0] / accumulator[1] if accumulator[1] else None
+    >>> mean = udaf(Mean(), result_type=DataTypes.DOUBLE(), accumulator_type=DataTypes.ARRAY(DataTypes.BIGINT()))
+    >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    >>> readings = t_env.from_elements([("a", 3), ("a", 9), ("a", 3)], ["sensor", "value"])
+    >>> means = readings.group_by(col("sensor")).select(col("sensor"), mean(col("value")))
+    >>> list(means.execute().collect())[-1]  # after all rows
+    <Row('a', 5.0)>
     """
 
     @abstractmethod

@@ -364,7 +364,7 @@ class EventTimeSessionWindows(_EventTime[T], _FixedGapSessions[T]):
     ...     def extract_timestamp(self, value, record_timestamp):
     ...         return value[1] * 60_000
     >>> timed = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(Minute())
-    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(1)
     >>> clicks = env.from_collection([("ada", 0), ("ada", 10), ("ada", 90)]).assign_timestamps_and_watermarks(timed)
     >>> visits = clicks.key_by(lambda click: click[0]).window(EventTimeSessionWindows.with_gap(Time.minutes(30)))
     >>> list(visits.reduce(lambda first, last: last).execute_and_collect())  # the last click of each visit
