@@ -177,6 +177,7 @@ class OverWindowedTable:
     >>> from funke.table.expressions import UNBOUNDED_ROW, call_sql, col
     >>> from funke.table.window import Over
     >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    >>> _ = t_env.get_config().set("parallelism.default", "1")  # rows keep their order
     >>> orders = t_env.from_elements([(1, 3), (2, 4), (3, 5)], ["id", "price"])
     >>> orders = orders.add_columns(call_sql("PROCTIME()").alias("t"))
     >>> window = Over.order_by(col("t")).preceding(UNBOUNDED_ROW).alias("w")

@@ -50,6 +50,7 @@ class TableEnvironment(RegisteredTables, RegisteredObjects, OldTableNames, Table
 
     >>> from funke.table import EnvironmentSettings, TableEnvironment
     >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    >>> _ = t_env.get_config().set("parallelism.default", "1")  # rows keep their order
     >>> _ = t_env.execute_sql("CREATE VIEW orders AS SELECT * FROM (VALUES ('tea', 3), ('tea', 4)) AS t (item, price)")
     >>> t_env.execute_sql("SELECT item, SUM(price) AS total FROM orders GROUP BY item").print()
     +----+--------------------------------+-------------+

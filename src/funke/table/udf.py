@@ -311,9 +311,9 @@ def udf(
     ... def double(x):
     ...     return 2 * x
     >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
-    >>> numbers = t_env.from_elements([(1,), (2,)], ["x"])
+    >>> numbers = t_env.from_elements([(21,)], ["x"])
     >>> list(numbers.select(double(col("x"))).execute().collect())
-    [<Row(2)>, <Row(4)>]
+    [<Row(42)>]
     """
     if udf_type is not None:
         note_old_name("udf_type")

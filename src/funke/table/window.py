@@ -185,6 +185,7 @@ class Over:
     >>> from funke.table.expressions import call_sql, col, row_interval
     >>> from funke.table.window import Over
     >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    >>> _ = t_env.get_config().set("parallelism.default", "1")  # rows keep their order
     >>> readings = t_env.from_elements([(1, 20), (2, 22), (3, 27)], ["id", "degrees"])
     >>> readings = readings.add_columns(call_sql("PROCTIME()").alias("t"))
     >>> last_two = readings.over_window(Over.order_by(col("t")).preceding(row_interval(1)).alias("w"))
