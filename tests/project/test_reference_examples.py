@@ -19,26 +19,22 @@ PROMPT = ">>> "
 
 def members() -> dict[str, Any]:
     """The public classes and functions, each under the name that the reference has first."""
-    names: dict[int, str] = {}
+    named: dict[int, tuple[str, Any]] = {}
     for package in PACKAGES:
         module = importlib.import_module(f"funke.{package}")
         for name in module.__all__:
             member = getattr(module, name)
             if inspect.isclass(member) or inspect.isfunction(member):
-                names.setdefault(id(member), f"funke.{package}.{name}")
-    return {name: _member(name) for name in names.values()}
-
-
-def _member(full_name: str) -> Any:
-    module, _, name = full_name.rpartition(".")
-    return getattr(importlib.import_module(module), name)
+                named.setdefault(id(member), (f"funke.{package}.{name}", member))
+    return dict(named.values())
 
 
 def docstring_of(member: Any) -> str:
-    """The docstring of a class itself, not of a class that it inherits from."""
-    return (
-        inspect.cleandoc(vars(member).get("__doc__") or "") if inspect.isclass(member) else inspect.getdoc(member) or ""
-    )
+    return inspect.cleandoc(member.__doc__ or "")
+
+
+def examples_of(member: Any) -> list[doctest.Example]:
+    return doctest.DocTestParser().get_examples(docstring_of(member))
 
 
 def place_of(member: Any) -> str:
@@ -48,21 +44,21 @@ def place_of(member: Any) -> str:
 
 def test_every_class_and_function_of_the_reference_has_an_example() -> None:
     missing = [
-        f"{name}: write one into the docstring at {place_of(member)}"
+        f"{name} has no example: write one, with lines that begin with `>>>`, into the docstring at {place_of(member)}"
         for name, member in members().items()
         if PROMPT not in docstring_of(member)
     ]
-    assert missing == [], "classes and functions of the reference without an example (lines that begin with `>>>`)"
+    assert not missing, "\n".join(missing)
 
 
 def test_an_example_names_its_class_or_function() -> None:
     """So that it runs where it is copied to, and is about what it stands at."""
-    anonymous = []
-    for name, member in members().items():
-        examples = doctest.DocTestParser().get_examples(docstring_of(member))
-        if not any(name.rpartition(".")[2] in example.source + example.want for example in examples):
-            anonymous.append(name)
-    assert anonymous == []
+    anonymous = [
+        f"the example in the docstring at {place_of(member)} does not name {name}"
+        for name, member in members().items()
+        if not any(name.rpartition(".")[2] in each.source + each.want for each in examples_of(member))
+    ]
+    assert not anonymous, "\n".join(anonymous)
 
 
 @pytest.mark.spark
@@ -77,7 +73,7 @@ def test_the_examples_run_and_give_what_they_say(monkeypatch: pytest.MonkeyPatch
         namespace = {"__name__": "__main__"}
         example = doctest.DocTestParser().get_doctest(docstring_of(member), namespace, name, None, 0)
         runner.run(example, out=report.append)
-    assert report == [], "".join(report)
+    assert not report, "".join(report)
 
 
 def test_the_site_shows_examples_as_code() -> None:
