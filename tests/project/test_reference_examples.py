@@ -37,14 +37,14 @@ def examples_of(member: Any) -> list[doctest.Example]:
     return doctest.DocTestParser().get_examples(docstring_of(member))
 
 
-def place_of(member: Any) -> str:
+def location_of(member: Any) -> str:
     _, line = inspect.getsourcelines(member)
     return f"{Path(inspect.getfile(member)).relative_to(ROOT)}:{line}"
 
 
 def test_every_class_and_function_of_the_reference_has_an_example() -> None:
     missing = [
-        f"{name} has no example: write one, with lines that begin with `>>>`, into the docstring at {place_of(member)}"
+        f"{name} has no example: write one, with lines that begin with `>>>`, into the docstring at {location_of(member)}"
         for name, member in members().items()
         if PROMPT not in docstring_of(member)
     ]
@@ -54,7 +54,7 @@ def test_every_class_and_function_of_the_reference_has_an_example() -> None:
 def test_an_example_names_its_class_or_function() -> None:
     """So that it runs where it is copied to, and is about what it stands at."""
     anonymous = [
-        f"the example in the docstring at {place_of(member)} does not name {name}"
+        f"the example in the docstring at {location_of(member)} does not name {name}"
         for name, member in members().items()
         if not any(name.rpartition(".")[2] in each.source + each.want for each in examples_of(member))
     ]
