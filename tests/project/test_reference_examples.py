@@ -44,7 +44,7 @@ def location_of(member: Any) -> str:
 
 def test_every_class_and_function_of_the_reference_has_an_example() -> None:
     missing = [
-        f"{name} has no example: write one, with lines that begin with `>>>`, into the docstring at {location_of(member)}"
+        f"{name} has no example: write one, in lines with `>>>`, into the docstring at {location_of(member)}"
         for name, member in members().items()
         if PROMPT not in docstring_of(member)
     ]
