@@ -21,16 +21,26 @@ __all__ = ["FunctionSink", "PythonSinkAdapter", "PythonSinkWriter", "SinkContext
 class SubtaskContext:
     """Where in the job a writer stands, under the names that PyFlink's RuntimeContext has for it.
 
-    >>> from funke.datastream.connectors.python import PythonSinkWriter, SubtaskContext
-    >>> class Numbered(PythonSinkWriter):
+    >>> import os, tempfile
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> from funke.datastream.connectors.python import PythonSink, PythonSinkWriter, SubtaskContext
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = folder.name
+    >>> class Part(PythonSinkWriter):
     ...     def open(self, context: SubtaskContext):
-    ...         self.name = f"part-{context.get_index_of_this_subtask()}-of-{context.get_number_of_parallel_subtasks()}"
+    ...         self.file = open(f"{path}/part-{context.get_index_of_this_subtask()}", "a")
     ...     def write(self, value):
-    ...         print(self.name, value)
-    >>> writer = Numbered()
-    >>> writer.name = "part-0-of-1"  # open() does this
-    >>> writer.write("tea")
-    part-0-of-1 tea
+    ...         print(value, file=self.file)
+    ...     def close(self):
+    ...         self.file.close()
+    >>> class Parts(PythonSink):
+    ...     def create_writer(self):
+    ...         return Part()
+    >>> env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(1)
+    >>> _ = env.from_collection(["tea", "milk"]).sink_to(Parts())
+    >>> _ = env.execute()
+    >>> os.listdir(path)
+    ['part-0']
     """
 
     def __init__(self, context: WriterContext) -> None:
@@ -189,12 +199,19 @@ class _CommitterAdapter(Committer):
 class SinkContext:
     """What `invoke(value, context)` may ask about the record at hand.
 
-    >>> from funke.datastream.connectors.python import SinkContext, TwoPhaseCommitSinkFunction
-    >>> class Timed(TwoPhaseCommitSinkFunction):
-    ...     def invoke(self, transaction, value, context: SinkContext):
-    ...         transaction.append((context.timestamp(), value))
-    >>> callable(SinkContext.current_watermark)
-    True
+    >>> import pathlib, tempfile
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> from funke.datastream.connectors.python import SinkContext
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name, "words")
+    >>> class Save:
+    ...     def invoke(self, value, context: SinkContext):
+    ...         path.write_text(f"{value}, timestamp: {context.timestamp()}")
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> _ = env.from_collection(["tea"]).add_sink(Save())
+    >>> _ = env.execute()
+    >>> path.read_text()
+    'tea, timestamp: None'
     """
 
     def __init__(self, now_ms: Callable[[], int]) -> None:
