@@ -53,9 +53,10 @@ class _Database:
 class InMemoryCatalog(Catalog):
     """Databases in a dict.
 
-    >>> catalog = InMemoryCatalog("default_catalog", "default_database")
+    >>> from funke.table.catalog import InMemoryCatalog
+    >>> catalog = InMemoryCatalog("shop", "sales")  # for TableEnvironment.register_catalog(), in a Catalog
     >>> catalog.list_databases()
-    ['default_database']
+    ['sales']
     """
 
     def __init__(self, name: str, default_database: str = "default") -> None:
