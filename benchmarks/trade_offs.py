@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import subprocess
 import sys
@@ -40,7 +41,8 @@ def intervals() -> Rows:
         values = measured("trade_offs.py", "interval", str(every_ms))
         late = [measured("trade_offs.py", "catch-up", str(every_ms), share)["catch_up_s"] for share in ("0.5", "0.8")]
         speed, repeated = values["rows_per_s"], values["repeated"]
-        yield [f"{every_ms / 1000:g} s", f"{speed:,.0f}", f"{repeated:,.0f}", *(f"{each:.1f}" for each in late)]
+        cells = ("not within a minute" if each == math.inf else f"{each:.1f}" for each in late)
+        yield [f"{every_ms / 1000:g} s", f"{speed:,.0f}", f"{repeated:,.0f}", *cells]
 
 
 def buffer_timeouts() -> Rows:
