@@ -76,8 +76,8 @@ TRADE_OFF_TABLES = {
         "checkpoints. Then lines of files that a writer adds at 50 and at 80 % of what the job can read: from the\n"
         "kill until records are as young as before.\n\n"
         "Start with a second. An interval of 0.1 s costs throughput, and repeats as much under full load: a\n"
-        "checkpoint takes longer than the interval then, since the process that writes it gives way to the others. After ten\n"
-        "seconds there is more to catch up with; the less of the capacity is in use, the sooner that is done.",
+        "checkpoint takes longer than the interval then, since the process that writes it gives way to the others.\n"
+        "After ten seconds there is more to catch up with; the less of the capacity is in use, the sooner that is done.",
     ),
     "buffer-timeouts": (
         "How long records wait for others",
