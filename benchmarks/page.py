@@ -77,7 +77,7 @@ TRADE_OFF_TABLES = {
         "kill until records are as young as before.\n\n"
         "Start with a second. An interval of 0.1 s costs throughput, and repeats as much under full load: a\n"
         "checkpoint takes longer than the interval then, since the process that writes it gives way to the others.\n"
-        "After ten seconds there is more to catch up with; the less of the capacity is in use, the sooner that is done.",
+        "After ten seconds there is more to catch up with; the less of the capacity is in use, the sooner it is done.",
     ),
     "buffer-timeouts": (
         "How long records wait for others",
