@@ -25,7 +25,7 @@ class StandaloneCluster:
         import pyspark
 
         self._home = Path(pyspark.__file__).parent
-        self._folder = folder
+        self.folder = folder
         self._log = (folder / "daemons.txt").open("w")
         port, page_port = free_port(), free_port()
         self.url = f"spark://127.0.0.1:{port}"
@@ -42,11 +42,11 @@ class StandaloneCluster:
 
     def _start_worker(self, number: int) -> subprocess.Popen[bytes]:
         size = ["--host", "127.0.0.1", "--cores", "1", "--memory", "1g", "--webui-port", str(free_port())]
-        work = str(self._folder / f"worker-{number}")
+        work = str(self.folder / f"worker-{number}")
         return self._start(f"{_PACKAGE}.worker.Worker", *size, "--work-dir", work, self.url)
 
     def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
-        home, folder = str(self._home), str(self._folder)
+        home, folder = str(self._home), str(self.folder)
         environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_HOME": home, "SPARK_LOG_DIR": folder}
         command = [str(self._home / "bin" / "spark-class"), *arguments]
         return subprocess.Popen(command, env=environment, stdout=self._log, stderr=self._log, start_new_session=True)
@@ -92,11 +92,11 @@ def wait_for_port(port: int) -> None:
     wait_until(lambda: _is_open(port))
 
 
-def wait_until(is_reached: Callable[[], bool]) -> None:
+def wait_until(is_reached: Callable[[], bool], seconds: float = 120) -> None:
     """Waits for other processes, which take their time on a machine that runs more tests beside."""
-    end = time.monotonic() + 120
+    end = time.monotonic() + seconds
     while not is_reached():
-        assert time.monotonic() < end, "the cluster does not start"
+        assert time.monotonic() < end, "what other processes do takes too long"
         time.sleep(0.1)
 
 

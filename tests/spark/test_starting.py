@@ -54,6 +54,27 @@ print("from an archive" if ".jsa" in maps.replace("classes.jsa", "").replace("cl
 OUTPUT = "(0, 0)\n(1, 2)\n(2, 4)\n(0, 6)\n(1, 10)\n(2, 14)\n(0, 18)\n(1, 24)\n(2, 30)\n(0, 36)\n"
 
 
+# What a program under `funke run` finds when it begins, and which process is Spark's in the end.
+EARLY = """
+import os
+from funke.engine.runtime.slots.process_ties import children_of
+
+before = children_of(os.getpid())
+added = {"PYSPARK_PYTHON", "SPARK_LOCAL_IP"} & os.environ.keys()
+
+from funke.datastream import StreamExecutionEnvironment
+
+env = StreamExecutionEnvironment.get_execution_environment()
+env.set_parallelism(1)
+env.from_collection([1]).print()
+env.execute("a name of its own")
+
+from pyspark import SparkContext
+
+print(SparkContext._gateway.proc.pid in before, added)
+"""
+
+
 def run(folder: Path, switch: str = "use") -> tuple[str, str, str]:
     """Output, errors and log of the program, with a cache folder of its own."""
     environ = {**os.environ, "XDG_CACHE_HOME": str(folder), "FUNKE_CLASS_ARCHIVE": switch}
@@ -85,6 +106,7 @@ def test_an_archive_is_made_and_used_and_passed_over_when_it_is_damaged(tmp_path
     (tmp_path / "job.py").write_text(PROGRAM)
     first_run_says_nothing_and_leaves_an_archive(tmp_path)
     second_run_uses_it_and_functions_log_to_the_driver(tmp_path)
+    funke_run_starts_spark_before_the_program(tmp_path)
     damaged_archive_changes_nothing(tmp_path)
     assert builders(tmp_path) == []
 
@@ -109,6 +131,16 @@ def second_run_uses_it_and_functions_log_to_the_driver(folder: Path) -> None:
     assert any(line.startswith("INFO:root:") and line.endswith(": key of (0, 18)") for line in lines)
     # Nothing but what the program logs.
     assert [line for line in lines if not line.startswith(("INFO:shop", "INFO:root:"))] == []
+
+
+def funke_run_starts_spark_before_the_program(folder: Path) -> None:
+    (folder / "early.py").write_text(EARLY)
+    own = {"XDG_CACHE_HOME": str(folder), "FUNKE_CLASS_ARCHIVE": "use"}
+    by_spark = ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", "SPARK_LOCAL_IP")
+    environ = {**{name: value for name, value in os.environ.items() if name not in by_spark}, **own}
+    command = [sys.executable, "-m", "funke", "run", "early.py"]
+    done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, timeout=200, check=True)
+    assert (done.stdout, done.stderr) == ("1\nTrue set()\n", "")
 
 
 def damaged_archive_changes_nothing(folder: Path) -> None:

@@ -59,7 +59,7 @@ class RunningJob:
         first = JobStatus.RECONCILING if planned.is_recovered else JobStatus.CREATED
         self._lifecycle = JobLifecycle(first, self._put_status, record.record.view() if record is not None else None)
         self._attempts = JobAttempts(planned, self._lifecycle)
-        self._attempts.on_wait = self._view_writer.tell
+        self._attempts.on_wait = self._attempts.executions.on_change = self._view_writer.tell
         self._view = RunningJobView(graph, planned, self._attempts, self._lifecycle)
         self.result_future: Future[JobSummary] = Future()
         # Called when the job has ended.

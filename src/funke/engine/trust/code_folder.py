@@ -12,7 +12,7 @@ import os
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from funke.engine.errors import UntrustedError
 from funke.engine.trust.private_files import open_private_folder
@@ -61,7 +61,7 @@ def alone_in(folder: str, lock_name: str) -> Iterator[bool]:
         os.close(lock)
 
 
-def make_in_background(module: str) -> list[subprocess.Popen[bytes]]:
+def make_in_background(module: str, variables: Mapping[str, str] = os.environ) -> list[subprocess.Popen[bytes]]:
     """Runs a module in a process on its own, which says nothing; nothing is returned if it cannot be started."""
     with contextlib.suppress(OSError, RuntimeError):
         process = subprocess.Popen(
@@ -70,7 +70,7 @@ def make_in_background(module: str) -> list[subprocess.Popen[bytes]]:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             cwd="/",
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(os.path.abspath(path) for path in sys.path if path)},
+            env={**variables, "PYTHONPATH": os.pathsep.join(os.path.abspath(path) for path in sys.path if path)},
             start_new_session=True,
         )
         return [process]

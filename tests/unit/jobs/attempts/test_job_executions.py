@@ -43,6 +43,15 @@ def test_an_attempt_that_ends_well(executions: JobExecutions) -> None:
     assert states(executions) == ["FINISHED"] * 4, "nothing follows the end"
 
 
+def test_readers_of_the_job_hear_of_each_state_that_is_entered(executions: JobExecutions) -> None:
+    seen: list[list[str]] = []
+    executions.on_change = lambda: seen.append(states(executions))
+    executions.begin(0)
+    for state in NORMAL:
+        executions.enter(state)
+    assert seen == [[state.name] * 4 for state in NORMAL]
+
+
 def test_a_function_fails_and_the_next_attempt_runs_everything_anew(executions: JobExecutions) -> None:
     executions.begin(0)
     for state in NORMAL[:-1]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import marshal
 import os
+import py_compile
 import subprocess
 import sys
 import zipfile
@@ -10,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from funke.engine.runtime.spark.spark_tasks import pack_funke
+from funke.engine.runtime.spark.spark_tasks import _compiled, pack_funke
 
 # The launch message is a pipe that nobody writes to: the new slot waits for it, as long as the worker looks at it.
 FORKING = """
@@ -92,3 +94,14 @@ def test_what_is_shipped_is_compiled_and_its_frames_are_not_the_users(tmp_path: 
     environment = {**os.environ, "PYTHONPATH": str(archive)}
     done = subprocess.run([sys.executable, "-c", look], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout == f"{archive}/funke/engine/errors.pyc True\n"
+
+
+def test_what_python_has_kept_of_another_source_is_not_shipped(tmp_path: Path) -> None:
+    module, head_bytes = tmp_path / "module.py", 16
+    module.write_text("value = 1")
+    py_compile.compile(str(module))
+    for text, value in (("value = 1", 1), ("value = 22", 22)):
+        module.write_text(text)
+        found: dict[str, int] = {}
+        exec(marshal.loads(_compiled(module, "module")[head_bytes:]), found)
+        assert found["value"] == value

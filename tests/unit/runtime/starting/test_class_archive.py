@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import stat
 import sys
 import time
@@ -22,7 +23,7 @@ from funke.engine.runtime.starting.class_archive import (
     note_of,
     remember,
 )
-from funke.engine.runtime.starting.early_start import start_early, take_gateway
+from funke.engine.runtime.starting.early_start import end_early, start_early, take_gateway
 from funke.engine.runtime.starting.spark_process import SparkProcess, _spark_arguments
 from funke.engine.trust.code_folder import code_folder
 from tests.harness.stranger import give_away
@@ -211,20 +212,66 @@ def test_an_archive_that_spark_does_not_start_with_is_not_used_again(
     assert find_archive(folder, installation) is None and not is_due(folder, installation)
 
 
-def test_a_process_that_was_started_early_and_is_not_needed_ends(
-    cache: Path, tmp_path: Path, installation: Installation, archive_requests: list[bool]
-) -> None:
+def started_early(tmp_path: Path, installation: Installation) -> int:
+    """The process of a Java that was started early; one that is started after it ends at once."""
     kept_archive(installation)
     started = tmp_path / "started"
     executable(tmp_path / "java", f'echo $$ >> "{started}"; exec sleep 600')
     start_early(OPTIONS)
-    start_early(OPTIONS)  # one is enough
+    start_early({**OPTIONS, "spark.app.name": "another"})  # one is enough
     while not started.exists() or not started.read_text():
         time.sleep(0.01)
-    pids = started.read_text().split()
     executable(tmp_path / "java", "exit 1")
+    (pid,) = started.read_text().split()
+    return int(pid)
+
+
+def is_running(pid: int) -> bool:
+    return Path("/proc", str(pid)).exists()
+
+
+def test_a_process_that_was_started_early_serves_a_job_of_any_name(
+    cache: Path, tmp_path: Path, installation: Installation, archive_requests: list[bool]
+) -> None:
+    os.kill(started_early(tmp_path, installation), signal.SIGTERM)
+    # A process that was started now would end by itself, and its archive would not be used again.
     assert take_gateway({**OPTIONS, "spark.app.name": "another"}) is None
-    assert len(pids) == 1 and not Path("/proc", pids[0]).exists()
+    assert find_archive(str(cache / "funke"), installation) is not None
+
+
+@pytest.mark.parametrize("change", ["an option", "a variable", "the folder", "nothing, but Spark is there"])
+def test_a_process_that_was_started_early_and_does_not_fit_ends(
+    cache: Path,
+    tmp_path: Path,
+    installation: Installation,
+    archive_requests: list[bool],
+    monkeypatch: pytest.MonkeyPatch,
+    change: str,
+) -> None:
+    early_pid = started_early(tmp_path, installation)
+    if change == "a variable":
+        monkeypatch.setenv("AWS_PROFILE", "another")
+    elif change == "the folder":
+        monkeypatch.chdir(tmp_path)
+    options = {**OPTIONS, **({"spark.driver.memory": "2g"} if change == "an option" else {})}
+    if change == "nothing, but Spark is there":
+        end_early()
+    assert take_gateway(options) is None
+    assert not is_running(early_pid)
+
+
+def test_what_a_program_changes_starts_another_process_early(
+    cache: Path, tmp_path: Path, installation: Installation, archive_requests: list[bool]
+) -> None:
+    early_pid = started_early(tmp_path, installation)
+    started = tmp_path / "again"
+    executable(tmp_path / "java", f'echo $$ > "{started}.part"; mv "{started}.part" "{started}"; exec sleep 600')
+    start_early({**OPTIONS, "spark.driver.memory": "2g"})
+    assert not is_running(early_pid)
+    while not started.exists():
+        time.sleep(0.01)
+    end_early()
+    assert not is_running(int(started.read_text()))
 
 
 def test_spark_gets_its_options(

@@ -17,6 +17,8 @@ _PREFIXES = (
     ("s3.", "fs.s3a."),
     ("fs.", "fs."),
     ("dfs.", "dfs."),
+    # Whom Hadoop's client logs in as.
+    ("spark.kerberos.", "spark.kerberos."),
 )
 _FLINK_SPELLING = {
     "fs.s3a.access-key": "fs.s3a.access.key",

@@ -148,9 +148,17 @@ class HadoopFiles(CopiedFiles):
             settings = hadoop.conf.Configuration()
             for key, value in self._access.hadoop:
                 settings.set(key, value)
+            self._log_in(hadoop.security.UserGroupInformation, settings)
             # Hadoop would give out one that was made with other settings.
             self._systems[name] = hadoop.fs.FileSystem.newInstance(uri, settings)
         return self._systems[name]
+
+    def _log_in(self, users: Any, settings: Any) -> None:
+        """With Kerberos: from a keytab if this host has it, else with the ticket or the tokens of this process."""
+        users.setConfiguration(settings)
+        principal, keytab = self._access.get("spark.kerberos.principal"), self._access.get("spark.kerberos.keytab")
+        if principal and keytab and users.isSecurityEnabled() and os.path.isfile(keytab):
+            users.loginUserFromKeytab(principal, keytab)
 
 
 def _info_at(path: str, system: Any, target: Any) -> Any:

@@ -37,6 +37,8 @@ class JobExecutions:
 
     def __init__(self, graph: JobGraph, plan: Plan, now_ms: Callable[[], int] = now_ms) -> None:
         self._now_ms = now_ms
+        # Called when subtasks have entered a state.
+        self.on_change: Callable[[], None] = lambda: None
         self._lock = threading.Lock()
         vertices = to_execution_graph(graph).vertices
         self._current = {(each.vertex_id, each.subtask): each for vertex in vertices for each in vertex.subtasks}
@@ -80,6 +82,7 @@ class JobExecutions:
             for vertex_subtask, each in self._current.items():
                 if state in _NEXT[each.state] and which(each):
                     self._current[vertex_subtask] = self._in_state(each, state)
+        self.on_change()
 
     def _in_state(self, subtask: ExecutionVertex, state: ExecutionState) -> ExecutionVertex:
         return replace(subtask, state=state, entered_ms=(*subtask.entered_ms, (state, self._now_ms())))

@@ -14,6 +14,8 @@ __all__ = ["ViewWriter"]
 # So often by itself; and at the earliest so long after the last time, when something has happened.
 _INTERVAL_S = 5.0
 _PAUSE_S = 0.5
+# A job and its subtasks do not begin to run at the very same moment: readers see both, and not one half a second later.
+_TOGETHER_S = 0.05
 # And the view of ten thousand subtasks, which takes seconds, so seldom that it takes a tenth of a core.
 _PAUSE_SHARE = 9
 # A disk that hangs must not keep the job from ending.
@@ -58,7 +60,8 @@ class ViewWriter:
 
     def _run(self) -> None:
         while not self._is_over.is_set():
-            self._has_change.wait(self._interval_s)
+            if self._has_change.wait(self._interval_s):
+                self._is_over.wait(_TOGETHER_S)
             self._has_change.clear()
             if not self._is_over.is_set():
                 began = time.monotonic()

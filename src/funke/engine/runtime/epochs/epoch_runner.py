@@ -18,6 +18,7 @@ from funke.engine.runtime.epochs.delivery import (
     consumed_at,
     deliver,
     end_slots,
+    executor_pid,
     send_notifications,
     start_error,
     start_slot,
@@ -32,6 +33,7 @@ from funke.engine.runtime.spark.spark_input import spark_frames
 from funke.engine.runtime.spark.spark_session import OnSpark, is_embedded
 from funke.engine.runtime.spark.spark_tasks import await_task_slots, driver_address, jvm_pid, placed_rdd, ship_funke
 from funke.engine.runtime.spark.task_failures import failure_in
+from funke.engine.runtime.starting.executor_archive import provide_archive
 from funke.engine.trust.credentials import Credentials
 
 if TYPE_CHECKING:
@@ -91,6 +93,8 @@ class EpochRunner:
                     yield start_slot(slot, deployment.value)
                 except Exception as error:
                     yield to_failure(error)
+            if deployment.value.driver_host is None:
+                provide_archive(executor_pid(deployment.value))
 
         self._enter_group("deploy")
         if not is_embedded(self._spark):

@@ -21,7 +21,7 @@ from funke.engine.errors import SlotLostError, SlotTimeoutError
 from funke.engine.planner.plan import Plan
 from funke.engine.planner.regions import Region
 from funke.engine.runtime.blocks.block_codec import decode, encode
-from funke.engine.runtime.epochs.delivery import lost_slot, start_error, start_slot
+from funke.engine.runtime.epochs.delivery import executor_pid, lost_slot, start_error, start_slot
 from funke.engine.runtime.epochs.results import Failure, to_failure
 from funke.engine.runtime.monitoring.flame_samples import SampleCommand, SampledStack
 from funke.engine.runtime.pipelined.connection import MESSAGE, Connection
@@ -41,6 +41,7 @@ from funke.engine.runtime.spark.spark_tasks import (
     running_tasks,
     ship_funke,
 )
+from funke.engine.runtime.starting.executor_archive import make_archive, provide_archive
 from funke.engine.trust.credentials import Credentials
 from funke.engine.trust.greeter import Greeter
 from funke.engine.trust.peers import limit_silence, listen_at
@@ -380,8 +381,12 @@ def accompany_slots(slots: list[int], deployment: JobDeployment) -> Iterator[Fai
             staying.close()
         yield to_failure(error)
         return
+    # Now the task only waits.
+    is_archive_wanted = deployment.driver_host is None and provide_archive(executor_pid(deployment))
     while own:
         for descriptor in select.select(list(own), [], [])[0]:
             with contextlib.suppress(OSError):
                 own[descriptor].recv(1)
             own.pop(descriptor).close()
+    if is_archive_wanted:
+        make_archive(executor_pid(deployment))

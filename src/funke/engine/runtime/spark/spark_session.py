@@ -16,14 +16,16 @@ from funke.engine.connectors.remote.access import access_of, hadoop_site, instal
 from funke.engine.errors import ConfigurationError, SparkUnavailableError
 from funke.engine.runtime.slots.slot_address import is_loopback, is_own
 from funke.engine.runtime.spark.standalone_master import ask_master
-from funke.engine.runtime.starting.early_start import start_early, take_gateway
+from funke.engine.runtime.starting.class_archive import SWITCH, switch
+from funke.engine.runtime.starting.early_start import end_early, start_early, take_gateway
+from funke.engine.runtime.starting.executor_archive import executor_arguments
 from funke.engine.runtime.starting.lean_converters import use_lean_converters
-from funke.engine.runtime.starting.spark_process import start_by_submit
+from funke.engine.runtime.starting.spark_process import LATE_COMPILER, start_by_submit
 from funke.engine.runtime.starting.warm_spark import end_aside, fits, put_aside, take_aside
 from funke.engine.trust.run_folders import run_folder, watch_run_folder
 
 if TYPE_CHECKING:
-    from pyspark import SparkContext
+    from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
 _WORKER_SOCKETS = "spark.python.unix.domain.socket.enabled"
@@ -42,15 +44,14 @@ _DEFAULTS = {
     _WORKER_SOCKETS: str(hasattr(socket, "AF_UNIX")).lower(),
     "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
 }
-# The JVM moves blocks and touches no record. Its optimising compiler took a core from the Python workers for most of a
-# job's first seconds (2 M rows: 2.0 instead of 1.8 s); at ten times the usual thresholds it compiles only what is hot.
-_LATE_COMPILER = (
-    "-XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=20000 "
-    "-XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000"
-)
 # A job that streams has a task that only waits, as long as it runs; others must find a free core beside it.
 _TASK_SLOTS_FOR_JOBS = 32
 _LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
+# Prepended to those that a user sets.
+_EXECUTOR_ARGUMENTS = "spark.executor.defaultJavaOptions"
+_DAEMON_MODULE = "spark.python.daemon.module"
+# Executors get it as a file, before their first task in Python.
+_DAEMON = Path(__file__).with_name("quiet_daemon.py")
 # What embedded Spark takes from the environment, and a cluster must not.
 _own_variables: dict[str, str] = {}
 # Half of a context or session that another thread starts must not be seen.
@@ -135,8 +136,10 @@ def _spark_context(configuration: Mapping[str, str], derived: Mapping[str, str])
     _forget_dead_session()
     active = SparkContext._active_spark_context
     if active is not None and active._jsc is not None:
+        end_early()
         return active
-    options = {**derived, **spark_options(configuration)}
+    process_options = spark_options(configuration)
+    options = {**derived, **process_options}
     warm = take_aside(options)
     if warm is not None:
         return warm
@@ -146,11 +149,17 @@ def _spark_context(configuration: Mapping[str, str], derived: Mapping[str, str])
         _require_reachable(options)
         watch_run_folder()
     try:
-        conf = SparkConf().setAll(list(options.items()))
         if SparkContext._gateway is None:
-            gateway = take_gateway(options) or start_by_submit(options)
+            # What is derived is for executors alone.
+            gateway = take_gateway(process_options) or start_by_submit(options)
             SparkContext._ensure_initialized(gateway=gateway)
+        # With what spark-submit has read from files.
+        conf = SparkConf(_jvm=SparkContext._jvm).setAll(list(options.items()))
+        if _is_standalone(options["spark.master"]):
+            _start_executors_fast(conf)
         context = SparkContext.getOrCreate(conf)
+        if conf.get(_DAEMON_MODULE, None) == _DAEMON.stem:
+            _ship_daemon(context)
     except Exception as error:
         master = options["spark.master"]
         raise SparkUnavailableError(f"Spark did not start on master '{master}': {_first_line(error)}") from error
@@ -161,11 +170,27 @@ def _spark_context(configuration: Mapping[str, str], derived: Mapping[str, str])
     return context
 
 
+def _start_executors_fast(conf: SparkConf) -> None:
+    """Settings of executors; what a user has set stays."""
+    arguments = conf.get(_EXECUTOR_ARGUMENTS, "")
+    conf.set(_EXECUTOR_ARGUMENTS, " ".join([*LATE_COMPILER, *executor_arguments(), arguments]).rstrip())
+    conf.setIfMissing(f"spark.executorEnv.{SWITCH}", switch())
+    conf.setIfMissing(_DAEMON_MODULE, _DAEMON.stem)
+
+
+def _ship_daemon(context: SparkContext) -> None:
+    """Puts the module into the folders of executors, where Python workers begin."""
+    context.addFile(str(_DAEMON))
+    # With PYTHONSAFEPATH the working folder is searched only if it is named.
+    paths = context.environment.get("PYTHONPATH")
+    context.environment["PYTHONPATH"] = os.pathsep.join([".", paths] if paths else ["."])
+
+
 def _require_reachable(options: Mapping[str, str]) -> None:
     """Executors on other hosts would call themselves, and Spark would start them again and again."""
     driver_host = options.get("spark.driver.host") or os.environ.get("SPARK_LOCAL_IP") or ""
     masters = options["spark.master"].removeprefix("spark://").split(",")
-    if options["spark.master"].startswith("spark://") and is_loopback(driver_host):
+    if _is_standalone(options["spark.master"]) and is_loopback(driver_host):
         elsewhere = [master for master in masters if not is_own(master.rpartition(":")[0])]
         if elsewhere:
             raise ConfigurationError(
@@ -194,7 +219,7 @@ def _open_fork_server() -> None:
 
 
 def prepare_spark(configuration: Mapping[str, str]) -> None:
-    """A job is about to be submitted: Spark's process may start while the rest of the driver is loaded."""
+    """A job will be submitted: Spark's process may start while the rest of the driver is loaded."""
     context = sys.modules.get("pyspark.core.context")
     if context is None or context.SparkContext._gateway is None:
         options = spark_options(configuration)
@@ -235,6 +260,8 @@ def spark_options(configuration: Mapping[str, str]) -> dict[str, str]:
         **(submitted := _submitted_settings()),
         **_spark_settings(configuration),
     }
+    if not submitted:
+        _require_keytab(options)
     master = options["spark.master"]
     if not _is_local(master):
         if _own_variables.pop("SPARK_LOCAL_IP", None) == os.environ.get("SPARK_LOCAL_IP"):
@@ -254,10 +281,21 @@ def spark_options(configuration: Mapping[str, str]) -> dict[str, str]:
         # Spark's own ports answer only to itself, and its sockets for workers are in a private folder.
         options.setdefault("spark.authenticate", "true")
         options.setdefault("spark.python.unix.domain.socket.dir", run_folder())
-        options.setdefault("spark.python.daemon.module", "funke.engine.runtime.spark.quiet_daemon")
-        java_options = f"-Dlog4j2.configurationFile={_LOG_CONFIGURATION} {_LATE_COMPILER}"
-        options.setdefault("spark.driver.defaultJavaOptions", java_options)
+        options.setdefault(_DAEMON_MODULE, "funke.engine.runtime.spark.quiet_daemon")
+        java_options = [f"-Dlog4j2.configurationFile={_LOG_CONFIGURATION}", *LATE_COMPILER]
+        options.setdefault("spark.driver.defaultJavaOptions", " ".join(java_options))
     return options
+
+
+def _require_keytab(options: Mapping[str, str]) -> None:
+    """Spark's process would end with an exception of Java's."""
+    principal, keytab = (options.get(f"spark.kerberos.{name}") for name in ("principal", "keytab"))
+    if bool(principal) != bool(keytab):
+        there, missing = ("principal", "keytab") if principal else ("keytab", "principal")
+        raise ConfigurationError(f"spark.kerberos.{there} is set, and spark.kerberos.{missing} is not; set both")
+    # A keytab that is on all hosts has a scheme of Spark's own.
+    if keytab and not os.path.isfile(keytab.removeprefix("local:").removeprefix("file:")):
+        raise ConfigurationError(f"there is no keytab '{keytab}' (spark.kerberos.keytab) on this host")
 
 
 def _submitted_settings() -> dict[str, str]:
@@ -272,6 +310,10 @@ def _submitted_settings() -> dict[str, str]:
 
 def _cores() -> int:
     return os.cpu_count() or 1
+
+
+def _is_standalone(master: str) -> bool:
+    return master.startswith("spark://")
 
 
 def _is_local(master: str | None) -> bool:

@@ -24,10 +24,12 @@ __all__ = [
     "SWITCH",
     "ClassArchive",
     "Installation",
+    "arguments_for",
     "find_archive",
     "is_due",
     "note_of",
     "remember",
+    "switch",
 ]
 
 # "off": archives are neither used nor made; "use": they are used, but none is made.
@@ -39,7 +41,7 @@ _SET_BY_PYSPARK = {"SPARK_AUTH_SOCKET_TIMEOUT", "SPARK_BUFFER_SIZE"}
 _SUBMIT_VARIABLES = {"PYSPARK_SUBMIT_ARGS", "PYSPARK_GATEWAY_PORT", "HADOOP_CONF_DIR", "YARN_CONF_DIR"}
 _MOST_NOTE_BYTES = 1 << 20
 # Counts up when archives of another making are wanted.
-_FORMAT = 1
+_FORMAT = 2
 # After an archive was made, or could not be, the next one is not tried sooner: whatever is wrong may stay so.
 _PAUSE_S = 24 * 3600
 
@@ -63,7 +65,12 @@ class Installation:
         # A folder on the class path rules an archive out; and what is in this one is for spark-submit to read.
         if _has_settings_for_submit(home) or os.path.exists(os.path.join(home, "conf")):
             return None
-        return Installation(java, home, _key(java, home))
+        return Installation.at(java, home)
+
+    @staticmethod
+    def at(java: str, spark_home: str) -> Installation:
+        """A Java runtime and a Spark whose paths are known."""
+        return Installation(java, spark_home, _key(java, spark_home))
 
 
 def _java() -> str | None:
@@ -111,8 +118,7 @@ class ClassArchive:
     @property
     def java_arguments(self) -> list[str]:
         """What makes a JVM use the archive, say nothing about it, and go on without it when it does not fit."""
-        use = ["-Xshare:auto", f"-XX:SharedArchiveFile={self.path}", "-XX:+VerifySharedSpaces"]
-        return ["-cp", self.class_path, *self.options, *use, *QUIET]
+        return ["-cp", self.class_path, *self.options, *arguments_for(self.path)]
 
     def is_mapped_by(self, pid: int) -> bool:
         """Whether a JVM uses the archive; True where the system does not tell."""
@@ -125,6 +131,16 @@ class ClassArchive:
 
 # Users need not know that an archive does not fit; they do need the JVM's errors.
 QUIET = ("-Xlog:disable", "-Xlog:all=error:stderr")
+
+
+def arguments_for(path: str) -> list[str]:
+    """What makes a JVM of the same class path use an archive, or go on without it."""
+    return ["-Xshare:auto", f"-XX:SharedArchiveFile={path}", "-XX:+VerifySharedSpaces", *QUIET]
+
+
+def switch() -> str:
+    """Whether archives may be used and made."""
+    return os.environ.get(SWITCH, "on").lower()
 
 
 def note_of(folder: str, installation: Installation) -> str:
