@@ -138,8 +138,8 @@ class Results:
 
     def program(self, name: str, value: str) -> tuple[float, str] | None:
         """The newest value of a program, with its run."""
-        found = [row for row in self.programs if row["program"] == name and row[value] is not None]
-        return (found[-1][value], found[-1]["run"]) if found else None
+        rows = [row for row in self.programs if row["program"] == name and row[value] is not None]
+        return (rows[-1][value], rows[-1]["run"]) if rows else None
 
 
 def _text(value: object) -> str:
@@ -191,8 +191,8 @@ def _page(data: Results) -> str:
         "",
     ]
     lines += ["| program | rows/s | CPU, µs per row | run |", "|---|--:|--:|--:|"]
-    shown = {f"{engine} {query}" for query in _queries(data) for engine in ("funke", "flink")}
-    for name in dict.fromkeys(row["program"] for row in data.programs if row["program"] not in shown):
+    in_tables = {f"{engine} {query}" for query in _queries(data) for engine in ("funke", "flink")}
+    for name in dict.fromkeys(row["program"] for row in data.programs if row["program"] not in in_tables):
         speed, cpu = data.program(name, "rows_per_s"), data.program(name, "cpu_us")
         lines.append(f"| {name} | {_whole(speed)} | {_hundredths(cpu)} | {_run(numbers, speed, cpu)} |")
     return "\n".join(lines) + "\n"
@@ -309,13 +309,13 @@ def _charts(data: Results) -> dict[str, str]:
 
 def main(arguments: Sequence[str]) -> int:
     """Writes or checks the files; returns the exit code."""
-    wanted = pages(Results.read())
-    stale = [path for path, text in wanted.items() if not path.exists() or path.read_text("utf-8") != text]
+    contents = pages(Results.read())
+    stale = [path for path, text in contents.items() if not path.exists() or path.read_text("utf-8") != text]
     if "--check" in arguments:
         for path in stale:
             print(f"{path.relative_to(ROOT)} is not what {RECORDED.relative_to(ROOT)} says: python benchmarks/page.py")
         return int(bool(stale))
-    for path, text in wanted.items():
+    for path, text in contents.items():
         path.write_text(text, "utf-8")
     return 0
 

@@ -29,10 +29,10 @@ HOT = {"apple": "0", "google": "1", "facebook": "2", "baidu": "3"}
 
 
 def id_of(url, channel):
-    found = HOT.get(channel.lower())
-    if found is None:
-        found = url.partition("&channel_id=")[2].partition("&")[0]
-    return found
+    channel_id = HOT.get(channel.lower())
+    if channel_id is None:
+        channel_id = url.partition("&channel_id=")[2].partition("&")[0]
+    return channel_id
 
 
 class Weighted(AggregateFunction):

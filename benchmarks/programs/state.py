@@ -121,8 +121,8 @@ def many_keys(backend, keys):
         client = start(folder, 1, spread_over(keys), options)
         first = await_metrics(client, lambda metrics: metrics.get("records_read", 0) > keys)["records_read"]
         began = cpu_s()
-        wanted = first + MEASURED
-        last = await_metrics(client, lambda metrics: metrics["records_read"] > wanted)["records_read"]
+        target = first + MEASURED
+        last = await_metrics(client, lambda metrics: metrics["records_read"] > target)["records_read"]
         print("FIGURE cpu_us", (cpu_s() - began) / (last - first) * 1e6)
         client.cancel().result()
 

@@ -104,13 +104,13 @@ def encode_key(key: Any) -> bytes:
 
 def encode_keys(keys: Iterable[Any]) -> list[bytes]:
     """Many stored keys as bytes; looks at their types in bulk, since most jobs have keys of one type."""
-    found = list(keys)
-    kinds = set(map(type, found))
+    all_keys = list(keys)
+    kinds = set(map(type, all_keys))
     if kinds == {str}:
-        return [_TEXT + key.encode("utf-8", "surrogatepass") for key in found]
-    if kinds == {int} and min(found) >= _LONG_MIN and max(found) <= _LONG_MAX:
-        return list(map(_INT_KEY, repeat(_INT), found))
-    return list(map(encode_key, found))
+        return [_TEXT + key.encode("utf-8", "surrogatepass") for key in all_keys]
+    if kinds == {int} and min(all_keys) >= _LONG_MIN and max(all_keys) <= _LONG_MAX:
+        return list(map(_INT_KEY, repeat(_INT), all_keys))
+    return list(map(encode_key, all_keys))
 
 
 def _encode_plain(key: Any) -> bytes | None:
