@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from funke.engine.state.descriptors import ValueStateDescriptor
@@ -122,6 +123,20 @@ def test_entries_in_use_stay_longer() -> None:
     assert written == [] and len(packed) == 40
     in_use = packed.find(list(range(20)))[0]
     assert len(in_use) >= 15, "but for those that went at first"
+
+
+def test_keys_do_not_crowd_where_nothing_was_removed_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    use_form("compiled", monkeypatch)
+    monkeypatch.setattr(packed_module, "_STEP", 1 << 12)
+    packed, chance = packed_entries({0: 0}, lambda keys, stored: None), random.Random(1)
+    assert packed is not None
+    for _ in range(400):
+        packed.put({chance.getrandbits(60): 1 for _ in range(512)}, lambda: 1_400_000, is_changed=True)
+    numbers = packed._index._numbers
+    assert len(packed) > 0.6 * len(numbers)
+    # How many slots are looked through for a key that is not there: 9 on average with keys at random.
+    ways = np.diff(np.flatnonzero(numbers == -1))
+    assert (ways * ways).sum() / 2 / len(numbers) < 100
 
 
 def test_what_has_changed_is_written_before_it_goes() -> None:

@@ -32,6 +32,8 @@ _PRESENT, _CHANGED, _USED = 1, 2, 4
 _FIRST_SIZE = 1 << 12
 # Slots of the index that are looked at at a time: so many entries come into RocksDB in one batch.
 _STEP = 1 << 16
+# Slots side by side that are looked at together: what a line of the processor's cache has.
+_RUN = 16
 # Changed entries that are sorted at a time.
 _MOST_SORTED = 1 << 20
 _SAMPLE = 8
@@ -197,7 +199,7 @@ class PackedEntries:
         # Numbers that are free again.
         self._free: Array = np.zeros(0, np.int64)
         self._most = 0
-        # The slot of the index at which writing and removing go on, and how many are to be looked at for writing.
+        # The run of slots at which writing and removing go on, and how many slots are to be looked at for writing.
         self._hand = self._owed = 0
         # Entries that RocksDB does not have as they are here, and whether there were entries that are not here.
         self.changed = 0
@@ -260,7 +262,8 @@ class PackedEntries:
         present = _PRESENT
         if ABSENT in stored:
             present = np.array([0 if each is ABSENT else _PRESENT for each in stored], np.uint8)
-            stored = [self._values.filler if each is ABSENT else each for each in stored]
+            filler = self._values.filler
+            stored = [filler if each is ABSENT else each for each in stored]
         self._values.put(numbers, stored)
         before = self._flags[numbers] & _CHANGED
         if changed:
@@ -321,7 +324,7 @@ class PackedEntries:
     def halve(self) -> None:
         """Removes half of the entries, and makes the arrays anew for what is left."""
         self.shrink_to(len(self) // 2)
-        keys, numbers = self._index.occupied(0, self._index.slots)
+        keys, numbers = self._index.entries()
         self._index = type(self._index)()
         self._next, self._most, self._free = len(numbers), len(numbers), self._free[:0]
         self._index.add(keys, np.arange(self._next))
@@ -332,11 +335,16 @@ class PackedEntries:
         return -(-int(self._index.slots) // _STEP)
 
     def _at_hand(self, slots: int) -> tuple[IndexKeys, Array]:
-        """The keys and numbers of the next slots."""
-        if self._hand >= self._index.slots:
-            self._hand = 0
-        begin, self._hand = self._hand, self._hand + slots
-        entries: tuple[IndexKeys, Array] = self._index.occupied(begin, self._hand)
+        """The keys and numbers of the next slots, which are spread over the whole index.
+
+        If they stood side by side, removing them would leave a gap. Everywhere else keys would crowd, and looking for
+        one would go through hundreds of slots: 30 µs in place of 0.1.
+        """
+        runs = self._index.slots // _RUN
+        chosen = (self._hand + np.arange(min(runs, -(-slots // _RUN)))) % runs
+        self._hand = (self._hand + len(chosen)) % runs
+        first = _reversed_bits(chosen, runs.bit_length() - 1) * _RUN
+        entries: tuple[IndexKeys, Array] = self._index.occupied((first[:, None] + np.arange(_RUN)).ravel())
         return entries
 
     def _write_changed(self, keys: IndexKeys, numbers: Array) -> int:
@@ -386,7 +394,7 @@ class PackedEntries:
         all_numbers: list[Array] = [np.zeros(0, np.int64)]
         all_groups: list[Array] = [np.zeros(0, np.int64)]
         for slot in range(0, self._index.slots, _STEP):
-            keys, numbers = self._index.occupied(slot, slot + _STEP)
+            keys, numbers = self._index.occupied(np.arange(slot, min(slot + _STEP, self._index.slots)))
             rows = np.flatnonzero(self._flags[numbers] & _CHANGED)
             keys, numbers = self._form.take(keys, rows), numbers[rows]
             groups = self._form.groups(keys, key_groups)
@@ -395,6 +403,14 @@ class PackedEntries:
             all_numbers.append(numbers[rows])
             all_groups.append(groups[rows])
         return all_keys, np.concatenate(all_numbers), np.concatenate(all_groups)
+
+
+def _reversed_bits(numbers: Array, bits: int) -> Array:
+    """Numbers of so many bits, read backwards: those of neighbours are far apart."""
+    reversed_numbers = np.zeros_like(numbers)
+    for bit in range(bits):
+        reversed_numbers |= (numbers >> bit & 1) << (bits - 1 - bit)
+    return reversed_numbers
 
 
 def packed_entries(entries: dict[Any, Any], write: Write) -> PackedEntries | None:
