@@ -48,10 +48,8 @@ _PENDING = (
     "src/funke/engine/sql/operators/match_columns.py",
     "src/funke/engine/sql/operators/pattern_versions.py",
     "src/funke/engine/sql/operators/windows/over/",
-    "src/funke/engine/state/rocksdb/",
     "tests/unit/cep/",
     "tests/unit/operators/patterns/",
-    "tests/unit/state/rocksdb/",
 )
 _ROW = re.compile(r"^\| `(?P<old>\w+)` \| (?P<new>.+?) \|$", re.MULTILINE)
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")

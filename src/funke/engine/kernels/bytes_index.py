@@ -367,7 +367,7 @@ class BytesIndex:
 
     def entries(self) -> tuple[ByteKeys, Any]:
         """All keys and their numbers."""
-        return self.occupied(0, self.slots)
+        return self._in_slots(np.flatnonzero(self._numbers >= 0))
 
     @property
     def slots(self) -> int:
@@ -379,9 +379,11 @@ class BytesIndex:
         """How many of so many slots may be taken."""
         return slots - slots // 4
 
-    def occupied(self, begin: int, end: int) -> tuple[ByteKeys, Any]:
+    def occupied(self, slots: Any) -> tuple[ByteKeys, Any]:
         """The keys in some of the slots, and their numbers."""
-        slots: Any = begin + np.flatnonzero(self._numbers[begin:end] >= 0)
+        return self._in_slots(slots[self._numbers[slots] >= 0])
+
+    def _in_slots(self, slots: Any) -> tuple[ByteKeys, Any]:
         lengths, starts = self._lengths[slots].astype(np.int64), self._starts[slots]
         offsets = np.concatenate([[0], np.cumsum(lengths)])
         indexes = np.repeat(starts - offsets[:-1], lengths) + np.arange(offsets[-1])

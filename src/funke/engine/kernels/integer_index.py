@@ -249,16 +249,18 @@ class IntegerIndex:
 
     def entries(self) -> tuple[Any, Any]:
         """All keys and their numbers."""
-        return self.occupied(0, self.slots)
+        return self._in_slots(np.flatnonzero(self._numbers >= 0))
 
     @property
     def slots(self) -> int:
         """How many keys it would hold if it were full."""
         return len(self._numbers)
 
-    def occupied(self, begin: int, end: int) -> tuple[Any, Any]:
+    def occupied(self, slots: Any) -> tuple[Any, Any]:
         """The keys in some of the slots, and their numbers."""
-        slots: Any = begin + np.flatnonzero(self._numbers[begin:end] >= 0)
+        return self._in_slots(slots[self._numbers[slots] >= 0])
+
+    def _in_slots(self, slots: Any) -> tuple[Any, Any]:
         return self._keys[slots], self._numbers[slots].astype(np.int64)
 
     def __len__(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from funke.engine.graph.partitioners import (
     Shuffle,
 )
 from funke.engine.operators.block_parts import RecordsPart, WatermarkPart
+from funke.engine.runtime.blocks import router as router_module
 from funke.engine.runtime.blocks.router import create_router, rescale_receivers, senders_to
 from funke.engine.types.keys.key_groups import KeyGroups
 
@@ -115,6 +117,26 @@ def test_a_key_goes_to_one_subtask_whoever_sends_it(subtask: int) -> None:
     assert sum(len(values) for values in received.values()) == 3 * len(keys)
 
 
+@pytest.mark.parametrize(
+    "key",
+    [lambda n: n - 500, lambda n: f"user-{n}", lambda n: (n, "a"), lambda n: [n, str(n), None, 1 << 70, True][n % 5]],
+    ids=["integers", "strings", "tuples", "mixed"],
+)
+@pytest.mark.parametrize("receivers", [1, 3])
+def test_it_goes_there_in_batches_of_any_size_and_beyond_the_keys_that_are_remembered(
+    key: Callable[[int], Any], receivers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(router_module, "_MOST_CACHED_PLAIN_KEYS", 100)
+    monkeypatch.setattr(router_module, "_MOST_CACHED_KEYS", 200)
+    values = [(key(number % 700), number) for number in range(3_000)]
+    owners: dict[int, list[Any]] = {receiver: [] for receiver in range(receivers)}
+    for value in values:
+        owners[KeyGroups(128).subtask_of(KeyGroups(128).of(value[0]), receivers)].append(value)
+    for size in (1, 50, 3_000):
+        batches = [values[start : start + size] for start in range(0, len(values), size)]
+        assert routed(Hash(lambda pair: pair[0]), batches, receivers=receivers) == owners
+
+
 def test_a_custom_partitioner_decides_and_is_held_to_the_number_of_receivers() -> None:
     received = routed(Custom(lambda key, count: key % count, abs), [[-1, 2, 3, 4]])
     assert received == {0: [3], 1: [-1, 4], 2: [2]}
@@ -173,14 +195,15 @@ def test_a_record_that_is_too_long_has_a_block_of_its_own() -> None:
     assert [len(part.values) for block in blocks for part in block if isinstance(part, RecordsPart)] == [1, 1, 1]
 
 
-def test_the_key_that_most_records_have_is_known_to_whoever_sends_them() -> None:
+@pytest.mark.parametrize("receivers", [1, 2])
+def test_the_key_that_most_records_have_is_known_to_whoever_sends_them(receivers: int) -> None:
     calls: list[Any] = []
 
     def key(value: Any) -> Any:
         calls.append(value)
         return value
 
-    router = create_router(Hash(key), 0, 1, 2, KeyGroups(128), lambda receiver, parts: 100)
+    router = create_router(Hash(key), 0, 1, receivers, KeyGroups(128), lambda receiver, parts: 100)
     # Lists, which a dict cannot hold, too.
     values = [["EU"]] * 300 + [[number] for number in range(100)]
     router.process_batch(values, None)

@@ -65,11 +65,11 @@ def fill(backend: KeyedBackend, keys: Any) -> None:
 
 
 def values_of(backend: KeyedBackend, keys: Any) -> list[Any]:
-    found = []
+    values = []
     for key in keys:
         backend.set_current_key(key)
-        found.append((backend.get_state(VALUE).value(), backend.get_state(LIST, TimeWindow(0, key % 3)).get()))
-    return found
+        values.append((backend.get_state(VALUE).value(), backend.get_state(LIST, TimeWindow(0, key % 3)).get()))
+    return values
 
 
 def expected_of(keys: Any) -> list[Any]:
@@ -179,18 +179,18 @@ def test_snapshots_move_between_backends(source: str, target: str) -> None:
             other.get_state(MapStateDescriptor("value", Types.STRING(), Types.INT()))
 
 
-def store_files(backend: Any, folder: Path, known: set[str]) -> tuple[Path, int]:
+def store_files(backend: Any, folder: Path, shared_ids: set[str]) -> tuple[Path, int]:
     """Keeps the files of a snapshot as checkpoints do; returns where, and how many bytes were new."""
     target, size = folder / f"chk-{len(list(folder.iterdir()))}", 0
     target.mkdir()
     (folder / "shared").mkdir(exist_ok=True)
     for file in backend.native_files():
         kept = folder / "shared" / file.shared_id if file.shared_id else target / file.name
-        if file.shared_id is None or file.shared_id not in known:
+        if file.shared_id is None or file.shared_id not in shared_ids:
             shutil.copyfile(file.path, kept)
             size += kept.stat().st_size
         if file.shared_id:
-            known.add(file.shared_id)
+            shared_ids.add(file.shared_id)
             os.link(kept, target / file.name)
     return target, size
 
@@ -216,32 +216,32 @@ def test_files_of_several_databases_are_dealt_out(tmp_path: Path, parallelism: i
             backend.get_state(MAP)
         backend.prepare_snapshot(1)
         folders.append(str(store_files(backend, tmp_path, set())[0]))
-    found: list[Any] = []
+    values: list[Any] = []
     for subtask in range(parallelism):
         own = [group for group in range(128) if group * parallelism // 128 == subtask]
         again = new_backend()
         again.restore_native(folders, own)
-        found += [value for value in values_of(again, range(1000)) if value[0] is not None]
-    assert sorted(found) == expected_of(range(1000))
+        values += [value for value in values_of(again, range(1000)) if value[0] is not None]
+    assert sorted(values) == expected_of(range(1000))
 
 
 def test_an_incremental_snapshot_is_small_and_files_are_shared_over_restarts(tmp_path: Path) -> None:
     # A compaction, which comes when it likes, writes files anew: the next snapshot would have all of them once more.
     with backend_factory("rocksdb-without-compaction") as create:
-        known: set[str] = set()
+        shared_ids: set[str] = set()
         backend = create()
         state: Any = backend.get_state(VALUE)
         for key in range(60_000):
             backend.current_key = key
             state.update(key)
         backend.prepare_snapshot(1)
-        folder, full = store_files(backend, tmp_path, known)
+        folder, full = store_files(backend, tmp_path, shared_ids)
         for attempt in range(3):
             for key in range(attempt, 60_000, 100):
                 backend.current_key = key
                 backend.get_state(VALUE).update(-1)
             backend.prepare_snapshot(attempt + 2)
-            folder, added = store_files(backend, tmp_path, known)
+            folder, added = store_files(backend, tmp_path, shared_ids)
             assert added < full * 0.1
             backend = create()
             backend.restore_native([str(folder)], range(128))

@@ -99,9 +99,9 @@ def test_results_are_those_of_single_reads() -> None:
         for start in range(0, 400, 50):
             harness.operator.process_batch(list(range(start, start + 100)), None)
             harness.operator.prepare_snapshot(1)
-    found = [record.value for record in harness.recorder.elements]
+    counts = [record.value for record in harness.recorder.elements]
     expected: dict[int, int] = {}
-    for value, count in found:
+    for value, count in counts:
         expected[value] = expected.get(value, 0) + 1
         assert count == expected[value]
 
@@ -158,8 +158,8 @@ def test_rows_of_integers_are_those_of_each(keys: list[int]) -> None:
 
 @given(STORED)
 def test_values_come_back_as_they_were(value: Any) -> None:
-    found = decode_value(encode_value(value))
-    assert type(found) is type(value) and repr(found) == repr(value)
+    decoded = decode_value(encode_value(value))
+    assert type(decoded) is type(value) and repr(decoded) == repr(value)
     # What earlier versions have written.
     assert repr(decode_value(pack(value))) == repr(value)
 

@@ -19,26 +19,26 @@ LINES = ListStateDescriptor("lines", Types.STRING())
 @pytest.fixture
 def backend() -> Iterator[Any]:
     with backend_factory("rocksdb-without-cache") as make:
-        made: Any = make(16)
-        counts, lines = made.get_state(COUNT), made.get_state(LINES)
-        timers = made.create_timers(0, False)
+        created: Any = make(16)
+        counts, lines = created.get_state(COUNT), created.get_state(LINES)
+        timers = created.create_timers(0, False)
         for number in range(400):
-            made.set_current_key(f"key-{number}")
+            created.set_current_key(f"key-{number}")
             counts.update(number)
             timers.register(number, f"key-{number}")
             if number % 4 == 0:
                 lines.update(["x" * 500])
-        yield made
+        yield created
 
 
 def test_small_state_is_counted_at_every_checkpoint(backend: Any) -> None:
     backend.prepare_snapshot(1)
     (described,) = [file for file in backend.native_files() if file.holds]
-    found = {each.name: each for each in described.holds}
-    assert (found["count"].kind, found["count"].entries) == ("value", 400)
-    assert (found["lines"].kind, found["lines"].entries) == ("list", 100)
-    assert found["lines"].bytes > 100 * 500 > found["count"].bytes
-    assert 0 < found["event-time timers"].entries <= 400
+    states = {each.name: each for each in described.holds}
+    assert (states["count"].kind, states["count"].entries) == ("value", 400)
+    assert (states["lines"].kind, states["lines"].entries) == ("list", 100)
+    assert states["lines"].bytes > 100 * 500 > states["count"].bytes
+    assert 0 < states["event-time timers"].entries <= 400
     backend.drop_key("key-0")
     backend.prepare_snapshot(2)
     (described,) = [file for file in backend.native_files() if file.holds]

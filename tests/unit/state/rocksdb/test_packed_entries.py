@@ -8,13 +8,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from funke.engine.state.descriptors import ValueStateDescriptor
 from funke.engine.state.keyed.backend import KeyedBackend
 from funke.engine.state.rocksdb import backend as backend_module
+from funke.engine.state.rocksdb import copies, tables
 from funke.engine.state.rocksdb import packed_entries as packed_module
-from funke.engine.state.rocksdb import tables
+from funke.engine.state.rocksdb.copies import DatabaseCopy
 from funke.engine.state.rocksdb.entry_memory import ABSENT, EntryMemory
 from funke.engine.state.rocksdb.packed_entries import PackedEntries, packed_entries
 from funke.engine.state.rocksdb.states import FrozenTable
@@ -46,6 +48,8 @@ def small_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "_FEW", 10)
     monkeypatch.setattr(packed_module, "_STEP", 64)
     monkeypatch.setattr(packed_module, "_FIRST_SIZE", 16)
+    monkeypatch.setattr(packed_module, "_MOST_SORTED", 100)
+    monkeypatch.setattr(copies, "CHUNK_ENTRIES", 30)
     use_form("plain", monkeypatch)
 
 
@@ -61,8 +65,11 @@ def new_table(backend: Any, memory: EntryMemory) -> FrozenTable:
 
 @pytest.mark.parametrize("values", VALUES)
 @pytest.mark.parametrize("keys", KEYS)
-@pytest.mark.parametrize("budget", [30_000, 1 << 20])
-def test_a_table_is_a_dict(keys: str, values: str, budget: int, make_backend: Any) -> None:
+@pytest.mark.parametrize(("budget", "most_changed"), [(30_000, 0), (30_000, 1 << 20), (1 << 20, 0), (1 << 20, 1 << 20)])
+def test_a_table_is_a_dict(
+    keys: str, values: str, budget: int, most_changed: int, make_backend: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tables, "_MOST_CHANGED", most_changed)
     chance, memory = random.Random(f"{keys} {values} {budget}"), EntryMemory(budget)
     backend = make_backend()
     table, model = new_table(backend, memory), dict[Any, Any]()
@@ -118,6 +125,20 @@ def test_entries_in_use_stay_longer() -> None:
     assert len(in_use) >= 15, "but for those that went at first"
 
 
+def test_keys_do_not_crowd_where_nothing_was_removed_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    use_form("compiled", monkeypatch)
+    monkeypatch.setattr(packed_module, "_STEP", 1 << 12)
+    packed, chance = packed_entries({0: 0}, lambda keys, stored: None), random.Random(1)
+    assert packed is not None
+    for _ in range(400):
+        packed.put({chance.getrandbits(60): 1 for _ in range(512)}, lambda: 1_400_000, is_changed=True)
+    numbers = packed._index._numbers
+    assert len(packed) > 0.6 * len(numbers)
+    # How many slots are looked through for a key that is not there: 9 on average with keys at random.
+    ways = np.diff(np.flatnonzero(numbers == -1))
+    assert (ways * ways).sum() / 2 / len(numbers) < 100
+
+
 def test_what_has_changed_is_written_before_it_goes() -> None:
     written: dict[Any, Any] = {}
     packed = packed_entries({0: 0}, lambda keys, stored: written.update(zip(keys, stored)))
@@ -139,11 +160,11 @@ def fill(backend: KeyedBackend, numbers: range, offset: int) -> None:
 
 
 def values_of(backend: KeyedBackend, numbers: range) -> list[Any]:
-    state, found = backend.get_state(VALUE), []
+    state, values = backend.get_state(VALUE), []
     for number in numbers:
         backend.current_key = number
-        found.append(state.value())
-    return found
+        values.append(state.value())
+    return values
 
 
 @pytest.mark.parametrize("is_native", [False, True])
@@ -168,6 +189,62 @@ def test_snapshots_have_what_rocksdb_does_not_have(
         again.restore(backend.snapshot_parts())
     assert values_of(again, range(400)) == expected
     assert values_of(backend, range(400)) == expected
+
+
+def test_a_table_that_fits_is_not_written_before_a_checkpoint(make_backend: Any) -> None:
+    backend = make_backend()
+    table = new_table(backend, EntryMemory(1 << 20))
+    for offset in range(5):
+        for number in range(5_000):
+            table[number] = number + offset
+    # The first ones came before it was packed.
+    assert backend.store.measure("num-entries-active-mem-table") < 100
+    assert dict(table.items()) == {number: number + 4 for number in range(5_000)}
+
+
+@pytest.mark.parametrize(("budget", "least", "most"), [(100_000, 900, 1_000), (1 << 20, 3_800, 4_000)])
+def test_beyond_a_number_and_a_part_of_the_memory_changed_entries_are_written(
+    budget: int, least: int, most: int, make_backend: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tables, "_MOST_CHANGED", 1_000)
+    table, changed = new_table(make_backend(), EntryMemory(budget)), 0
+    for start in range(0, 4_000, 100):
+        batch = list(range(start, start + 100))
+        table.put_all(batch, batch)
+        table.settle()
+        changed = max(changed, table._packed.changed if table._packed is not None else 0)
+    assert least < changed <= most
+    assert table.get_all(list(range(4_000))) == list(range(4_000))
+
+
+@pytest.mark.parametrize("keys", ["integers", "texts"])
+def test_key_groups_are_dealt_out_with_what_a_checkpoint_wrote_beside_the_database(
+    keys: str, make_backend: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backend_module, "_FLUSHED_AT_ONCE", 50)
+    backend = make_backend()
+    for name in ("first", "second"):
+        state = backend.get_state(ValueStateDescriptor(name, PickledBytesTypeInfo()))
+        for number in range(700):
+            backend.current_key = KEYS[keys](number)
+            state.update((name, number))
+    backend.prepare_snapshot(1)
+    for file in backend.native_files():
+        shutil.copyfile(file.path, tmp_path / file.name)
+    rows = [row for row, _ in DatabaseCopy.open(str(tmp_path)).overlay()]
+    assert len(rows) > 1_000 and rows == sorted(rows)
+    entries: dict[Any, Any] = {}
+    for half in (range(64), range(64, 128)):
+        again = make_backend()
+        again.restore_native([str(tmp_path)], half)
+        for name in ("first", "second"):
+            again.get_state(ValueStateDescriptor(name, PickledBytesTypeInfo()))
+            for key, stored in again._plain_tables[name].items():
+                assert KeyGroups(128).of(key) in half and (name, key) not in entries
+                entries[name, key] = stored
+    assert entries == {
+        (name, KEYS[keys](number)): (name, number) for number in range(700) for name in ("first", "second")
+    }
 
 
 def test_what_a_checkpoint_wrote_beside_the_database_goes_there_with_the_next_batches(make_backend: Any) -> None:

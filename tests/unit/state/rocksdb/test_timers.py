@@ -34,23 +34,23 @@ def backend_with(timers: int = 4, *, in_memory: bool = False) -> Iterator[RocksD
     """A backend that keeps so many timers in memory, or all of them."""
     settings = RocksDBSettings(memory_bytes=16 << 20, cached_timers=timers, has_timers_in_memory=in_memory)
     choice = BackendChoice("rocksdb", settings, (IN_MEMORY,))
-    made = create_backend(choice, KeyGroups(GROUPS), lambda: 0, choice.folder_for("job", "op", 0, 0))
-    assert isinstance(made, RocksDBBackend)
+    backend = create_backend(choice, KeyGroups(GROUPS), lambda: 0, choice.folder_for("job", "op", 0, 0))
+    assert isinstance(backend, RocksDBBackend)
     try:
-        yield made
+        yield backend
     finally:
-        made.close()
+        backend.close()
 
 
 def fired(queue: Timers, until: int, on_timer: Callable[[int, Any], None] = lambda time, entry: None) -> list[Timer]:
-    found: list[Timer] = []
+    timers: list[Timer] = []
 
     def note(time: int, entry: Any) -> None:
-        found.append((time, entry))
+        timers.append((time, entry))
         on_timer(time, entry)
 
     queue.fire(until, note)
-    return found
+    return timers
 
 
 def by_time(timers: list[Timer]) -> list[tuple[int, set[Any]]]:
@@ -84,10 +84,10 @@ def test_they_fire_as_timers_in_memory_do(actions: list[tuple[str, Any, Any]], l
         queues: list[Timers] = [TimerQueue(), backend.create_timers(EVENT_TIME, False)]
         for action, time, entry in actions:
             if action == "fire":
-                expected, found = (_fire_and_set(queue, time) for queue in queues)
+                expected, actual = (_fire_and_set(queue, time) for queue in queues)
                 # Entries of the same time are in no order, so one that sets an earlier timer may be first or last.
-                assert Counter(found) == Counter(expected)
-                _check_order(found)
+                assert Counter(actual) == Counter(expected)
+                _check_order(actual)
             elif action == "next":
                 assert queues[0].next_time() == queues[1].next_time()
             else:
@@ -176,13 +176,13 @@ def set_up(backend: RocksDBBackend) -> dict[int, Timers]:
 def snapshot_of(backend: RocksDBBackend, queues: dict[int, Timers]) -> dict[int, list[tuple[int, list[Timer]]]]:
     """All timers of a full snapshot: queue -> key group and timers."""
     backend.prepare_snapshot(1)
-    found: dict[int, list[tuple[int, list[Timer]]]] = {number: [] for number in TIMERS}
+    parts_of: dict[int, list[tuple[int, list[Timer]]]] = {number: [] for number in TIMERS}
     for number, queue in queues.items():
-        found[number].extend(queue.snapshot(KeyGroups(GROUPS), lambda key: key).items())
+        parts_of[number].extend(queue.snapshot(KeyGroups(GROUPS), lambda key: key).items())
     for group, part in backend.snapshot_parts():
-        found[EVENT_TIME].append((group, part.event_timers))
-        found[PROCESSING_TIME].append((group, part.processing_timers))
-    return found
+        parts_of[EVENT_TIME].append((group, part.event_timers))
+        parts_of[PROCESSING_TIME].append((group, part.processing_timers))
+    return parts_of
 
 
 @pytest.mark.parametrize("to_memory", [True, False])
@@ -215,7 +215,7 @@ def test_files_of_the_database_hold_timers_at_any_parallelism(
         # What happens later is not in the snapshot.
         for queue in queues.values():
             fired(queue, 100)
-        found: dict[int, list[Timer]] = {number: [] for number in TIMERS}
+        restored_timers: dict[int, list[Timer]] = {number: [] for number in TIMERS}
         for subtask in range(parallelism):
             new = closing.enter_context(backend_with(in_memory=to_memory))
             restored = queues_of(new)
@@ -223,9 +223,9 @@ def test_files_of_the_database_hold_timers_at_any_parallelism(
             new.restore_native([str(tmp_path)], own)
             for number, queue in restored.items():
                 queue.restore(timer for group in own for timer in in_memory[number].get(group, []))
-                found[number].extend(fired(queue, 100))
+                restored_timers[number].extend(fired(queue, 100))
         for number, timers in TIMERS.items():
-            assert sorted(found[number], key=repr) == sorted(timers, key=repr)
+            assert sorted(restored_timers[number], key=repr) == sorted(timers, key=repr)
 
 
 def test_timers_that_are_not_yet_in_the_database_go_to_their_own_subtask(tmp_path: Path) -> None:
@@ -238,12 +238,12 @@ def test_timers_that_are_not_yet_in_the_database_go_to_their_own_subtask(tmp_pat
         old.prepare_snapshot(1)
         for file in old.native_files():
             shutil.copyfile(file.path, tmp_path / file.name)
-        found = []
+        keys = []
         for half, new in enumerate((first, second)):
             restored = new.create_timers(EVENT_TIME, False)
             new.restore_native([str(tmp_path)], range(half * 8, half * 8 + 8))
-            found.append({entry for _, entry in restored.items()})
-    assert found == [{halves[0][0]}, {halves[1][0]}]
+            keys.append({entry for _, entry in restored.items()})
+    assert keys == [{halves[0][0]}, {halves[1][0]}]
 
 
 def test_few_timers_need_no_database() -> None:

@@ -22,14 +22,14 @@ MakeStore = Callable[..., RocksDBStore]
 
 @pytest.fixture
 def make_store(tmp_path: Path) -> Iterator[MakeStore]:
-    made: list[RocksDBStore] = []
+    stores: list[RocksDBStore] = []
 
     def make(name: str = "db", **settings: Any) -> RocksDBStore:
-        made.append(RocksDBStore(str(tmp_path / name), RocksDBSettings(**{"memory_bytes": 16 * MIB, **settings})))
-        return made[-1]
+        stores.append(RocksDBStore(str(tmp_path / name), RocksDBSettings(**{"memory_bytes": 16 * MIB, **settings})))
+        return stores[-1]
 
     yield make
-    for store in made:
+    for store in stores:
         store.close()
 
 
@@ -80,7 +80,7 @@ def test_larger_filters_are_better(make_store: MakeStore) -> None:
 
 
 def test_indexes_and_filters_go_before_data(options_of: Callable[..., dict[str, str]]) -> None:
-    found = options_of()
+    options = options_of()
     for option in (
         "cache_index_and_filter_blocks",
         "cache_index_and_filter_blocks_with_high_priority",
@@ -88,19 +88,19 @@ def test_indexes_and_filters_go_before_data(options_of: Callable[..., dict[str, 
         "pin_top_level_index_and_filter",
         "partition_filters",
     ):
-        assert found[option] == "true"
+        assert options[option] == "true"
 
 
 def test_without_filters_and_without_compaction(options_of: Callable[..., dict[str, str]]) -> None:
-    found = options_of(
+    options = options_of(
         tuning=(("use-bloom-filter", False), ("compaction.style", "NONE")),
         has_partitioned_filters=False,
         holds_indexes=False,
     )
-    assert found["filter_policy"] == "nullptr"
-    assert found["disable_auto_compactions"] == "true"
-    assert found["partition_filters"] == "false"
-    assert found["pin_l0_filter_and_index_blocks_in_cache"] == "false"
+    assert options["filter_policy"] == "nullptr"
+    assert options["disable_auto_compactions"] == "true"
+    assert options["partition_filters"] == "false"
+    assert options["pin_l0_filter_and_index_blocks_in_cache"] == "false"
 
 
 @pytest.mark.parametrize("compression", ["SNAPPY", "ZLIB", "BZLIB2", "LZ4", "LZ4HC", "ZSTD"])
@@ -132,9 +132,9 @@ def test_all_compressions_can_be_read_again(compression: str, make_store: MakeSt
 def test_sets_for_kinds_of_disks(
     name: str, expected: dict[str, str], options_of: Callable[..., dict[str, str]]
 ) -> None:
-    found = options_of(predefined_options=name, tuning=(("writebuffer.count", 7),))
-    assert {option: found[option] for option in expected} == expected
-    assert found["max_write_buffer_number"] == "7", "what the user sets comes before what is predefined"
+    options = options_of(predefined_options=name, tuning=(("writebuffer.count", 7),))
+    assert {option: options[option] for option in expected} == expected
+    assert options["max_write_buffer_number"] == "7", "what the user sets comes before what is predefined"
 
 
 class Handle:
@@ -165,8 +165,8 @@ class Failing(Tuned):
 
 
 def test_a_factory_has_the_last_word(options_of: Callable[..., dict[str, str]], tmp_path: Path) -> None:
-    found = options_of(tuning=(("thread.num", 3),), options_factory=pickle.dumps(Tuned()))
-    assert (found["max_background_jobs"], found["arena_block_size"]) == ("9", str(MIB))
+    options = options_of(tuning=(("thread.num", 3),), options_factory=pickle.dumps(Tuned()))
+    assert (options["max_background_jobs"], options["arena_block_size"]) == ("9", str(MIB))
     RocksDBStore(str(tmp_path / "other"), RocksDBSettings(options_factory=pickle.dumps(Tuned()))).close()
     assert Handle.is_closed
 

@@ -10,6 +10,7 @@ import uuid
 from collections import Counter
 from collections.abc import Callable
 from decimal import Decimal
+from http import HTTPStatus
 from typing import Any
 
 import pytest
@@ -141,15 +142,47 @@ KNOWN_GROUPS = {
 }
 
 
+class StrAlike(str):
+    """A string that is no plain one."""
+
+
+MIXED: dict[str, Callable[[int], Any]] = {
+    "around 2 to the 61st, where hashes of integers begin anew": lambda n: (1 << 61) - 2000 + n,
+    "the largest of 64 bits": lambda n: (1 << 63) - 1 - n,
+    "the smallest of 64 bits": lambda n: n - (1 << 63),
+    "some of more than 64 bits": lambda n: (1 << 63) - 2000 + n,
+    "all of more than 64 bits": lambda n: -n << 70,
+    "booleans": lambda n: n % 3 == 0,
+    "booleans and integers": lambda n: [True, 1, False, 0, n][n % 5],
+    "integers and strings": lambda n: [n, str(n)][n % 2],
+    "integers and none": lambda n: None if n % 100 == 7 else n,
+    "strings and none": lambda n: None if n % 100 == 7 else str(n),
+    "none": lambda n: None,
+    "a half of a surrogate pair": lambda n: f"{n}\udc80" if n == 100 else str(n),
+    "members of an IntEnum": lambda n: [*HTTPStatus][n % 40],
+    "strings of a subclass": StrAlike,
+}
+
+
+@pytest.mark.parametrize("key_hash", [FIRST_KEY_HASH, NEWEST_KEY_HASH])
+@pytest.mark.parametrize("name", [*FAMILIES, *MIXED])
+def test_keys_have_their_groups_in_bulk(name: str, key_hash: int) -> None:
+    key_groups = KeyGroups(240, key_hash)
+    keys = list(map((FAMILIES | MIXED)[name], range(-500, 500) if name in INTEGERS else range(1000)))
+    singly = [key_groups.of(key) for key in keys]
+    for count in (0, 1, 31, 32, 1000):
+        assert key_groups.of_each(keys[:count]) == singly[:count]
+
+
 @given(KEYS, st.integers(1, 1 << 15), st.sampled_from((FIRST_KEY_HASH, NEWEST_KEY_HASH)))
 def test_a_group_is_one_of_them(key: Any, max_parallelism: int, key_hash: int) -> None:
     assert 0 <= KeyGroups(max_parallelism, key_hash).of(key) < max_parallelism
 
 
-@given(st.lists(SCALARS, max_size=10), st.sampled_from((FIRST_KEY_HASH, NEWEST_KEY_HASH)))
+@given(st.lists(SCALARS, max_size=40), st.sampled_from((FIRST_KEY_HASH, NEWEST_KEY_HASH)))
 def test_groups_of_a_list_are_the_groups_of_its_keys(keys: list[Any], key_hash: int) -> None:
     for max_parallelism in (128, 7):
         key_groups = KeyGroups(max_parallelism, key_hash)
         assert key_groups.of_each(keys) == [key_groups.of(key) for key in keys]
-        strings = list(map(str, keys))
-        assert key_groups.of_each(strings) == [key_groups.of(text) for text in strings]
+        for alike in (list(map(str, keys)), list(map(hash, keys))):
+            assert key_groups.of_each(alike * 40) == [key_groups.of(key) for key in alike] * 40

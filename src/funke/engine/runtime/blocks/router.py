@@ -40,7 +40,11 @@ _FIRST_BLOCK_ROWS = 2_048
 # Columns cost per block (30 µs for encoding and decoding), hardly per row (0.03 µs).
 _MOST_COLUMN_ROWS_PER_BLOCK = 1 << 16
 _FIRST_BLOCK_COLUMN_ROWS = 1 << 13
+# Keys whose receivers are remembered; fewer where keys are hashed in bulk, since that costs less than looking them up
+# outside of the processor's cache.
 _MOST_CACHED_KEYS = 1 << 20
+_MOST_CACHED_PLAIN_KEYS = 1 << 14
+_HASHED_IN_BULK = ({int}, {str})
 
 
 class _Channel:
@@ -332,7 +336,7 @@ class _Random(_Indexed):
 
 
 class _ByKey(_Indexed):
-    """Key group, then subtask = key group x parallelism / max parallelism, remembered per key."""
+    """Key group, then subtask = key group x parallelism / max parallelism, remembered for some keys."""
 
     def __init__(
         self,
@@ -346,19 +350,33 @@ class _ByKey(_Indexed):
         self._key_selector = key_selector
         self._select_keys = key_list(key_selector)
         self._key_groups = key_groups
-        self._number_of_key: dict[Any, int] = {}
+        self._index_of_group = [
+            key_groups.subtask_of(group, len(self._channels)) for group in range(key_groups.max_parallelism)
+        ]
+        self._index_of_key: dict[Any, int] = {}
         self._hot_keys = HotKeys()
         self._column_keys: KeyWatch | None = None
+
+    def spread(self, values: list[Any], timestamps: list[int] | None) -> None:
+        if len(self._channels) > 1:
+            super().spread(values, timestamps)
+            return
+        self._channels[0].add(values, timestamps)
+        if self._hot_keys.is_due():
+            self._look(self._select_keys(values))
 
     def indices(self, values: list[Any]) -> list[int]:
         keys = self._select_keys(values)
         try:
-            indices = list(map(self._number_of_key.__getitem__, keys))
+            indices = list(map(self._index_of_key.__getitem__, keys))
         except (KeyError, TypeError):
-            indices = [self._index(key) for key in keys]
+            indices = self._new_indices(keys)
         if self._hot_keys.is_due():  # 0.1 µs for each batch, and the selector is not called for it
-            self._hot_keys.look(storage_keys(keys[HotKeys.some_of(len(keys))]))
+            self._look(keys)
         return indices
+
+    def _look(self, keys: list[Any]) -> None:
+        self._hot_keys.look(storage_keys(keys[HotKeys.some_of(len(keys))]))
 
     def hottest_key(self) -> dict[str, Any]:
         return self._hot_keys.hottest() or ({} if self._column_keys is None else self._column_keys.hottest())
@@ -375,19 +393,28 @@ class _ByKey(_Indexed):
         # Numbers of two bytes are sorted by radix: 9 instead of 35 ns for each.
         return (groups * len(self._channels) // self._key_groups.max_parallelism).astype("uint16")
 
+    def _new_indices(self, keys: list[Any]) -> list[int]:
+        """The indices of keys that are not all remembered."""
+        if set(map(type, keys)) not in _HASHED_IN_BULK:
+            return list(map(self._index, keys))
+        indices = list(map(self._index_of_group.__getitem__, self._key_groups.of_each(keys)))
+        if len(self._index_of_key) < _MOST_CACHED_PLAIN_KEYS:
+            self._index_of_key.update(zip(keys, indices))
+        return indices
+
     def _index(self, key: Any) -> int:
         try:
-            return self._number_of_key[key]
+            return self._index_of_key[key]
         except KeyError:
-            if len(self._number_of_key) >= _MOST_CACHED_KEYS:
-                self._number_of_key.clear()
-            index = self._number_of_key[key] = self._compute(key)
+            if len(self._index_of_key) >= _MOST_CACHED_KEYS:
+                self._index_of_key.clear()
+            index = self._index_of_key[key] = self._compute(key)
             return index
         except TypeError:  # an unhashable key
             return self._compute(key)
 
     def _compute(self, key: Any) -> int:
-        return self._key_groups.subtask_of(self._key_groups.of(key), len(self._channels))
+        return self._index_of_group[self._key_groups.of(key)]
 
 
 class _ByUser(_Indexed):

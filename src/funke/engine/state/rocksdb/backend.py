@@ -189,7 +189,7 @@ class RocksDBBackend(KeyedBackend):
         for state in self._states.values():
             for row, value in self.store.scan(state_prefix(group, state.number)):
                 _, _, namespace, encoded = split_row(row)
-                if any(found == key for found, _ in entries_of(encoded, value)):
+                if any(entry_key == key for entry_key, _ in entries_of(encoded, value)):
                     table = self._table(state, unpack(namespace) if namespace else None)
                     del table[key]
                     table.release()
@@ -198,7 +198,7 @@ class RocksDBBackend(KeyedBackend):
         """Keeps the cache of windows small, and removes some of what has expired."""
         for name, sweeper in self._sweepers.items():
             table_of = partial(self._table, self._states[name])
-            sweeper.sweep(self.store, self._groups, table_of, partial(self._flush_state, name))
+            sweeper.sweep(self.store, self._groups, table_of, partial(self._flush_share, name))
         # Every table bounds its own cache; but there is a table for each window.
         windows = {table_id: table for table_id, table in self._tables.items() if table_id[1] is not None}
         cached = sum(table.cached for table in windows.values())
@@ -207,10 +207,10 @@ class RocksDBBackend(KeyedBackend):
                 table.release()
                 self._handles.pop(table_id, None)
 
-    def _flush_state(self, name: str) -> None:
-        for (found, _), table in list(self._tables.items()):
-            if found == name:
-                table.flush()
+    def _flush_share(self, name: str, shares: int) -> None:
+        for (state_name, _), table in list(self._tables.items()):
+            if state_name == name:
+                table.flush_share(shares)
 
     def _release_all(self) -> None:
         for table in list(self._tables.values()):
@@ -221,7 +221,7 @@ class RocksDBBackend(KeyedBackend):
         left = _FLUSHED_AT_ONCE
         for table in list(self._tables.values()):
             left -= table.flush_some(max(0, left))
-        self._discard(lambda known: known == checkpoint_id)
+        self._discard(lambda other_id: other_id == checkpoint_id)
         folder = os.path.join(self._folder, f"chk-{checkpoint_id}")
         self._copies[checkpoint_id] = prepare_copy(
             self.store, folder, self._states.values(), self._groups, self._key_groups.max_parallelism
@@ -327,7 +327,7 @@ class RocksDBBackend(KeyedBackend):
             self._kinds[state.name] = state.kind
         self._groups.update(copy.groups)
         for rows in copy.overlay_parts():
-            self.store.write(rows.items())
+            self.store.put(list(rows), list(rows.values()))
 
     def _take_rows(self, copy: DatabaseCopy, groups: Container[int]) -> None:
         names = {state.number: state for state in copy.states}
@@ -348,22 +348,22 @@ class RocksDBBackend(KeyedBackend):
         self.store.write(batch)
 
     def _number_for(self, state: StateInfo) -> int:
-        known = self._states.get(state.name)
-        if known is None:
-            known = self._states[state.name] = state._replace(number=len(self._states))
+        own_state = self._states.get(state.name)
+        if own_state is None:
+            own_state = self._states[state.name] = state._replace(number=len(self._states))
             self._kinds[state.name] = state.kind
-        return known.number
+        return own_state.number
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
         """The links of this checkpoint and of older ones are not needed any more."""
-        self._discard(lambda known: known <= checkpoint_id)
+        self._discard(lambda other_id: other_id <= checkpoint_id)
 
     def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
         """The links of this checkpoint are not needed any more."""
-        self._discard(lambda known: known == checkpoint_id)
+        self._discard(lambda other_id: other_id == checkpoint_id)
 
     def _discard(self, is_unneeded: Callable[[int], bool]) -> None:
-        for checkpoint_id in [known for known in self._copies if is_unneeded(known)]:
+        for checkpoint_id in [each_id for each_id in self._copies if is_unneeded(each_id)]:
             self._copies.pop(checkpoint_id).delete()
 
     def close(self) -> None:

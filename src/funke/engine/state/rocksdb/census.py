@@ -49,9 +49,9 @@ class Census:
         rows, sizes = self._whole or (self._rows, self._bytes)
         # Until all of it was seen once, RocksDB's own estimate tells how much there is.
         scale = 1.0 if self._whole else max(1.0, store.measure("estimate-num-keys") / max(1, rows.total()))
-        known = {(False, each.number): (each.name, each.kind) for each in states}
+        kinds = {(False, each.number): (each.name, each.kind) for each in states}
         return tuple(
-            HeldState(*known.get(what, _timers(what[1])), round(count * scale), round(sizes[what] * scale))
+            HeldState(*kinds.get(what, _timers(what[1])), round(count * scale), round(sizes[what] * scale))
             for what, count in rows.items()
         )
 

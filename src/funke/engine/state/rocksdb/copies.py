@@ -120,9 +120,11 @@ class DatabaseCopy:
             while file.tell() < os.path.getsize(path):
                 yield pickle.load(file)
 
-    def overlay(self) -> list[Fresh]:
+    def overlay(self) -> Iterator[Fresh]:
         """The rows that the database did not have yet, in order."""
-        return sorted((row for rows in self.overlay_parts() for row in rows.items()), key=itemgetter(0))
+        # As the parts are. Earlier versions have written a single one, in no order.
+        for rows in self.overlay_parts():
+            yield from sorted(rows.items(), key=itemgetter(0))
 
     def copy_into(self, target: str) -> dict[str, str]:
         """Links the files of the database into another folder; returns the names that tables have in snapshots."""

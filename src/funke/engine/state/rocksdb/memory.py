@@ -50,10 +50,10 @@ _SHARED: dict[tuple[int, float], SlotMemory] = {}
 
 def slot_memory(rocks: Any, memory_bytes: int, write_buffer_ratio: float) -> SlotMemory:
     """The memory of this process; asking again gives the same."""
-    found = _SHARED.get((memory_bytes, write_buffer_ratio))
-    if found is None:
-        found = _SHARED[memory_bytes, write_buffer_ratio] = _create(rocks, memory_bytes, write_buffer_ratio)
-    return found
+    memory = _SHARED.get((memory_bytes, write_buffer_ratio))
+    if memory is None:
+        memory = _SHARED[memory_bytes, write_buffer_ratio] = _create(rocks, memory_bytes, write_buffer_ratio)
+    return memory
 
 
 def _create(rocks: Any, memory_bytes: int, write_buffer_ratio: float) -> SlotMemory:

@@ -24,7 +24,7 @@ from funke.engine.state.storage_keys import original_key
 from funke.engine.state.value_codec import pack, unpack
 from funke.engine.types.keys.key_groups import KeyGroups
 from funke.engine.types.keys.number_hash import hash_integers
-from funke.engine.types.keys.stable_hash import stable_hash, stable_hashes
+from funke.engine.types.keys.stable_hash import stable_hash
 
 __all__ = [
     "EncodedRows",
@@ -104,13 +104,13 @@ def encode_key(key: Any) -> bytes:
 
 def encode_keys(keys: Iterable[Any]) -> list[bytes]:
     """Many stored keys as bytes; looks at their types in bulk, since most jobs have keys of one type."""
-    found = list(keys)
-    kinds = set(map(type, found))
+    all_keys = list(keys)
+    kinds = set(map(type, all_keys))
     if kinds == {str}:
-        return [_TEXT + key.encode("utf-8", "surrogatepass") for key in found]
-    if kinds == {int} and min(found) >= _LONG_MIN and max(found) <= _LONG_MAX:
-        return list(map(_INT_KEY, repeat(_INT), found))
-    return list(map(encode_key, found))
+        return [_TEXT + key.encode("utf-8", "surrogatepass") for key in all_keys]
+    if kinds == {int} and min(all_keys) >= _LONG_MIN and max(all_keys) <= _LONG_MAX:
+        return list(map(_INT_KEY, repeat(_INT), all_keys))
+    return list(map(encode_key, all_keys))
 
 
 def _encode_plain(key: Any) -> bytes | None:
@@ -147,7 +147,7 @@ def encode_rows(keys: list[Any], key_groups: KeyGroups, number: int, namespace: 
     if kinds == {int} and min(keys) >= _LONG_MIN and max(keys) <= _LONG_MAX:
         return _integer_rows(np.array(keys, np.int64), key_groups, row_prefix(0, number, namespace)[2:] + _INT)
     originals = keys if kinds <= _PLAIN else list(map(original_key, keys))
-    groups = key_groups.of_hashes(np.fromiter(stable_hashes(originals), np.int64, len(keys))).tolist()
+    groups = key_groups.of_each(originals)
     prefixes = {group: row_prefix(group, number, namespace) for group in set(groups)}
     encoded = encode_keys(keys)
     rows = [prefixes[group] + each for group, each in zip(groups, encoded)]

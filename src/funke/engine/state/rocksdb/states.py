@@ -49,8 +49,8 @@ class FrozenTable(RocksDBTable):
         if len(fresh) > self.limit:
             self.settle()
 
-    def _cached(self, found: Any) -> Any:
-        return found if found is ABSENT else frozen(found)
+    def _cached(self, entry: Any) -> Any:
+        return entry if entry is ABSENT else frozen(entry)
 
     def put_all(self, keys: list[Any], entries: list[Any]) -> None:
         """Sets many entries; those that are ABSENT go."""
@@ -68,16 +68,16 @@ class RocksDBValueState(ValueState[Any]):
 
     def value(self) -> Any:
         table, key = self.table, self._backend.current_key
-        found = table.fresh.get(key, MISS)
-        if found is MISS:
-            found = table.clean.get(key, MISS)
-            if found is MISS:
-                found = table.find(key)
-        if type(found) in ATOMS:
-            return found
-        if found is ABSENT:
+        entry = table.fresh.get(key, MISS)
+        if entry is MISS:
+            entry = table.clean.get(key, MISS)
+            if entry is MISS:
+                entry = table.find(key)
+        if type(entry) in ATOMS:
+            return entry
+        if entry is ABSENT:
             return None
-        return unpack(found.data) if type(found) is Packed else found
+        return unpack(entry.data) if type(entry) is Packed else entry
 
     def update(self, value: Any) -> None:
         # What the table does when it is assigned to, without the call.

@@ -110,7 +110,7 @@ class RocksDBStore:
     def scan(self, prefix: bytes, start: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
         """All rows that begin with `prefix`, in order, as they are now; those before `start` are left out."""
         # Not an upper bound in the read options: the iterator would use it after it was freed.
-        return takewhile(lambda found: found[0].startswith(prefix), self._db.items(from_key=start or prefix))
+        return takewhile(lambda row: row[0].startswith(prefix), self._db.items(from_key=start or prefix))
 
     def link_to(self, folder: str) -> None:
         """Makes a copy of the database: its files are linked, since they never change."""

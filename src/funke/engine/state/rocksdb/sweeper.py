@@ -13,6 +13,8 @@ from funke.engine.state.value_codec import unpack
 
 __all__ = ["Sweeper"]
 
+_FIRST_SHARES = 128
+
 
 class Sweeper:
     """Sweeps the rows of one expiring state."""
@@ -26,13 +28,21 @@ class Sweeper:
         self._next_ms = now_ms() + handle.ttl_ms
 
     def sweep(
-        self, store: RocksDBStore, groups: Iterable[int], table_of: Callable[[Any], Any], flush: Callable[[], None]
+        self,
+        store: RocksDBStore,
+        groups: Iterable[int],
+        table_of: Callable[[Any], Any],
+        flush_share: Callable[[int], None],
     ) -> None:
-        """Looks through the next key group if it is time; `table_of` gives the table of a namespace."""
+        """Looks through the next key group if it is time; `table_of` gives the table of a namespace.
+
+        `flush_share` writes one of so many shares of what the database does not have yet: what is expired there is
+        seen now, or the next time.
+        """
         if self._now_ms() < self._next_ms:
             return
+        flush_share(len(self._waiting) or _FIRST_SHARES)
         if not self._waiting:
-            flush()
             self._waiting = sorted(groups)
             self._pause_ms = self._handle.ttl_ms // max(1, len(self._waiting))
         if self._waiting:

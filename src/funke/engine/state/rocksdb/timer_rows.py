@@ -57,13 +57,13 @@ def encode_timers(timers: Sequence[Timer], number: int, has_namespaces: bool, ke
     """The rows of plain timers."""
     keys = [entry[0] for _, entry in timers] if has_namespaces else [entry for _, entry in timers]
     prefix, pack_time, pack_tail = timers_prefix(number), _TIME.pack, _TAIL.pack
-    found = zip(timers, groups_of(keys, key_groups), encode_keys(keys))
+    parts = zip(timers, groups_of(keys, key_groups), encode_keys(keys))
     if not has_namespaces:
-        return [prefix + pack_time(time + _ZERO) + pack_tail(group, 0) + key for (time, _), group, key in found]
+        return [prefix + pack_time(time + _ZERO) + pack_tail(group, 0) + key for (time, _), group, key in parts]
     # Many timers are of the same window.
     spaces: dict[Any, bytes] = {}
     rows = []
-    for (time, (_, namespace)), group, key in found:
+    for (time, (_, namespace)), group, key in parts:
         space = spaces.get(namespace)
         if space is None:
             space = spaces[namespace] = encode_namespace(namespace)

@@ -100,12 +100,12 @@ class RocksDBTimerQueue(Timers):
     def _load(self) -> None:
         """Takes the timers that are due first out of RocksDB."""
         self._flush()
-        store, wanted = self._get_store(), max(1, self._limit // 2)
-        rows = [row for row, _ in islice(store.scan(timers_prefix(self._number), self._frontier), wanted)]
+        store, most = self._get_store(), max(1, self._limit // 2)
+        rows = [row for row, _ in islice(store.scan(timers_prefix(self._number), self._frontier), most)]
         for row in rows:
             self._near.register(*decode_timer(row))
         store.write((row, None) for row in rows)
-        if len(rows) < wanted:
+        if len(rows) < most:
             self._frontier, self._frontier_time = None, _NEVER
         else:
             # The smallest row behind the last one that was taken.

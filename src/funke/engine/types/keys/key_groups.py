@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from funke.engine.types.keys.stable_hash import stable_hash, stable_hashes
+from funke.engine.types.keys.stable_hash import stable_hash
 
 __all__ = ["FIRST_KEY_HASH", "NEWEST_KEY_HASH", "KeyGroups"]
 
@@ -22,6 +22,8 @@ FIRST_KEY_HASH = 1
 NEWEST_KEY_HASH = 2
 
 _LOW_32 = 0xFFFFFFFF
+# Arrays cost 40 µs, however few keys there are.
+_FEWEST_IN_BULK = 32
 _Hashed = TypeVar("_Hashed", int, Any)
 
 
@@ -49,8 +51,11 @@ class KeyGroups:
 
     def of_each(self, keys: list[Any]) -> list[int]:
         """The group of every key."""
-        hashes = stable_hashes(keys) if self.key_hash == FIRST_KEY_HASH else map(_mixed, stable_hashes(keys))
-        return [hashed % self.max_parallelism for hashed in hashes]
+        if len(keys) < _FEWEST_IN_BULK:
+            return list(map(self.of, keys))
+        from funke.engine.types.keys.bulk_hash import hash_keys
+
+        return list(self.of_hashes(hash_keys(keys)).tolist())
 
     def of_hashes(self, hashes: Any) -> Any:
         """The groups of keys with these stable hashes, arrays of int64 both."""
