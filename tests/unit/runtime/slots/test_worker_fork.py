@@ -102,6 +102,6 @@ def test_what_python_has_kept_of_another_source_is_not_shipped(tmp_path: Path) -
     py_compile.compile(str(module))
     for text, value in (("value = 1", 1), ("value = 22", 22)):
         module.write_text(text)
-        found: dict[str, int] = {}
-        exec(marshal.loads(_compiled(module, "module")[head_bytes:]), found)
-        assert found["value"] == value
+        names: dict[str, int] = {}
+        exec(marshal.loads(_compiled(module, "module")[head_bytes:]), names)
+        assert names["value"] == value
