@@ -48,7 +48,6 @@ _PENDING = (
     "src/funke/engine/sql/operators/dynamic_patterns.py",
     "src/funke/engine/sql/operators/match_columns.py",
     "src/funke/engine/sql/operators/pattern_versions.py",
-    "src/funke/engine/sql/operators/windows/over/",
     "src/funke/engine/state/rocksdb/",
     "tests/unit/cep/",
     "tests/unit/operators/patterns/",
