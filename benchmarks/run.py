@@ -737,6 +737,12 @@ def operator_measures() -> dict[str, Callable[[], Ratio]]:
         300_000,
         "",
     )
+    found["sql-over-frame"] = lambda: at_least(
+        "the same, FIRST_VALUE of each row and the two before it",
+        sql_operators.sorted_over_rows_per_s("FIRST_VALUE(a)", sql_operators.TWO_BEFORE),
+        300_000,
+        "",
+    )
     return found
 
 

@@ -118,8 +118,10 @@ def test_batches_that_are_there_leave_together() -> None:
     warm(source)
     batches(receiver)
     take(source, Split("a", [[1, 2], [3], [4, 5]]), Split("b", [[6]]))
+    assert source.read()
+    assert batches(receiver) == [[1, 2, 3, 4, 5]]
     assert not source.read()
-    assert batches(receiver) == [[1, 2, 3, 4, 5, 6]]
+    assert batches(receiver) == [[6]], "the next split may have to be opened first"
     report = source.report()
     assert [(each.split.id, each.records) for each in report.outcomes][1:] == [("a", 5), ("b", 1)]
 

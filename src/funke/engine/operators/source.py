@@ -162,11 +162,10 @@ class SourceOperator(Operator):
         self._marks.start_split(reading.split.id)
         rows = self._gathered.rows
         for _ in reading.steps:
-            break
-        else:
-            self._waiting.remove(reading)
-            rows = 0
-        return rows < self._gathered.rows < self._gathered.most_rows
+            return rows < self._gathered.rows < self._gathered.most_rows
+        self._waiting.remove(reading)
+        # The next split may have to be opened first.
+        return False
 
     def _next(self) -> _Reading | None:
         """One split after the other, or those that have something in turn, a batch at a time."""
