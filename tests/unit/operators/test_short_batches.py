@@ -10,16 +10,17 @@ import pyarrow as pa
 import pytest
 
 from funke.engine.connectors.source import Batch, Split, SplitReader
-from funke.engine.graph.operations import ReadSplits
 from funke.engine.operators import source as source_module
+from funke.engine.operators.operator import OperatorContext, Output, TaskInfo
 from funke.engine.operators.records import slice_sizer
 from funke.engine.operators.source import ReadCommand, SourceOperator
 from funke.engine.operators.time.clock import ManualClock
+from funke.engine.types import Row, Types
 from funke.engine.types.columns.column_batch import ColumnBatch
 from funke.engine.types.columns.event_time import ColumnTimestampAssigner
 from funke.engine.types.operator_location import OperatorLocation
 from funke.engine.types.watermark_spec import WatermarkSpec
-from tests.harness.operator_harness import OperatorHarness, Recorder, Watermark
+from tests.harness.operator_harness import Record, Recorder, Watermark
 from tests.unit.jobs.attempts.test_pacing import FakeTime
 
 BY_NUMBER = WatermarkSpec("monotonous", timestamp_assigner=ColumnTimestampAssigner("n"))
@@ -64,6 +65,14 @@ class Arrivals(Columns):
             yield ColumnBatch(pa.record_batch({"n": pa.array(queue.pop(0) if queue else [], pa.int64())}))
 
 
+class Rows(SplitReader):
+    """Splits are lists of batches of numbers; they come as rows."""
+
+    def read(self, split: Split) -> Generator[Batch, None, Any]:
+        for numbers in split.payload:
+            yield [Row(n=each) for each in numbers], None
+
+
 class SlowReceiver(Recorder):
     """Takes half a second for each row."""
 
@@ -87,13 +96,13 @@ def still_time(monkeypatch: pytest.MonkeyPatch) -> None:
 def source_of(
     reader: SplitReader, spec: WatermarkSpec | None = None, receiver: Recorder | None = None
 ) -> tuple[SourceOperator, Recorder, ManualClock]:
-    """A source and what it sends to."""
-    harness = OperatorHarness(ReadSplits(reader, spec), keeps_columns=True)
-    source = harness.operator
-    assert isinstance(source, SourceOperator)
+    """A source, what it sends to, and its clock."""
+    source, clock, output = SourceOperator(reader, spec), ManualClock(), Output()
     receiver = receiver or Recorder(takes_rows=False, takes_columns=True, wants_columns=True)
-    source.output.connect(receiver, OperatorLocation("receiver"))
-    return source, receiver, harness.clock
+    output.connect(receiver, OperatorLocation("receiver"), edge_type=Types.ROW_NAMED(["n"], [Types.LONG()]))
+    source.setup(OperatorContext(TaskInfo(clock=clock), "source", "id", output))
+    source.open()
+    return source, receiver, clock
 
 
 def take(source: SourceOperator, *splits: Split) -> None:
@@ -210,3 +219,26 @@ def test_batches_with_other_columns_are_apart() -> None:
     names = [each.data.schema.names for each in receiver.elements]
     assert [one for one, other in pairwise([*names, None]) if one != other] == [["n"], ["n", "m"], ["n"]]
     assert sum(len(each) for each in receiver.elements) == 24
+
+
+def test_rows_for_those_who_take_columns_alone_leave_together_as_columns() -> None:
+    source, receiver, _ = source_of(Rows())
+    warm(source)
+    batches(receiver)
+    take(source, Split("a", [[1, 2], [3], [], [4]]))
+    assert source.read()
+    assert batches(receiver) == [[1, 2, 3]], "an empty batch: nothing is there yet"
+    while source.read():
+        pass
+    assert batches(receiver) == [[4]]
+
+
+def test_rows_stay_rows_where_a_receiver_takes_them() -> None:
+    source, columns, _ = source_of(Rows())
+    rows = Recorder()
+    source.output.connect(rows, OperatorLocation("rows"))
+    take(source, Split("a", [[1, 2], [3]]))
+    while source.read():
+        pass
+    assert rows.elements == [Record(Row(n=number)) for number in (1, 2, 3)]
+    assert [number for some in batches(columns) for number in some] == [1, 2, 3]

@@ -49,8 +49,11 @@ class GatheredColumns:
             self.send()
 
     def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
-        self.send()
-        self._output.emit(values, timestamps)
+        if not self._output.takes_rows and values:
+            self.emit_columns(self._output.columns_of(values, timestamps))
+        else:
+            self.send()
+            self._output.emit(values, timestamps)
 
     def emit_watermark(self, watermark: int) -> None:
         self.send()
